@@ -1,0 +1,1 @@
+"""captionlab: train, finetune, probe and evaluate image captioners in one workflow."""

@@ -1,0 +1,279 @@
+"""Parquet between rules: every kind of table is declared here once, and read and written through here.
+
+A kind says what a row is, which columns it has (type, nullability, meaning and unit) and which of them are its key.
+The schema is checked on writing and on reading; an error names the file and the column. A file is written beside its
+place and then renamed, so a killed job leaves no half table.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet as pq
+
+# Rows of a group: large enough for columns to compress, small enough to be read one at a time.
+ROW_GROUP = 16_384
+
+
+class TableError(ValueError):
+    """A table does not have the columns, types or keys of its kind."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its Arrow type, what it means (with its unit), and whether a value may be missing."""
+
+    type: pa.DataType
+    meaning: str
+    nullable: bool = False
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of table: its name, what a row is, its columns in order, and the columns that identify a row."""
+
+    name: str
+    row: str
+    columns: Mapping[str, Column]
+    key: tuple[str, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema, without metadata."""
+        return pa.schema([pa.field(name, c.type, nullable=c.nullable) for name, c in self.columns.items()])
+
+
+_STRING, _INT, _LONG, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float32(), pa.float64()
+_IMAGE_ID = Column(_STRING, "identifier of the image in its corpus")
+_CORPUS = Column(_STRING, "name of the corpus in the config")
+_CAPTION_INDEX = Column(_INT, "rank of the caption among those of its image, from 0")
+
+IMAGES = Kind(
+    "images",
+    "an image of a corpus that can be read",
+    {
+        "image_id": _IMAGE_ID,
+        "position": Column(_LONG, "rank in the annotation file, from 0 (the order of evaluation blocks)"),
+        "split": Column(_STRING, "train, val, test or another split of the annotation file"),
+        "path": Column(_STRING, "file of the image; missing when its bytes are in `data`", nullable=True),
+        "data": Column(pa.binary(), "encoded image; missing when it is in a file", nullable=True),
+        "width": Column(_INT, "pixels"),
+        "height": Column(_INT, "pixels"),
+        "image_set": Column(_STRING, "look-alike set that the image belongs to", nullable=True),
+    },
+    ("image_id",),
+)
+CAPTIONS = Kind(
+    "captions",
+    "a reference caption of an image",
+    {
+        "image_id": _IMAGE_ID,
+        "caption_index": _CAPTION_INDEX,
+        "caption": Column(_STRING, "text as in the annotation file"),
+    },
+    ("image_id", "caption_index"),
+)
+OBJECTS = Kind(
+    "objects",
+    "an annotated object of an image",
+    {
+        "image_id": _IMAGE_ID,
+        "object_index": Column(_INT, "rank of the object in its image, from 0"),
+        "label": Column(_STRING, "class of the object"),
+        "x1": Column(_FLOAT, "left edge, pixels"),
+        "y1": Column(_FLOAT, "top edge, pixels"),
+        "x2": Column(_FLOAT, "right edge, pixels"),
+        "y2": Column(_FLOAT, "bottom edge, pixels"),
+        "attributes": Column(pa.list_(_STRING), "colours, sizes and the like"),
+    },
+    ("image_id", "object_index"),
+)
+SCENES = Kind(
+    "scenes",
+    "a scene caption of an image",
+    {
+        "image_id": _IMAGE_ID,
+        "scene_index": Column(_INT, "rank of the scene caption in its image, from 0"),
+        "caption": Column(_STRING, "text as in the annotation file"),
+        "scene": Column(_STRING, "scene label where the corpus has one", nullable=True),
+        "confidence": Column(_FLOAT, "the annotators' confidence, 1 to 5", nullable=True),
+    },
+    ("image_id", "scene_index"),
+)
+REJECTS = Kind(
+    "rejects",
+    "an entry of the annotation file that was left out",
+    {
+        "position": Column(_LONG, "rank of the entry in the annotation file, from 0"),
+        "image_id": _IMAGE_ID,
+        "path": Column(_STRING, "file that was looked for", nullable=True),
+        "reason": Column(_STRING, "missing, empty, broken, zero-size, duplicate or no-caption"),
+        "detail": Column(_STRING, "what exactly was found"),
+    },
+    ("position", "image_id", "reason"),
+)
+GENERATED = Kind(
+    "generated captions",
+    "a caption that a captioner gave to an image",
+    {
+        "corpus": _CORPUS,
+        "image_id": _IMAGE_ID,
+        "caption_index": _CAPTION_INDEX,
+        "caption": Column(_STRING, "text"),
+        "log_prob": Column(_DOUBLE, "sum of the log-probabilities of its tokens, nats", nullable=True),
+        "confidence": Column(_DOUBLE, "geometric mean of the token probabilities, end included", nullable=True),
+    },
+    ("corpus", "image_id", "caption_index"),
+)
+TOKENS = Kind(
+    "tokenised captions",
+    "a caption after the tokeniser of the Penn treebank: lower case, no punctuation, joined by spaces",
+    {
+        "corpus": _CORPUS,
+        "image_id": _IMAGE_ID,
+        "caption_index": _CAPTION_INDEX,
+        "tokens": Column(_STRING, "tokens joined by spaces; empty when nothing but punctuation was there"),
+    },
+    ("corpus", "image_id", "caption_index"),
+)
+TRAINING = Kind(
+    "training log",
+    "a statistic at an update",
+    {
+        "step": Column(_LONG, "updates done, from 1"),
+        "epoch": Column(_INT, "epoch of the update, from 0"),
+        "statistic": Column(_STRING, "loss, reward, learning_rate and the like"),
+        "value": Column(_DOUBLE, "its value"),
+    },
+    ("step", "statistic"),
+)
+
+
+def embeddings_kind(dimensions: int, precision: str = "float16") -> Kind:
+    """A table of embeddings of so many dimensions, stored as float16 or float32."""
+    values = {"float16": pa.float16(), "float32": pa.float32()}[precision]
+    return Kind(
+        "embeddings",
+        "the embedding of an image",
+        {
+            "image_id": _IMAGE_ID,
+            "embedding": Column(pa.list_(values, dimensions), "output of the image tower, not normalised"),
+        },
+        ("image_id",),
+    )
+
+
+class TableWriter:
+    """Writes a table piece by piece; the file appears at `path` when the block ends without an error."""
+
+    def __init__(self, path: str | os.PathLike[str], kind: Kind, metadata: Mapping[str, Any] | None = None):
+        self.path, self.kind = Path(path), kind
+        self.partial = self.path.with_name(f".{self.path.name}.partial")
+        encoded = {name: json.dumps(value, sort_keys=True) for name, value in (metadata or {}).items()}
+        self.schema = kind.schema.with_metadata({"kind": kind.name, **encoded})
+        self.rows = 0
+
+    def __enter__(self) -> Self:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._writer = pq.ParquetWriter(self.partial, self.schema, compression="zstd")
+        return self
+
+    def write(self, rows: pa.Table | Mapping[str, Any]) -> None:
+        """Append rows: an Arrow table or a mapping from column to values."""
+        table = conform(rows, self.kind, self.path).replace_schema_metadata(self.schema.metadata)
+        self._writer.write_table(table, row_group_size=ROW_GROUP)
+        self.rows += table.num_rows
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            self._writer.close()
+            if error is None:
+                os.replace(self.partial, self.path)
+        finally:
+            self.partial.unlink(missing_ok=True)
+
+
+def conform(rows: pa.Table | Mapping[str, Any], kind: Kind, path: str | os.PathLike[str]) -> pa.Table:
+    """The rows as an Arrow table of this kind; a TableError names the column that does not fit."""
+    names = rows.column_names if isinstance(rows, pa.Table) else list(rows)
+    if missing := [name for name in kind.columns if name not in names]:
+        raise TableError(f"{path}: a table of {kind.name} needs the column {missing[0]!r}; it has {', '.join(names)}")
+    if extra := [name for name in names if name not in kind.columns]:
+        raise TableError(f"{path}: a table of {kind.name} has no column {extra[0]!r}")
+    arrays = []
+    for name, column in kind.columns.items():
+        try:
+            values = rows[name]
+            if isinstance(values, (pa.Array, pa.ChunkedArray)):
+                array = values if values.type.equals(column.type) else values.cast(column.type)
+            else:
+                array = pa.array(values, column.type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise TableError(f"{path}: column {name!r} ({column.meaning}) must be {column.type}: {error}") from error
+        if array.null_count and not column.nullable:
+            raise TableError(f"{path}: column {name!r} ({column.meaning}) has {array.null_count} missing values")
+        arrays.append(array)
+    return pa.table(arrays, schema=kind.schema)
+
+
+def write_table(
+    path: str | os.PathLike[str],
+    kind: Kind,
+    rows: pa.Table | Mapping[str, Any],
+    metadata: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a whole table and refuse a repeated key."""
+    table = conform(rows, kind, path)
+    _check_key(table, kind, path)
+    with TableWriter(path, kind, metadata) as writer:
+        writer.write(table)
+
+
+def read_table(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    kind: Kind,
+    columns: Sequence[str] | None = None,
+) -> pa.Table:
+    """Read one file or several of the same kind, in the order given, all columns or some."""
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    tables = [_read(path, kind, columns) for path in paths]
+    if not tables:
+        raise TableError(f"no file of {kind.name} was given")
+    return pa.concat_tables(tables)
+
+
+def check_schema(path: str | os.PathLike[str], kind: Kind) -> None:
+    """Raise a TableError that names file and column when a file is no table of this kind."""
+    try:
+        schema = pq.read_schema(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise TableError(f"{path} is no readable Parquet file ({error}); delete it and run again") from error
+    for name, column in kind.columns.items():
+        if name not in schema.names:
+            raise TableError(f"{path}: a table of {kind.name} needs the column {name!r}; it has {', '.join(schema.names)}")
+        if not schema.field(name).type.equals(column.type):
+            raise TableError(f"{path}: column {name!r} is {schema.field(name).type}, a table of {kind.name} has {column.type}")
+
+
+def _read(path: str | os.PathLike[str], kind: Kind, columns: Sequence[str] | None) -> pa.Table:
+    check_schema(path, kind)
+    try:
+        return pq.read_table(path, columns=list(columns or kind.columns)).replace_schema_metadata(None)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise TableError(f"{path} cannot be read to its end ({error}); delete it and run again") from error
+
+
+def _check_key(table: pa.Table, kind: Kind, path: str | os.PathLike[str]) -> None:
+    counts = table.group_by(list(kind.key)).aggregate([([], "count_all")])
+    repeated = counts.filter(pa.compute.greater(counts["count_all"], 1)) if counts.num_rows < table.num_rows else None
+    if repeated is not None:
+        first = repeated.slice(0, 1).to_pylist()[0]
+        first.pop("count_all")
+        raise TableError(f"{path}: {repeated.num_rows} keys of {kind.name} are repeated, the first is {first}")
