@@ -1,0 +1,222 @@
+"""A fingerprint of the code that a script runs: itself and every repo-local definition that it reaches.
+
+Snakemake judges a script by the time stamp of its file and does not look at what it imports. Here a script is followed
+through its imports, absolute and relative, at the top of a module or inside a function, down to the definitions that it
+uses: a function that nobody on the way calls is not part of the fingerprint. Comments, docstrings and layout are not
+either. What cannot be followed exactly (a module used as a value, a star import) counts as a whole.
+"""
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+WHOLE = "*"
+
+
+class Module:
+    """The top level of one source file: which statement binds which name, and which statements bind none."""
+
+    def __init__(self, path: Path, name: str, is_package: bool):
+        self.path, self.name, self.is_package = path, name, is_package
+        self.tree = _without_docstrings(ast.parse(path.read_text(encoding="utf-8"), filename=str(path)))
+
+    @cached_property
+    def bindings(self) -> dict[str, list[ast.stmt]]:
+        """Statements that bind a name, by name. Imports are not among them."""
+        found: dict[str, list[ast.stmt]] = {}
+        for statement in self.tree.body:
+            for name in _bound_names(statement):
+                found.setdefault(name, []).append(statement)
+        return found
+
+    @cached_property
+    def effects(self) -> list[ast.stmt]:
+        """Statements that run on import and bind nothing by assignment or definition."""
+        return [
+            s for s in self.tree.body if not _bound_names(s) and not isinstance(s, (ast.Import, ast.ImportFrom))
+        ]
+
+    @cached_property
+    def imports(self) -> dict[str, tuple[str, str | None]]:
+        """What imports bind at the top level: name -> (module, symbol), symbol None for a module."""
+        return _imports(self.tree.body, self)
+
+    def absolute(self, node: ast.ImportFrom) -> str:
+        """The dotted module that a (possibly relative) from-import names."""
+        if not node.level:
+            return node.module or ""
+        package = self.name.split(".") if self.is_package else self.name.split(".")[:-1]
+        base = package[: len(package) - (node.level - 1)]
+        return ".".join([*base, *([node.module] if node.module else [])])
+
+
+class Repository:
+    """Finds the source files of repo-local packages below the given roots."""
+
+    def __init__(self, *roots: Path):
+        self.roots = roots
+        self._modules: dict[str, Module | None] = {}
+
+    def module(self, name: str) -> Module | None:
+        """The module of that dotted name, None when it is not in this repository."""
+        if name not in self._modules:
+            self._modules[name] = self._find(name)
+        return self._modules[name]
+
+    def _find(self, name: str) -> Module | None:
+        for root in self.roots:
+            base = root.joinpath(*name.split("."))
+            if (base / "__init__.py").is_file():
+                return Module(base / "__init__.py", name, is_package=True)
+            if base.with_suffix(".py").is_file():
+                return Module(base.with_suffix(".py"), name, is_package=False)
+        return None
+
+    def fingerprint(self, script: Path, *also: str) -> str:
+        """SHA-256 of all that `script` reaches, and of modules named by `also` that it loads by name."""
+        start = Module(script, "__script__", is_package=False)
+        reached: dict[tuple[str, str], list[str]] = {}
+        pending: list[tuple[Module, str]] = [(start, WHOLE)]
+        pending += [(module, WHOLE) for name in also if (module := self._require(name))]
+        while pending:
+            module, symbol = pending.pop()
+            if (module.name, symbol) in reached:
+                continue
+            statements, needs = self._expand(module, symbol)
+            reached[module.name, symbol] = [ast.dump(s) for s in statements]
+            pending += needs
+        digest = hashlib.sha256()
+        for key in sorted(reached):
+            digest.update(repr((key, reached[key])).encode())
+        return digest.hexdigest()[:16]
+
+    def _require(self, name: str) -> Module:
+        if (module := self.module(name)) is None:
+            raise FileNotFoundError(f"no module {name} below {', '.join(map(str, self.roots))}")
+        return module
+
+    def _expand(self, module: Module, symbol: str) -> tuple[list[ast.stmt], list[tuple[Module, str]]]:
+        """The statements of a symbol, and the symbols of this and other modules that they use."""
+        if symbol == WHOLE:
+            statements = [s for s in module.tree.body if not isinstance(s, (ast.Import, ast.ImportFrom))]
+        elif symbol == "":  # the module is imported: only its effects run
+            statements = module.effects
+        elif symbol in module.bindings:
+            statements = module.bindings[symbol]
+        elif symbol in module.imports:  # re-exported
+            return [], list(self._target(*module.imports[symbol], ()))
+        elif submodule := self.module(f"{module.name}.{symbol}"):
+            return [], [(submodule, WHOLE)]
+        else:  # bound in a way that cannot be followed
+            return [], [(module, WHOLE)]
+        needs: list[tuple[Module, str]] = list(self._on_import(module)) if symbol else []
+        for statement in statements:
+            needs += self._uses(statement, module)
+        return statements, needs
+
+    def _on_import(self, module: Module) -> Iterator[tuple[Module, str]]:
+        """The effects of a module, of the packages that contain it, and of the modules that its top level imports."""
+        yield module, ""
+        parts = module.name.split(".")
+        for end in range(1, len(parts)):
+            if package := self.module(".".join(parts[:end])):
+                yield package, ""
+        for name, _ in module.imports.values():
+            if imported := self.module(name):
+                yield imported, ""
+
+    def _uses(self, statement: ast.stmt, module: Module) -> Iterator[tuple[Module, str]]:
+        local = _imports(ast.walk(statement), module)
+        for target, symbol in local.values():
+            if symbol == WHOLE:
+                yield from self._target(target, WHOLE, ())
+        for chain in _chains(statement):
+            if chain[0] in local:
+                yield from self._target(*local[chain[0]], chain[1:])
+            elif chain[0] in module.bindings:
+                yield module, chain[0]
+            elif chain[0] in module.imports:
+                yield from self._target(*module.imports[chain[0]], chain[1:])
+            else:
+                for target, symbol in module.imports.values():
+                    if symbol == WHOLE:  # the name may come from a star import
+                        yield from self._target(target, WHOLE, ())
+
+    def _target(self, name: str, symbol: str | None, rest: tuple[str, ...]) -> Iterator[tuple[Module, str]]:
+        """What `name.symbol.rest` reaches: as many attributes as there are modules are followed as modules."""
+        if symbol not in (None, WHOLE) and self.module(f"{name}.{symbol}"):
+            name, symbol = f"{name}.{symbol}", None
+        while symbol is None and rest and self.module(f"{name}.{rest[0]}"):
+            name, rest = f"{name}.{rest[0]}", rest[1:]
+        if (module := self.module(name)) is None:
+            return
+        yield from self._on_import(module)
+        yield module, symbol or (rest[0] if rest else WHOLE)
+
+
+@lru_cache
+def repository(root: Path) -> Repository:
+    """The repository's own packages: the library under src/ and the scripts as a folder of modules."""
+    return Repository(root / "src", root / "workflow" / "scripts")
+
+
+def code_fingerprint(root: Path, script: str, *also: str) -> str:
+    """Fingerprint of workflow/scripts/{script}.py of the repository at `root`, and of modules it loads by name."""
+    return repository(root).fingerprint(root / "workflow" / "scripts" / f"{script}.py", *also)
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+                node.body = node.body[1:] or [ast.Pass()]
+    return tree
+
+
+def _bound_names(statement: ast.stmt) -> set[str]:
+    """Names that a top-level statement binds by definition or assignment, also inside if, try and with."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {statement.name}
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return set()
+    names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    inner = (n for n in ast.walk(statement) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)))
+    return names | {n.name for n in inner}
+
+
+def _imports(nodes: Iterator[ast.AST] | list[ast.stmt], module: Module) -> dict[str, tuple[str, str | None]]:
+    found: dict[str, tuple[str, str | None]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                found[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0],
+                    None,
+                )
+                if not alias.asname and "." in alias.name:
+                    # `import a.b` also runs a.b; the attribute chain a.b.c is followed where it is used
+                    found.setdefault(alias.name, (alias.name, None))
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                found[alias.asname or alias.name] = (module.absolute(node), alias.name)
+    return found
+
+
+def _chains(statement: ast.stmt) -> Iterator[tuple[str, ...]]:
+    """Names that are read, each with the attributes read off it: `a.b.c` gives (a, b, c)."""
+    inner: set[int] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Attribute) and id(node) not in inner:
+            attributes: list[str] = []
+            value: ast.expr = node
+            while isinstance(value, ast.Attribute):
+                attributes.append(value.attr)
+                value = value.value
+                inner.add(id(value))
+            if isinstance(value, ast.Name):
+                yield (value.id, *reversed(attributes))
+        elif isinstance(node, ast.Name) and id(node) not in inner and isinstance(node.ctx, ast.Load):
+            yield (node.id,)
