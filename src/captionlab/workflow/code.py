@@ -34,9 +34,7 @@ class Module:
     @cached_property
     def effects(self) -> list[ast.stmt]:
         """Statements that run on import and bind nothing by assignment or definition."""
-        return [
-            s for s in self.tree.body if not _bound_names(s) and not isinstance(s, (ast.Import, ast.ImportFrom))
-        ]
+        return [s for s in self.tree.body if not _bound_names(s) and not isinstance(s, (ast.Import, ast.ImportFrom))]
 
     @cached_property
     def imports(self) -> dict[str, tuple[str, str | None]]:
@@ -171,7 +169,11 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
                 node.body = node.body[1:] or [ast.Pass()]
     return tree
 

@@ -1,0 +1,53 @@
+"""captionlab: from images to the tables of three captioning papers.
+
+`snakemake --cores all results/tables/` makes everything that the config asks for.
+"""
+
+import os
+from pathlib import Path
+
+from snakemake.utils import min_version
+
+from captionlab.workflow.config import ConfigError
+from captionlab.workflow.experiments import Experiments
+
+min_version("9.20")
+
+# A config given by --configfile stands alone; Snakemake would merge it into the default one.
+if "corpora" not in config:
+
+    configfile: Path(workflow.basedir) / "config" / "config.yaml"
+
+
+try:
+    lab = Experiments(config, workflow.basedir)
+except ConfigError as mistakes:
+    raise WorkflowError(str(mistakes)) from None
+
+# Scripts run the library of this checkout, also in an environment that Snakemake made.
+os.environ["PYTHONPATH"] = str(Path(workflow.basedir) / "src")
+
+wildcard_constraints:
+    corpus="[a-z0-9-]+",
+    encoder="[a-z0-9-]+",
+    captioner="[a-z0-9-]+",
+    evaluation="[a-z0-9-]+",
+    shard="[0-9]+-of-[0-9]+",
+
+
+report: "workflow/report/workflow.rst"
+
+
+include: "workflow/rules/corpora.smk"
+include: "workflow/rules/features.smk"
+include: "workflow/rules/captioners.smk"
+include: "workflow/rules/finetuning.smk"
+include: "workflow/rules/generation.smk"
+include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/reporting.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        "results/tables",

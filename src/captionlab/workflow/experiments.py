@@ -1,0 +1,274 @@
+"""The config as a graph: what each job reads, and the smallest part of the config that it depends on.
+
+A rule names a method of `Experiments` as its input function or parameter; Snakemake calls it with the wildcards.
+"""
+
+import importlib.metadata
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from captionlab.workflow.code import code_fingerprint
+from captionlab.workflow.config import validate_config
+from captionlab.workflow.references import Block, captioner_kind, root_of
+
+
+class Wildcards(Protocol):
+    """The wildcards of a job that the methods below may ask for."""
+
+    corpus: str
+    encoder: str
+    captioner: str
+    evaluation: str
+    shard: str
+
+
+def normalise(value: Any) -> Any:
+    """The same value with the keys of every mapping in order, so that reordering a config changes nothing."""
+    if isinstance(value, Mapping):
+        return {key: normalise(value[key]) for key in sorted(value)}
+    return [normalise(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+class Experiments:
+    """The experiments that a config declares; `root` is the folder of the Snakefile."""
+
+    def __init__(self, config: Block, root: Path | str):
+        self.root = Path(root)
+        validate_config(config, self.root / "workflow" / "schemas" / "config.schema.yaml")
+        self.config = config
+        self.corpora: Block = config["corpora"]
+        self.encoders: Block = config.get("encoders", {})
+        self.captioners: Block = config["captioners"]
+        self.evaluations: Block = config["evaluations"]
+        self.papers: Block = config.get("papers", {})
+        self.data = str((self.root / config.get("data", ".")).resolve())
+
+    # ---------------------------------------------------------------------------------------- fingerprints
+    def code(self, script: str, *also: str) -> str:
+        """Fingerprint of a script and all that it reaches, and of modules that it loads by name."""
+        return code_fingerprint(self.root, script, *also)
+
+    def versions(self, *libraries: str) -> dict[str, str]:
+        """Installed versions of the libraries whose numerics matter to a rule."""
+        return {name: importlib.metadata.version(name) for name in sorted(libraries)}
+
+    def family_code(self, script: str) -> Callable[[Wildcards], str]:
+        """The same for a script that loads the captioner's family by name."""
+        return lambda wildcards: self.code(script, f"captionlab.captioners.{self.family(wildcards.captioner)}")
+
+    # --------------------------------------------------------------------------------------- names by kind
+    def corpora_read_by(self, toyworld: bool) -> str:
+        """Regular expression of the corpora that the toy world renders, or of all others."""
+        return _any_of(n for n, c in self.corpora.items() if (c["reader"] == "toyworld") == toyworld)
+
+    def encoders_with_weights(self, weights: bool) -> str:
+        """Regular expression of the encoders that are imported, or of those trained here."""
+        return _any_of(n for n, e in self.encoders.items() if ("weights" in e) == weights)
+
+    def captioners_of(self, *kinds: str) -> str:
+        """Regular expression of the captioners that come about in one of these ways."""
+        return _any_of(n for n, c in self.captioners.items() if captioner_kind(c) in kinds)
+
+    def family(self, captioner: str) -> str:
+        """Family of a captioner, its own or its ancestor's."""
+        return str(self.captioners[root_of(self.config, captioner)]["family"])
+
+    def encoder(self, captioner: str) -> str:
+        """Encoder that a captioner reads images with."""
+        return str(self.captioners[root_of(self.config, captioner)]["encoder"])
+
+    # --------------------------------------------------------------------------------------------- corpora
+    def corpus_block(self, wildcards: Wildcards) -> Block:
+        """What the reader of a corpus depends on."""
+        return normalise(_without(self.corpora[wildcards.corpus], "evaluation_split", "shards"))
+
+    def annotation_files(self, wildcards: Wildcards) -> list[str]:
+        """Files that a reader needs before it starts; the images are not among them, a broken one is a reject."""
+        from captionlab.corpora.inputs import input_files
+
+        return [str(path) for path in input_files(self.corpora[wildcards.corpus], Path(self.data))]
+
+    def evaluation_split(self, corpus: str) -> str:
+        """Split of a corpus that evaluations use."""
+        return str(self.corpora[corpus].get("evaluation_split", "test"))
+
+    def evaluation_split_of(self, wildcards: Wildcards) -> str:
+        """The same, for a rule with the wildcard corpus."""
+        return self.evaluation_split(wildcards.corpus)
+
+    # -------------------------------------------------------------------------------- encoders and features
+    def encoder_block(self, wildcards: Wildcards) -> Block:
+        """What an encoder's training or import depends on, the corpus by name aside."""
+        return normalise(_without(self.encoders[wildcards.encoder], "corpus", "seed"))
+
+    def encoder_seed(self, wildcards: Wildcards) -> int:
+        """Seed of an encoder's training."""
+        return int(self.encoders[wildcards.encoder].get("seed", self.config["seed"]))
+
+    def encoder_corpus(self, table: str) -> Callable[[Wildcards], str]:
+        """A table of the corpus that an encoder is trained on."""
+        return lambda wildcards: _corpus_table(self.encoders[wildcards.encoder]["corpus"], table)
+
+    def encoder_weights(self, wildcards: Wildcards) -> list[str]:
+        """The file that an encoder is imported from; nothing when open_clip downloads it by its published name."""
+        encoder = self.encoders[wildcards.encoder]
+        return [] if "model" in encoder else [str(Path(self.data) / encoder["weights"])]
+
+    def shards(self, corpus: str) -> list[str]:
+        """Names of the shards that a corpus is embedded in."""
+        count = int(self.corpora[corpus].get("shards", 1))
+        return [f"{index}-of-{count}" for index in range(count)]
+
+    def features(self, encoder: str, corpus: str) -> list[str]:
+        """Feature tables of a corpus."""
+        return [f"results/features/{encoder}/{corpus}/{shard}.parquet" for shard in self.shards(corpus)]
+
+    # ------------------------------------------------------------------------------------------ captioners
+    def captioner_block(self, wildcards: Wildcards) -> Block:
+        """What the training or import of a captioner depends on, with the decoding that it names spelled out."""
+        block = _without(self.captioners[wildcards.captioner], "corpus", "parent", "seed", "encoder")
+        objective = block.get("objective", {})
+        if "decoding" in objective:
+            block["objective"] = {**objective, "decoding": self.config["decodings"][objective["decoding"]]}
+        return normalise(block)
+
+    def captioner_seed(self, wildcards: Wildcards) -> int:
+        """Seed of a captioner's training."""
+        return int(self.captioners[wildcards.captioner].get("seed", self.config["seed"]))
+
+    def training_table(self, table: str) -> Callable[[Wildcards], str]:
+        """A table of the corpus that a captioner is trained on."""
+        return lambda wildcards: _corpus_table(self.captioners[wildcards.captioner]["corpus"], table)
+
+    def training_features(self, wildcards: Wildcards) -> list[str]:
+        """Feature tables, by the captioner's encoder, of the corpus that it is trained on."""
+        return self.features(self.encoder(wildcards.captioner), self.captioners[wildcards.captioner]["corpus"])
+
+    def parent(self, file: str) -> Callable[[Wildcards], str]:
+        """A file of the captioner that this one is finetuned from."""
+        return lambda wildcards: f"results/captioners/{self.captioners[wildcards.captioner]['parent']}/{file}"
+
+    def _retriever(self, captioner: str) -> str:
+        return str(self.captioners[captioner]["objective"]["reward"]["retriever"])
+
+    def reward_retriever(self, file: str) -> Callable[[Wildcards], str]:
+        """A file of the retriever that gives the reward."""
+        return lambda wildcards: f"results/encoders/{self._retriever(wildcards.captioner)}/{file}"
+
+    def reward_features(self, wildcards: Wildcards) -> list[str]:
+        """Feature tables, by the rewarding retriever, of the corpus that a captioner is finetuned on."""
+        return self.features(self._retriever(wildcards.captioner), self.captioners[wildcards.captioner]["corpus"])
+
+    def captioner_files(self, wildcards: Wildcards) -> list[str]:
+        """Files that a captioner is imported from: weights and tokenizer."""
+        captioner = self.captioners[wildcards.captioner]
+        return [str(Path(self.data) / captioner[key]) for key in ("weights", "tokenizer")]
+
+    # ----------------------------------------------------------------------------------------- evaluations
+    def evaluated_corpora(self, wildcards: Wildcards) -> list[str]:
+        """Corpora of an evaluation, in the order of the config."""
+        return list(self.evaluations[wildcards.evaluation]["corpora"])
+
+    def evaluated_splits(self, wildcards: Wildcards) -> list[str]:
+        """The split of each of these corpora."""
+        return [self.evaluation_split(corpus) for corpus in self.evaluated_corpora(wildcards)]
+
+    def evaluated_tables(self, table: str) -> Callable[[Wildcards], list[str]]:
+        """A table of each corpus of an evaluation."""
+        return lambda wildcards: [_corpus_table(corpus, table) for corpus in self.evaluated_corpora(wildcards)]
+
+    def evaluated_features(self, wildcards: Wildcards) -> list[str]:
+        """Feature tables, by the captioner's encoder, of every corpus of an evaluation."""
+        encoder = self.encoder(wildcards.captioner)
+        return [path for corpus in self.evaluated_corpora(wildcards) for path in self.features(encoder, corpus)]
+
+    def decoding_block(self, wildcards: Wildcards) -> Block:
+        """The decoding of an evaluation, spelled out."""
+        return normalise(self.config["decodings"][self.evaluations[wildcards.evaluation]["decoding"]])
+
+    def given_captions(self, wildcards: Wildcards) -> list[str]:
+        """Files of captions made elsewhere, one for each corpus of an evaluation; none for human captions."""
+        captions = self.captioners[wildcards.captioner].get("captions", {})
+        return [str(Path(self.data) / captions[c]) for c in self.evaluated_corpora(wildcards) if captions]
+
+    def given_block(self, wildcards: Wildcards) -> Block:
+        """What the import of captions depends on, the files aside."""
+        return normalise(_without(self.captioners[wildcards.captioner], "captions"))
+
+    def references(self, wildcards: Wildcards) -> list[str]:
+        """Tokenised references of each corpus of an evaluation."""
+        return [f"results/evaluation/references/{corpus}.parquet" for corpus in self.evaluated_corpora(wildcards)]
+
+    def retrievers(self, wildcards: Wildcards) -> list[str]:
+        """Retrievers of an evaluation."""
+        return list(self.evaluations[wildcards.evaluation].get("retrievers", []))
+
+    def retriever_files(self, file: str) -> Callable[[Wildcards], list[str]]:
+        """A file of each retriever of an evaluation."""
+        return lambda wildcards: [f"results/encoders/{name}/{file}" for name in self.retrievers(wildcards)]
+
+    def retriever_features(self, wildcards: Wildcards) -> list[str]:
+        """Feature tables of every corpus of an evaluation by every retriever."""
+        corpora = self.evaluated_corpora(wildcards)
+        return [path for name in self.retrievers(wildcards) for c in corpora for path in self.features(name, c)]
+
+    def retrieval_block(self, wildcards: Wildcards) -> Block:
+        """What retrieval depends on: candidates, corpora with their shards, retrievers."""
+        evaluation = self.evaluations[wildcards.evaluation]
+        return normalise(
+            {
+                "candidates": evaluation.get("candidates", 100),
+                "candidate_sets": evaluation.get("candidate_sets", "file-order"),
+            }
+        )
+
+    def scored(self, table: str) -> list[str]:
+        """One table of scores for every evaluation and captioner that has it."""
+        return [
+            f"results/evaluation/{captioner}/{name}/{table}.parquet"
+            for name, evaluation in self.evaluations.items()
+            for captioner in evaluation["captioners"]
+            if self._has(table, captioner, evaluation)
+        ]
+
+    def _has(self, table: str, captioner: str, evaluation: Block) -> bool:
+        if table == "retrieval":
+            return bool(evaluation.get("retrievers"))
+        return table != "nlg" or self.family(captioner) != "human"  # human captions are the references
+
+    # ------------------------------------------------------------------------------------------- reporting
+    def lineage(self) -> Block:
+        """For each captioner: its parent and the corpora that it and its ancestors were trained on."""
+        found: Block = {}
+        for name, block in sorted(self.captioners.items()):
+            corpora, ancestor = [], name
+            while True:
+                if corpus := self.captioners[ancestor].get("corpus"):
+                    corpora.append(corpus)
+                if "parent" not in self.captioners[ancestor]:
+                    break
+                ancestor = self.captioners[ancestor]["parent"]
+            found[name] = {"parent": block.get("parent"), "corpora": corpora, "family": self.family(name)}
+        return found
+
+    def provenance(self) -> Block:
+        """What the footer of every table says of the run, the commit aside, which is read when the table is made."""
+        libraries = ("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy")
+        return {
+            "config": self.config.get("name", "unnamed"),
+            "seed": self.config["seed"],
+            "versions": self.versions(*libraries),
+        }
+
+
+def _any_of(names: Any) -> str:
+    return "|".join(sorted(names)) or "(?!)"  # no name at all matches nothing
+
+
+def _without(block: Mapping[str, Any], *keys: str) -> Block:
+    return {key: value for key, value in block.items() if key not in keys}
+
+
+def _corpus_table(corpus: str, table: str) -> str:
+    return f"results/corpora/{corpus}/{table}.parquet"

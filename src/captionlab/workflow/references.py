@@ -1,0 +1,167 @@
+"""What the parts of a config say of each other: names that must exist, parents without cycles, batches that suffice."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from captionlab.corpora.toyworld.domains import DOMAINS
+
+Block = dict[str, Any]
+
+
+def captioner_kind(block: Mapping[str, Any]) -> str:
+    """How a captioner comes about: file, human, finetuned, imported or pretrained."""
+    if block.get("family") in ("file", "human"):
+        return str(block["family"])
+    if "parent" in block:
+        return "finetuned"
+    return "imported" if "weights" in block else "pretrained"
+
+
+def root_of(config: Block, captioner: str) -> str:
+    """The captioner at the top of a line of parents."""
+    while "parent" in config["captioners"][captioner]:
+        captioner = config["captioners"][captioner]["parent"]
+    return captioner
+
+
+def reference_mistakes(config: Block) -> Iterator[str]:
+    """One sentence for each reference that cannot be followed; the config must fit the schema."""
+    for name, corpus in config["corpora"].items():
+        yield from _corpus_mistakes(name, corpus)
+    for name, encoder in config.get("encoders", {}).items():
+        yield from _encoder_mistakes(config, name, encoder)
+    for name, captioner in config["captioners"].items():
+        yield from _captioner_mistakes(config, name, captioner)
+    for name, evaluation in config["evaluations"].items():
+        yield from _evaluation_mistakes(config, f"evaluations.{name}", evaluation)
+    yield from _repeated_evaluations(config["evaluations"])
+    for name, paper in config.get("papers", {}).items():
+        yield from _paper_mistakes(config, f"papers.{name}", paper)
+
+
+def _known(config: Block, section: str, name: str, where: str) -> Iterator[str]:
+    names = config.get(section, {})
+    if name not in names:
+        yield f"{where} is {name!r}, which is not among the {section}; {_hint(name, names)}"
+
+
+def _hint(name: str, names: Any) -> str:
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names) or 'none'}"
+
+
+def _corpus_mistakes(name: str, corpus: Block) -> Iterator[str]:
+    if corpus["reader"] != "toyworld":
+        return
+    split = corpus.get("evaluation_split", "test")
+    if split not in corpus["images"]:
+        yield f"corpora.{name}: evaluations use the split {split!r}, but images names {', '.join(corpus['images'])}"
+    if corpus["domain"] not in DOMAINS:
+        hint = _hint(corpus["domain"], DOMAINS)
+        yield f"corpora.{name}.domain is {corpus['domain']!r}, which the toy world does not have; {hint}"
+
+
+def _encoder_mistakes(config: Block, name: str, encoder: Block) -> Iterator[str]:
+    training = ("architecture", "corpus", "optimizer")
+    if "weights" in encoder:
+        if given := [key for key in training if key in encoder]:
+            yield f"encoders.{name} has weights, so it is not trained here: drop {', '.join(given)}"
+    elif missing := [key for key in training if key not in encoder]:
+        yield f"encoders.{name} has no weights, so it is trained here and needs {', '.join(missing)}"
+    else:
+        yield from _known(config, "corpora", encoder["corpus"], f"encoders.{name}.corpus")
+
+
+def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]:
+    where = f"captioners.{name}"
+    if "parent" in block:
+        yield from _parent_mistakes(config, name)
+    if "corpus" in block:
+        yield from _known(config, "corpora", block["corpus"], f"{where}.corpus")
+    if "encoder" in block:
+        yield from _known(config, "encoders", block["encoder"], f"{where}.encoder")
+    for corpus in block.get("captions", {}):
+        yield from _known(config, "corpora", corpus, f"{where}.captions")
+    if block.get("objective", {}).get("kind") == "reinforce":
+        yield from _reinforce_mistakes(config, where, block)
+
+
+def _parent_mistakes(config: Block, name: str) -> Iterator[str]:
+    captioners, seen = config["captioners"], [name]
+    while "parent" in captioners[seen[-1]]:
+        parent = captioners[seen[-1]]["parent"]
+        if parent not in captioners:
+            if len(seen) == 1:
+                yield from _known(config, "captioners", parent, f"captioners.{name}.parent")
+            return
+        if parent in seen:
+            line = " -> ".join([*seen, parent])
+            yield f"captioners.{name} is its own ancestor ({line}); one of them needs a family instead of a parent"
+            return
+        seen.append(parent)
+    if captioner_kind(captioners[seen[-1]]) in ("file", "human"):
+        family = captioners[seen[-1]]["family"]
+        yield f"captioners.{name} cannot be finetuned: {seen[-1]!r} is a {family} captioner and has no weights"
+
+
+def _reinforce_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+    objective, reward = block["objective"], block["objective"]["reward"]
+    yield from _known(config, "encoders", reward["retriever"], f"{where}.objective.reward.retriever")
+    yield from _known(config, "decodings", objective["decoding"], f"{where}.objective.decoding")
+    batch, candidates = block["optimizer"]["batch"], reward["candidates"]
+    if batch < candidates or batch % candidates:
+        what = "smaller than" if batch < candidates else "no multiple of"
+        enough = max(1, batch // candidates) * candidates
+        yield (
+            f"{where}: distractors come from the batch, and a batch of {batch} is {what} {candidates} candidates; "
+            f"write `optimizer: {{batch: {enough}}}` or `reward: {{candidates: {batch}}}`"
+        )
+
+
+def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterator[str]:
+    yield from _known(config, "decodings", evaluation["decoding"], f"{where}.decoding")
+    for retriever in evaluation.get("retrievers", []):
+        yield from _known(config, "encoders", retriever, f"{where}.retrievers")
+    for corpus in evaluation["corpora"]:
+        yield from _known(config, "corpora", corpus, f"{where}.corpora")
+    for captioner in evaluation["captioners"]:
+        yield from _known(config, "captioners", captioner, f"{where}.captioners")
+        block = config["captioners"].get(captioner, {})
+        if "captions" in block and (absent := [c for c in evaluation["corpora"] if c not in block["captions"]]):
+            missing = f"captioners.{captioner}.captions.{absent[0]}"
+            yield f"{where}: the captioner {captioner!r} has no captions for {', '.join(absent)}; add {missing}"
+    kinds = {captioner_kind(config["captioners"].get(c, {"family": "file"})) for c in evaluation["captioners"]}
+    if evaluation.get("retrievers") or not kinds <= {"file", "human"}:
+        for corpus in evaluation["corpora"]:
+            if config["corpora"].get(corpus, {}).get("images", "") is None:
+                yield (
+                    f"{where}: the corpus {corpus!r} is text only (images: null), "
+                    "so no captioner can describe it and no retriever search in it"
+                )
+
+
+def _repeated_evaluations(evaluations: Block) -> Iterator[str]:
+    seen: dict[tuple[str, str, str], str] = {}
+    for name, evaluation in evaluations.items():
+        for captioner in evaluation["captioners"]:
+            for corpus in evaluation["corpora"]:
+                job = (captioner, corpus, evaluation["decoding"])
+                if job in seen:
+                    yield (
+                        f"evaluations.{seen[job]} and evaluations.{name} both caption {corpus!r} "
+                        f"with {captioner!r} by {job[2]!r}; keep it in one of them"
+                    )
+                seen[job] = name
+
+
+def _paper_mistakes(config: Block, where: str, paper: Block) -> Iterator[str]:
+    evaluated = {name for evaluation in config["evaluations"].values() for name in evaluation["captioners"]}
+    for label, name in paper["captioners"].items():
+        yield from _known(config, "captioners", name, f"{where}.captioners.{label}")
+        if name in config["captioners"] and name not in evaluated:
+            yield f"{where}.captioners.{label} is {name!r}, which no evaluation names; add it to one"
+    for label, name in paper["corpora"].items():
+        yield from _known(config, "corpora", name, f"{where}.corpora.{label}")
+    for name in paper.get("retrievers", []):
+        yield from _known(config, "encoders", name, f"{where}.retrievers")

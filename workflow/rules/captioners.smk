@@ -1,0 +1,68 @@
+"""Captioners: trained here from scratch, or imported from published weights.
+
+Needs: a corpus and its features, or weights and a tokenizer (docs/data.md).
+Makes: results/captioners/{captioner}/{config.json,model.safetensors,tokenizer.json} and, when trained, training.parquet
+"""
+
+
+rule pretrain_captioner:
+    input:
+        images=lab.training_table("images"),
+        captions=lab.training_table("captions"),
+        features=lab.training_features,
+    output:
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        training="results/captioners/{captioner}/training.parquet",
+    log:
+        "results/logs/pretrain_captioner/{captioner}.log",
+    benchmark:
+        "results/benchmarks/pretrain_captioner/{captioner}.tsv"
+    wildcard_constraints:
+        captioner=lab.captioners_of("pretrained"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=1440,
+        gpu=1,
+    params:
+        code=lab.family_code("pretrain_captioner"),
+        versions=lab.versions("torch", "tokenizers"),
+        config=lab.captioner_block,
+        seed=lab.captioner_seed,
+    message:
+        "train the captioner {wildcards.captioner} on references"
+    script:
+        "../scripts/pretrain_captioner.py"
+
+
+rule import_captioner:
+    input:
+        files=lab.captioner_files,
+    output:
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+    log:
+        "results/logs/import_captioner/{captioner}.log",
+    benchmark:
+        "results/benchmarks/import_captioner/{captioner}.tsv"
+    wildcard_constraints:
+        captioner=lab.captioners_of("imported"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=30,
+    params:
+        code=lab.family_code("import_captioner"),
+        versions=lab.versions("torch", "tokenizers"),
+        config=lab.captioner_block,
+    message:
+        "import the captioner {wildcards.captioner}"
+    script:
+        "../scripts/import_captioner.py"

@@ -1,0 +1,66 @@
+"""Corpora: images with texts.
+
+Needs: nothing for the toy world; annotation files and image folders for the others (docs/data.md).
+Makes: results/corpora/{corpus}/{images,captions,objects,scenes,rejects}.parquet
+"""
+
+
+rule render_toyworld:
+    output:
+        images="results/corpora/{corpus}/images.parquet",
+        captions="results/corpora/{corpus}/captions.parquet",
+        objects="results/corpora/{corpus}/objects.parquet",
+        scenes="results/corpora/{corpus}/scenes.parquet",
+        rejects="results/corpora/{corpus}/rejects.parquet",
+    log:
+        "results/logs/render_toyworld/{corpus}.log",
+    benchmark:
+        "results/benchmarks/render_toyworld/{corpus}.tsv"
+    wildcard_constraints:
+        corpus=lab.corpora_read_by(toyworld=True),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=lab.code("render_toyworld"),
+        versions=lab.versions("numpy", "pillow"),
+        config=lab.corpus_block,
+    message:
+        "render the toy world's {wildcards.corpus}"
+    script:
+        "../scripts/render_toyworld.py"
+
+
+rule read_corpus:
+    input:
+        annotations=lab.annotation_files,
+    output:
+        images="results/corpora/{corpus}/images.parquet",
+        captions="results/corpora/{corpus}/captions.parquet",
+        objects="results/corpora/{corpus}/objects.parquet",
+        scenes="results/corpora/{corpus}/scenes.parquet",
+        rejects="results/corpora/{corpus}/rejects.parquet",
+    log:
+        "results/logs/read_corpus/{corpus}.log",
+    benchmark:
+        "results/benchmarks/read_corpus/{corpus}.tsv"
+    wildcard_constraints:
+        corpus=lab.corpora_read_by(toyworld=False),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 8
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    params:
+        code=lab.code("read_corpus"),
+        versions=lab.versions("pillow"),
+        config=lab.corpus_block,
+        data=lab.data,
+    message:
+        "read the corpus {wildcards.corpus}"
+    script:
+        "../scripts/read_corpus.py"

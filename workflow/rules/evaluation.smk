@@ -1,0 +1,116 @@
+"""Evaluation: captions against references and against other images.
+
+Needs: results/captions/{captioner}/{evaluation}.parquet, the corpora, and the retrievers with their features.
+Makes: results/evaluation/{captioner}/{evaluation}/{tokens,nlg,retrieval}.parquet, a row for each caption,
+and results/reporting/{summary,comparisons}.parquet, values with their intervals
+"""
+
+
+rule tokenize_references:
+    input:
+        images="results/corpora/{corpus}/images.parquet",
+        captions="results/corpora/{corpus}/captions.parquet",
+    output:
+        "results/evaluation/references/{corpus}.parquet",
+    log:
+        "results/logs/tokenize_references/{corpus}.log",
+    benchmark:
+        "results/benchmarks/tokenize_references/{corpus}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        code=lab.code("tokenize_references"),
+        versions=lab.versions("pycocoevalcap"),
+        split=lab.evaluation_split_of,
+    message:
+        "tokenize the references of {wildcards.corpus}"
+    script:
+        "../scripts/tokenize_references.py"
+
+
+rule tokenize_captions:
+    input:
+        "results/captions/{captioner}/{evaluation}.parquet",
+    output:
+        "results/evaluation/{captioner}/{evaluation}/tokens.parquet",
+    log:
+        "results/logs/tokenize_captions/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/tokenize_captions/{captioner}/{evaluation}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        code=lab.code("tokenize_captions"),
+        versions=lab.versions("pycocoevalcap"),
+    message:
+        "tokenize the captions of {wildcards.captioner} for {wildcards.evaluation}"
+    script:
+        "../scripts/tokenize_captions.py"
+
+
+rule score_nlg:
+    input:
+        tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
+        references=lab.references,
+    output:
+        "results/evaluation/{captioner}/{evaluation}/nlg.parquet",
+    log:
+        "results/logs/score_nlg/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/score_nlg/{captioner}/{evaluation}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=lab.code("score_nlg"),
+        versions=lab.versions("pycocoevalcap"),
+        corpora=lab.evaluated_corpora,
+    message:
+        "score the captions of {wildcards.captioner} for {wildcards.evaluation} by BLEU, METEOR, ROUGE-L and CIDEr"
+    script:
+        "../scripts/score_nlg.py"
+
+
+rule retrieve_images:
+    input:
+        captions="results/captions/{captioner}/{evaluation}.parquet",
+        images=lab.evaluated_tables("images"),
+        configs=lab.retriever_files("config.json"),
+        weights=lab.retriever_files("model.safetensors"),
+        features=lab.retriever_features,
+    output:
+        "results/evaluation/{captioner}/{evaluation}/retrieval.parquet",
+    log:
+        "results/logs/retrieve_images/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/retrieve_images/{captioner}/{evaluation}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=120,
+        gpu=1,
+    params:
+        code=lab.code("retrieve_images"),
+        versions=lab.versions("torch", "open_clip_torch"),
+        config=lab.retrieval_block,
+        corpora=lab.evaluated_corpora,
+        splits=lab.evaluated_splits,
+        retrievers=lab.retrievers,
+        seed=lab.config["seed"],
+    message:
+        "find the images of {wildcards.evaluation} by the captions of {wildcards.captioner}"
+    script:
+        "../scripts/retrieve_images.py"

@@ -1,0 +1,93 @@
+"""Features: what a frozen encoder sees in an image, computed once.
+
+Needs: results/corpora/{corpus}/{images,captions}.parquet; published weights for an encoder that has them.
+Makes: results/encoders/{encoder}/{config.json,model.safetensors} and, for each part of a corpus,
+results/features/{encoder}/{corpus}/{shard}.parquet
+"""
+
+
+rule train_encoder:
+    input:
+        images=lab.encoder_corpus("images"),
+        captions=lab.encoder_corpus("captions"),
+    output:
+        config="results/encoders/{encoder}/config.json",
+        weights="results/encoders/{encoder}/model.safetensors",
+        training="results/encoders/{encoder}/training.parquet",
+    log:
+        "results/logs/train_encoder/{encoder}.log",
+    benchmark:
+        "results/benchmarks/train_encoder/{encoder}.tsv"
+    wildcard_constraints:
+        encoder=lab.encoders_with_weights(False),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000,
+        runtime=120,
+        gpu=1,
+    params:
+        code=lab.code("train_encoder"),
+        versions=lab.versions("torch", "open_clip_torch"),
+        config=lab.encoder_block,
+        seed=lab.encoder_seed,
+    message:
+        "train the encoder {wildcards.encoder}"
+    script:
+        "../scripts/train_encoder.py"
+
+
+rule import_encoder:
+    input:
+        weights=lab.encoder_weights,
+    output:
+        config="results/encoders/{encoder}/config.json",
+        weights="results/encoders/{encoder}/model.safetensors",
+    log:
+        "results/logs/import_encoder/{encoder}.log",
+    benchmark:
+        "results/benchmarks/import_encoder/{encoder}.tsv"
+    wildcard_constraints:
+        encoder=lab.encoders_with_weights(True),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=30,
+    params:
+        code=lab.code("import_encoder"),
+        versions=lab.versions("torch", "open_clip_torch"),
+        config=lab.encoder_block,
+    message:
+        "import the encoder {wildcards.encoder}"
+    script:
+        "../scripts/import_encoder.py"
+
+
+rule embed_images:
+    input:
+        images="results/corpora/{corpus}/images.parquet",
+        config="results/encoders/{encoder}/config.json",
+        weights="results/encoders/{encoder}/model.safetensors",
+    output:
+        "results/features/{encoder}/{corpus}/{shard}.parquet",
+    log:
+        "results/logs/embed_images/{encoder}/{corpus}/{shard}.log",
+    benchmark:
+        "results/benchmarks/embed_images/{encoder}/{corpus}/{shard}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000,
+        runtime=240,
+        gpu=1,
+    params:
+        code=lab.code("embed_images"),
+        versions=lab.versions("torch", "open_clip_torch", "pillow"),
+    message:
+        "embed part {wildcards.shard} of {wildcards.corpus} by {wildcards.encoder}"
+    script:
+        "../scripts/embed_images.py"

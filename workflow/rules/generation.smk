@@ -1,0 +1,70 @@
+"""Generation: the captions of an evaluation, by a captioner or from a file.
+
+Needs: a captioner and the features of every corpus of the evaluation, or files of captions made elsewhere.
+Makes: results/captions/{captioner}/{evaluation}.parquet
+"""
+
+
+rule generate_captions:
+    input:
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        images=lab.evaluated_tables("images"),
+        features=lab.evaluated_features,
+    output:
+        "results/captions/{captioner}/{evaluation}.parquet",
+    log:
+        "results/logs/generate_captions/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/generate_captions/{captioner}/{evaluation}.tsv"
+    wildcard_constraints:
+        captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=480,
+        gpu=1,
+    params:
+        code=lab.family_code("generate_captions"),
+        versions=lab.versions("torch", "tokenizers"),
+        corpora=lab.evaluated_corpora,
+        splits=lab.evaluated_splits,
+        decoding=lab.decoding_block,
+        seed=lab.config["seed"],
+    message:
+        "caption the images of {wildcards.evaluation} by {wildcards.captioner}"
+    script:
+        "../scripts/generate_captions.py"
+
+
+rule import_captions:
+    input:
+        files=lab.given_captions,
+        images=lab.evaluated_tables("images"),
+        captions=lab.evaluated_tables("captions"),
+    output:
+        "results/captions/{captioner}/{evaluation}.parquet",
+    log:
+        "results/logs/import_captions/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/import_captions/{captioner}/{evaluation}.tsv"
+    wildcard_constraints:
+        captioner=lab.captioners_of("file", "human"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        code=lab.code("import_captions"),
+        config=lab.given_block,
+        corpora=lab.evaluated_corpora,
+        splits=lab.evaluated_splits,
+    message:
+        "import the captions of {wildcards.captioner} for {wildcards.evaluation}"
+    script:
+        "../scripts/import_captions.py"
