@@ -1,0 +1,125 @@
+"""What changes a script's fingerprint and what does not."""
+
+from pathlib import Path
+
+import pytest
+
+from captionlab.workflow.code import Repository
+
+FILES = {
+    "src/lib/__init__.py": '"""Package."""\n',
+    "src/lib/alpha.py": """
+from lib.deep.beta import used
+from .deep import gamma
+
+LIMIT = 3
+
+def entry(x):
+    \"\"\"Documented.\"\"\"
+    return used(x) + gamma.helper(x) + LIMIT
+
+def stranger():
+    return 0
+""",
+    "src/lib/deep/__init__.py": "",
+    "src/lib/deep/beta.py": """
+import math
+from ..omega import bottom
+
+def used(x):
+    return bottom(x) * math.pi  # a comment
+
+def unused(x):
+    return -x
+""",
+    "src/lib/deep/gamma.py": "def helper(x):\n    return x\n\ndef other(x):\n    return 2 * x\n",
+    "src/lib/omega.py": "FACTOR = 2\n\ndef bottom(x):\n    return FACTOR * x\n\nclass Unrelated:\n    pass\n",
+    "src/lib/lazy.py": "def late():\n    return 1\n",
+    "src/lib/family.py": "SIZE = 1\n",
+    "src/lib/unconnected.py": "X = 1\n",
+    "workflow/scripts/job.py": """
+from lib.alpha import entry
+
+def main(snakemake):
+    from lib import lazy
+    return entry(1) + lazy.late()
+""",
+}
+
+
+@pytest.fixture
+def fingerprint(tmp_path):
+    """A function that changes one text in one file (or nothing) and returns the new fingerprint of job.py."""
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def after(name=None, old=None, new=None, also=()):
+        if name is not None:
+            path = tmp_path / name
+            text = path.read_text()
+            assert old in text
+            path.write_text(text.replace(old, new))
+        repository = Repository(tmp_path / "src", tmp_path / "workflow" / "scripts")
+        result = repository.fingerprint(tmp_path / "workflow/scripts/job.py", *also)
+        if name is not None:
+            path.write_text(text)
+        return result
+
+    return after
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("workflow/scripts/job.py", "entry(1)", "entry(2)"),
+        ("src/lib/alpha.py", "LIMIT = 3", "LIMIT = 4"),
+        ("src/lib/alpha.py", "used(x) +", "used(x) -"),
+        ("src/lib/deep/beta.py", "math.pi", "math.e"),  # two imports deep, absolute
+        ("src/lib/omega.py", "FACTOR * x", "FACTOR + x"),  # three deep, relative
+        ("src/lib/omega.py", "FACTOR = 2", "FACTOR = 3"),  # a constant that a reached function reads
+        ("src/lib/deep/gamma.py", "return x", "return -x"),  # a function of a module imported as a module
+        ("src/lib/lazy.py", "return 1", "return 2"),  # imported inside a function
+        ("src/lib/__init__.py", '"""Package."""', 'print("on import")'),  # an effect of a package on the way
+        ("src/lib/omega.py", "FACTOR = 2", "import os\nos.environ['X'] = '1'\nFACTOR = 2"),
+    ],
+)
+def test_what_a_script_reaches_changes_it(fingerprint, name, old, new):
+    assert fingerprint(name, old, new) != fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("src/lib/deep/beta.py", "# a comment", "# another one, longer"),
+        ("src/lib/alpha.py", "Documented.", "Documented otherwise."),
+        ("src/lib/alpha.py", "LIMIT = 3", "LIMIT = (\n    3\n)"),
+        ("src/lib/alpha.py", "return 0", "return 1"),  # a function that nobody reaches
+        ("src/lib/deep/beta.py", "return -x", "return +x"),
+        ("src/lib/deep/gamma.py", "2 * x", "3 * x"),
+        ("src/lib/omega.py", "class Unrelated:", "class Renamed:"),
+        ("src/lib/unconnected.py", "X = 1", "X = 2"),
+    ],
+)
+def test_what_it_does_not_reach_leaves_it(fingerprint, name, old, new):
+    assert fingerprint(name, old, new) == fingerprint()
+
+
+def test_a_module_loaded_by_name_counts_when_it_is_named(fingerprint):
+    change = ("src/lib/family.py", "SIZE = 1", "SIZE = 2")
+    assert fingerprint(*change) == fingerprint()
+    assert fingerprint(*change, also=("lib.family",)) != fingerprint(also=("lib.family",))
+
+
+def test_star_imports_count_as_a_whole(fingerprint):
+    star = ("workflow/scripts/job.py", "from lib.alpha import entry", "from lib.alpha import *")
+    before = fingerprint(*star)
+    assert before != fingerprint()
+
+
+def test_every_rule_script_can_be_followed():
+    root = Path(__file__).parents[2]
+    repository = Repository(root / "src", root / "workflow" / "scripts")
+    scripts = sorted((root / "workflow" / "scripts").glob("*.py"))
+    assert len({repository.fingerprint(script) for script in scripts}) == len(scripts) > 0

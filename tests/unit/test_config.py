@@ -1,0 +1,139 @@
+"""Each mistake in a config is one sentence that says where it is and what to write."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from captionlab.workflow.config import ConfigError, validate_config
+from captionlab.workflow.experiments import Experiments, normalise
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
+
+CONFIG = yaml.safe_load("""
+seed: 1
+corpora:
+  world: {reader: toyworld, domain: coco, seed: 1, images: {train: 8, test: 8}}
+  texts: {reader: coco, annotations: {test: refs.json}, images: null}
+  photos: {reader: karpathy, annotations: photos.json, images: photos, max_rejected: 0.1}
+encoders:
+  clip: {family: clip, weights: clip.safetensors}
+captioners:
+  base:
+    family: clipcap
+    encoder: clip
+    corpus: world
+    architecture: {width: 8}
+    objective: {kind: cross-entropy}
+    optimizer: {kind: adam, lr: 1.0e-3, batch: 4, steps: 2}
+  child:
+    parent: base
+    corpus: world
+    objective:
+      kind: reinforce
+      reward: {kind: discriminative, retriever: clip, candidates: 4}
+      baseline: running-mean
+      decoding: greedy
+    optimizer: {kind: adam, lr: 1.0e-3, batch: 4, epochs: 1}
+  mine: {family: file, captions: {texts: mine.json}}
+decodings:
+  greedy: {kind: greedy, max_tokens: 10}
+evaluations:
+  main: {captioners: [base, child], corpora: [world], decoding: greedy, retrievers: [clip]}
+  given: {captioners: [mine], corpora: [texts], decoding: greedy}
+papers:
+  discritune: {comparable: false, captioners: {ClipCap-COCO: base}, corpora: {COCO: world}, retrievers: [clip]}
+""")
+
+
+def edited(path, value):
+    """The config with one key set, or removed when the value is ..., addressed by a dotted path."""
+    config = copy.deepcopy(CONFIG)
+    *parents, last = path.split(".")
+    block = config
+    for parent in parents:
+        block = block[parent]
+    if value is ...:
+        del block[last]
+    else:
+        block[last] = value
+    return config
+
+
+def mistakes(config):
+    with pytest.raises(ConfigError) as raised:
+        validate_config(config, SCHEMA)
+    return str(raised.value)
+
+
+def test_the_example_is_accepted():
+    validate_config(CONFIG, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        ("corpara", {}, "the top level has no key 'corpara'; did you mean 'corpora'?"),
+        ("corpora.photos.imges", "x", "corpora.photos has no key 'imges'; did you mean 'images'?"),
+        ("corpora.photos.domain", "coco", "corpora.photos has no key 'domain'; known keys: "),
+        ("corpora.photos.reader", "karpaty", "Did you mean 'karpathy'?"),
+        ("corpora.photos.annotations", ..., "corpora.photos lacks the key 'annotations'"),
+        ("corpora.world.domain", "cocoo", "did you mean 'coco'?"),
+        ("corpora.world.images", {"train": 3}, "evaluations use the split 'test', but images names train"),
+        ("encoders.clip.corpus", "world", "encoders.clip has weights, so it is not trained here: drop corpus"),
+        ("encoders.clip.weights", ..., "encoders.clip has no weights, so it is trained here and needs architecture"),
+        ("captioners.base.optimizer.lr", "1e-3", "must be a number; YAML reads '1e-3' as text"),
+        ("captioners.base.optimizer.epochs", 3, "captioners.base.optimizer must have exactly one of"),
+        ("captioners.base.famly", "x", "captioners.base has no key 'famly'; did you mean 'family'?"),
+        ("captioners.base.encoder", "clap", "captioners.base.encoder is 'clap', which is not among the encoders"),
+        ("captioners.child.parent", "bass", "did you mean 'base'?"),
+        ("captioners.child.parent", "child", "captioners.child is its own ancestor (child -> child)"),
+        ("captioners.child.parent", "mine", "'mine' is a file captioner and has no weights"),
+        ("captioners.child.optimizer.batch", 3, "a batch of 3 is smaller than 4 candidates; write `optimizer: {batch: 4}`"),
+        ("captioners.child.optimizer.batch", 6, "a batch of 6 is no multiple of 4 candidates"),
+        ("captioners.child.objective.reward.kind", "cosine", "it must be one of discriminative, accuracy, similarity"),
+        ("captioners.child.objective.decoding", "greedi", "did you mean 'greedy'?"),
+        ("captioners.Upper", {"family": "human"}, "does not match"),
+        ("evaluations.main.corpora", ["worlds"], "did you mean 'world'?"),
+        ("evaluations.main.corpora", ["texts"], "the corpus 'texts' is text only (images: null)"),
+        ("evaluations.given.corpora", ["texts", "photos"], "the captioner 'mine' has no captions for photos"),
+        ("evaluations.given.captioners", ["mine", "mine"], "non-unique"),
+        ("evaluations.again", CONFIG["evaluations"]["main"], "both caption 'world' with 'base' by 'greedy'"),
+        ("papers.discritune.captioners", {"X": "bas"}, "did you mean 'base'?"),
+    ],
+)
+def test_a_mistake_is_a_sentence(path, value, sentence):
+    assert sentence in mistakes(edited(path, value))
+
+
+def test_every_mistake_is_named():
+    config = edited("captioners.child.parent", "bass")
+    config["evaluations"]["main"]["decoding"] = "greedi"
+    text = mistakes(config)
+    assert text.count("\n  - ") == 2
+
+
+def test_normalise_orders_keys_at_every_depth():
+    assert list(normalise({"b": [{"y": 1, "x": 2}], "a": 1})) == ["a", "b"]
+    assert list(normalise({"b": [{"y": 1, "x": 2}], "a": 1})["b"][0]) == ["x", "y"]
+
+
+def test_blocks_hold_only_what_a_job_depends_on():
+    lab = Experiments(copy.deepcopy(CONFIG), ROOT)
+
+    class Job:
+        captioner, evaluation, corpus = "child", "main", "photos"
+
+    assert lab.captioner_block(Job)["objective"]["decoding"] == {"kind": "greedy", "max_tokens": 10}
+    assert "parent" not in lab.captioner_block(Job)
+    assert lab.corpus_block(Job) == {
+        "reader": "karpathy",
+        "annotations": "photos.json",
+        "images": "photos",
+        "max_rejected": 0.1,
+    }
+    assert lab.lineage()["child"] == {"parent": "base", "corpora": ["world", "world"], "family": "clipcap"}
+    assert lab.family("child") == "clipcap"
+    assert lab.encoder("child") == "clip"
