@@ -142,6 +142,90 @@ TOKENS = Kind(
     },
     ("corpus", "image_id", "caption_index"),
 )
+# The numbers of METEOR's own line of statistics.
+METEOR_STATISTICS = 23
+NLG = Kind(
+    "scores against references",
+    "a caption scored by n-gram metrics, with what a corpus value is computed from",
+    {
+        "corpus": _CORPUS,
+        "image_id": _IMAGE_ID,
+        **{f"bleu_{n}": Column(_DOUBLE, f"BLEU-{n} of the caption alone, 0 to 1") for n in range(1, 5)},
+        "bleu_counts": Column(
+            pa.list_(_INT, 10),
+            "tokens of the caption, of the reference closest in length; n-grams of the caption, n = 1 to 4; "
+            "those found in a reference, n = 1 to 4",
+        ),
+        "meteor": Column(_DOUBLE, "METEOR of the caption alone, 0 to 1"),
+        "meteor_statistics": Column(
+            pa.list_(_DOUBLE, METEOR_STATISTICS),
+            "with the best reference: tokens and function words of caption and reference; content and function words "
+            "matched in each, by module (exact, stem, synonym, paraphrase); chunks; tokens matched in each",
+        ),
+        "rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1"),
+        "cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus"),
+    },
+    ("corpus", "image_id"),
+)
+RETRIEVAL = Kind(
+    "retrieval ranks",
+    "a caption used to find its image among candidates",
+    {
+        "corpus": _CORPUS,
+        "image_id": _IMAGE_ID,
+        "caption_index": _CAPTION_INDEX,
+        "retriever": Column(_STRING, "name of the encoder that scores"),
+        "protocol": Column(_STRING, "where candidates come from: file-order, random, set or full"),
+        "candidates": Column(_INT, "images to choose from, the right one included"),
+        "rank": Column(_INT, "rank of the right image, from 1; a tie goes to it"),
+    },
+    ("corpus", "image_id", "caption_index", "retriever", "protocol"),
+)
+_CAPTIONER = Column(_STRING, "name of the captioner in the config")
+_RETRIEVER = Column(_STRING, "name of the encoder that scores; missing for other metrics", nullable=True)
+_CANDIDATES = Column(_STRING, "how many images to choose from and from where; missing for other metrics", nullable=True)
+_METRIC = Column(_STRING, "metric as the field prints it; times 100 but for the mean rank")
+SUMMARY = Kind(
+    "values of metrics",
+    "a metric of a captioner on a corpus",
+    {
+        "captioner": _CAPTIONER,
+        "corpus": _CORPUS,
+        "split": Column(_STRING, "split of the corpus"),
+        "evaluation": Column(_STRING, "name of the evaluation in the config"),
+        "decoding": Column(_STRING, "name of the decoding in the config"),
+        "retriever": _RETRIEVER,
+        "candidates": _CANDIDATES,
+        "metric": _METRIC,
+        "value": Column(_DOUBLE, "value on all images"),
+        "ci_low": Column(_DOUBLE, "lower end of the 95 % interval, bootstrap over images"),
+        "ci_high": Column(_DOUBLE, "upper end of the same"),
+        "n": Column(_INT, "images"),
+    },
+    ("captioner", "corpus", "evaluation", "retriever", "candidates", "metric"),
+)
+COMPARISONS = Kind(
+    "differences between captioners",
+    "a metric of a captioner against another's on the same images",
+    {
+        "captioner": _CAPTIONER,
+        "against": Column(_STRING, "captioner whose value is subtracted: the parent"),
+        "corpus": _CORPUS,
+        "split": Column(_STRING, "split of the corpus"),
+        "evaluation": Column(_STRING, "name of the evaluation in the config"),
+        "decoding": Column(_STRING, "name of the decoding in the config"),
+        "retriever": _RETRIEVER,
+        "candidates": _CANDIDATES,
+        "metric": _METRIC,
+        "difference": Column(_DOUBLE, "value minus the other's"),
+        "ci_low": Column(_DOUBLE, "lower end of its 95 % interval, paired bootstrap over images"),
+        "ci_high": Column(_DOUBLE, "upper end of the same"),
+        "p_value": Column(_DOUBLE, "two-sided"),
+        "test": Column(_STRING, "paired bootstrap, or exact McNemar for P@1"),
+        "n": Column(_INT, "images"),
+    },
+    ("captioner", "against", "corpus", "evaluation", "retriever", "candidates", "metric"),
+)
 TRAINING = Kind(
     "training log",
     "a statistic at an update",
@@ -190,7 +274,9 @@ class TableWriter:
         self._writer.write_table(table, row_group_size=ROW_GROUP)
         self.rows += table.num_rows
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             self._writer.close()
             if error is None:
@@ -257,9 +343,13 @@ def check_schema(path: str | os.PathLike[str], kind: Kind) -> None:
         raise TableError(f"{path} is no readable Parquet file ({error}); delete it and run again") from error
     for name, column in kind.columns.items():
         if name not in schema.names:
-            raise TableError(f"{path}: a table of {kind.name} needs the column {name!r}; it has {', '.join(schema.names)}")
+            raise TableError(
+                f"{path}: a table of {kind.name} needs the column {name!r}; it has {', '.join(schema.names)}"
+            )
         if not schema.field(name).type.equals(column.type):
-            raise TableError(f"{path}: column {name!r} is {schema.field(name).type}, a table of {kind.name} has {column.type}")
+            raise TableError(
+                f"{path}: column {name!r} is {schema.field(name).type}, a table of {kind.name} has {column.type}"
+            )
 
 
 def _read(path: str | os.PathLike[str], kind: Kind, columns: Sequence[str] | None) -> pa.Table:
