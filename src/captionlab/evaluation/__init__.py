@@ -1,0 +1,1 @@
+"""Measuring captions: n-gram metrics, retrieval, and intervals around both."""

