@@ -1,0 +1,147 @@
+"""ClipCap (Mokady et al. 2021): an image embedding becomes a prefix that GPT-2 continues with a caption.
+
+Parameter names are those of the published checkpoints (rmokady/CLIP_prefix_caption, train.py).
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from captionlab.captioners.gpt2 import GPT2, Cache
+
+# Masks that old versions of transformers stored with the weights; they are no parameters.
+_MASK = re.compile(r"gpt\.transformer\.h\.\d+\.attn\.(bias|masked_bias)")
+
+
+class Mapper(nn.Module):
+    """Two linear layers with a tanh between them."""
+
+    def __init__(self, inputs: int, hidden: int, outputs: int):
+        super().__init__()
+        self.model = nn.Sequential(nn.Linear(inputs, hidden), nn.Tanh(), nn.Linear(hidden, outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (rows, inputs) to (rows, outputs)."""
+        mapped: Tensor = self.model(x)
+        return mapped
+
+
+class ClipCap(nn.Module):
+    """The captioner. `visual` is always the raw, un-normalised CLIP embedding of images, (B, prefix_size)."""
+
+    family = "clipcap"
+
+    def __init__(
+        self,
+        prefix_size: int,
+        prefix_length: int,
+        width: int,
+        layers: int,
+        heads: int,
+        positions: int,
+        vocabulary: int,
+        mapper_hidden: int | None = None,
+    ):
+        """Build a captioner with random weights.
+
+        `prefix_length` vectors stand before the caption, in `positions` positions for both. The mapper has
+        `mapper_hidden` hidden units, 0 makes it one linear layer; by default it is as in the original: half its outputs
+        for a prefix of up to 10 vectors, one linear layer for a longer one.
+        """
+        super().__init__()
+        outputs = prefix_length * width
+        if mapper_hidden is None:
+            mapper_hidden = outputs // 2 if prefix_length <= 10 else 0
+        self.architecture = {
+            "prefix_size": prefix_size,
+            "prefix_length": prefix_length,
+            "width": width,
+            "layers": layers,
+            "heads": heads,
+            "positions": positions,
+            "vocabulary": vocabulary,
+            "mapper_hidden": mapper_hidden,
+        }
+        self.prefix_length, self.positions = prefix_length, positions
+        self.clip_project: nn.Module = (
+            Mapper(prefix_size, mapper_hidden, outputs) if mapper_hidden else nn.Linear(prefix_size, outputs)
+        )
+        self.gpt = GPT2(vocabulary, positions, width, layers, heads)
+
+    @classmethod
+    def from_published(cls, checkpoint: Mapping[str, Any], heads: int | None = None) -> tuple[Self, dict[str, Tensor]]:
+        """A captioner of the sizes that a published state dict has, and the weights to load into it.
+
+        `heads` is not written in the weights; without it, a head is 64 wide as in every GPT-2. A KeyError or IndexError
+        says that it is not a checkpoint of this family.
+        """
+        weights = {name: value for name, value in checkpoint.items() if not _MASK.fullmatch(name)}
+        vocabulary, width = weights["gpt.transformer.wte.weight"].shape
+        linear = "clip_project.weight" in weights
+        first = weights["clip_project.weight" if linear else "clip_project.model.0.weight"]
+        last = first if linear else weights["clip_project.model.2.weight"]
+        captioner = cls(
+            prefix_size=first.shape[1],
+            prefix_length=last.shape[0] // width,
+            width=width,
+            layers=1 + max(int(name.split(".")[3]) for name in weights if name.startswith("gpt.transformer.h.")),
+            heads=heads or max(1, width // 64),
+            positions=weights["gpt.transformer.wpe.weight"].shape[0],
+            vocabulary=vocabulary,
+            mapper_hidden=0 if linear else first.shape[0],
+        )
+        return captioner, weights
+
+    def prefix(self, visual: Tensor) -> Tensor:
+        """The prefix of each image, (B, prefix_length, width); ValueError for embeddings of another encoder."""
+        if visual.shape[1] != self.architecture["prefix_size"]:
+            raise ValueError(
+                f"the embeddings have {visual.shape[1]} dimensions and this captioner reads "
+                f"{self.architecture['prefix_size']}; give it the encoder that it was trained with"
+            )
+        prefix: Tensor = self.clip_project(visual)
+        return prefix.view(len(visual), self.prefix_length, -1)
+
+    def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.
+
+        `tokens` (B, T) are ids, padded at the end with any id; `mask` (B, T) tells tokens from padding, where the
+        result is 0. ValueError when prefix and tokens need more positions than there are.
+        """
+        self._check_positions(tokens.shape[1])
+        embeddings = torch.cat([self.prefix(visual), self.gpt.transformer.wte(tokens[:, :-1])], dim=1)
+        hidden = self.gpt.transformer(embeddings)[:, self.prefix_length - 1 :]
+        # The output layer is the largest matrix by far: padding does not go through it.
+        mask = mask.bool()
+        losses = functional.cross_entropy(self.gpt.lm_head(hidden[mask]).float(), tokens[mask], reduction="none")
+        return losses.new_zeros(tokens.shape).masked_scatter(mask, -losses)
+
+    def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, Cache]:
+        """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
+        self._check_positions(max_tokens)
+        cache = self.gpt.cache(len(visual), self.prefix_length + max_tokens)
+        hidden = self.gpt.transformer(self.prefix(visual), cache)
+        return self.gpt.lm_head(hidden[:, -1]), cache
+
+    def step(self, tokens: Tensor, state: Cache) -> tuple[Tensor, Cache]:
+        """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place."""
+        hidden = self.gpt.transformer(self.gpt.transformer.wte(tokens)[:, None], state)
+        return self.gpt.lm_head(hidden[:, -1]), state
+
+    def reorder(self, state: Cache, index: Tensor) -> Cache:
+        """The state of the rows `index` (N,), in that order; rows may be repeated or left out."""
+        return state.reorder(index)
+
+    def _check_positions(self, tokens: int) -> None:
+        if self.prefix_length + tokens > self.positions:
+            raise ValueError(
+                f"a prefix of {self.prefix_length} and {tokens} tokens do not fit the {self.positions} positions of this "
+                "captioner; lower max_tokens, or give it more positions in its architecture"
+            )
+
+
+FAMILY = ClipCap

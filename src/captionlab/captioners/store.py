@@ -1,0 +1,145 @@
+"""Captioners on disk: config.json (family and sizes), model.safetensors and tokenizer.json in a folder.
+
+A family is a module of this package, loaded by its name. It sets FAMILY to its class, a torch module with
+`family` (its name), `architecture` (the arguments that build it again), `log_probs`, and `start`, `step` and `reorder`
+(captionlab.generation.decoding.Decodable); if there are published weights, also `from_published`.
+"""
+
+import hashlib
+import importlib
+import json
+import os
+import pickle
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from captionlab.captioners.tokenizer import Tokenizer
+
+FILES = ("config.json", "model.safetensors", "tokenizer.json")
+
+
+class CaptionerError(ValueError):
+    """Files do not hold the captioner that they should hold."""
+
+
+def family_class(family: str) -> Any:
+    """The class of a family."""
+    return importlib.import_module(f"captionlab.captioners.{family}").FAMILY
+
+
+def save_captioner(
+    captioner: Any, tokenizer: Tokenizer, directory: str | os.PathLike[str], origin: Mapping[str, Any] | None = None
+) -> None:
+    """Write the three files of a captioner; `origin` is what config.json shall say about where it comes from."""
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    config = {"family": captioner.family, "architecture": captioner.architecture, "origin": dict(origin or {})}
+    text = json.dumps(config, indent=2, sort_keys=True) + "\n"
+    aliases = _aliases(captioner)
+    state = captioner.state_dict().items()
+    weights = {name: value.cpu().contiguous() for name, value in state if name not in aliases}
+    _replace(directory / FILES[0], lambda path: path.write_text(text, encoding="utf-8"))
+    _replace(directory / FILES[1], lambda path: save_file(weights, path))
+    _replace(directory / FILES[2], tokenizer.save)
+
+
+def load_captioner(directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> tuple[Any, Tokenizer]:
+    """Read a captioner, in evaluation mode, and its tokenizer; a CaptionerError names the file that does not fit."""
+    config, weights, tokenizer = (Path(directory) / name for name in FILES)
+    try:
+        described = json.loads(config.read_text(encoding="utf-8"))
+        captioner = family_class(described["family"])(**described["architecture"])
+    except (json.JSONDecodeError, KeyError, TypeError, ImportError, AttributeError) as error:
+        raise CaptionerError(f"{config} does not describe a captioner: {error!r}") from error
+    _load_weights(captioner, read_checkpoint(weights), weights)
+    return captioner.to(device).eval(), Tokenizer.load(tokenizer)
+
+
+def import_captioner(
+    family: str,
+    weights: str | os.PathLike[str],
+    tokenizer: str | os.PathLike[str],
+    directory: str | os.PathLike[str],
+    heads: int | None = None,
+) -> None:
+    """Store a captioner whose weights were published as a PyTorch or safetensors file; sizes are read off the weights.
+
+    `heads` is for weights whose attention heads are not 64 wide. A CaptionerError says which keys are missing or
+    unexpected, or why the file cannot be read.
+    """
+    checkpoint = read_checkpoint(weights)
+    try:
+        captioner, state = family_class(family).from_published(checkpoint, heads=heads)
+    except (KeyError, IndexError, ValueError) as error:
+        shown = ", ".join(list(checkpoint)[:5])
+        raise CaptionerError(
+            f"{weights} is no checkpoint of the family {family!r} ({error}); its {len(checkpoint)} keys start with "
+            f"{shown}"
+        ) from error
+    _load_weights(captioner, state, weights)
+    vocabulary = Tokenizer.load(tokenizer)
+    if vocabulary.size != captioner.architecture["vocabulary"]:
+        raise CaptionerError(
+            f"{tokenizer} has {vocabulary.size} tokens and {weights} has {captioner.architecture['vocabulary']}; "
+            "give the tokenizer that the weights were trained with"
+        )
+    with open(weights, "rb") as file:
+        origin = {"weights": Path(weights).name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    save_captioner(captioner, vocabulary, directory, origin)
+
+
+def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The dict in a .safetensors or PyTorch file; nothing but tensors and plain values is unpickled."""
+    try:
+        if Path(path).suffix == ".safetensors":
+            return dict(load_file(path))
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise CaptionerError(
+            f"{path} is no PyTorch file, or holds more than tensors and plain values, which is not unpickled "
+            f"because it could run code ({str(error).splitlines()[0]}); save its state dict alone"
+        ) from error
+    except (SafetensorError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
+        raise CaptionerError(
+            f"{path} cannot be read ({str(error).splitlines()[0]}); is the download complete?"
+        ) from error
+    if not isinstance(checkpoint, Mapping):
+        raise CaptionerError(f"{path} holds a {type(checkpoint).__name__}, not a state dict")
+    return dict(checkpoint)
+
+
+def _aliases(captioner: torch.nn.Module) -> dict[str, str]:
+    """Further names of tied weights, each with the name under which the weight is stored."""
+    first: dict[int, str] = {}
+    names = {name: first.setdefault(value.data_ptr(), name) for name, value in captioner.state_dict().items()}
+    return {name: stored for name, stored in names.items() if name != stored}
+
+
+def _load_weights(captioner: torch.nn.Module, weights: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Load weights strictly; a tied weight may be there under any of its names, or under several with equal values."""
+    expected, aliases = captioner.state_dict(), _aliases(captioner)
+    stored = {aliases.get(name, name): value for name, value in weights.items()}
+    problems = [f"missing {name}" for name in expected if aliases.get(name, name) not in stored]
+    problems += [f"unexpected {name}" for name in stored if name not in expected]
+    for name, value in weights.items():
+        if name in expected and value.shape != expected[name].shape:
+            problems.append(f"{name} is {tuple(value.shape)}, expected {tuple(expected[name].shape)}")
+        elif name in expected and not torch.equal(value, stored[aliases.get(name, name)]):
+            problems.append(f"{name} differs from {aliases.get(name, name)}, which it is tied to")
+    if problems:
+        more = f" and {len(problems) - 10} more" if len(problems) > 10 else ""
+        raise CaptionerError(f"{path} does not fit a {type(captioner).__name__}: {'; '.join(problems[:10])}{more}")
+    captioner.load_state_dict(stored, strict=False)
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file beside its place, then move it there."""
+    partial = path.with_name(f".{path.name}.partial")
+    write(partial)
+    os.replace(partial, path)

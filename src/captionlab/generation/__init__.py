@@ -1,0 +1,1 @@
+"""Generation: decoding captions, and reading captions made elsewhere."""

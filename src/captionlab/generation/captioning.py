@@ -1,0 +1,49 @@
+"""Captioning images from their features, as rows of a table of generated captions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.features.embeddings import load_embeddings
+from captionlab.generation.captions import generated_rows
+from captionlab.generation.decoding import Decoding, decode
+from captionlab.progress import progress
+
+
+def caption_images(
+    captioner: Any,
+    tokenizer: Tokenizer,
+    ids: Sequence[str],
+    features: Sequence[str],
+    decoding: Decoding,
+    corpus: str,
+    seed: int,
+    batch: int = 64,
+) -> dict[str, list[Any]]:
+    """Rows of captions for the images `ids` of a corpus, in that order, from its feature tables.
+
+    A sample depends on the seed and on the images of its own corpus, not on other corpora.
+    """
+    embeddings = load_embeddings(features)
+    device = next(captioner.parameters()).device
+    generator = torch.Generator(device).manual_seed(seed)
+    captions, log_probs, confidences = [], [], []
+    captioner.eval()
+    starts = range(0, len(ids), batch)
+    for start in progress(starts, what=f"batches of {corpus}", total=len(starts)):
+        visual = embeddings.rows(ids[start : start + batch]).to(device)
+        decoded = decode(captioner, visual, decoding, tokenizer, generator)
+        captions += tokenizer.decode(decoded.tokens.tolist())
+        log_probs += decoded.log_prob.tolist()
+        confidences += decoded.confidence.tolist()
+    samples = decoding.samples
+    return generated_rows(
+        corpus,
+        [image_id for image_id in ids for _ in range(samples)],
+        [*range(samples)] * len(ids),
+        captions,
+        log_probs,
+        confidences,
+    )

@@ -1,0 +1,176 @@
+"""Tables of captions: which images an evaluation captions, and captions made elsewhere, by people or other programs."""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from captionlab.tables import CAPTIONS, IMAGES, read_table
+
+
+class CaptionFileError(ValueError):
+    """A file of captions cannot be read, or does not fit the corpus it is for."""
+
+
+def evaluated_images(images: str | os.PathLike[str], corpus: str, split: str) -> list[str]:
+    """Ids of the images of a split, in the order of the annotation file; ValueError when there are none."""
+    table = read_table(images, IMAGES, columns=["image_id", "position", "split"]).sort_by("position").to_pydict()
+    ids = [image_id for image_id, of in zip(table["image_id"], table["split"], strict=True) if of == split]
+    if not ids:
+        splits = ", ".join(sorted(set(table["split"]))) or "no images at all"
+        raise ValueError(f"{corpus} has no images in the split {split!r}, it has {splits}; set its evaluation_split")
+    return ids
+
+
+def one_line(caption: str) -> str:
+    """The caption without white space around it, every run of white space inside it one space."""
+    return " ".join(caption.split())
+
+
+def generated_rows(
+    corpus: str,
+    image_ids: Sequence[str],
+    caption_indices: Sequence[int],
+    captions: Sequence[str],
+    log_probs: Sequence[float | None] | None = None,
+    confidences: Sequence[float | None] | None = None,
+) -> dict[str, list[Any]]:
+    """Columns of a table of generated captions of one corpus; each caption is put on one line."""
+    unknown: list[None] = [None] * len(captions)
+    return {
+        "corpus": [corpus] * len(captions),
+        "image_id": list(image_ids),
+        "caption_index": list(caption_indices),
+        "caption": [one_line(caption) for caption in captions],
+        "log_prob": list(unknown if log_probs is None else log_probs),
+        "confidence": list(unknown if confidences is None else confidences),
+    }
+
+
+def joined(parts: Sequence[Mapping[str, list[Any]]]) -> dict[str, list[Any]]:
+    """Columns of several corpora as those of one table."""
+    return {name: [value for part in parts for value in part[name]] for name in parts[0]}
+
+
+def reference_rows(
+    captions: str | os.PathLike[str], ids: Sequence[str], corpus: str, each: bool
+) -> dict[str, list[Any]]:
+    """Human captions of images: the first reference of each (as the authors' code does), or each of them."""
+    table = read_table(captions, CAPTIONS).to_pydict()
+    found: dict[str, dict[int, str]] = {}
+    for image_id, index, caption in zip(table["image_id"], table["caption_index"], table["caption"], strict=True):
+        found.setdefault(image_id, {})[index] = caption
+    return _rows_of(found, ids, corpus, captions, first_only=not each)
+
+
+def file_rows(
+    path: str | os.PathLike[str], ids: Sequence[str], known: Sequence[str], corpus: str
+) -> dict[str, list[Any]]:
+    """Captions made elsewhere for the images `ids` of a corpus, in their order.
+
+    `known` are all images of the corpus: captions of those that are not evaluated are left out, captions of others are
+    an error, and so are images without a caption. Captions may be empty. Raises CaptionFileError.
+    """
+    found: dict[str, dict[int, str]] = {}
+    repeated: list[str] = []
+    for image_id, index, caption in read_caption_file(path):
+        captions = found.setdefault(image_id, {})
+        if index in captions:
+            repeated.append(image_id)
+        captions[index] = caption
+    if unknown := sorted(found.keys() - set(known)):
+        raise CaptionFileError(f"{path}: {_some(unknown)} are not in the corpus {corpus}; is the file for another one?")
+    if repeated:
+        raise CaptionFileError(
+            f"{path}: {_some(list(dict.fromkeys(repeated)))} have more than one caption; keep one, or number the "
+            "captions of an image in a field caption_index"
+        )
+    return _rows_of(found, ids, corpus, path, first_only=False)
+
+
+def read_caption_file(path: str | os.PathLike[str]) -> list[tuple[str, int, str]]:
+    """(image id, caption index, caption) of each entry of a file of captions, in its order.
+
+    Read are COCO's results (.json, a list of {"image_id", "caption"}), the same as one object in a line (.jsonl), and
+    .csv with such a header. Image ids are compared as text, so 42 is "42". `caption_index` is optional, by default 0.
+    Raises CaptionFileError that names file and entry.
+    """
+    suffix = Path(path).suffix.lower()
+    readers = {".json": _json_entries, ".jsonl": _json_line_entries, ".csv": _csv_entries}
+    if suffix not in readers:
+        raise CaptionFileError(f"{path}: captions are read from {', '.join(readers)} files, not {suffix or 'this one'}")
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+        return [_entry(entry, f"{path}, {where}") for where, entry in readers[suffix](text)]
+    except UnicodeDecodeError as error:
+        raise CaptionFileError(f"{path} is not UTF-8 ({error}); save it as UTF-8") from error
+    except (json.JSONDecodeError, csv.Error) as error:
+        raise CaptionFileError(f"{path} is no valid {suffix} file: {error}") from error
+
+
+def _json_entries(text: str) -> list[tuple[str, Any]]:
+    entries = json.loads(text)
+    if not isinstance(entries, list):
+        return [("which must be a list of objects", [entries])]  # no entry, so it is refused
+    return [(f"entry {number}", entry) for number, entry in enumerate(entries, 1)]
+
+
+def _json_line_entries(text: str) -> list[tuple[str, Any]]:
+    # Not splitlines(): JSON strings may hold other line separators of Unicode.
+    lines = enumerate(text.split("\n"), 1)
+    return [(f"line {number}", json.loads(line)) for number, line in lines if line.strip()]
+
+
+def _csv_entries(text: str) -> list[tuple[str, Any]]:
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    return [(f"line {reader.line_num}", row) for row in reader]
+
+
+def _entry(entry: Any, where: str) -> tuple[str, int, str]:
+    if not isinstance(entry, dict) or not {"image_id", "caption"} <= entry.keys():
+        raise CaptionFileError(f"{where}: expected image_id and caption, found {str(entry)[:80]}")
+    if None in entry:
+        raise CaptionFileError(f"{where}: more fields than the header has; put captions with commas in double quotes")
+    image_id, caption, index = entry["image_id"], entry["caption"], entry.get("caption_index", 0)
+    if isinstance(image_id, bool) or not isinstance(image_id, (int, str)):
+        raise CaptionFileError(f"{where}: image_id is {image_id!r}; it must be a whole number or a text")
+    if not isinstance(caption, str):
+        raise CaptionFileError(f"{where}: caption is {caption!r}; it must be a text, which may be empty")
+    if isinstance(index, str) and index.strip().isdecimal():
+        index = int(index)
+    if not isinstance(index, int) or isinstance(index, bool) or index < 0:
+        raise CaptionFileError(f"{where}: caption_index is {index!r}; it must be a whole number from 0")
+    try:
+        f"{image_id}{caption}".encode()
+    except UnicodeEncodeError as error:
+        raise CaptionFileError(f"{where}: holds half a character ({error}); write the file again as UTF-8") from error
+    return str(image_id), index, caption
+
+
+def _rows_of(
+    found: Mapping[str, Mapping[int, str]],
+    ids: Sequence[str],
+    corpus: str,
+    path: str | os.PathLike[str],
+    first_only: bool,
+) -> dict[str, list[Any]]:
+    if missing := [image_id for image_id in ids if image_id not in found]:
+        raise CaptionFileError(
+            f"{path}: {_some(missing)} of the {len(ids)} evaluated images of {corpus} have no caption; add them, "
+            "or evaluate a corpus that has only the others"
+        )
+    rows = [
+        (image_id, index, found[image_id][index])
+        for image_id in ids
+        for index in sorted(found[image_id])[: 1 if first_only else None]
+    ]
+    image_ids, indices, captions = zip(*rows, strict=True)
+    return generated_rows(corpus, image_ids, indices, captions)
+
+
+def _some(image_ids: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, image_ids[:5]))
+    return f"{len(image_ids)} image ids ({shown}{', ...' if len(image_ids) > 5 else ''})"

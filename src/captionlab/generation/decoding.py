@@ -1,0 +1,267 @@
+"""Decoding: greedy, sampled or by beam search, over a batch of images, for any captioner that is Decodable.
+
+Beam search gives the tokens and scores of transformers' `generate` with its defaults (length_penalty 1, early_stopping
+False, the prefix not counted). `stop` is the rule of the authors of Dessì et al. (2023): after a token whose text
+contains ".", the end token is forced, free of charge. Images that are finished leave the batch.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, Self, TypeVar
+
+import torch
+from torch import Tensor
+
+KEYS = {
+    "greedy": {"max_tokens", "stop"},
+    "sample": {"max_tokens", "stop", "temperature", "samples"},
+    "beam": {"max_tokens", "stop", "beams"},
+}
+
+State = TypeVar("State")
+
+
+class Decodable(Protocol[State]):
+    """What decoding asks of a captioner. `visual` is whatever the captioner reads, a row for each image."""
+
+    def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, State]:
+        """Logits (B, vocabulary) of the first token, and a state with a row for each image and room for `max_tokens`."""
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Logits (N, vocabulary) after `tokens` (N,), and the next state; the old one is not used again."""
+
+    def reorder(self, state: State, index: Tensor) -> State:
+        """The rows `index` (N,) of the state, in that order; rows may be repeated or left out."""
+
+
+class Vocabulary(Protocol):
+    """What decoding asks of a tokenizer."""
+
+    @property
+    def end(self) -> int:
+        """Id of the end token."""
+
+    def stop_ids(self, text: str) -> list[int]:
+        """Ids of the tokens whose text contains `text`."""
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How captions are decoded: an entry of `decodings` in the config."""
+
+    kind: str
+    """greedy, sample or beam"""
+    max_tokens: int
+    """longest caption in tokens, the end token included, a prefix or prompt not"""
+    stop: str | None = None
+    """a token that contains this text is the last one"""
+    beams: int = 5
+    temperature: float = 1.0
+    """divides the logits before sampling"""
+    samples: int = 1
+    """captions drawn for each image"""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KEYS:
+            raise ValueError(f"decoding.kind is {self.kind!r}; it must be {', '.join(KEYS)}")
+        if self.beams < 2:
+            raise ValueError(f"decoding.beams is {self.beams}; beam search has at least 2, one beam is kind: greedy")
+        for name in ("max_tokens", "samples", "temperature"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"decoding.{name} is {getattr(self, name)}; it must be more than 0")
+
+    @classmethod
+    def from_config(cls, block: Mapping[str, Any]) -> Self:
+        """Read a config entry; ValueError for a key that its kind of decoding does not have."""
+        known = KEYS.get(block.get("kind", ""), {field.name for field in fields(cls)})
+        if unknown := sorted(set(block) - known - {"kind"}):
+            raise ValueError(f"decoding.{unknown[0]}: {block.get('kind')} decoding has only {', '.join(sorted(known))}")
+        if missing := [name for name in ("kind", "max_tokens") if name not in block]:
+            raise ValueError(f"decoding.{missing[0]} is missing")
+        return cls(**block)
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Captions as tokens; N rows: one for each image, or `samples` consecutive ones."""
+
+    tokens: Tensor
+    """(N, T) ids, filled up with the end token"""
+    lengths: Tensor
+    """(N,) number of tokens, the end token included where there is one"""
+    log_prob: Tensor
+    """(N,) log-probability (nats) of these tokens under the captioner itself: no temperature, no forced end"""
+    score: Tensor
+    """(N,) what the search maximised; for a beam: log-probability / length, a forced end counting 0; else `log_prob`"""
+
+    @property
+    def mask(self) -> Tensor:
+        """(N, T) whether a position holds a token of the caption, the end token included."""
+        return torch.arange(self.tokens.shape[1], device=self.tokens.device) < self.lengths[:, None]
+
+    @property
+    def confidence(self) -> Tensor:
+        """(N,) geometric mean of the probabilities of the tokens."""
+        return (self.log_prob / self.lengths).exp()
+
+
+@torch.no_grad()
+def decode(
+    captioner: Decodable[State],
+    visual: Any,
+    decoding: Decoding,
+    vocabulary: Vocabulary,
+    generator: torch.Generator | None = None,
+) -> Decoded:
+    """Give captions to a batch of images.
+
+    Dropout is active if the captioner is in training mode. `generator`, on the captioner's device, makes samples
+    repeatable.
+    """
+    logits, state = captioner.start(visual, decoding.max_tokens)
+    stops = torch.zeros(logits.shape[1], dtype=torch.bool, device=logits.device)
+    if decoding.stop is not None:
+        stops[vocabulary.stop_ids(decoding.stop)] = True
+    if decoding.kind == "beam":
+        return _beam_search(captioner, logits, state, decoding, vocabulary.end, stops)
+    return _one_path(captioner, logits, state, decoding, vocabulary.end, stops, generator)
+
+
+def _one_path(
+    captioner: Decodable[State],
+    logits: Tensor,
+    state: State,
+    decoding: Decoding,
+    end: int,
+    stops: Tensor,
+    generator: torch.Generator | None,
+) -> Decoded:
+    """Greedy decoding or sampling: each row follows one path."""
+    if decoding.samples > 1:
+        rows = torch.arange(len(logits), device=logits.device).repeat_interleave(decoding.samples)
+        logits, state = logits[rows], captioner.reorder(state, rows)
+    tokens = torch.full((len(logits), decoding.max_tokens), end, device=logits.device)
+    lengths = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
+    log_prob = torch.zeros(len(logits), device=logits.device)
+    going = torch.arange(len(logits), device=logits.device)  # rows of the output that are in the batch
+    forced = torch.zeros(len(logits), dtype=torch.bool, device=logits.device)
+    for position in range(decoding.max_tokens):
+        logits = logits.float()
+        if decoding.kind == "greedy":
+            chosen = logits.argmax(1)
+        else:
+            weights = (logits / decoding.temperature).softmax(1)
+            chosen = torch.multinomial(weights, 1, generator=generator)[:, 0]
+        chosen = chosen.masked_fill(forced, end)
+        log_prob[going] += _at(logits, chosen[:, None])[:, 0] - logits.logsumexp(1)
+        tokens[going, position] = chosen
+        lengths[going] = position + 1
+        open_rows = (chosen != end).nonzero()[:, 0]
+        if len(open_rows) == 0 or position + 1 == decoding.max_tokens:
+            break
+        if len(open_rows) < len(going):
+            going, chosen, state = going[open_rows], chosen[open_rows], captioner.reorder(state, open_rows)
+        forced = stops[chosen]
+        logits, state = captioner.step(chosen, state)
+    return Decoded(tokens[:, : int(lengths.max())], lengths, log_prob, log_prob)
+
+
+@dataclass
+class _Beams:
+    """The open beams of the images still in the batch, (images, width, ...), best first; dead beams score -inf."""
+
+    tokens: Tensor
+    """(images, width, tokens so far)"""
+    scores: Tensor
+    """(images, width) log-probability, forced ends counting 0"""
+    plain: Tensor
+    """(images, width) log-probability under the captioner itself"""
+
+
+@dataclass
+class _Best:
+    """The best finished caption of each image, with the scores of the best `beams` ones, (images, ...)."""
+
+    tokens: Tensor
+    lengths: Tensor
+    plain: Tensor
+    scores: Tensor
+    """(images, beams) log-probability / length, best first; -inf where there are not so many yet"""
+
+    def offer(self, images: Tensor, scores: Tensor, tokens: Tensor, plain: Tensor) -> None:
+        """Take in finished captions of some images: scores and plain (n, beams), tokens (n, beams, length)."""
+        score, first = scores.max(1)
+        better = (score > self.scores[images, 0]).nonzero()[:, 0]
+        first, which, length = first[better], images[better], tokens.shape[2]
+        self.tokens[which, :length] = tokens[better, first]
+        self.lengths[which] = length
+        self.plain[which] = plain[better, first]
+        self.scores[images] = torch.cat([self.scores[images], scores], 1).topk(self.scores.shape[1]).values
+
+
+def _beam_search(
+    captioner: Decodable[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
+) -> Decoded:
+    count, width, device = len(logits), decoding.beams, logits.device
+    if logits.shape[1] < 2 * width:
+        raise ValueError(f"{width} beams need a vocabulary of at least {2 * width} tokens, it has {logits.shape[1]}")
+    best = _Best(
+        torch.full((count, decoding.max_tokens), end, device=device),
+        torch.zeros(count, dtype=torch.long, device=device),
+        torch.zeros(count, device=device),
+        torch.full((count, width), -torch.inf, device=device),
+    )
+    images = torch.arange(count, device=device)  # those still in the batch
+    # At first each image has one beam, which has read nothing.
+    zeros = torch.zeros((count, 1), device=device)
+    beams = _Beams(torch.empty((count, 1, 0), dtype=torch.long, device=device), zeros, zeros)
+    for length in range(1, decoding.max_tokens + 1):
+        parents, beams = _continuations(logits.float(), beams, end, stops, keep=2 * width)
+        finishing = beams.tokens[:, :, -1] == end
+        if length == decoding.max_tokens:
+            finishing[:] = True
+        # Of the continuations only the best `width` may finish; the others replace beams that did.
+        may_finish = slice(0, width)
+        ended = (beams.scores / length).masked_fill(~finishing, -torch.inf)[:, may_finish]
+        best.offer(images, ended, beams.tokens[:, may_finish], beams.plain[:, may_finish])
+        scores, chosen = beams.scores.masked_fill(finishing, -torch.inf).topk(width)
+        # An image is done when its best open beam, as long as it is now, does not beat its worst finished one.
+        open_images = (scores[:, 0] / length > best.scores[images, -1]).nonzero()[:, 0]
+        if len(open_images) == 0:
+            break
+        previous_width = len(logits) // len(images)
+        images, chosen = images[open_images], chosen[open_images]
+        beams = _Beams(
+            _at(beams.tokens[open_images], chosen), scores[open_images], _at(beams.plain[open_images], chosen)
+        )
+        rows = open_images[:, None] * previous_width + _at(parents[open_images], chosen)
+        state = captioner.reorder(state, rows.flatten())
+        logits, state = captioner.step(beams.tokens[:, :, -1].flatten(), state)
+    return Decoded(best.tokens[:, : int(best.lengths.max())], best.lengths, best.plain, best.scores[:, 0])
+
+
+def _continuations(logits: Tensor, beams: _Beams, end: int, stops: Tensor, keep: int) -> tuple[Tensor, _Beams]:
+    """The best `keep` continuations of each image by one token, best first, and the beam that each continues."""
+    images, width, so_far = beams.tokens.shape
+    # The best of an image are among the best of its beams, so the whole vocabulary is only read once.
+    values, tokens = logits.topk(keep)
+    total = logits.logsumexp(1, keepdim=True)
+    plain = values - total
+    edited = plain
+    if so_far:
+        forced = stops[beams.tokens[:, :, -1].flatten()]
+        edited = plain.masked_fill(forced[:, None], -torch.inf)
+        edited[forced, 0] = 0.0
+        tokens[forced, 0] = end
+        plain[forced, 0] = logits[forced, end] - total[forced, 0]
+    shape = images, width, keep
+    scores, index = (beams.scores[:, :, None] + edited.view(shape)).flatten(1).topk(keep)
+    plain = (beams.plain[:, :, None] + plain.view(shape)).flatten(1).gather(1, index)
+    parents = index // keep
+    token = tokens.view(images, -1).gather(1, index)
+    return parents, _Beams(torch.cat([_at(beams.tokens, parents), token[:, :, None]], 2), scores, plain)
+
+
+def _at(values: Tensor, index: Tensor) -> Tensor:
+    """values[n, index[n, k]] for all n and k: (n, m) or (n, m, T) by (n, k) to (n, k) or (n, k, T)."""
+    return values[torch.arange(len(values), device=values.device)[:, None], index]

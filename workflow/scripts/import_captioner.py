@@ -1,0 +1,17 @@
+"""Store a captioner whose weights were published, in the layout of the captioners trained here."""
+
+from pathlib import Path
+
+from captionlab.captioners.store import import_captioner
+from captionlab.scripting import run
+
+
+def main(snakemake):
+    config = snakemake.params.config
+    weights, tokenizer = snakemake.input.files
+    directory = Path(snakemake.output.config).parent
+    import_captioner(config["family"], weights, tokenizer, directory, heads=config.get("heads"))
+
+
+if __name__ == "__main__":
+    run(main, globals())

@@ -1,0 +1,26 @@
+"""Take in captions that no captioner of this workflow makes: files of captions, or what people wrote."""
+
+from captionlab.generation.captions import evaluated_images, file_rows, joined, reference_rows
+from captionlab.scripting import run
+from captionlab.tables import GENERATED, IMAGES, read_table, write_table
+
+
+def main(snakemake):
+    config = snakemake.params.config
+    human = config["family"] == "human"
+    captions = snakemake.input.captions if human else snakemake.input.files
+    parts = []
+    for corpus, split, images, path in zip(
+        snakemake.params.corpora, snakemake.params.splits, snakemake.input.images, captions, strict=True
+    ):
+        ids = evaluated_images(images, corpus, split)
+        if human:
+            parts.append(reference_rows(path, ids, corpus, each=config.get("reference") == "each"))
+        else:
+            known = read_table(images, IMAGES, columns=["image_id"])["image_id"].to_pylist()
+            parts.append(file_rows(path, ids, known, corpus))
+    write_table(snakemake.output[0], GENERATED, joined(parts))
+
+
+if __name__ == "__main__":
+    run(main, globals())
