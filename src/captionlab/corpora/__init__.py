@@ -1,0 +1,1 @@
+"""Corpora: images with texts, splits and perhaps objects, as Parquet tables."""

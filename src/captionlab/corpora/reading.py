@@ -1,0 +1,218 @@
+"""From the entries of a reader to the five tables of a corpus, in one pass and in constant memory."""
+
+import logging
+import math
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from captionlab.corpora.images import Fault, check_images
+from captionlab.corpora.inputs import CorpusError, check_inputs, input_files
+from captionlab.corpora.readers import READERS, Entry, Scene
+from captionlab.progress import progress
+from captionlab.tables import CAPTIONS, IMAGES, OBJECTS, REJECTS, ROW_GROUP, SCENES, TableWriter
+
+logger = logging.getLogger(__name__)
+
+TABLES = {"images": IMAGES, "captions": CAPTIONS, "objects": OBJECTS, "scenes": SCENES, "rejects": REJECTS}
+# Share of the images that may be rejected where the config does not say.
+MAX_REJECTED = 0.01
+# Rejects quoted in the error when there are too many of them.
+QUOTED = 5
+
+_BREAK = "\t\n\v\f\r\x85\u2028\u2029"
+_BREAKS = re.compile(f" *[{_BREAK}][ {_BREAK}]*")
+
+
+def read_corpus(
+    config: Mapping[str, Any], root: Path, outputs: Mapping[str, Path], threads: int, name: str
+) -> dict[str, int]:
+    """Read a corpus, check its images, and write its tables: images, captions, objects, scenes and rejects.
+
+    `config` is the block of the corpus in the config, `name` its name there, `root` the folder that relative paths
+    start from; `outputs` gives the file of each table. An image that is missing, empty, broken, of zero size,
+    listed before, or without a caption where one is due becomes a row of rejects. So does an image that keeps some
+    captions and loses empty ones, but it stays and is not counted as rejected. Returns the rows per table.
+
+    Raises CorpusError when a file is missing or malformed, when more than the share `max_rejected` of the images is
+    rejected, or when no image is left; no table is left behind then.
+    """
+    limit = config.get("max_rejected", MAX_REJECTED)
+    if not 0 <= limit <= 1:
+        raise CorpusError(f"corpora.{name}.max_rejected: {limit} is no share of the images between 0 and 1")
+    check_inputs(config, root, name)
+    tally = _Tally()
+    with ExitStack() as stack:
+        tables = {
+            table: _Rows(stack.enter_context(TableWriter(outputs[table], kind))) for table, kind in TABLES.items()
+        }
+        entries = progress(READERS[config["reader"]](config, root), what=f"images of {name}")
+        for candidate, check in check_images(_candidates(entries), threads):
+            tally.entries += 1
+            if candidate.fault:
+                _reject(candidate, candidate.fault, tables["rejects"], tally)
+            elif isinstance(check, Fault):
+                _reject(candidate, check, tables["rejects"], tally)
+            else:
+                _accept(candidate, check, tables, tally)
+        for rows in tables.values():
+            rows.flush()
+        _judge(tally, limit, name, ", ".join(str(path) for path in input_files(config, root)))
+    return {table: rows.writer.rows for table, rows in tables.items()}
+
+
+def clean(text: str) -> str:
+    """A caption on one line: breaks and tabs become one space, the ends are stripped, everything else stays.
+
+    Half a surrogate pair, which JSON can hold and UTF-8 cannot, becomes the replacement character.
+    """
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return _BREAKS.sub(" ", text).strip()
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """An entry with its rank, its clean texts, and what is known against it before its image is opened."""
+
+    position: int
+    entry: Entry
+    captions: Sequence[str]
+    scenes: Sequence[Scene]
+    empty: Sequence[str]
+    fault: Fault | None
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What was met so far, in entries."""
+
+    entries: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    first: list[str] = field(default_factory=list)
+    losing_captions: int = 0
+    other_sizes: int = 0
+
+    @property
+    def rejected(self) -> int:
+        return self.reasons.total()
+
+
+class _Rows:
+    """Rows on their way to a table, handed over a row group at a time."""
+
+    def __init__(self, writer: TableWriter):
+        self.writer = writer
+        self.waiting: list[tuple[Any, ...]] = []
+
+    def append(self, *row: Any) -> None:
+        self.waiting.append(row)
+        if len(self.waiting) == ROW_GROUP:
+            self.flush()
+
+    def flush(self) -> None:
+        if self.waiting:
+            self.writer.write(dict(zip(self.writer.kind.columns, zip(*self.waiting, strict=True), strict=True)))
+            self.waiting.clear()
+
+
+class _Seen:
+    """Where each key was met first. Kept in a temporary file: the keys of millions of images fill the memory."""
+
+    def __init__(self) -> None:
+        self.database = sqlite3.connect("", isolation_level=None)
+        self.database.execute("PRAGMA journal_mode = OFF")
+        self.database.execute("CREATE TABLE seen (key TEXT PRIMARY KEY, position INTEGER) WITHOUT ROWID")
+        self.database.execute("BEGIN")
+
+    def before(self, key: str, position: int) -> int | None:
+        """The position at which a key was met before; None, and it is noted, when it is new."""
+        if self.database.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, position)).rowcount:
+            return None
+        return self.database.execute("SELECT position FROM seen WHERE key = ?", (key,)).fetchone()[0]
+
+
+def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, str | None]]:
+    """Each entry with the image to open, if there is one and nothing rules it out already."""
+    seen = _Seen()
+    for position, entry in enumerate(entries):
+        texts = [clean(caption) for caption in entry.captions or ()]
+        scenes = [Scene(clean(scene.caption), scene.confidence) for scene in entry.scenes]
+        captions = [text for text in texts if text]
+        empty = [f"caption {i} of {len(texts)}" for i, text in enumerate(texts) if not text]
+        empty += [f"scene caption {i} of {len(scenes)}" for i, scene in enumerate(scenes) if not scene.caption]
+        fault = entry.fault or _repeats(entry, position, seen)
+        if fault is None and entry.captions is not None and not captions:
+            fault = Fault("no-caption", f"all of its {len(texts)} captions are empty" if texts else "it has no caption")
+        candidate = _Candidate(position, entry, captions, [scene for scene in scenes if scene.caption], empty, fault)
+        yield candidate, None if fault else entry.path
+
+
+def _repeats(entry: Entry, position: int, seen: _Seen) -> Fault | None:
+    first = seen.before(f"id {entry.image_id}", position)
+    if first is not None:
+        return Fault("duplicate", f"its image id is that of entry {first}")
+    first = None if entry.path is None else seen.before(f"path {entry.path}", position)
+    return None if first is None else Fault("duplicate", f"its file is that of entry {first}")
+
+
+def _reject(candidate: _Candidate, fault: Fault, rejects: _Rows, tally: _Tally) -> None:
+    """Append the row of a rejected entry and count it."""
+    entry, position = candidate.entry, candidate.position
+    rejects.append(position, entry.image_id, entry.path, fault.reason, fault.detail)
+    tally.reasons[fault.reason] += 1
+    if len(tally.first) < QUOTED:
+        tally.first.append(f"entry {position}, {entry.path or entry.image_id}: {fault.reason}, {fault.detail}")
+
+
+def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping[str, _Rows], tally: _Tally) -> None:
+    """Append the rows of an entry whose image, if it has one, was found to be of this size."""
+    entry, position = candidate.entry, candidate.position
+    width, height = size or entry.size
+    tables["images"].append(entry.image_id, position, entry.split, entry.path, None, width, height, entry.image_set)
+    for index, caption in enumerate(candidate.captions):
+        tables["captions"].append(entry.image_id, index, caption)
+    for index, thing in enumerate(entry.objects):
+        tables["objects"].append(entry.image_id, index, thing.label, *thing.box, thing.attributes)
+    for index, scene in enumerate(candidate.scenes):
+        tables["scenes"].append(entry.image_id, index, scene.caption, None, scene.confidence)
+    if candidate.empty:
+        detail = f"left out for being empty: {', '.join(candidate.empty)}"
+        tables["rejects"].append(position, entry.image_id, entry.path, "no-caption", detail)
+        tally.losing_captions += 1
+    if entry.objects and entry.size not in ((0, 0), (width, height)):
+        tally.other_sizes += 1
+
+
+def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
+    """Log what was rejected, and raise a CorpusError when that is too much."""
+    if tally.entries == 0:
+        raise CorpusError(f"corpora.{name}: there is no image in {files}, or none of the domain that is asked for")
+    reasons = ", ".join(f"{number} {reason}" for reason, number in tally.reasons.most_common())
+    logger.info("%s: rejected %d of %d images%s", name, tally.rejected, tally.entries, reasons and f" ({reasons})")
+    if tally.losing_captions:
+        logger.warning("%s: %d images lost empty captions, see the rejects", name, tally.losing_captions)
+    if tally.other_sizes:
+        logger.warning(
+            "%s: %d images are not of the size that their annotations state, so their boxes may not fit",
+            name,
+            tally.other_sizes,
+        )
+    share = tally.rejected / tally.entries
+    if share <= limit and tally.rejected < tally.entries:
+        return
+    advice = ["repair these files", "take them out of the annotations"]
+    if tally.reasons["missing"] > tally.rejected / 2:
+        advice.insert(0, f"check that corpora.{name}.images is the right folder")
+    if tally.rejected < tally.entries:
+        # Rounded up, so that the value holds when it is copied into the config.
+        advice.append(f"set corpora.{name}.max_rejected: {math.ceil(share * 1000) / 1000:g} to do without them")
+    raise CorpusError(
+        f"corpora.{name}: {tally.rejected} of {tally.entries} images in {files} are rejected ({reasons}), a share of "
+        f"{share:.2g} where max_rejected allows {limit:g}. The first: {'; '.join(tally.first)}. "
+        f"To go on, {', or '.join(advice)}."
+    )
