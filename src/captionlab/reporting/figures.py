@@ -1,0 +1,89 @@
+"""Figures of the discritune paper's questions: retrieval by corpus, and how finetuning went."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import pyarrow.compute as pc
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from captionlab.tables import SUMMARY, TRAINING, read_table
+
+Style = Mapping[str, Any]
+
+
+def plot_retrieval(summary: str, paper: Mapping[str, Any], style: Style, path: str) -> None:
+    """P@1 of each captioner on each corpus with its interval, a panel for each retriever.
+
+    `summary` is a SUMMARY table; `paper` has `captioners` and `corpora` (label -> name in the config), `retrievers`,
+    and `comparable`.
+    """
+    table = read_table(summary, SUMMARY)
+    rows = {(r["captioner"], r["corpus"], r["retriever"]): r for r in _at_one(table.to_pylist())}
+    retrievers, corpora, captioners = paper["retrievers"], paper["corpora"], paper["captioners"]
+    with plt.rc_context({"font.size": style["font_size"]}):
+        figure, axes = plt.subplots(
+            len(retrievers), 1, figsize=(7.5, 2.6 * len(retrievers)), sharex=True, squeeze=False, layout="constrained"
+        )
+        for axis, retriever in zip(axes[:, 0], retrievers, strict=True):
+            for index, (label, captioner) in enumerate(captioners.items()):
+                shift = (index - (len(captioners) - 1) / 2) * 0.13
+                points = [(x, rows.get((captioner, c, retriever))) for x, c in enumerate(corpora.values())]
+                _points(axis, [(x + shift, row) for x, row in points if row], label, _colour(style, index))
+            axis.set_ylabel(f"P@1 by {retriever} (%)")
+            axis.set_ylim(0, 100)
+        axes[-1, 0].set_xticks(range(len(corpora)), list(corpora), rotation=15)
+        axes[0, 0].legend(ncols=3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        _save(figure, path, style)
+
+
+def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, path: str) -> None:
+    """Curves of finetuning, a line for each captioner: reward, P@1 in the batch, and length of the captions.
+
+    `logs` are TRAINING tables in the order of `names`.
+    """
+    statistics = {"reward": "reward", "accuracy": "P@1 in the batch", "length": "tokens of a caption"}
+    with plt.rc_context({"font.size": style["font_size"]}):
+        figure, axes = plt.subplots(1, len(statistics), figsize=(7.5, 2.6), squeeze=False, layout="constrained")
+        for index, (log, name) in enumerate(zip(logs, names, strict=True)):
+            table = read_table(log, TRAINING)
+            for axis, statistic in zip(axes[0], statistics, strict=True):
+                values = table.filter(pc.equal(table["statistic"], statistic))
+                axis.plot(values["step"], values["value"], color=_colour(style, index), label=name, linewidth=1.2)
+        for axis, label in zip(axes[0], statistics.values(), strict=True):
+            axis.set_xlabel("updates")
+            axis.set_title(label, fontsize=style["font_size"])
+        axes[0, 0].legend(frameon=False)
+        _save(figure, path, style)
+
+
+def _at_one(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """P@1 among drawn candidates; a whole test set is another question."""
+    return [row for row in rows if row["metric"] == "P@1" and not str(row["candidates"]).startswith("full")]
+
+
+def _points(axis: Axes, points: Sequence[tuple[float, Mapping[str, Any]]], label: str, colour: str) -> None:
+    positions = [x for x, _ in points]
+    values = [row["value"] for _, row in points]
+    below = [row["value"] - row["ci_low"] for _, row in points]
+    above = [row["ci_high"] - row["value"] for _, row in points]
+    axis.errorbar(positions, values, [below, above], fmt="o", markersize=4, capsize=2, label=label, color=colour)
+
+
+def _colour(style: Style, index: int) -> str:
+    return str(style["colours"][index % len(style["colours"])])
+
+
+def _save(figure: Figure, path: str, style: Style) -> None:
+    """Write beside and rename; no time stamp in the file."""
+    partial = Path(path).with_name(f".{Path(path).name}.partial")
+    figure.savefig(partial, dpi=style["dots_per_inch"], format="png", metadata={"Software": None})
+    plt.close(figure)
+    os.replace(partial, path)

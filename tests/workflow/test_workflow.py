@@ -1,0 +1,176 @@
+"""The real DAG on the smallest config: it runs, and afterwards only what a change touches runs again."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("Snakefile", "config", "envs", "profiles", "resources", "src", "workflow")
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass
+class Checkout:
+    """A copy of the workflow with a finished run of the smallest config beside it."""
+
+    root: Path
+    config: Path
+    run: Path
+    seconds: float = 0.0
+
+    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-m", "snakemake", "--cores", "2", "--directory", str(self.run)]
+        command += ["--snakefile", str(self.root / "Snakefile"), "--configfile", str(self.config), *arguments]
+        environment = {**os.environ, "PYTHONPATH": str(self.root / "src")}
+        return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=self.root, check=False)
+
+    def pending(self) -> set[tuple[str, str]]:
+        """(rule, captioner or other wildcard) of every job that would run now."""
+        result = self.snakemake("--dry-run", "results/tables/")
+        assert result.returncode == 0, result.stdout + result.stderr
+        jobs = re.findall(r"^(?:local)?rule (\w+):\n(.*?)(?=\n\n|\Z)", result.stdout, flags=re.MULTILINE | re.DOTALL)
+        found = set()
+        for rule, text in jobs:
+            wildcards = re.search(r"wildcards: (.*)", text)
+            values = dict(re.findall(r"(\w+)=([\w-]+)", wildcards.group(1))) if wildcards else {}
+            found.add((rule, values.get("captioner") or values.get("encoder") or values.get("corpus") or ""))
+        assert found or "Nothing to be done" in result.stdout, result.stdout
+        return found
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        path = self.root / name
+        text = path.read_text()
+        assert old in text, f"{name} has no {old!r} any more; this test must follow it"
+        path.write_text(text.replace(old, new, 1))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Checkout:
+    """The workflow copied, and its smallest config run to the end, once."""
+    root = tmp_path_factory.mktemp("checkout")
+    for part in PARTS:
+        source = ROOT / part
+        if source.is_dir():
+            shutil.copytree(source, root / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, root / part)
+    config = root / "smallest.yaml"
+    shutil.copy2(Path(__file__).with_name("config.yaml"), config)
+    checkout = Checkout(root, config, root / "runs" / "smallest")
+    started = time.monotonic()
+    result = checkout.snakemake("results/tables/")
+    checkout.seconds = time.monotonic() - started
+    assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
+    return checkout
+
+
+@pytest.fixture
+def checkout(finished) -> Checkout:
+    """The finished run, with every edited file put back after the test."""
+    files = [p for part in PARTS for p in [finished.root / part, *(finished.root / part).rglob("*")] if p.is_file()]
+    before = {path: path.read_bytes() for path in [*files, finished.config]}
+    yield finished
+    for path, content in before.items():
+        if path.read_bytes() != content:
+            path.write_bytes(content)
+
+
+def test_it_runs_and_is_quick(finished):
+    assert finished.seconds < 180
+
+
+def test_every_table_is_there_and_not_empty(finished):
+    tables = finished.run / "results" / "tables"
+    names = {path.name for path in tables.iterdir()}
+    for name in ("discritune_table1_retrieval", "discritune_table2_in_domain", "discritune_table3_cross_domain"):
+        assert {f"{name}.{ending}" for ending in ("csv", "md", "tex", "html")} <= names
+        assert len((tables / f"{name}.csv").read_text().splitlines()) > 1
+    assert {"evaluation.csv", "claims.csv", "index.html"} <= names
+
+
+def test_nothing_half_written_is_left(finished):
+    left = [p for p in (finished.run / "results").rglob("*") if "partial" in p.name or p.name.startswith(".state")]
+    assert left == []
+
+
+def test_every_job_has_a_log_and_a_benchmark(finished):
+    results = finished.run / "results"
+    logs = {p.relative_to(results / "logs").with_suffix("") for p in (results / "logs").rglob("*.log")}
+    benchmarks = {p.relative_to(results / "benchmarks").with_suffix("") for p in (results / "benchmarks").rglob("*.tsv")}
+    assert logs
+    assert logs == benchmarks
+
+
+def test_nothing_to_be_done_afterwards(checkout):
+    assert checkout.pending() == set()
+
+
+def test_a_touched_script_runs_nothing(checkout):
+    for path in (checkout.root / "workflow" / "scripts").glob("*.py"):
+        path.touch()
+    (checkout.root / "src/captionlab/training/trainer.py").touch()
+    assert checkout.pending() == set()
+
+
+def test_a_comment_in_a_deep_import_runs_nothing(checkout):
+    path = checkout.root / "src/captionlab/tables.py"  # imported by everything
+    path.write_text("# a new comment\n" + path.read_text().replace('"""', '"""Another docstring. ', 1))
+    assert checkout.pending() == set()
+
+
+def test_reordered_keys_run_nothing(checkout):
+    def reversed_keys(value):
+        if isinstance(value, dict):
+            return {key: reversed_keys(value[key]) for key in reversed(value)}
+        return value
+
+    config = yaml.safe_load(checkout.config.read_text())
+    kept = {key: config[key] for key in ("papers", "evaluations")}  # their order is the order of rows and jobs
+    checkout.config.write_text(yaml.safe_dump({**reversed_keys(config), **kept}, sort_keys=False))
+    assert checkout.pending() == set()
+
+
+def after_the_captioner(*captioners: str) -> set[tuple[str, str]]:
+    rules = ("generate_captions", "tokenize_captions", "score_nlg", "retrieve_images")
+    return {(rule, captioner) for rule in rules for captioner in captioners}
+
+
+def split_off_reporting(jobs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The jobs without those of the reporting stage, of which there must be some."""
+    reporting = {job for job in jobs if job[1] == ""}
+    assert ("summarise_evaluation", "") in reporting
+    return jobs - reporting
+
+
+def test_a_learning_rate_runs_that_captioner_and_what_reads_it(checkout):
+    checkout.edit("smallest.yaml", "{kind: adam, lr: 1.0e-4, batch: 8, steps: 2}", "{kind: adam, lr: 2.0e-4, batch: 8, steps: 2}")
+    jobs = split_off_reporting(checkout.pending())
+    assert jobs == {("finetune_captioner", "tuned"), *after_the_captioner("tuned")}
+
+
+def test_a_parents_learning_rate_runs_its_children_too(checkout):
+    checkout.edit("smallest.yaml", "{kind: adam, lr: 1.0e-3, batch: 8, steps: 3}", "{kind: adam, lr: 2.0e-3, batch: 8, steps: 3}")
+    jobs = split_off_reporting(checkout.pending())
+    children = {("finetune_captioner", "tuned"), ("finetune_captioner", "sibling")}
+    assert jobs == {("pretrain_captioner", "base"), *children, *after_the_captioner("base", "tuned", "sibling")}
+
+
+def test_metric_code_runs_evaluation_and_tables_only(checkout):
+    path = checkout.root / "src/captionlab/evaluation/nlg.py"
+    path.write_text(re.sub(r"^(def score_corpus.*?:\n(?:    \"\"\".*?\"\"\"\n)?)", r"\1    assert True\n", path.read_text(), flags=re.M | re.S))
+    jobs = split_off_reporting(checkout.pending())
+    assert {rule for rule, _ in jobs} == {"score_nlg"}
+
+
+def test_the_workflow_lints(finished):
+    result = finished.snakemake("--lint")
+    assert result.returncode == 0, result.stdout + result.stderr
