@@ -1,0 +1,110 @@
+"""Images as an encoder wants them, and the table of their embeddings."""
+
+import io
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import torch
+from PIL import Image
+from torch import Tensor
+
+from captionlab.features.embeddings import embedding_rows
+from captionlab.progress import progress
+from captionlab.tables import IMAGES, ROW_GROUP, TableWriter, embeddings_kind, read_table
+
+
+class Encoder(Protocol):
+    """What turns images into embeddings."""
+
+    @property
+    def image_dimensions(self) -> int:
+        """Size of an embedding."""
+
+    def preprocess(self, image: Image.Image) -> Tensor:
+        """An image as bytes (3, height, width)."""
+
+    def embed_images(self, pixels: Tensor) -> Tensor:
+        """Embeddings (n, d) of preprocessed images (n, 3, height, width)."""
+
+
+def crop(image: Image.Image, size: int) -> Tensor:
+    """An image as bytes (3, size, size), RGB: its shorter side resized to `size` (bicubic), then the middle cut out.
+
+    As in github.com/openai/CLIP (`_transform`), except that the colours are converted first: Pillow resizes an image
+    with a palette without any filter.
+    """
+    image = image.convert("RGB")
+    width, height = image.size
+    shorter = min(width, height)
+    # The longer side is rounded down and the middle is rounded half to even, as torchvision does.
+    width, height = int(size * width / shorter), int(size * height / shorter)
+    if image.size != (width, height):
+        image = image.resize((width, height), Image.Resampling.BICUBIC)
+    left, top = round((width - size) / 2), round((height - size) / 2)
+    array = np.asarray(image)[top : top + size, left : left + size]
+    return torch.from_numpy(array.transpose(2, 0, 1).copy())
+
+
+def decode(images: pa.Table, prepare: Callable[[Image.Image], Tensor], threads: int, ahead: int = 512) -> Iterator[Tensor]:
+    """The prepared images of a table (image_id, path, data), in its order; at most `ahead` are held in memory.
+
+    Raises ValueError that names the image and its file when one cannot be decoded.
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[Tensor]] = deque()
+        for chunk in images.to_batches(max_chunksize=ahead):
+            for row in chunk.to_pylist():
+                waiting.append(pool.submit(_decode_one, row, prepare))
+                if len(waiting) >= ahead:
+                    yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Tensor]) -> Tensor:
+    try:
+        with Image.open(row["path"] if row["data"] is None else io.BytesIO(row["data"])) as image:
+            return prepare(image)
+    except Exception as error:  # decoders raise whatever damaged bytes make them stumble over
+        place = row["path"] or "the bytes in the table of images"
+        raise ValueError(
+            f"image {row['image_id']!r} ({place}) cannot be decoded: {error}; "
+            "it could be when its corpus was read, so restore it, or delete the corpus's tables and run again to leave it out"
+        ) from error
+
+
+def shard_rows(shard: str, rows: int) -> slice:
+    """The rows of a shard named "k-of-n" (k from 0): contiguous, and all n shards in order are all rows."""
+    index, count = (int(part) for part in shard.split("-of-"))
+    return slice(rows * index // count, rows * (index + 1) // count)
+
+
+def embed_images(
+    encoder: Encoder,
+    images: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    shard: str = "0-of-1",
+    threads: int = 1,
+    batch: int = 256,
+    metadata: dict[str, Any] | None = None,
+) -> None:
+    """Write the embeddings of a shard of a table of images to `output`, in the order of that table."""
+    table = read_table(images, IMAGES, ["image_id", "path", "data"])
+    part = shard_rows(shard, len(table))
+    table = table.slice(part.start, part.stop - part.start)
+    kind = embeddings_kind(encoder.image_dimensions)
+    pixels = progress(decode(table, encoder.preprocess, threads, 2 * batch), what="images", total=len(table))
+    with TableWriter(output, kind, metadata) as writer:
+        # A row group at a time: written batch by batch, a large table would fall into tiny pieces.
+        for start in range(0, len(table), ROW_GROUP):
+            ids = table["image_id"].slice(start, ROW_GROUP)
+            groups = (islice(pixels, min(batch, len(ids) - done)) for done in range(0, len(ids), batch))
+            values = torch.cat([encoder.embed_images(torch.stack(list(group))).cpu() for group in groups])
+            writer.write(embedding_rows(ids, values.numpy(), kind, output))

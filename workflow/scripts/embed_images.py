@@ -1,0 +1,22 @@
+"""Embed a shard of the images of a corpus."""
+
+from pathlib import Path
+
+from captionlab.features.clip import Clip
+from captionlab.features.images import embed_images
+from captionlab.scripting import device, run
+
+
+def main(snakemake):
+    encoder = Clip.load(Path(snakemake.input.weights).parent, device())
+    embed_images(
+        encoder,
+        snakemake.input.images,
+        snakemake.output[0],
+        shard=snakemake.wildcards.shard,
+        threads=snakemake.threads,
+    )
+
+
+if __name__ == "__main__":
+    run(main, globals())

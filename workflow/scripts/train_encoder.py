@@ -1,0 +1,37 @@
+"""Train a CLIP from scratch on the train split of a corpus."""
+
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from captionlab.features.contrastive import train_clip
+from captionlab.scripting import device, run
+from captionlab.tables import CAPTIONS, IMAGES, read_table
+from captionlab.training.checkpoints import fingerprint, remove
+
+
+def main(snakemake):
+    images = read_table(snakemake.input.images, IMAGES, columns=["image_id", "split", "path", "data"])
+    images = images.filter(pc.equal(images["split"], "train"))
+    directory = Path(snakemake.output.weights).parent
+    state_directory = Path("results/state/train_encoder") / directory.name
+    clip = train_clip(
+        snakemake.params.config,
+        images,
+        read_table(snakemake.input.captions, CAPTIONS),
+        seed=snakemake.params.seed,
+        log_path=snakemake.output.training,
+        state_directory=state_directory,
+        fingerprint=fingerprint(
+            {name: snakemake.params[name] for name in ("code", "versions", "config", "seed")},
+            [snakemake.input.images, snakemake.input.captions],
+        ),
+        device=device(),
+        threads=snakemake.threads,
+    )
+    clip.save(directory)
+    remove(state_directory)
+
+
+if __name__ == "__main__":
+    run(main, globals())
