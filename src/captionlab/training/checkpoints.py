@@ -1,0 +1,105 @@
+"""Checkpoints of a training: files that a kill at any moment cannot harm.
+
+They lie in a directory that is no declared output of any rule, because a workflow wipes the outputs of a failed job.
+The name of a file holds the fingerprint of its training, its step and a digest of its own content. So a training never
+resumes from another one's checkpoint, and a damaged file is recognised and passed over for the one before it.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+log = logging.getLogger(__name__)
+
+# The newest may be damaged by a failing disk; the one before it is then there.
+KEPT = 2
+
+
+def fingerprint(parameters: Mapping[str, Any], files: Iterable[str | os.PathLike[str]]) -> str:
+    """A digest of all that a training follows from: its parameters (as JSON) and the content of its input files."""
+    digest = hashlib.blake2b(json.dumps(dict(parameters), sort_keys=True).encode(), digest_size=16)
+    for path in files:
+        digest.update(_digest(Path(path)).encode())
+    return digest.hexdigest()
+
+
+class Checkpoints:
+    """The checkpoints of one training, and when the next one is due."""
+
+    def __init__(
+        self, directory: str | os.PathLike[str], fingerprint: str, seconds: float = 300.0, steps: int | None = None
+    ):
+        """Open the directory and delete what other trainings, or a killed one, left in it.
+
+        A checkpoint is due every so many seconds and, where given, every so many steps.
+        """
+        self.directory, self.seconds, self.steps = Path(directory), seconds, steps
+        self.key = hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()
+        self.directory.mkdir(parents=True, exist_ok=True)
+        for path in self.directory.iterdir():
+            if path.suffix != ".pt" or not path.name.startswith(self.key):
+                path.unlink()
+        self.last = time.monotonic()
+
+    def due(self, step: int) -> bool:
+        """Whether a checkpoint should be written now that `step` updates are done."""
+        late = time.monotonic() - self.last >= self.seconds
+        return late or (self.steps is not None and step % self.steps == 0)
+
+    def newest(self) -> dict[str, Any] | None:
+        """The state that was saved last and is intact, on the CPU; None when there is none."""
+        for path in reversed(self._saved()):
+            if _digest(path) == path.stem.split("-")[2]:
+                return torch.load(path, map_location="cpu", weights_only=True)
+            log.warning("The checkpoint %s is damaged and is deleted; looking for an earlier one.", path)
+            path.unlink()
+        return None
+
+    def save(self, step: int, state: Mapping[str, Any]) -> None:
+        """Write the state after `step` updates and delete the oldest; if the disk refuses, warn and go on without."""
+        partial = self.directory / "partial"
+        try:
+            with open(partial, "wb") as file:
+                torch.save(dict(state), file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, self.directory / f"{self.key}-{step:09d}-{_digest(partial)}.pt")
+            _sync_directory(self.directory)
+            for path in self._saved()[:-KEPT]:
+                path.unlink()
+        except (OSError, RuntimeError) as error:
+            # torch reports a full disk as a RuntimeError.
+            log.warning("The checkpoint of step %d could not be written to %s: %s", step, self.directory, error)
+            partial.unlink(missing_ok=True)
+        self.last = time.monotonic()
+
+    def _saved(self) -> list[Path]:
+        # Equal prefix and zero-padded step: the order of names is the order of steps.
+        return sorted(self.directory.glob(f"{self.key}-*.pt"))
+
+
+def remove(directory: str | os.PathLike[str]) -> None:
+    """Delete all checkpoints, when the outputs of the training are in their places."""
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def _sync_directory(directory: Path) -> None:
+    # A rename is on the disk only when its directory is.
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
