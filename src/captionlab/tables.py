@@ -150,6 +150,7 @@ NLG = Kind(
     {
         "corpus": _CORPUS,
         "image_id": _IMAGE_ID,
+        "caption_index": _CAPTION_INDEX,
         **{f"bleu_{n}": Column(_DOUBLE, f"BLEU-{n} of the caption alone, 0 to 1") for n in range(1, 5)},
         "bleu_counts": Column(
             pa.list_(_INT, 10),
@@ -165,7 +166,7 @@ NLG = Kind(
         "rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1"),
         "cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus"),
     },
-    ("corpus", "image_id"),
+    ("corpus", "image_id", "caption_index"),
 )
 RETRIEVAL = Kind(
     "retrieval ranks",

@@ -14,12 +14,13 @@ DRAWS = 4_000_000
 def resampled_sums(values: np.ndarray, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
     """Sums (resamples, m) of values (n, m) over bootstrap samples of the n rows.
 
-    The samples depend on n and the seed alone: two captioners on the same images, in the same order, are resampled alike,
-    which is what makes the differences of their results paired.
+    The samples depend on n and the seed alone: two captioners on the same images, in the same order, are resampled
+    alike, which is what makes the differences of their results paired. ValueError when a value is not finite.
     """
     values = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError(f"row {int(np.argmin(np.isfinite(values).all(axis=1)))} of the values to resample is not finite")
+    finite = np.isfinite(values).all(axis=1)
+    if not finite.all():
+        raise ValueError(f"row {int(finite.argmin())} of the values to resample is not finite")
     rows = len(values)
     generator = np.random.default_rng([seed, rows])
     chunk = max(1, DRAWS // rows)

@@ -1,4 +1,4 @@
-"""BLEU, METEOR, ROUGE-L and CIDEr by pycocoevalcap, for each image, with what their corpus values are computed from.
+"""BLEU, METEOR, ROUGE-L and CIDEr by pycocoevalcap, for each caption, with what their corpus values are computed from.
 
 Papineni et al. 2002 (BLEU), Denkowski and Lavie 2014 (METEOR 1.5), Lin 2004 (ROUGE), Vedantam et al. 2015 (CIDEr, here
 the CIDEr-D form that pycocoevalcap computes), over the tokens of captionlab.evaluation.ptb.
@@ -17,6 +17,9 @@ from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.evaluation.java import JavaError, java_on_path
 from captionlab.tables import METEOR_STATISTICS
+
+# A caption: its image, and its index among the captions of that image.
+Key = tuple[str, int]
 
 logger = logging.getLogger(__name__)
 
@@ -38,42 +41,43 @@ def meteor_process() -> Iterator[Meteor]:
 
 
 def score_corpus(
-    corpus: str, captions: Mapping[str, str], references: Mapping[str, Sequence[str]], meteor: Meteor
+    corpus: str, captions: Mapping[Key, str], references: Mapping[str, Sequence[str]], meteor: Meteor
 ) -> dict[str, Any]:
-    """Columns of the NLG table for one caption per image; both mappings go from image to tokens joined by spaces.
+    """Columns of the NLG table; captions by image and index, references by image, both as tokens joined by spaces.
 
     A caption without tokens scores 0 on everything. A reference without tokens says nothing and is left out; an image
     that has no other is not scored. A caption of an image without references is not scored either. All are logged.
     With a single image the idf of every n-gram is 0, and so is CIDEr. Raises ValueError when an image has no caption.
     """
     usable = _usable_references(corpus, references)
-    if missing := [image for image in usable if image not in captions]:
+    if not usable:
+        raise ValueError(f"corpus {corpus!r}: no image of the evaluated split has a reference to score against")
+    described = {image for image, _ in captions}
+    if missing := [image for image in usable if image not in described]:
         raise ValueError(
             f"corpus {corpus!r}: {len(missing)} of {len(usable)} images with references have no caption, "
             f"the first is {missing[0]!r}; every image of the evaluated split needs one"
         )
-    if extra := len(captions.keys() - usable.keys()):
-        logger.warning("%s: %d captions are not scored, their images have no references", corpus, extra)
-    if not usable:
-        raise ValueError(f"corpus {corpus!r}: no image of the evaluated split has a reference to score captions against")
-    images = list(usable)
-    if empty := [image for image in images if not captions[image].strip()]:
-        logger.warning("%s: %d captions have no token and score 0, the first is of %s", corpus, len(empty), empty[0])
-    if len(images) == 1:
-        logger.warning("%s: CIDEr is 0, as the idf of every n-gram is with one image", corpus)
+    if extra := len(described - usable.keys()):
+        logger.warning("%s: the captions of %d images are not scored, they have no references", corpus, extra)
+    caption_of = {key: [tokens] for key, tokens in captions.items() if key[0] in usable}
+    references_of = {key: usable[key[0]] for key in caption_of}
+    if empty := [key for key, (tokens,) in caption_of.items() if not tokens.strip()]:
+        logger.warning("%s: %d captions have no token and score 0, first that of %s", corpus, len(empty), empty[0][0])
+    if len(usable) == 1:
+        logger.warning("%s: CIDEr is 0, because the idf of every n-gram is 0 with one image", corpus)
 
-    references_of = {image: usable[image] for image in images}
-    caption_of = {image: [captions[image]] for image in images}
-    bleu, per_image, counts = _bleu(references_of, caption_of)
-    score, meteor_scores, statistics = _meteor(corpus, references_of, caption_of, meteor)
+    bleu, per_caption, counts = _bleu(references_of, caption_of)
+    meteor_value, meteor_scores, statistics = _meteor(corpus, references_of, caption_of, meteor)
     rouge, rouge_scores = Rouge().compute_score(references_of, caption_of)
     cider, cider_scores = Cider().compute_score(references_of, caption_of)
-    values = " ".join(f"{value:.3f}" for value in (*bleu, score, rouge, cider))
-    logger.info("%s: %d images, BLEU-1 to -4, METEOR, ROUGE-L, CIDEr: %s", corpus, len(images), values)
+    values = " ".join(f"{value:.3f}" for value in (*bleu, meteor_value, rouge, cider))
+    logger.info("%s: BLEU-1 to -4, METEOR, ROUGE-L, CIDEr of %d captions: %s", corpus, len(caption_of), values)
     return {
-        "corpus": [corpus] * len(images),
-        "image_id": images,
-        **{f"bleu_{n + 1}": per_image[n] for n in range(4)},
+        "corpus": [corpus] * len(caption_of),
+        "image_id": [image for image, _ in caption_of],
+        "caption_index": [index for _, index in caption_of],
+        **{f"bleu_{order + 1}": scores for order, scores in enumerate(per_caption)},
         "bleu_counts": counts,
         "meteor": meteor_scores,
         "meteor_statistics": statistics,
@@ -92,34 +96,34 @@ def _usable_references(corpus: str, references: Mapping[str, Sequence[str]]) -> 
 
 
 def _bleu(
-    references: dict[str, list[str]], captions: dict[str, list[str]]
+    references: dict[Key, list[str]], captions: dict[Key, list[str]]
 ) -> tuple[list[float], list[list[float]], list[list[int]]]:
-    """Corpus BLEU-1 to -4, the same for each image, and each image's counts in the order of `bleu_counts`."""
+    """BLEU-1 to -4 of the corpus and of each caption, and each caption's counts in the order of `bleu_counts`."""
     scorer = BleuScorer(n=4)
-    for image, of_image in references.items():
-        scorer += (captions[image][0], of_image)
-    values, per_image = scorer.compute_score(option="closest")
+    for key, of_image in references.items():
+        scorer += (captions[key][0], of_image)
+    values, per_caption = scorer.compute_score(option="closest")
     counts = []
     for found in scorer.ctest:
         length = found["testlen"]
         closest = min((abs(other - length), other) for other in found["reflen"])[1]
         counts.append([length, closest, *found["guess"], *found["correct"]])
-    return values, per_image, counts
+    return values, per_caption, counts
 
 
 def _meteor(
-    corpus: str, references: dict[str, list[str]], captions: dict[str, list[str]], meteor: Meteor
+    corpus: str, references: dict[Key, list[str]], captions: dict[Key, list[str]], meteor: Meteor
 ) -> tuple[float, list[float], list[list[float]]]:
-    """Corpus METEOR, the same for each image, and each image's statistics.
+    """METEOR of the corpus and of each caption, and each caption's statistics.
 
     Meteor.compute_score hides the statistics and, when Java dies, waits for ever on its own lock; so the lines of its
     protocol are exchanged here.
     """
     answers, statistics = [], []
-    for image, of_image in references.items():
+    for key, of_image in references.items():
         # Three bars separate the fields of a line.
-        texts = [text.replace("|||", " ") for text in (*captions[image], *of_image)]
-        with _explained(f"METEOR failed at image {image!r} of {corpus!r}", meteor):
+        texts = [text.replace("|||", " ") for text in (*captions[key], *of_image)]
+        with _explained(f"METEOR failed at image {key[0]!r} of {corpus!r}", meteor):
             answers.append(meteor._stat(texts[0], texts[1:]))
             statistics.append([float(number) for number in answers[-1].split()])
             if len(statistics[-1]) != METEOR_STATISTICS:

@@ -29,15 +29,16 @@ def tokenize(captions: Sequence[str]) -> list[str]:
     if not captions:
         return []
     jar = Path(ptbtokenizer.__file__).with_name(ptbtokenizer.STANFORD_CORENLP_3_4_1_JAR)
-    command = [str(find_java()), "-cp", str(jar), "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
+    program = [str(find_java()), "-cp", str(jar), "edu.stanford.nlp.process.PTBTokenizer"]
     text = "".join(LINE_ENDS.sub(" ", caption) + "\n" for caption in captions)
-    done = subprocess.run(command, input=text.encode(), capture_output=True)
+    done = subprocess.run([*program, "-preserveLines", "-lowerCase"], input=text.encode(), capture_output=True)
     messages = done.stderr.decode(errors="replace").strip()
     if done.returncode:
         raise JavaError(f"the tokeniser ended with code {done.returncode}: {messages[-1000:]}")
     lines = done.stdout.decode().split("\n")[:-1]
     if len(lines) != len(captions):
-        raise JavaError(f"the tokeniser was given {len(captions)} captions and gave back {len(lines)} lines: {messages[-1000:]}")
+        counts = f"was given {len(captions)} captions and gave back {len(lines)} lines"
+        raise JavaError(f"the tokeniser {counts}: {messages[-1000:]}")
     tokenized = [" ".join(word for word in line.split(" ") if word and word not in PUNCTUATION) for line in lines]
     if empty := sum(not tokens for tokens in tokenized):
         logger.warning("%d of %d captions have no token but punctuation", empty, len(captions))

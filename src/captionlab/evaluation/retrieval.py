@@ -1,6 +1,7 @@
 """Text-to-image retrieval: the rank of a caption's image among candidates, by cosine similarity.
 
-Dessì et al. 2023, section 4, in the authors' form (blocks of consecutive images) and in the paper's (random candidates).
+Dessì et al. 2023, section 4, in the form of the authors' code (blocks of consecutive images) and in
+the form of the paper's text (random candidates).
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,13 +34,13 @@ def ranks(
     """Rank of each caption's image, from 1, and the number of candidates, both (captions,), 0 where not scored.
 
     `texts` (captions, d) and `images` (n, d) are normalised; images are in the order of the annotation file; `targets`
-    (captions,) is the row of each caption's image. The rank is 1 plus the number of candidates that are more similar; the
-    right image wins ties. Protocols:
+    (captions,) is the row of each caption's image. The rank is 1 plus the number of candidates that are more similar;
+    the right image wins ties. Protocols:
 
     file-order  the block of `candidates` consecutive images that the image is in; the images after the last whole
                 block are not scored (the authors' code)
-    random      `candidates` - 1 other images, drawn without replacement for each image and copy (`copies`, (captions,), the
-                caption's index among those of its image), the same ones for every captioner (the paper's text)
+    random      `candidates` - 1 other images, drawn without replacement for each image and copy (`copies`, (captions,),
+                the caption's index among those of its image), the same ones for every captioner (the paper's text)
     set         the images of the same look-alike set, named by `sets` for each image
     full        all images
 
@@ -86,7 +87,7 @@ def _groups(
         members: dict[str, list[int]] = {}
         for image, name in enumerate(sets or [None] * images):
             if name is None:
-                raise RetrievalError(f"corpus {corpus!r} has images without a look-alike set; use another candidate set")
+                raise RetrievalError(f"corpus {corpus!r} has images without a look-alike set; choose other candidates")
             members.setdefault(name, []).append(image)
         yield from (np.array(group) for group in members.values())
     else:

@@ -1,0 +1,233 @@
+"""From scores of single captions to a value for each metric, with its interval, and to differences from the parent.
+
+Every metric is a function of sums over images, so one resampling of those sums gives the interval of all of them. To
+add a metric, name the column of its table and how its sum becomes a value.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from captionlab.evaluation.intervals import bootstrap_p_value, mcnemar_p_value, percentile_interval, resampled_sums
+from captionlab.tables import COMPARISONS, SUMMARY
+
+# The column that counts the captions of an image.
+CAPTIONS = "captions"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a metric comes about: the column to sum, and its value (...) from sums (..., width) over (...) captions."""
+
+    column: str
+    value: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    scale: float = 100.0
+
+
+def mean(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
+    """Mean (...) of a column of width 1."""
+    return sums[..., 0] / captions
+
+
+def corpus_bleu(sums: np.ndarray, captions: np.ndarray, order: int) -> np.ndarray:
+    """Corpus BLEU (...) up to n-grams of this order from sums (..., 10) of `bleu_counts`, smoothed as by pycocoevalcap."""
+    tiny, small = 1e-15, 1e-9
+    length, reference = sums[..., 0] + tiny, sums[..., 1] + small
+    precisions = (sums[..., 6 : 6 + order] + tiny) / (sums[..., 2 : 2 + order] + small)
+    return np.prod(precisions, axis=-1) ** (1 / order) * np.exp(np.minimum(0, 1 - reference / length))
+
+
+def corpus_meteor(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
+    """Corpus METEOR (...) from sums (..., 23) of `meteor_statistics`.
+
+    METEOR 1.5 with its parameters for English (Denkowski and Lavie 2014, table 4): precision and recall of weighted
+    matches, their harmonic mean, and a penalty for the number of chunks that the matches fall into.
+    """
+    alpha, beta, gamma, content = 0.85, 0.2, 0.6, 0.75
+    modules = np.array([1.0, 0.6, 0.8, 0.6])
+
+    def weighted(side: int) -> tuple[np.ndarray, np.ndarray]:
+        length, function_words = sums[..., side], sums[..., side + 2]
+        matched, matched_function = sums[..., 4 + side : 20 : 4] @ modules, sums[..., 6 + side : 20 : 4] @ modules
+        weighted_length = content * (length - function_words) + (1 - content) * function_words
+        return content * matched + (1 - content) * matched_function, weighted_length
+
+    (found, length), (covered, reference) = weighted(0), weighted(1)
+    chunks, matches = sums[..., 20], (sums[..., 21] + sums[..., 22]) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        harmonic = 1 / ((1 - alpha) * length / found + alpha * reference / covered)
+        # Nothing is penalised where every word matches in one piece.
+        whole = (chunks == 1) & (sums[..., 21] == sums[..., 0]) & (sums[..., 22] == sums[..., 1])
+        score = harmonic * (1 - gamma * np.where(whole, 0, chunks / matches) ** beta)
+    return np.maximum(np.where(matches > 0, score, 0), 0)
+
+
+NLG_METRICS = {
+    **{f"BLEU@{order}": Metric("bleu_counts", partial(corpus_bleu, order=order)) for order in range(1, 5)},
+    "METEOR": Metric("meteor_statistics", corpus_meteor),
+    "ROUGE-L": Metric("rouge_l", mean),
+    "CIDEr": Metric("cider", mean),
+}
+RETRIEVAL_METRICS = {
+    "P@1": Metric("within_1", mean),
+    "R@5": Metric("within_5", mean),
+    "R@10": Metric("within_10", mean),
+    "mean rank": Metric("rank", mean, scale=1.0),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A captioner in an evaluation; `splits` says which split of each corpus was evaluated."""
+
+    captioner: str
+    evaluation: str
+    decoding: str
+    splits: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A metric of a captioner on a corpus: its value, the resampled values, and its images in order.
+
+    `hits` is there for P@1 with one caption to an image: whether each image was found.
+    """
+
+    job: Job
+    corpus: str
+    retriever: str | None
+    candidates: str | None
+    metric: str
+    value: float
+    resampled: np.ndarray
+    images: tuple[str, ...]
+    hits: np.ndarray | None = None
+
+    @property
+    def place(self) -> tuple[str, str, str | None, str | None, str]:
+        """What two captioners must share for their results to be compared."""
+        return self.job.evaluation, self.corpus, self.retriever, self.candidates, self.metric
+
+
+def nlg_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Metric] = NLG_METRICS) -> Iterator[Result]:
+    """Results of a table with a row for each caption and a column for each metric, by corpus."""
+    for corpus in pc.unique(scores["corpus"]).to_pylist():
+        part = scores.filter(pc.equal(scores["corpus"], corpus))
+        columns = {metric.column: _matrix(part[metric.column]) for metric in metrics.values()}
+        images, sums = _sums_of_images(part, columns)
+        for name, value, resampled in _aggregate(sums, metrics, seed):
+            yield Result(job, corpus, None, None, name, value, resampled, images)
+
+
+def retrieval_results(job: Job, ranks: pa.Table, seed: int) -> Iterator[Result]:
+    """Results of a table of ranks, by corpus, retriever and protocol."""
+    for corpus, retriever, protocol in _distinct(ranks, "corpus", "retriever", "protocol"):
+        same = pc.and_(pc.equal(ranks["corpus"], corpus), pc.equal(ranks["retriever"], retriever))
+        part = ranks.filter(pc.and_(same, pc.equal(ranks["protocol"], protocol)))
+        rank = _matrix(part["rank"])
+        images, sums = _sums_of_images(part, {"rank": rank, **{f"within_{k}": rank <= k for k in (1, 5, 10)}})
+        hits = sums["within_1"][:, 0] > 0 if len(images) == len(rank) else None
+        candidates = _candidates(protocol, pc.unique(part["candidates"]).to_pylist())
+        for name, value, resampled in _aggregate(sums, RETRIEVAL_METRICS, seed):
+            of_metric = hits if name == "P@1" else None
+            yield Result(job, corpus, retriever, candidates, name, value, resampled, images, of_metric)
+
+
+def summary_columns(results: Iterable[Result]) -> dict[str, list[Any]]:
+    """Columns of the SUMMARY table."""
+    rows = []
+    for result in results:
+        low, high = percentile_interval(result.resampled)
+        rows.append({**_where(result), "value": result.value, "ci_low": low, "ci_high": high, "n": len(result.images)})
+    return {name: [row[name] for row in rows] for name in SUMMARY.columns}
+
+
+def comparison_columns(results: Iterable[Result], parents: Mapping[str, str | None]) -> dict[str, list[Any]]:
+    """Columns of the COMPARISONS table: each captioner against its parent, where both are in the same evaluation.
+
+    Raises ValueError when the two were evaluated on different images.
+    """
+    found = {(result.job.captioner, result.place): result for result in results}
+    rows = []
+    for (captioner, place), result in found.items():
+        parent = parents.get(captioner)
+        if parent is None or (parent, place) not in found:
+            continue
+        other = found[parent, place]
+        if result.images != other.images:
+            apart = min(set(result.images) ^ set(other.images))
+            raise ValueError(
+                f"{captioner} and its parent {parent} were evaluated on different images of {result.corpus} "
+                f"({result.metric}): only one of them has {apart!r}"
+            )
+        differences = result.resampled - other.resampled
+        low, high = percentile_interval(differences)
+        if result.hits is not None and other.hits is not None:
+            test, p_value = "exact McNemar", mcnemar_p_value(result.hits, other.hits)
+        else:
+            test, p_value = "paired bootstrap", bootstrap_p_value(differences)
+        difference = {"difference": result.value - other.value, "ci_low": low, "ci_high": high}
+        tested = {"p_value": p_value, "test": test, "n": len(result.images)}
+        rows.append({**_where(result), "against": parent, **difference, **tested})
+    return {name: [row[name] for row in rows] for name in COMPARISONS.columns}
+
+
+def _sums_of_images(
+    table: pa.Table, columns: Mapping[str, np.ndarray]
+) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
+    """Image ids in order, and for each the sum of each column (images, width) over its captions and their number."""
+    images, index = np.unique(np.array(table["image_id"].to_pylist(), dtype=object), return_inverse=True)
+    sums = {}
+    for name, column in {CAPTIONS: np.ones((len(index), 1)), **columns}.items():
+        sums[name] = np.zeros((len(images), column.shape[1]))
+        np.add.at(sums[name], index, column)
+    return tuple(images), sums
+
+
+def _aggregate(
+    sums: Mapping[str, np.ndarray], metrics: Mapping[str, Metric], seed: int
+) -> Iterator[tuple[str, float, np.ndarray]]:
+    """Name, value and resampled values of each metric, from columns (images, width)."""
+    everything = np.concatenate(list(sums.values()), axis=1)
+    totals = np.concatenate([everything.sum(axis=0, keepdims=True), resampled_sums(everything, seed)])
+    ends = np.cumsum([column.shape[1] for column in sums.values()])
+    parts = dict(zip(sums, np.split(totals, ends[:-1], axis=1), strict=True))
+    for name, metric in metrics.items():
+        values = metric.scale * metric.value(parts[metric.column], parts[CAPTIONS][:, 0])
+        yield name, float(values[0]), values[1:]
+
+
+def _matrix(column: pa.ChunkedArray) -> np.ndarray:
+    """A column of numbers as (n, 1), of lists as (n, width)."""
+    if pa.types.is_fixed_size_list(column.type):
+        flat = pc.list_flatten(column).to_numpy()
+        return flat.reshape(len(column), column.type.list_size).astype(np.float64)
+    return column.to_numpy().astype(np.float64)[:, None]
+
+
+def _distinct(table: pa.Table, *names: str) -> list[tuple[str, ...]]:
+    return list(dict.fromkeys(zip(*(table[name].to_pylist() for name in names), strict=True)))
+
+
+def _candidates(protocol: str, sizes: list[int]) -> str:
+    """How many candidates and from where, as printed: `100 file-order`, `10 set`, `full`."""
+    return protocol if protocol == "full" or len(sizes) > 1 else f"{sizes[0]} {protocol}"
+
+
+def _where(result: Result) -> dict[str, Any]:
+    job = result.job
+    return {
+        "captioner": job.captioner,
+        "corpus": result.corpus,
+        "split": job.splits[result.corpus],
+        "evaluation": job.evaluation,
+        "decoding": job.decoding,
+        "retriever": result.retriever,
+        "candidates": result.candidates,
+        "metric": result.metric,
+    }

@@ -1,0 +1,39 @@
+"""Values of every metric of every evaluation with their intervals, and differences of captioners from their parents."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from captionlab.evaluation.summary import (
+    Job,
+    Result,
+    comparison_columns,
+    nlg_results,
+    retrieval_results,
+    summary_columns,
+)
+from captionlab.progress import progress
+from captionlab.scripting import run
+from captionlab.tables import COMPARISONS, NLG, RETRIEVAL, SUMMARY, read_table, write_table
+
+
+def main(snakemake: Any) -> None:
+    results = list(_results(snakemake))
+    parents = {captioner: of["parent"] for captioner, of in snakemake.params.lineage.items()}
+    write_table(snakemake.output.summary, SUMMARY, summary_columns(results))
+    write_table(snakemake.output.comparisons, COMPARISONS, comparison_columns(results, parents))
+
+
+def _results(snakemake: Any) -> Iterator[Result]:
+    sources = [(path, NLG, nlg_results) for path in snakemake.input.nlg]
+    sources += [(path, RETRIEVAL, retrieval_results) for path in snakemake.input.retrieval]
+    for path, kind, results_of in progress(sources, "tables of scores", len(sources)):
+        # results/evaluation/{captioner}/{evaluation}/{kind}.parquet
+        captioner, evaluation = Path(path).parts[-3:-1]
+        context = snakemake.params.evaluations[evaluation]
+        job = Job(captioner, evaluation, context["decoding"], context["splits"])
+        yield from results_of(job, read_table(path, kind), snakemake.params.seed)
+
+
+if __name__ == "__main__":
+    run(main, globals())

@@ -1,0 +1,29 @@
+"""Tokenise the references of the evaluated split of a corpus as in the Penn treebank, in the order of its images."""
+
+from typing import Any
+
+from captionlab.evaluation.ptb import tokenize
+from captionlab.scripting import run
+from captionlab.tables import CAPTIONS, IMAGES, TOKENS, read_table, write_table
+
+
+def main(snakemake: Any) -> None:
+    images = read_table(snakemake.input.images, IMAGES, ["image_id", "position", "split"]).to_pylist()
+    split = snakemake.params.split
+    position = {row["image_id"]: row["position"] for row in images if row["split"] == split}
+    captions = read_table(snakemake.input.captions, CAPTIONS).to_pylist()
+    captions = [row for row in captions if row["image_id"] in position]
+    if not captions:
+        raise ValueError(f"{snakemake.input.captions}: no caption belongs to an image of the split {split!r}")
+    captions.sort(key=lambda row: (position[row["image_id"]], row["caption_index"]))
+    columns = {
+        "corpus": [snakemake.wildcards.corpus] * len(captions),
+        "image_id": [row["image_id"] for row in captions],
+        "caption_index": [row["caption_index"] for row in captions],
+        "tokens": tokenize([row["caption"] for row in captions]),
+    }
+    write_table(snakemake.output[0], TOKENS, columns)
+
+
+if __name__ == "__main__":
+    run(main, globals())
