@@ -173,6 +173,12 @@ def test_coco_warns_when_boxes_are_of_another_size_of_the_image(data, read, capl
     assert "toy: 1 images are not of the size" in caplog.text
 
 
+def test_coco_in_one_folder(data, read):
+    config = coco(data) | {"images": "train"}
+    make_image(data / "train" / "000000000003.jpg", 40, 20)
+    assert read(config).column("images", "path")[2] == str(data / "train" / "000000000003.jpg")
+
+
 def test_coco_of_texts_only(data, read):
     config = coco(data) | {"images": None}
     corpus = read(config)

@@ -99,9 +99,9 @@ def read_nocaps(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
 
 
 def read_conceptual_captions(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
-    """Conceptual Captions: a file per split of caption, tab, URL; images in a folder per split.
+    """Conceptual Captions: a file per split of caption, tab, URL.
 
-    The image of row r (from 0) is `{r:08d}.jpg` in that folder, or the file that a third column names.
+    The image of row r (from 0) is `{r:08d}.jpg` in the folder of its split, or the file that a third column names.
     """
     expected = "caption, tab, URL and perhaps tab, file of the image"
     for split, name in config["annotations"].items():
@@ -161,8 +161,8 @@ def read_hl(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     image is known by its COCO number, as in the other readers of COCO.
     """
     expected = '{"file_name", "captions": {"object": [...], "scene": [...]}, "confidence": {"scene": [...]}}'
-    folder = _folder(config, root)
     for split, file_name in config["annotations"].items():
+        folder = _folder(config, root, split)
         for where, line in _lines(root / file_name):
             record = _parse(line, where)
             name = _take(record, "file_name", str, where, expected)
@@ -314,11 +314,11 @@ def _texts(record: Any, name: str, where: str, expected: str) -> list[str]:
 
 
 def _folder(config: Mapping[str, Any], root: Path, split: str | None = None) -> Path | None:
-    """The folder of the images, or None where the corpus is of texts only."""
+    """The folder of the images, the split's own where each has one, or None where the corpus is of texts only."""
     folder = config["images"]
-    if folder is None:
-        return None
-    return root / (folder if split is None else folder[split])
+    if isinstance(folder, Mapping):
+        folder = folder[split]
+    return None if folder is None else root / folder
 
 
 def _path(folder: Path | None, name: str | Path) -> str | None:
