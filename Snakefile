@@ -21,6 +21,7 @@ if "corpora" not in config:
 
 try:
     lab = Experiments(config, workflow.basedir)
+    lab.check_files()
 except ConfigError as mistakes:
     raise WorkflowError(str(mistakes)) from None
 

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 from jsonschema import Draft202012Validator
@@ -15,13 +15,18 @@ from captionlab.workflow.references import Block, captioner_kind, reference_mist
 class ConfigError(ValueError):
     """The config asks for something that cannot be done."""
 
+    @classmethod
+    def listing(cls, what: str, mistakes: list[str]) -> Self:
+        """An error that lists mistakes, a line each."""
+        return cls(f"{what}:\n" + "\n".join(f"  - {mistake}" for mistake in mistakes))
+
 
 def validate_config(config: Block, schema_path: Path) -> None:
     """Raise a ConfigError that lists every mistake, one sentence each."""
     schema = yaml.safe_load(schema_path.read_text(encoding="utf-8"))
     mistakes = list(_schema_mistakes(config, schema)) or list(reference_mistakes(config))
     if mistakes:
-        raise ConfigError("the config cannot be run:\n" + "\n".join(f"  - {m}" for m in mistakes))
+        raise ConfigError.listing("the config cannot be run", mistakes)
 
 
 def _schema_mistakes(config: Block, schema: Block) -> Iterator[str]:

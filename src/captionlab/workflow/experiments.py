@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from captionlab.workflow.code import code_fingerprint
-from captionlab.workflow.config import validate_config
+from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.references import Block, captioner_kind, root_of
 
 
@@ -43,6 +43,28 @@ class Experiments:
         self.evaluations: Block = config["evaluations"]
         self.papers: Block = config.get("papers", {})
         self.data = str((self.root / config.get("data", ".")).resolve())
+
+    def check_files(self) -> None:
+        """Raise a ConfigError that lists every file or folder that the config names and that is not there."""
+        from captionlab.corpora.inputs import CorpusError, check_inputs
+
+        mistakes = []
+        for name, corpus in self.corpora.items():
+            if corpus["reader"] != "toyworld":
+                try:
+                    check_inputs(corpus, Path(self.data), name)
+                except CorpusError as mistake:
+                    mistakes.append(str(mistake))
+        files = {f"encoders.{n}.weights": e["weights"] for n, e in self.encoders.items() if _is_file(e)}
+        for name, block in self.captioners.items():
+            files |= {f"captioners.{name}.{key}": block[key] for key in ("weights", "tokenizer") if key in block}
+            files |= {f"captioners.{name}.captions.{c}": path for c, path in block.get("captions", {}).items()}
+        missing = {key: Path(self.data) / path for key, path in files.items() if not (Path(self.data) / path).is_file()}
+        mistakes += [f"{key}: no such file {path}" for key, path in missing.items()]
+        if mistakes:
+            raise ConfigError.listing(
+                f"files are missing below {self.data} (docs/data.md says where they come from)", mistakes
+            )
 
     # ---------------------------------------------------------------------------------------- fingerprints
     def code(self, script: str, *also: str) -> str:
@@ -113,7 +135,7 @@ class Experiments:
     def encoder_weights(self, wildcards: Wildcards) -> list[str]:
         """The file that an encoder is imported from; nothing when open_clip downloads it by its published name."""
         encoder = self.encoders[wildcards.encoder]
-        return [] if "model" in encoder else [str(Path(self.data) / encoder["weights"])]
+        return [str(Path(self.data) / encoder["weights"])] if _is_file(encoder) else []
 
     def shards(self, corpus: str) -> list[str]:
         """Names of the shards that a corpus is embedded in."""
@@ -252,6 +274,16 @@ class Experiments:
             found[name] = {"parent": block.get("parent"), "corpora": corpora, "family": self.family(name)}
         return found
 
+    def evaluation_contexts(self) -> Block:
+        """For each evaluation: the name of its decoding and the split of each of its corpora."""
+        return {
+            name: {
+                "decoding": evaluation["decoding"],
+                "splits": {corpus: self.evaluation_split(corpus) for corpus in sorted(evaluation["corpora"])},
+            }
+            for name, evaluation in sorted(self.evaluations.items())
+        }
+
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""
         libraries = ("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy")
@@ -260,6 +292,11 @@ class Experiments:
             "seed": self.config["seed"],
             "versions": self.versions(*libraries),
         }
+
+
+def _is_file(encoder: Block) -> bool:
+    """Weights with a model's name are a tag that open_clip downloads; alone they are a file."""
+    return "weights" in encoder and "model" not in encoder
 
 
 def _any_of(names: Any) -> str:
