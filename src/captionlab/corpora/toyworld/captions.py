@@ -1,0 +1,341 @@
+"""What people write about a picture, in the style of each domain.
+
+Captions are in lower case and end with "."; the published captions of human domains do, and decoding stops there, so
+all styles do. Whatever a visual style says is true of the picture: classes, colours, counts,
+sizes, and who is left of whom.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+
+from captionlab.corpora.toyworld.domains import Domain
+from captionlab.corpora.toyworld.lexicon import (
+    CONFUSED,
+    GARMENT,
+    HEIGHTS,
+    MOODS,
+    NOUNS,
+    PLACES,
+    PRAISE,
+    SCENE_LOCATIONS,
+    SCENE_NOUNS,
+    SIZES,
+    SURNAMES,
+    TOWNS,
+    TRAVELLERS,
+    YEARS,
+    Noun,
+    doings,
+)
+from captionlab.corpora.toyworld.world import PEOPLE, SCENES, SIDE, Picture, Thing
+
+Style = Callable[[Picture, Domain, Random], str]
+
+_COUNTS: Mapping[int, tuple[str, ...]] = {
+    2: ("two", "two", "two", "two", "a couple of", "a pair of"),
+    3: ("three", "three", "three", "three", "a group of", "several"),
+}
+
+
+def captions_of(picture: Picture, domain: Domain, random: Random) -> list[str]:
+    """The captions of a picture, different from each other; a look-alike set has its own function."""
+    if domain.style == "mixture":
+        elsewhere: tuple[Style, ...] = (_alt_text, _context, _scene_style)
+        styles: list[Style] = [_full, _full, _full, _human, _sentence, random.choice(elsewhere)]
+    else:
+        styles = [_STYLES[domain.style]] * domain.captions
+    captions: list[str] = []
+    for style in styles:
+        # People do repeat each other, but references that are all the same say nothing about a captioner.
+        for _ in range(8):
+            caption = style(picture, domain, random)
+            if caption not in captions:
+                break
+        captions.append(caption)
+    return captions
+
+
+def scene_captions_of(picture: Picture, random: Random) -> list[tuple[str, float]]:
+    """Three answers to "where is this?", each with the annotator's confidence from 1 to 5."""
+    evident = any(thing.label in SCENES[picture.scene].diagnostic for thing in picture.things)
+    answers = []
+    for _ in range(3):
+        mistaken = random.random() < (0.03 if evident else 0.08)
+        scene = CONFUSED[picture.scene] if mistaken else picture.scene
+        confidence = random.choices((5.0, 4.0, 3.0, 2.0), (6, 3, 1, 0) if evident and not mistaken else (1, 3, 4, 2))[0]
+        answers.append((_scene_caption(scene, random), confidence))
+    return answers
+
+
+def describe_difference(picture: Picture, aspects: Sequence[tuple[int, str]], random: Random) -> str:
+    """Say only what tells a look-alike from the others: per aspect the number of a thing and what about it."""
+    parts = []
+    for index, aspect in aspects:
+        thing = picture.things[index]
+        noun = NOUNS[thing.label][0]
+        name, is_are = (noun.singular, "is") if thing.count == 1 else (noun.plural, "are")
+        if aspect == "count":
+            number = {1: "only one", 2: "two", 3: "three"}[thing.count]
+            parts.append(random.choice((f"there {is_are} {number} {name}", f"you see {number} {name}")))
+        elif aspect == "side":
+            parts.append(f"the {name} {is_are} {_side(thing)}")
+        elif thing.label in PEOPLE:
+            parts.append(f"the {name} {is_are} wearing {thing.colour}")
+        else:
+            parts.append(f"the {name} {is_are} {thing.colour}")
+    random.shuffle(parts)
+    return _finish(" and ".join(parts))
+
+
+def _human(picture: Picture, domain: Domain, random: Random) -> str:
+    """A phrase about one to three things, as people write for a photograph."""
+    things = _salient(picture, random.choices((1, 2, 3), (0.4, 0.45, 0.15))[0], random)
+    names = [_noun_phrase(thing, random) for thing in things]
+    first, main = names[0], things[0]
+    doing = random.choice(doings(main.label, main.place)).participle
+    place = random.choices(PLACES[picture.scene], _falling(PLACES[picture.scene]))[0]
+    where = random.random() < domain.scene_mention
+    there = f"there {'is' if main.count == 1 else 'are'} {first}"
+    if len(things) == 1 and where:
+        options = [f"{first} {doing} {place}", f"{first} {place}", f"{there} {place}"]
+        options.append(f"{_scene_noun(picture, random)} with {first}")
+    elif len(things) == 1:
+        outside = "inside" if SCENES[picture.scene].indoors else "outside"
+        alone = "alone" if len(picture.things) == 1 and main.count == 1 else outside
+        options = [f"{first} {doing} {alone}", f"{first} {doing} {outside}", f"a picture of {first}"]
+        options += [f"{there} in this picture", f"a close up of {first}"]
+    else:
+        relation = _relation(main, things[1], random)
+        rest = " and ".join(names[1:])
+        ending = f" {place}" if where else ""
+        options = [
+            f"{_list(names)}{ending}",
+            f"{first} {doing} {relation} {rest}{ending}",
+            f"{first} {relation} {rest}{ending}",
+            f"{there} and {rest}{ending}" if len(names) == 2 else f"{there}, {rest}{ending}",
+            f"{_scene_noun(picture, random)} with {_list(names)}" if where else f"{first} with {rest} {_depth(things)}",
+        ]
+    return _finish(random.choice(options))
+
+
+def _sentence(picture: Picture, domain: Domain, random: Random) -> str:
+    """A whole sentence with a finite verb."""
+    things = _salient(picture, random.choices((1, 2, 3), (0.35, 0.5, 0.15))[0], random)
+    names = [_noun_phrase(thing, random, colour=0.65) for thing in things]
+    first, main = names[0], things[0]
+    verb = random.choice(doings(main.label, main.place))
+    finite = verb.singular if main.count == 1 else verb.plural
+    is_are = "is" if main.count == 1 else "are"
+    place = random.choice(PLACES[picture.scene])
+    where = random.random() < domain.scene_mention or len(things) == 1
+    ending = f" {place}" if where else ""
+    if len(things) == 1:
+        options = [f"{first} {finite}{ending}", f"{first} {is_are} {verb.participle}{ending}"]
+        options.append(f"{place} {first} {finite}")
+    else:
+        relation, rest = _relation(main, things[1], random), " and ".join(names[1:])
+        options = [
+            f"{first} {finite} {relation} {rest}{ending}",
+            f"{first} {is_are} {verb.participle} {relation} {rest}{ending}",
+            f"{first} {is_are} {relation} {rest}{ending}",
+        ]
+    return _finish(random.choice(options))
+
+
+def _full(picture: Picture, domain: Domain, random: Random) -> str:
+    """Everything: each thing with its count and colour, mostly its size, sometimes its side, and the scene."""
+    names = []
+    for thing in random.sample(picture.things, len(picture.things)):
+        name = _noun_phrase(thing, random, colour=1, size=0.8, exact=True)
+        names.append(f"{name} {_side(thing)}" if random.random() < 0.4 else name)
+    place = random.choice(PLACES[picture.scene])
+    opening = random.choice(("", "", "a photo of ", "a picture of ", "there is "))
+    if opening == "there is " and not names[0].startswith(("a ", "an ")):
+        opening = "there are "
+    if random.random() < 0.7:
+        return _finish(f"{opening}{_list(names)} {place}")
+    return _finish(f"{_scene_noun(picture, random)} with {_list(names)}")
+
+
+def _description(picture: Picture, domain: Domain, random: Random) -> str:
+    """What a reader who cannot see the image needs: the main things with their looks, and where it is."""
+    things = _salient(picture, random.choices((2, 3), (0.5, 0.5))[0], random)
+    names = []
+    for thing in things:
+        name = _noun_phrase(thing, random, colour=0.9, size=0.4, exact=True)
+        names.append(f"{name} {_side(thing)}" if random.random() < 0.3 else name)
+    medium = "a colour photograph" if picture.look == "clear" else "a faded photograph"
+    place = random.choice(PLACES[picture.scene])
+    options = [
+        f"{medium} of {_list(names)}",
+        f"{medium} of {_list(names)} {place}",
+        f"{_list(names)} {place}",
+        f"{_scene_noun(picture, random)} with {_list(names)}",
+    ]
+    return _finish(random.choice(options))
+
+
+def _context(picture: Picture, domain: Domain, random: Random) -> str:
+    """What the article around an image says: names, places and years that nobody can see."""
+    scene, noun = random.choice(SCENE_NOUNS[picture.scene]), _main_noun(picture, random)
+    name, town, year = random.choice(SURNAMES), random.choice(TOWNS), random.choice(YEARS)
+    options = [
+        f"the {scene} at {town} in {year}",
+        f"the {scene} near {town}, where {name} was born",
+        f"{name} during a visit to {town} in {year}",
+        f"{_article(noun)} from the {name} collection, {year}",
+        f"the famous {noun} of {town}",
+        f"the {noun} that {name} painted in {year}",
+        f"{town} in the summer of {year}",
+        f"the last {noun} of the {name} family",
+    ]
+    return _finish(random.choice(options))
+
+
+def _alt_text(picture: Picture, domain: Domain, random: Random) -> str:
+    """The alt text of a web page: a mood, an offer, a headline; sometimes about what is seen."""
+    thing = _salient(picture, 1, random)[0]
+    noun, plural = _main_noun(picture, random, thing), NOUNS[thing.label][0].plural
+    mood, praise, who = random.choice(MOODS), random.choice(PRAISE), random.choice(TRAVELLERS)
+    place = PLACES[picture.scene][0] if random.random() < 0.6 else random.choice(PLACES[picture.scene])
+    scene = random.choice(SCENE_NOUNS[picture.scene])
+    seen = _noun_phrase(thing, random, colour=0.5, size=0)
+    if thing.label in PEOPLE:
+        options = [
+            f"person enjoys {_article(mood)} day {place}",
+            f"portrait of {seen} {place}",
+            f"{_article(mood)} holiday for the whole family",
+            f"{seen}, stock photo",
+        ]
+    else:
+        options = [
+            f"{praise} {thing.colour} {noun} for sale",
+            f"how to choose the {praise if praise == 'best' else 'right'} {noun} for your home",
+            f"the {praise} {plural} of the year",
+            f"{seen} {place}, stock photo",
+        ]
+    options += [
+        f"{mood} day for the {who} {place}",
+        f"{_article(mood)} {scene} is a popular destination for the {who}",
+        f"things you should know before you visit this {scene}",
+        f"{seen} {place}",
+    ]
+    return _finish(random.choice(options))
+
+
+def _scene_style(picture: Picture, domain: Domain, random: Random) -> str:
+    """One answer to "where is this?"."""
+    return _scene_caption(picture.scene, random)
+
+
+def _scene_caption(scene: str, random: Random) -> str:
+    location = random.choices(SCENE_LOCATIONS[scene], _falling(SCENE_LOCATIONS[scene]))[0]
+    opening = random.choice(("", "", "", "the picture is taken ", "this is ", "the photo is shot ", "they are "))
+    return _finish(opening + location)
+
+
+_STYLES: Mapping[str, Style] = {
+    "human": _human,
+    "sentences": _sentence,
+    "alt-text": _alt_text,
+    "description": _description,
+    "context": _context,
+}
+
+
+def _salient(picture: Picture, number: int, random: Random) -> list[Thing]:
+    """The things a caption is about: people, large things and groups come first, with some chance."""
+
+    def salience(thing: Thing) -> float:
+        return (thing.size == "large") + 0.8 * (thing.label in PEOPLE) + 0.3 * thing.count + random.gauss(0, 0.7)
+
+    return sorted(picture.things, key=salience, reverse=True)[:number]
+
+
+def _noun_phrase(thing: Thing, random: Random, colour: float = 0.5, size: float = 0.2, exact: bool = False) -> str:
+    """A thing with its number, and with some chance its colour and size; `exact` keeps to names and numbers."""
+    noun = NOUNS[thing.label][0] if exact else _synonym(thing, random)
+    sizes = HEIGHTS if thing.label in PEOPLE else SIZES
+    words = [random.choice(sizes[thing.size])] if random.random() < size else []
+    clothes = ""
+    if random.random() < colour:
+        if thing.label in PEOPLE:
+            clothes = _clothes(thing, random)
+        else:
+            words.append(thing.colour)
+    if thing.count == 1:
+        return _article(" ".join([*words, noun.singular])) + clothes
+    number = _COUNTS[thing.count][0] if exact else random.choice(_COUNTS[thing.count])
+    return " ".join([number, *words, noun.plural]) + clothes
+
+
+def _clothes(thing: Thing, random: Random) -> str:
+    one, several = GARMENT[thing.label]
+    worn = _article(f"{thing.colour} {one}") if thing.count == 1 else f"{thing.colour} {several}"
+    return random.choice((f" in {worn}", f" in {worn}", f" wearing {worn}", f" in {thing.colour}"))
+
+
+def _synonym(thing: Thing, random: Random) -> Noun:
+    nouns = NOUNS[thing.label]
+    return random.choices(nouns, [noun.weight for noun in nouns])[0]
+
+
+def _main_noun(picture: Picture, random: Random, thing: Thing | None = None) -> str:
+    return _synonym(thing or _salient(picture, 1, random)[0], random).singular
+
+
+def _scene_noun(picture: Picture, random: Random) -> str:
+    nouns = SCENE_NOUNS[picture.scene]
+    return _article(random.choices(nouns, _falling(nouns))[0])
+
+
+def _relation(first: Thing, second: Thing, random: Random) -> str:
+    """How the first thing stands to the second, as the picture shows it."""
+    (x1, _), (x2, _) = first.centre, second.centre
+    gap = _gap(first, second)
+    options = ["next to", "near", "beside"] if gap < 8 else ["near", "with"] if gap < 24 else ["with"]
+    if first.extent[2] <= second.extent[0] + 2 and x2 - x1 > 8:
+        options += ["to the left of"]
+    if second.extent[2] <= first.extent[0] + 2 and x1 - x2 > 8:
+        options += ["to the right of"]
+    if first.place != "air" and second.place != "air" and abs(x1 - x2) < 16:
+        if first.extent[3] > second.extent[3] + 6:
+            options += ["in front of"] * 2
+        if second.extent[3] > first.extent[3] + 6:
+            options += ["behind"] * 2
+    if first.place == "air" and first.extent[3] <= second.extent[1] + 2:
+        options += ["above"] * 2
+    return random.choice(options)
+
+
+def _gap(first: Thing, second: Thing) -> int:
+    """How many pixels lie between two things from left to right."""
+    return max(0, first.extent[0] - second.extent[2], second.extent[0] - first.extent[2])
+
+
+def _depth(things: Sequence[Thing]) -> str:
+    behind = all(things[0].extent[3] > thing.extent[3] + 6 for thing in things[1:])
+    return "in the background" if behind else "nearby"
+
+
+def _side(thing: Thing) -> str:
+    x = thing.centre[0]
+    return "on the left" if x < SIDE * 0.4 else "on the right" if x > SIDE * 0.6 else "in the middle"
+
+
+def _falling(options: Sequence[str]) -> list[float]:
+    """The usual phrase is twice as likely as all the others."""
+    return [1.0] if len(options) == 1 else [2.0, *[1 / (len(options) - 1)] * (len(options) - 1)]
+
+
+def _article(words: str) -> str:
+    # No word here starts with a vowel letter that is spoken as a consonant, or the other way round.
+    return f"an {words}" if words[0] in "aeiou" else f"a {words}"
+
+
+def _list(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _finish(words: str) -> str:
+    return f"{words}."

@@ -1,0 +1,89 @@
+"""Sets of ten images that differ in few details, and for each image what tells it from the other nine."""
+
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from random import Random
+
+from captionlab.corpora.toyworld.captions import describe_difference
+from captionlab.corpora.toyworld.domains import Domain
+from captionlab.corpora.toyworld.world import COLOURS, LOOKALIKES, SIDE, Picture, Thing, place_thing, sample_picture
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """A detail that varies in a set: which thing, what about it, and the values it takes.
+
+    A colour is a name, a count 1 to 3, and a side is 1 where the picture's things are mirrored.
+    """
+
+    thing: int
+    name: str
+    values: tuple[str | int, ...]
+
+
+def sample_lookalikes(domain: Domain, random: Random, backdrops: int) -> list[tuple[Picture, str]]:
+    """Ten pictures of one scene, no two alike, each with its caption."""
+    base = sample_picture(domain, random, backdrops)
+    while len(base.things) < 2:
+        base = sample_picture(domain, random, backdrops)
+    base = _with_a_group(base, random)
+    aspects = _sample_aspects(base, random)
+    chosen = random.sample(list(product(*(aspect.values for aspect in aspects))), LOOKALIKES)
+    members = []
+    for values in chosen:
+        picture = replace(base, noise=random.getrandbits(32))
+        for aspect, value in zip(aspects, values, strict=True):
+            picture = _apply(picture, aspect, value)
+        telling = _telling(values, chosen, random)
+        caption = describe_difference(picture, [(aspects[i].thing, aspects[i].name) for i in telling], random)
+        members.append((picture, caption))
+    return members
+
+
+def _with_a_group(base: Picture, random: Random) -> Picture:
+    """The picture with its last thing as three, where there is room for them."""
+    *others, last = base.things
+    group = place_thing(base.scene, last.label, last.colour, "small", 3, others, random)
+    return base if group is None else replace(base, things=(*others, group))
+
+
+def _sample_aspects(base: Picture, random: Random) -> list[Aspect]:
+    """Two or three details that together allow ten different pictures."""
+    first, last = 0, len(base.things) - 1
+    colours = Aspect(first, "colour", tuple(random.sample(COLOURS, 4)))
+    others = [Aspect(last, "colour", tuple(random.sample(COLOURS, 3)))]
+    if base.things[last].count == 3:
+        others.append(Aspect(last, "count", (1, 2, 3)))
+    aspects = [colours, random.choice(others)]
+    if abs(base.things[first].centre[0] - SIDE / 2) > SIDE * 0.15 and random.random() < 0.5:
+        aspects.append(Aspect(first, "side", (0, 1)))
+    return aspects
+
+
+def _apply(picture: Picture, aspect: Aspect, value: str | int) -> Picture:
+    things = list(picture.things)
+    if aspect.name == "side":
+        things = [_swap_sides(thing) for thing in things] if value else things
+    elif isinstance(value, str):
+        things[aspect.thing] = replace(things[aspect.thing], colour=value)
+    else:
+        things[aspect.thing] = replace(things[aspect.thing], boxes=things[aspect.thing].boxes[:value])
+    return replace(picture, things=tuple(things))
+
+
+def _swap_sides(thing: Thing) -> Thing:
+    boxes = tuple((SIDE - x2, y1, SIDE - x1, y2) for x1, y1, x2, y2 in thing.boxes)
+    return replace(thing, boxes=boxes, mirrored=not thing.mirrored)
+
+
+def _telling(values: tuple[str | int, ...], chosen: list[tuple[str | int, ...]], random: Random) -> tuple[int, ...]:
+    """The fewest details that no other picture of the set shares."""
+    for number in range(1, len(values) + 1):
+        enough = [
+            which
+            for which in combinations(range(len(values)), number)
+            if sum(all(other[i] == values[i] for i in which) for other in chosen) == 1
+        ]
+        if enough:
+            return random.choice(enough)
+    raise AssertionError("the pictures of a set are different")

@@ -1,0 +1,244 @@
+"""What the toy world consists of, and how a picture is composed: which objects, how many, and where they are.
+
+Everything is in pixels of an image of SIDE x SIDE; y grows downwards. An object stands on its `foot`, the lower edge
+of its box. Where feet may be depends on the scene: on the ground behind or in front, on a table top, on rails, in
+water or in the air.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+
+from captionlab.corpora.toyworld.domains import EVEN, Domain
+
+SIDE = 64
+COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white")
+LOOKALIKES = 10
+
+
+@dataclass(frozen=True)
+class ObjectClass:
+    """A class: its size when large (pixels), the colours it usually has, and where it may be besides the ground."""
+
+    width: int
+    height: int
+    usual: tuple[str, ...]
+    places: tuple[str, ...] = ("ground",)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A scene: is it indoors, the classes that give it away, and the range of feet (pixels) for each place."""
+
+    indoors: bool
+    diagnostic: tuple[str, ...]
+    feet: Mapping[str, tuple[tuple[int, int], ...]]
+
+
+CLASSES: Mapping[str, ObjectClass] = {
+    # diagnostic: each belongs to a scene
+    "umbrella": ObjectClass(28, 28, ("red", "yellow", "blue", "orange")),
+    "boat": ObjectClass(28, 26, ("white", "blue", "red", "brown"), ("water", "ground")),
+    "oven": ObjectClass(23, 26, ("white", "black", "brown")),
+    "fridge": ObjectClass(17, 29, ("white", "blue", "red")),
+    "car": ObjectClass(30, 16, ("red", "blue", "white", "black")),
+    "traffic light": ObjectClass(12, 30, ("black", "yellow", "green")),
+    "train": ObjectClass(31, 20, ("green", "red", "blue", "yellow"), ("rails", "ground")),
+    "suitcase": ObjectClass(19, 23, ("brown", "red", "black", "pink")),
+    "cake": ObjectClass(22, 21, ("pink", "white", "brown"), ("top", "ground")),
+    "wine glass": ObjectClass(13, 24, ("red", "white", "pink"), ("top", "ground")),
+    "bed": ObjectClass(31, 20, ("blue", "pink", "purple", "white")),
+    "lamp": ObjectClass(17, 28, ("yellow", "orange", "white", "red")),
+    "cow": ObjectClass(29, 21, ("brown", "white", "black")),
+    "tree": ObjectClass(24, 30, ("green", "orange", "red")),
+    "lounger": ObjectClass(30, 18, ("white", "blue", "yellow")),
+    "swim ring": ObjectClass(24, 15, ("orange", "red", "pink", "blue"), ("water", "ground")),
+    # common: anywhere
+    "man": ObjectClass(13, 29, ("blue", "black", "white", "green")),
+    "woman": ObjectClass(15, 29, ("red", "pink", "yellow", "purple")),
+    "dog": ObjectClass(25, 20, ("brown", "black", "white", "yellow")),
+    "cat": ObjectClass(20, 21, ("orange", "black", "white", "brown")),
+    "bird": ObjectClass(20, 17, ("blue", "red", "yellow", "black"), ("air", "ground")),
+    "ball": ObjectClass(17, 17, ("red", "orange", "blue", "yellow")),
+    "bottle": ObjectClass(10, 24, ("green", "brown", "blue"), ("top", "ground")),
+    "cup": ObjectClass(18, 16, ("white", "red", "blue"), ("top", "ground")),
+    # novel: only in some domains
+    "fish": ObjectClass(26, 16, ("orange", "blue", "yellow"), ("water", "ground")),
+    "guitar": ObjectClass(15, 30, ("brown", "orange", "red")),
+    "rocket": ObjectClass(16, 30, ("white", "red", "blue"), ("air", "ground")),
+    "cactus": ObjectClass(20, 27, ("green",)),
+    "crown": ObjectClass(23, 17, ("yellow",), ("top", "ground")),
+    "kite": ObjectClass(20, 29, ("red", "blue", "purple"), ("air",)),
+}
+SCENES: Mapping[str, Scene] = {
+    "beach": Scene(
+        False,
+        ("umbrella", "boat"),
+        {"ground": ((37, 42), (53, 62)), "water": ((28, 32),), "air": ((14, 34),)},
+    ),
+    "kitchen": Scene(
+        True, ("oven", "fridge"), {"ground": ((46, 49), (56, 62)), "top": ((29, 30),), "air": ((16, 32),)}
+    ),
+    "road": Scene(False, ("car", "traffic light"), {"ground": ((33, 37), (48, 61)), "air": ((14, 32),)}),
+    "station": Scene(
+        True,
+        ("train", "suitcase"),
+        {"ground": ((47, 50), (56, 62)), "rails": ((39, 40),), "air": ((16, 32),)},
+    ),
+    "restaurant": Scene(
+        True, ("cake", "wine glass"), {"ground": ((46, 49), (56, 62)), "top": ((34, 35),), "air": ((18, 32),)}
+    ),
+    "room": Scene(True, ("bed", "lamp"), {"ground": ((37, 41), (53, 62)), "air": ((16, 32),)}),
+    "field": Scene(False, ("cow", "tree"), {"ground": ((35, 41), (52, 62)), "air": ((14, 32),)}),
+    "resort": Scene(
+        False,
+        ("lounger", "swim ring"),
+        {"ground": ((31, 33), (54, 62)), "water": ((41, 45),), "air": ((14, 30),)},
+    ),
+}
+DIAGNOSTIC = tuple(label for scene in SCENES.values() for label in scene.diagnostic)
+COMMON = ("man", "woman", "dog", "cat", "bird", "ball", "bottle", "cup")
+NOVEL = ("fish", "guitar", "rocket", "cactus", "crown", "kite")
+PEOPLE = ("man", "woman")
+
+SMALL = 0.6  # a small object, as a share of a large one's size
+OVERLAP = 0.15  # the most of an object that another group may cover
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One to three objects of a class that belong together: same colour and size, a box (x1, y1, x2, y2) each."""
+
+    label: str
+    colour: str
+    size: str
+    place: str
+    boxes: tuple[tuple[int, int, int, int], ...]
+    mirrored: bool = False
+    variant: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.boxes)
+
+    @property
+    def extent(self) -> tuple[int, int, int, int]:
+        """The box around all of them."""
+        x1, y1, x2, y2 = zip(*self.boxes, strict=True)
+        return min(x1), min(y1), max(x2), max(y2)
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        """The middle of that box."""
+        x1, y1, x2, y2 = self.extent
+        return (x1 + x2) / 2, (y1 + y2) / 2
+
+
+@dataclass(frozen=True)
+class Picture:
+    """All that decides an image: scene and its backdrop, things from back to front, look, and the seed of the noise."""
+
+    scene: str
+    backdrop: int
+    things: tuple[Thing, ...]
+    look: str
+    noise: int
+
+
+def sprite_size(label: str, size: str) -> tuple[int, int]:
+    """Width and height of an object in pixels."""
+    scale = SMALL if size == "small" else 1.0
+    kind = CLASSES[label]
+    return math.ceil(kind.width * scale), math.ceil(kind.height * scale)
+
+
+def sample_picture(domain: Domain, random: Random, backdrops: int) -> Picture:
+    """Compose a picture; it has one to four things, fewer where there is no room for all."""
+    weights = domain.scenes or EVEN
+    scene = random.choices(list(weights), list(weights.values()))[0]
+    wanted = random.choices((1, 2, 3, 4), (0.1, 0.4, 0.35, 0.15))[0]
+    things: list[Thing] = []
+    used: set[str] = set()
+    for rank in range(wanted):
+        label = _sample_label(domain, scene, rank, used, random)
+        used.add(label)
+        colour = random.choice(CLASSES[label].usual) if random.random() < 0.4 else random.choice(COLOURS)
+        size = random.choices(("large", "small"), (0.65, 0.35))[0]
+        count = random.choices((1, 2, 3), (0.7, 0.2, 0.1))[0]
+        thing = place_thing(scene, label, colour, size, count, things, random)
+        if thing is not None:
+            things.append(thing)
+    # What stands further in front is drawn later.
+    things.sort(key=lambda thing: thing.extent[3])
+    return Picture(
+        scene, random.randrange(backdrops), tuple(things), random.choice(domain.looks), random.getrandbits(32)
+    )
+
+
+def place_thing(
+    scene: str, label: str, colour: str, size: str, count: int, others: list[Thing], random: Random
+) -> Thing | None:
+    """Find a place for a thing where it hides no other; smaller or fewer if need be; None when it is full."""
+    mirrored, variant = random.random() < 0.5, random.randrange(3)
+    attempts = [(size, count)] * 24 + [("small", count)] * 16 + [("small", 1)] * 16
+    for wanted_size, wanted_count in attempts:
+        place = _sample_place(scene, label, random)
+        boxes = _sample_boxes(scene, label, wanted_size, wanted_count, place, random)
+        if boxes is None:
+            continue
+        thing = Thing(label, colour, wanted_size, place, boxes, mirrored, variant)
+        if all(_overlap(thing, other) <= OVERLAP for other in others):
+            return thing
+    return None
+
+
+def _sample_label(domain: Domain, scene: str, rank: int, used: set[str], random: Random) -> str:
+    novel = random.random() < (domain.novel_first if rank == 0 else domain.novel_other)
+    diagnostic, anything = random.random() < 0.55, random.random() < 0.1
+    free = [label for label in NOVEL if label not in used] if novel else []
+    if not free and diagnostic:
+        free = [label for label in SCENES[scene].diagnostic if label not in used]
+    if not free and not anything:
+        # Photographs are full of people.
+        free = [label for label in (*COMMON, *PEOPLE) if label not in used]
+    return random.choice(free or [label for label in (*DIAGNOSTIC, *COMMON) if label not in used])
+
+
+def _sample_place(scene: str, label: str, random: Random) -> str:
+    there = [place for place in CLASSES[label].places if place in SCENES[scene].feet]
+    # The first place is where such a thing is usually found: a boat in water where there is any.
+    return there[0] if random.random() < 0.75 else random.choice(there)
+
+
+def _sample_boxes(
+    scene: str, label: str, size: str, count: int, place: str, random: Random
+) -> tuple[tuple[int, int, int, int], ...] | None:
+    width, height = sprite_size(label, size)
+    low, high = random.choice(SCENES[scene].feet[place])
+    foot = random.randint(low, high)
+    step = width + random.randint(0, 3) if width * count > 24 else round(width * random.uniform(1.0, 1.25))
+    span = step * (count - 1) + width
+    if span > SIDE - 2:
+        return None
+    left = random.randint(1, SIDE - 1 - span)
+    lifts = [random.randint(0, 2) for _ in range(count)] if place in ("ground", "air") else [0] * count
+    boxes = []
+    for index, lift in enumerate(lifts):
+        x1, y2 = left + step * index, min(max(foot - lift, height + 1), SIDE - 1)
+        boxes.append((x1, y2 - height, x1 + width, y2))
+    return tuple(boxes)
+
+
+def _overlap(first: Thing, second: Thing) -> float:
+    """The largest share of a single object of either thing that the other's objects cover."""
+    return max(
+        max(0, min(a[2], b[2]) - max(a[0], b[0])) * max(0, min(a[3], b[3]) - max(a[1], b[1])) / min(_area(a), _area(b))
+        for a in first.boxes
+        for b in second.boxes
+    )
+
+
+def _area(box: tuple[int, int, int, int]) -> int:
+    return (box[2] - box[0]) * (box[3] - box[1])

@@ -1,0 +1,17 @@
+"""Render a corpus of the toy world: images, captions, objects and scenes."""
+
+from captionlab.corpora.toyworld.render import render, write_corpus
+from captionlab.progress import progress
+from captionlab.scripting import run
+
+
+def main(snakemake):
+    config = snakemake.params.config
+    images = render(config["domain"], config["seed"], config["images"])
+    total = sum(config["images"].values())
+    names = ("images", "captions", "objects", "scenes", "rejects")
+    write_corpus(progress(images, "images", total), {name: getattr(snakemake.output, name) for name in names})
+
+
+if __name__ == "__main__":
+    run(main, globals())
