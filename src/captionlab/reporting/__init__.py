@@ -1,0 +1,1 @@
+"""From summaries to tables that people read: published values, verdicts, claims, and one renderer for all of them."""

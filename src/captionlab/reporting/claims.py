@@ -1,0 +1,228 @@
+"""Does a run bear out what a paper claims? Claims are data, their verdicts follow from intervals."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import yaml
+
+from captionlab.reporting.footnotes import run_notes
+from captionlab.reporting.measurements import Difference, Measurements
+from captionlab.reporting.render import Block, Cell, Column, Table, Value
+from captionlab.reporting.reproduction import Reproduction
+
+ClaimVerdict = Literal["holds", "mixed", "does not hold", "undecided", "not tested in this run"]
+VERDICTS: Mapping[ClaimVerdict, str] = {
+    "holds": "at least the share that the claim asks for has its 95 % interval on the claimed side of 0",
+    "mixed": "some comparisons do, but fewer than the claim asks for",
+    "does not hold": "none does, and some lie on the other side",
+    "undecided": "every interval includes 0: the run cannot tell",
+    "not tested in this run": "the run has none of the comparisons",
+}
+SCOPES = ("captioner", "metric", "retriever", "corpus")
+DIRECTIONS = {"higher": 1, "lower": -1}
+RECORD_COLUMNS = (
+    "paper", "claim", "section", "statement", "scope", "verdict", "evidence", "comparisons", "as_claimed", "opposite",
+    "required_share", "config", "seed", "commit", "device",
+)  # fmt: skip
+
+
+class ClaimError(ValueError):
+    """A claim is not written as claims are."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a paper and the comparison that decides it; config/published/claims.yaml explains the keys."""
+
+    paper: str
+    claim: str
+    section: str
+    statement: str
+    captioner: str
+    against: str
+    metrics: Sequence[str]
+    corpora: str | Sequence[str]
+    direction: str
+    share: float
+    per: Sequence[str]
+
+    def __post_init__(self) -> None:
+        where = f"claim {self.claim!r} of {self.paper}"
+        if self.direction not in DIRECTIONS:
+            raise ClaimError(f"{where}: direction is {self.direction!r}; it must be {' or '.join(DIRECTIONS)}")
+        if unknown := [scope for scope in self.per if scope not in SCOPES]:
+            raise ClaimError(f"{where}: per names {unknown[0]!r}; it may name {', '.join(SCOPES)}")
+        if isinstance(self.corpora, str) and self.corpora not in ("all", "in-domain", "cross-domain"):
+            raise ClaimError(f"{where}: corpora is {self.corpora!r}; it must be all, in-domain, cross-domain or a list")
+        if not 0 < self.share <= 1:
+            raise ClaimError(f"{where}: share is {self.share}; it must be above 0 and at most 1")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One comparison that a claim asks for, in labels of the paper, and what the run says of it (None: nothing)."""
+
+    captioner: str
+    against: str
+    metric: str
+    retriever: str | None
+    corpus: str
+    difference: Difference | None
+
+    def sign(self) -> int:
+        """1 or -1 when the whole interval lies above or below 0, else 0."""
+        if self.difference is None:
+            return 0
+        return int(self.difference.ci_low > 0) - int(self.difference.ci_high < 0)
+
+
+def read_claims(path: str | os.PathLike[str]) -> list[Claim]:
+    """Read claims by paper; a ClaimError names the claim and the key that is wrong."""
+    with open(path, encoding="utf-8") as file:
+        content = yaml.safe_load(file)
+    keys = {field.name for field in fields(Claim)} - {"paper"}
+    claims = []
+    for paper, entries in content.items():
+        for entry in entries:
+            if odd := sorted(keys ^ set(entry)):
+                verb = "lacks" if odd[0] in keys else "has an unknown key"
+                raise ClaimError(f"{path}: claim {entry.get('claim', '?')!r} of {paper} {verb} {odd[0]!r}")
+            claims.append(Claim(paper=paper, **entry))
+    return claims
+
+
+def verdict(signs: Sequence[int], share: float) -> ClaimVerdict:
+    """The verdict on comparisons: 1 as claimed, -1 the other way, 0 undecided. See VERDICTS."""
+    if not signs:
+        return "not tested in this run"
+    as_claimed = sum(sign > 0 for sign in signs)
+    if as_claimed >= share * len(signs):
+        return "holds"
+    if as_claimed:
+        return "mixed"
+    return "does not hold" if any(sign < 0 for sign in signs) else "undecided"
+
+
+def claims_table(
+    claims: Sequence[Claim],
+    runs: Mapping[str, tuple[Reproduction, Measurements]],
+    provenance: Mapping[str, Any],
+) -> Table:
+    """Every claim of the papers in `runs`, judged in each of its scopes."""
+    records: list[dict[str, Value]] = []
+    blocks = []
+    for claim in claims:
+        if claim.paper not in runs:
+            continue
+        rows = []
+        comparisons = list(_comparisons(claim, *runs[claim.paper]))
+        for scope, members in _scopes(claim, comparisons).items():
+            tested = [c for c in members if c.difference is not None]
+            signs = [DIRECTIONS[claim.direction] * c.sign() for c in tested]
+            judged = verdict(signs, claim.share)
+            evidence = [_evidence(claim, c) for c in tested]
+            if tested and (absent := sorted({c.corpus for c in members if c.difference is None})):
+                evidence.append(f"not in this run: {', '.join(absent)}")
+            rows.append([Cell(scope), Cell(judged), Cell(_count(signs)), Cell(";\n".join(evidence))])
+            records.append(
+                {
+                    "paper": claim.paper, "claim": claim.claim, "section": claim.section,
+                    "statement": claim.statement, "scope": scope, "verdict": judged, "evidence": "; ".join(evidence),
+                    "comparisons": len(tested), "as_claimed": sum(sign > 0 for sign in signs),
+                    "opposite": sum(sign < 0 for sign in signs), "required_share": claim.share,
+                    **{key: provenance.get(key) for key in ("config", "seed", "commit", "device")},
+                }
+            )  # fmt: skip
+        blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
+    used = {record["verdict"] for record in records}
+    notes = [f"{name}: {meaning}." for name, meaning in VERDICTS.items() if name in used]
+    notes.append(
+        "Evidence: the difference with its 95 % interval and the p-value of a paired test on the same images; "
+        "without p where the interval follows from the two values alone, as if of different images."
+    )
+    columns = [Column(heading, numeric=False) for heading in ("judged for", "verdict", "as claimed", "evidence")]
+    return Table(
+        "claims",
+        "Claims of the papers, as this run sees them",
+        "What the papers claim, in our words, and whether the comparisons of this run bear it out.",
+        columns,
+        blocks,
+        records,
+        RECORD_COLUMNS,
+        [*notes, *run_notes(provenance)],
+    )
+
+
+def _comparisons(claim: Claim, paper: Reproduction, run: Measurements) -> Iterator[Comparison]:
+    """All comparisons that the claim asks for and the run could have made."""
+    for captioner, against in _pairs(claim, paper):
+        seen = set()
+        for corpus in _corpora(claim, paper, captioner):
+            name = paper.corpora[corpus]
+            if name in seen:  # two labels of the paper may be one corpus
+                continue
+            seen.add(name)
+            for metric in claim.metrics:
+                for retriever in run.retrievers_of(metric):
+                    if paper.retrievers and retriever not in (None, *paper.retrievers):
+                        continue
+                    difference = run.difference(
+                        paper.captioners[captioner], paper.captioners[against], name, metric, retriever
+                    )
+                    yield Comparison(captioner, against, metric, retriever, corpus, difference)
+
+
+def _pairs(claim: Claim, paper: Reproduction) -> Iterator[tuple[str, str]]:
+    finetuned = [label for label in sorted(paper.captioners) if paper.parent(label)]
+    for label in finetuned if claim.captioner == "finetuned" else [claim.captioner]:
+        if label in paper.captioners:
+            against = paper.parent(label) if claim.against == "parent" else claim.against
+            if against is not None and against in paper.captioners:
+                yield label, against
+
+
+def _corpora(claim: Claim, paper: Reproduction, captioner: str) -> Iterator[str]:
+    for label in sorted(paper.corpora):
+        if claim.corpora == "all" or (not isinstance(claim.corpora, str) and label in claim.corpora):
+            yield label
+        elif claim.corpora in ("in-domain", "cross-domain"):
+            known = paper.in_domain(captioner, label)
+            if known is not None and known == (claim.corpora == "in-domain"):
+                yield label
+
+
+def _scopes(claim: Claim, comparisons: Sequence[Comparison]) -> dict[str, list[Comparison]]:
+    """Comparisons by what is judged apart; one empty scope when there are none."""
+    scopes: dict[str, list[Comparison]] = {}
+    for comparison in comparisons:
+        parts = {
+            "captioner": f"{comparison.captioner} against {comparison.against}",
+            "metric": comparison.metric,
+            "retriever": comparison.retriever and f"judged by {comparison.retriever}",
+            "corpus": comparison.corpus,
+        }
+        scope = ", ".join(str(parts[name]) for name in SCOPES if name in claim.per and parts[name])
+        scopes.setdefault(scope or "all comparisons", []).append(comparison)
+    return scopes or {"all comparisons": []}
+
+
+def _evidence(claim: Claim, comparison: Comparison) -> str:
+    """One comparison in words: corpus (and metric), difference, interval, p-value, images."""
+    difference = comparison.difference
+    assert difference is not None
+    what = comparison.corpus + (f" {comparison.metric}" if len(claim.metrics) > 1 and "metric" not in claim.per else "")
+    places = 1 if comparison.retriever else 2
+    text = f"{what} {difference.value:+.{places}f} [{difference.ci_low:+.{places}f}, {difference.ci_high:+.{places}f}]"
+    if difference.p_value is not None:
+        text += ", p < 0.001" if difference.p_value < 0.001 else f", p = {difference.p_value:.3f}"
+    return f"{text}, n = {difference.n}"
+
+
+def _count(signs: Sequence[int]) -> str:
+    if not signs:
+        return ""
+    text = f"{sum(sign > 0 for sign in signs)} of {len(signs)}"
+    opposite = sum(sign < 0 for sign in signs)
+    return f"{text}, {opposite} opposite" if opposite else text

@@ -1,0 +1,213 @@
+"""Tables 1 to 3 of Dessì et al. 2023 from a run: ours with its interval, the published number beside it, a verdict.
+
+Rows and columns are the paper's, by the labels of the config's block `papers.discritune`. BLIP and CaMEL, which the
+paper prints in tables of their own (4, 5 and 10), stand in the same tables here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from captionlab.reporting.footnotes import protocol_note, run_notes
+from captionlab.reporting.measurements import Measurements
+from captionlab.reporting.published import Published, PublishedValue
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
+from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.verdicts import MARKERS, Verdict, judge, legend
+
+RETRIEVAL_METRIC = "P@1"
+RETRIEVAL_TABLES = ("1", "4")
+TEXT_TABLES = ("2", "3", "5", "10")
+# The paper's column headings for the metrics of the summary.
+TEXT_METRICS = {"BLEU@4": "B@4", "METEOR": "M", "CIDEr": "C", "SPICE": "S"}
+# Decimals as in the paper.
+DECIMALS = {RETRIEVAL_METRIC: 1, **dict.fromkeys(TEXT_METRICS, 2)}
+MEASURED = ("split", "evaluation", "value", "ci_low", "ci_high", "n", "candidates", "decoding")
+RECORD_COLUMNS = (
+    "paper_row", "paper_column", "captioner", "corpus", "split", "evaluation", "retriever", "metric",
+    "value", "ci_low", "ci_high", "n", "candidates", "decoding", "published", "difference", "verdict",
+    "config", "seed", "commit", "device",
+)  # fmt: skip
+
+
+def discritune_tables(
+    run: Measurements, published: Published, paper: Reproduction, provenance: Mapping[str, Any]
+) -> list[Table]:
+    """Tables 1, 2 and 3. `provenance` is described at `run_notes`."""
+    return [
+        _retrieval(_Sheet(run, published, paper, provenance)),
+        _text(_Sheet(run, published, paper, provenance), in_domain=True),
+        _text(_Sheet(run, published, paper, provenance), in_domain=False),
+    ]
+
+
+def _retrieval(sheet: "_Sheet") -> Table:
+    """Rows are captioners, columns corpora, each by every retriever; the first one stands for the paper's."""
+    paper = sheet.paper
+    retrievers = list(paper.retrievers or sheet.run.retrievers)
+    labels = paper.ordered_captioners(sheet.rows(RETRIEVAL_TABLES))
+    rows = [[Cell(label)] for label in labels]
+    columns = [Column("captioner", numeric=False)]
+    for corpus in paper.ordered_corpora(sheet.columns(RETRIEVAL_TABLES)):
+        # Concadia is one column for retrieval and two for text metrics.
+        if corpus in sheet.columns(TEXT_TABLES) and corpus not in sheet.columns(RETRIEVAL_TABLES):
+            continue
+        for row, label in zip(rows, labels, strict=True):
+            for retriever in retrievers[:1]:
+                theirs = sheet.printed(RETRIEVAL_TABLES, label, corpus, RETRIEVAL_METRIC)
+                row += sheet.cells(label, corpus, RETRIEVAL_METRIC, retriever, theirs)
+            row += [sheet.cells(label, corpus, RETRIEVAL_METRIC, retriever, None)[0] for retriever in retrievers[1:]]
+        group = f"{corpus} ({sheet.images(corpus)})"
+        for index, retriever in enumerate(retrievers):
+            columns.append(Column(retriever, sheet.role(retriever), group))
+            if index == 0:
+                columns.append(Column("paper", group=group))
+    return sheet.table(
+        "discritune_table1_retrieval",
+        "DiscriTune, table 1: text-to-image retrieval",
+        "P@1 (%): the share of captions by which a retriever finds their image among the candidates. This run with its "
+        "95 % interval, by each retriever; the paper's number beside the retriever that stands for the paper's.",
+        columns,
+        [Block(rows)] if len(columns) > 1 else [],
+    )
+
+
+def _text(sheet: "_Sheet", in_domain: bool) -> Table:
+    """Blocks are corpora, rows the captioners that were trained on it (table 2) or were not (table 3)."""
+    paper = sheet.paper
+    metrics = [metric for metric in TEXT_METRICS if metric != "SPICE" or "SPICE" in sheet.run.metrics]
+    columns = [Column("captioner", numeric=False)]
+    for metric in metrics:
+        columns += [Column(heading, group=TEXT_METRICS[metric]) for heading in ("this run", "paper")]
+    # People have no row: their captions are the references.
+    captioners = [
+        label for label in paper.ordered_captioners(sheet.rows(TEXT_TABLES)) if paper.family(label) != "human"
+    ]
+    blocks = []
+    for corpus in paper.ordered_corpora(sheet.columns(TEXT_TABLES)):
+        if corpus in sheet.columns(RETRIEVAL_TABLES) and corpus not in sheet.columns(TEXT_TABLES):
+            continue
+        rows = []
+        for label in captioners:
+            if paper.in_domain(label, corpus) is in_domain:
+                row = [Cell(label)]
+                for metric in metrics:
+                    theirs = sheet.printed(TEXT_TABLES, label, corpus, TEXT_METRICS[metric])
+                    row += sheet.cells(label, corpus, metric, None, theirs)
+                rows.append(row)
+        if rows:
+            blocks.append(Block(rows, f"{corpus} ({sheet.images(corpus)})"))
+    if "SPICE" not in metrics:
+        sheet.notes.append("SPICE is not in this run.")
+    for label in captioners:
+        if paper.in_domain(label, next(iter(paper.corpora))) is None:
+            sheet.notes.append(f"{label} is left out: the config does not say what it was trained on.")
+    if not blocks:
+        sheet.notes.append("No captioner of this run was evaluated in this way.")
+    number, what, where = (
+        ("2", "in-domain", "on the corpus of their own training")
+        if in_domain
+        else ("3", "across domains", "on corpora that neither they nor their parents were trained on")
+    )
+    return sheet.table(
+        f"discritune_table{number}_{'in' if in_domain else 'cross'}_domain",
+        f"DiscriTune, table {number}: similarity to human captions, {what}",
+        f"BLEU-4 (B@4), METEOR (M), CIDEr (C) and SPICE (S), times 100, of captioners {where}. This run with its "
+        "95 % interval; beside it the paper's number.",
+        columns,
+        blocks,
+    )
+
+
+class _Sheet:
+    """The cells of one table, the record of each, and what the footnotes must say of them."""
+
+    def __init__(self, run: Measurements, published: Published, paper: Reproduction, provenance: Mapping[str, Any]):
+        self.run, self.published, self.paper, self.provenance = run, published, paper, provenance
+        self.records: list[dict[str, Value]] = []
+        self.notes: list[str] = []
+
+    def rows(self, tables: Sequence[str]) -> list[str]:
+        """The paper's row labels in these tables."""
+        return list(dict.fromkeys(label for table in tables for label in self.published.rows(table)))
+
+    def columns(self, tables: Sequence[str]) -> list[str]:
+        """The paper's corpora in these tables."""
+        return list(dict.fromkeys(label for table in tables for label in self.published.columns(table)))
+
+    def printed(self, tables: Sequence[str], row: str, column: str, metric: str) -> PublishedValue | None:
+        """The paper's number, from the first of these tables that has it."""
+        found = (self.published.find(table, row, column, metric) for table in tables)
+        return next((value for value in found if value is not None), None)
+
+    def role(self, retriever: str) -> str:
+        """Whether captioners of this table were rewarded by a retriever; nothing where no reward is known."""
+        if self.paper.rewarded_by(retriever):
+            return "gave the reward"
+        return "independent" if any(map(self.paper.rewarded_by, self.run.retrievers)) else ""
+
+    def images(self, corpus: str) -> str:
+        """How many images the numbers of a corpus rest on."""
+        counts = sorted({int(str(r["n"])) for r in self.records if r["paper_column"] == corpus and r["n"]})
+        if not counts:
+            return "not in this run"
+        return f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+
+    def cells(
+        self, label: str, corpus: str, metric: str, retriever: str | None, theirs: PublishedValue | None
+    ) -> list[Cell]:
+        """Our cell and the paper's; the record is kept."""
+        captioner, name = self.paper.captioners[label], self.paper.corpora[corpus]
+        ours = self.run.find(captioner, name, metric, retriever)
+        verdict = judge(ours, theirs, self.paper.comparable)
+        record: dict[str, Value] = {
+            "paper_row": label, "paper_column": corpus, "captioner": captioner, "corpus": name,
+            "retriever": retriever, "metric": metric, "verdict": verdict,
+            **{key: self.provenance.get(key) for key in ("config", "seed", "commit", "device")},
+            **{key: getattr(ours, key, None) for key in MEASURED},
+            "published": theirs.text if theirs else None, "difference": None,
+        }  # fmt: skip
+        if ours is not None and theirs is not None and self.paper.comparable:
+            record["difference"] = ours.value - theirs.value
+        self.records.append(record)
+        if ours is None:
+            mine = Cell(MISSING, note=self._why_missing(captioner, name, metric, retriever))
+        else:
+            places = DECIMALS[metric]
+            mine = Cell(f"{ours.value:.{places}f}", f"[{ours.ci_low:.{places}f}, {ours.ci_high:.{places}f}]")
+        if theirs is None:
+            return [mine, Cell(MISSING)]
+        return [mine, Cell(" ".join(filter(None, (theirs.text, MARKERS.get(verdict)))))]
+
+    def table(
+        self, name: str, title: str, description: str, columns: Sequence[Column], blocks: Sequence[Block]
+    ) -> Table:
+        """The table with its footnotes."""
+        verdicts: set[Verdict] = {record["verdict"] for record in self.records}  # type: ignore[misc]
+        notes = list(self.notes)
+        if markers := legend(verdicts):
+            notes.insert(0, markers)
+        if any(cell == Cell(MISSING) for block in blocks for row in block.rows for cell in row):
+            notes.append(f"{MISSING} in a column of the paper: the paper has no such number.")
+        if not self.paper.comparable:
+            notes.append(
+                "The numbers of this run are not comparable with the published column: its data and models are not "
+                "the paper's. The column is context."
+            )
+        stand_ins = dict.fromkeys((r["paper_column"], r["corpus"], r["split"]) for r in self.records if r["n"])
+        if stand_ins:
+            notes.append("; ".join(f"{label} is {name}, {split}" for label, name, split in stand_ins) + ".")
+        notes.append(
+            protocol_note(
+                {str(r["decoding"]) for r in self.records if r["n"]},
+                {str(r["candidates"]) for r in self.records if r["candidates"]},
+            )
+        )
+        notes += run_notes(self.provenance)
+        return Table(name, title, description, columns, blocks, self.records, RECORD_COLUMNS, notes)
+
+    def _why_missing(self, captioner: str, corpus: str, metric: str, retriever: str | None) -> str:
+        if not self.run.evaluated(captioner, corpus):
+            return f"{captioner} was not evaluated on {corpus} in this run."
+        if retriever is not None:
+            return f"{retriever} did not judge {captioner} on {corpus} in this run."
+        return f"{metric} of {captioner} on {corpus} was not measured in this run."

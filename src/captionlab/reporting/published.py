@@ -1,0 +1,82 @@
+"""The papers' own numbers, from config/published/*.csv: paper, table, row, column, metric, value, note."""
+
+import csv
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+COLUMNS = ("paper", "table", "row", "column", "metric", "value", "note")
+
+
+class PublishedError(ValueError):
+    """A file of published numbers cannot be used."""
+
+
+@dataclass(frozen=True)
+class PublishedValue:
+    """A number as it is printed; `text` keeps its decimals, 73.0 is not 73."""
+
+    text: str
+    note: str = ""
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        return float(self.text)
+
+    @property
+    def half_unit(self) -> float:
+        """Half of its last printed decimal: 0.05 for 73.0. Whatever is nearer prints the same."""
+        return 0.5 * 10.0 ** int(Decimal(self.text).as_tuple().exponent)
+
+
+Place = tuple[str, str, str, str]  # table, row, column, metric
+
+
+@dataclass(frozen=True)
+class Published:
+    """The numbers of one paper by table, row, column and metric, in the order of the paper."""
+
+    paper: str
+    values: Mapping[Place, PublishedValue]
+
+    def find(self, table: str, row: str, column: str, metric: str) -> PublishedValue | None:
+        """The number in one place of one table, None where the paper has none."""
+        return self.values.get((table, row, column, metric))
+
+    def rows(self, table: str) -> list[str]:
+        """Labels of the rows of a table, from its top."""
+        return _unique(row for name, row, _, _ in self.values if name == table)
+
+    def columns(self, table: str) -> list[str]:
+        """Labels of the columns of a table (for text metrics: of its blocks), in the order of the paper."""
+        return _unique(column for name, _, column, _ in self.values if name == table)
+
+
+def read_published(path: str | os.PathLike[str]) -> Published:
+    """Read one paper's numbers; a PublishedError names the line that is wrong."""
+    values: dict[Place, PublishedValue] = {}
+    papers = set()
+    with open(path, encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            raise PublishedError(f"{path}: the first line must be {','.join(COLUMNS)}")
+        for row in reader:
+            place = (row["table"], row["row"], row["column"], row["metric"])
+            try:
+                if not Decimal(row["value"]).is_finite():
+                    raise InvalidOperation
+            except (InvalidOperation, TypeError):
+                raise PublishedError(f"{path}, line {reader.line_num}: {row['value']!r} is no number") from None
+            if place in values:
+                raise PublishedError(f"{path}, line {reader.line_num}: {' / '.join(place)} is there twice")
+            values[place] = PublishedValue(row["value"], row["note"] or "")
+            papers.add(row["paper"])
+    if len(papers) != 1:
+        raise PublishedError(f"{path} must hold the numbers of one paper; it holds {len(papers)}")
+    return Published(papers.pop(), values)
+
+
+def _unique(labels: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(labels))

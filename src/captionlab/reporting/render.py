@@ -1,0 +1,355 @@
+"""One table, four formats: CSV for programs, Markdown, LaTeX and HTML for people.
+
+The layout (columns in groups, blocks of rows, cells with a small second line, footnotes) is for people. The CSV holds
+`records`: one row for each number, in full precision. Names and labels come from configs and data sets, so every text
+is escaped in the way of its format.
+"""
+
+import csv
+import html as html_escapes
+import io
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Value = str | int | float | bool | None
+
+MISSING = "\N{EN DASH}"  # shown where a number is missing; a note on the cell says why
+FORMATS = ("csv", "md", "tex", "html")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in one place: a text, a small second line, and perhaps a note that becomes a footnote."""
+
+    text: str
+    detail: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, a small second line of it, the group that it stands in, and how it is aligned."""
+
+    heading: str
+    detail: str = ""
+    group: str = ""
+    numeric: bool = True
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows below a common heading; the first cell of a row is its heading."""
+
+    rows: Sequence[Sequence[Cell]]
+    heading: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table to read: `blocks` for people, `records` for programs. `name` is the stem of its files."""
+
+    name: str
+    title: str
+    description: str
+    columns: Sequence[Column]
+    blocks: Sequence[Block]
+    records: Sequence[Mapping[str, Value]]
+    record_columns: Sequence[str]
+    footnotes: Sequence[str] = field(default=())
+
+    def __post_init__(self) -> None:
+        for block in self.blocks:
+            for row in block.rows:
+                if len(row) != len(self.columns):
+                    raise ValueError(
+                        f"{self.name}: the row {row[0].text!r} has {len(row)} cells, "
+                        f"the table {len(self.columns)} columns"
+                    )
+
+
+def write_table_files(table: Table, paths: Sequence[str | os.PathLike[str]]) -> None:
+    """Write a table to files whose endings name the formats (.csv, .md, .tex, .html)."""
+    renderers = {".csv": csv_text, ".md": markdown, ".tex": latex, ".html": html}
+    for path in map(Path, paths):
+        if path.suffix not in renderers:
+            raise ValueError(f"{path}: a table is written as {', '.join(renderers)}")
+        write_text(path, renderers[path.suffix](table))
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file beside its place and rename it."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(partial, path)
+
+
+def csv_text(table: Table) -> str:
+    """The records, one row each; a missing value is an empty field, floats are written in full."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, table.record_columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table.records)
+    return stream.getvalue()
+
+
+# ------------------------------------------------------------------------------------------------------ markdown
+def markdown(table: Table) -> str:
+    """A GitHub-flavoured Markdown page: title, description, the table, its notes."""
+    notes = _notes(table)
+
+    def cell(cell: Cell) -> str:
+        mark = f" ({notes[cell.note]})" if cell.note else ""
+        return escape_markdown(" ".join(filter(None, (cell.text, cell.detail)))) + mark
+
+    headings = [
+        "<br>".join(escape_markdown(text) for text in (c.group, c.heading, c.detail) if text) for c in table.columns
+    ]
+    lines = [f"# {escape_markdown(table.title)}", "", escape_markdown(table.description), ""]
+    lines.append(_markdown_row(headings))
+    lines.append(_markdown_row(["---:" if c.numeric else "---" for c in table.columns]))
+    for block in table.blocks:
+        if block.heading:
+            lines.append(_markdown_row([f"**{escape_markdown(block.heading)}**"] + [""] * (len(headings) - 1)))
+        lines += [_markdown_row([cell(c) for c in row]) for row in block.rows]
+    lines.append("")
+    lines += [f"- ({letter}) {escape_markdown(note)}" for note, letter in notes.items()]
+    lines += [f"- {escape_markdown(note)}" for note in table.footnotes]
+    return "\n".join(lines) + "\n"
+
+
+def escape_markdown(text: str) -> str:
+    """Text that Markdown shows as it is, also inside a table; line breaks become spaces."""
+    text = re.sub(r"([\\`*_|~])", r"\\\1", " ".join(text.split())).replace("](", r"]\(")
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+# --------------------------------------------------------------------------------------------------------- latex
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "[": "{[}",  # a bracket after the end of a row would be read as an argument
+    "]": "{]}",
+    "*": "{*}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "\N{EN DASH}": "--",
+    "\N{MINUS SIGN}": "$-$",
+    "\N{MULTIPLICATION SIGN}": r"$\times$",
+    "≈": r"$\approx$",
+    "≠": r"$\neq$",
+    "✓": r"$\checkmark$",
+    "▲": r"$\blacktriangle$",
+    "▼": r"$\blacktriangledown$",
+    "○": r"$\circ$",
+}
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX sets as it is; line breaks become spaces."""
+    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+
+
+def latex(table: Table) -> str:
+    """A table environment with booktabs rules, for \\input; a comment names the packages that it needs."""
+    notes = _notes(table)
+
+    def cell(cell: Cell, wrap: bool) -> str:
+        text = escape_latex(cell.text) + (rf"\textsuperscript{{{notes[cell.note]}}}" if cell.note else "")
+        detail = rf"{{\scriptsize {escape_latex(cell.detail)}}}" if cell.detail else ""
+        if detail and wrap:
+            return rf"\begin{{tabular}}[t]{{@{{}}r@{{}}}}{text}\\{detail}\end{{tabular}}"
+        return " ".join(filter(None, (text, detail)))
+
+    width = len(table.columns)
+    wide = width > 7
+    environment = "table*" if wide else "table"
+    lines = [
+        r"% Packages: booktabs, graphicx, amssymb; \usepackage[T1]{fontenc}",
+        rf"\begin{{{environment}}}",
+        r"\centering",
+        rf"\caption{{{escape_latex(table.title)}. {escape_latex(table.description)}}}",
+        rf"\label{{tab:{re.sub('[^A-Za-z0-9-]', '-', table.name)}}}",
+    ]
+    if wide:
+        lines.append(r"\resizebox{\textwidth}{!}{%")
+    lines.append(rf"\begin{{tabular}}{{{''.join(_latex_column(table, i) for i in range(width))}}}")
+    lines.append(r"\toprule")
+    if any(column.group for column in table.columns):
+        heads, rules = [], []
+        for start, group, count in _groups(table):
+            heads.append(rf"\multicolumn{{{count}}}{{c}}{{{escape_latex(group)}}}" if group else " & " * (count - 1))
+            if group:
+                rules.append(rf"\cmidrule(lr){{{start + 1}-{start + count}}}")
+        lines += [" & ".join(heads) + r" \\", "".join(rules)]
+    lines.append(" & ".join(cell(Cell(c.heading, c.detail), wrap=True) for c in table.columns) + r" \\")
+    for block in table.blocks:
+        lines.append(r"\midrule")
+        if block.heading:
+            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\textit{{{escape_latex(block.heading)}}}}} \\")
+        lines += [
+            " & ".join(cell(c, wrap=column.numeric) for c, column in zip(row, table.columns, strict=True)) + r" \\"
+            for row in block.rows
+        ]
+    lines += [r"\bottomrule", r"\end{tabular}" + ("}" if wide else "")]
+    below = [rf"\textsuperscript{{{letter}}} {escape_latex(note)}" for note, letter in notes.items()]
+    below += [escape_latex(note) for note in table.footnotes]
+    if below:
+        lines += [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize\raggedright"]
+        lines += [rf"{note}\par" for note in below]
+        lines.append(r"\end{minipage}")
+    lines.append(rf"\end{{{environment}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _latex_column(table: Table, index: int) -> str:
+    """Numbers to the right, short texts to the left, long texts broken into lines."""
+    if table.columns[index].numeric:
+        return "r"
+    longest = max((len(row[index].text) for block in table.blocks for row in block.rows), default=0)
+    return "l" if longest <= 40 else r"p{.4\linewidth}"
+
+
+# ---------------------------------------------------------------------------------------------------------- html
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c1f23; --soft: #5b6470; --line: #c9ced6; --head: #f3f4f6; --paper: #ffffff; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e7eb; --soft: #a3acb8; --line: #454c57; --head: #23272e; --paper: #16191d; }
+}
+* { box-sizing: border-box; }
+body { margin: 0; padding: 2rem clamp(1rem, 4vw, 3rem); background: var(--paper); color: var(--ink);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+h1 { font-size: 1.4rem; margin: 0 0 .5rem; text-wrap: balance; }
+h2 { font-size: 1.05rem; margin: 1.5rem 0 .25rem; }
+p, ul { max-width: 75ch; margin: .25rem 0 1rem; }
+a { color: inherit; }
+.scroll { overflow-x: auto; max-width: 100%; }
+.scroll:focus-visible { outline: 2px solid var(--soft); outline-offset: 4px; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+caption { text-align: left; padding: 0 0 .75rem; color: var(--soft); max-width: 75ch; }
+th, td { padding: .3rem .7rem; text-align: left; vertical-align: top; font-weight: normal; }
+th.number, td.number { text-align: right; white-space: nowrap; }
+thead th { background: var(--head); font-weight: 600; vertical-align: bottom; }
+thead tr:first-child th { border-top: 2px solid var(--ink); }
+thead tr:last-child th { border-bottom: 1px solid var(--ink); }
+thead tr:first-child th[rowspan] { border-bottom: 1px solid var(--ink); }
+th[scope="colgroup"] { text-align: center; border-bottom: 1px solid var(--line); }
+th[scope="rowgroup"] { font-weight: 600; padding-top: .8rem; border-bottom: 1px solid var(--line); }
+tbody th[scope="row"] { white-space: nowrap; }
+td.text { min-width: 12ch; max-width: 62ch; white-space: pre-line; }
+tbody tr:last-child > * { border-bottom: 1px solid var(--line); }
+tbody:last-child tr:last-child > * { border-bottom: 2px solid var(--ink); }
+.first { border-left: 1px solid var(--line); }
+tbody th, thead tr:first-child th:first-child { position: sticky; left: 0; }
+tbody th { background: var(--paper); }
+small { display: block; color: var(--soft); font-size: .82em; font-weight: normal; }
+.notes { color: var(--soft); font-size: .9em; padding-left: 1.2rem; margin-top: 1rem; }
+""".strip()
+
+
+def html(table: Table) -> str:
+    """A self-contained page with the table: caption, scopes, notes; light or dark as the reader's system is."""
+    notes = _notes(table)
+    escape = html_escapes.escape
+
+    def content(text: str, detail: str, note: str = "") -> str:
+        mark = f"<sup>{notes[note]}</sup>" if note else ""
+        return escape(text) + mark + (f"<small>{escape(detail)}</small>" if detail else "")
+
+    firsts = {start for start, group, _ in _groups(table) if group}
+
+    def classes(index: int) -> str:
+        names = ["number" if table.columns[index].numeric else "text"] + ["first"] * (index in firsts)
+        return f' class="{" ".join(names)}"'
+
+    grouped = any(column.group for column in table.columns)
+    upper, lower = [], []
+    for start, group, count in _groups(table):
+        span = ' rowspan="2"' if grouped and not group else ""
+        headings = [
+            f'<th scope="col"{classes(index)}{span}>{content(column.heading, column.detail)}</th>'
+            for index, column in enumerate(table.columns[start : start + count], start)
+        ]
+        if group:
+            upper.append(f'<th colspan="{count}" scope="colgroup" class="first">{escape(group)}</th>')
+            lower += headings
+        else:
+            upper += headings
+    head = [f"<tr>{''.join(row)}</tr>" for row in (upper, lower) if row]
+    parts = [
+        f'<div class="scroll" role="region" aria-label="{escape(table.title)}" tabindex="0">',
+        "<table>",
+        f"<caption>{escape(table.description)}</caption>",
+        "<thead>",
+        *head,
+        "</thead>",
+    ]
+    for block in table.blocks:
+        parts.append("<tbody>")
+        if block.heading:
+            parts.append(f'<tr><th colspan="{len(table.columns)}" scope="rowgroup">{escape(block.heading)}</th></tr>')
+        for cells in block.rows:
+            first_cell = f'<th scope="row">{content(cells[0].text, cells[0].detail, cells[0].note)}</th>'
+            others = [
+                f"<td{classes(index)}>{content(cell.text, cell.detail, cell.note)}</td>"
+                for index, cell in enumerate(cells[1:], start=1)
+            ]
+            parts.append(f"<tr>{first_cell}{''.join(others)}</tr>")
+        parts.append("</tbody>")
+    parts += ["</table>", "</div>"]
+    below = [f"<li><sup>{letter}</sup> {escape(note)}</li>" for note, letter in notes.items()]
+    below += [f"<li>{escape(note)}</li>" for note in table.footnotes]
+    if below:
+        parts += ['<ul class="notes">', *below, "</ul>"]
+    return html_page(table.title, "\n".join(parts))
+
+
+def html_page(title: str, body: str) -> str:
+    """A self-contained page around a body that is already HTML."""
+    title = html_escapes.escape(title)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
+        f"{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+# -------------------------------------------------------------------------------------------------------- shared
+def _notes(table: Table) -> dict[str, str]:
+    """The notes of the cells in reading order, each with its mark: a, b, ..., z, a2, b2, ..."""
+    notes: dict[str, str] = {}
+    for block in table.blocks:
+        for row in block.rows:
+            for cell in row:
+                if cell.note and cell.note not in notes:
+                    turn, letter = divmod(len(notes), 26)
+                    notes[cell.note] = chr(ord("a") + letter) + (str(turn + 1) if turn else "")
+    return notes
+
+
+def _groups(table: Table) -> Iterator[tuple[int, str, int]]:
+    """Neighbouring columns of the same group: the first of them, the group's name and how many they are."""
+    start = 0
+    for index in range(1, len(table.columns) + 1):
+        if index == len(table.columns) or table.columns[index].group != table.columns[start].group:
+            yield start, table.columns[start].group, index - start
+            start = index

@@ -1,0 +1,30 @@
+"""Put this run's numbers into tables 1 to 3 of the discritune paper, the published ones beside them."""
+
+from typing import Any
+
+from captionlab.provenance import commit
+from captionlab.reporting.discritune import discritune_tables
+from captionlab.reporting.measurements import Measurements
+from captionlab.reporting.published import read_published
+from captionlab.reporting.render import write_table_files
+from captionlab.reporting.reproduction import Reproduction
+from captionlab.scripting import run
+from captionlab.tables import COMPARISONS, SUMMARY, read_table
+
+
+def main(snakemake: Any) -> None:
+    paper = Reproduction(snakemake.params.config, snakemake.params.lineage)
+    measurements = Measurements(
+        read_table(snakemake.input.summary, SUMMARY).to_pylist(),
+        read_table(snakemake.input.comparisons, COMPARISONS).to_pylist(),
+        paper.evaluations,
+    )
+    provenance = {"commit": commit(), **snakemake.params.provenance}
+    published = read_published(snakemake.input.published)
+    for table in discritune_tables(measurements, published, paper, provenance):
+        files = [path for path in snakemake.output if f"/{table.name}." in path]
+        write_table_files(table, files)
+
+
+if __name__ == "__main__":
+    run(main, globals())

@@ -1,0 +1,19 @@
+"""Write every metric of the run into one table."""
+
+from typing import Any
+
+from captionlab.provenance import commit
+from captionlab.reporting.evaluation_table import evaluation_table
+from captionlab.reporting.render import write_table_files
+from captionlab.scripting import run
+from captionlab.tables import SUMMARY, read_table
+
+
+def main(snakemake: Any) -> None:
+    summary = read_table(snakemake.input.summary, SUMMARY).to_pylist()
+    provenance = {"commit": commit(), **snakemake.params.provenance}
+    write_table_files(evaluation_table(summary, provenance), list(snakemake.output))
+
+
+if __name__ == "__main__":
+    run(main, globals())

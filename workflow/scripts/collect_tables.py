@@ -1,0 +1,14 @@
+"""Copy all tables of the run into one folder with an index."""
+
+from typing import Any
+
+from captionlab.reporting.collection import collect
+from captionlab.scripting import run
+
+
+def main(snakemake: Any) -> None:
+    collect(snakemake.input.tables, snakemake.output[0])
+
+
+if __name__ == "__main__":
+    run(main, globals())
