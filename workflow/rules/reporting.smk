@@ -1,12 +1,11 @@
-"""Reporting: values with intervals, the papers' tables, their claims, and the folder that holds them all.
+"""Reporting: values with intervals, the papers' tables and figures, their claims, and the folder that holds all tables.
 
-Needs: every table of scores of the run, and the published numbers in config/published/.
-Makes: results/reporting/{summary,comparisons}.parquet, results/reporting/{paper}/, results/tables/
+Needs: every table of scores of the run, and the published numbers and claims in config/published/.
+Makes: results/reporting/, results/figures/ and results/tables/, which one rule owns
 """
 
 
 localrules:
-    check_claims,
     collect_tables,
 
 
@@ -34,6 +33,156 @@ rule summarise_evaluation:
         lineage=lab.lineage(),
         seed=lab.config["seed"],
     message:
-        "summarise every evaluation with intervals"
+        "summarise every evaluation, with intervals"
     script:
         "../scripts/summarise_evaluation.py"
+
+
+rule collect_evaluation:
+    input:
+        summary="results/reporting/summary.parquet",
+    output:
+        multiext("results/reporting/evaluation", ".csv", ".md", ".tex", ".html"),
+    log:
+        "results/logs/collect_evaluation.log",
+    benchmark:
+        "results/benchmarks/collect_evaluation.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        code=lab.code("collect_evaluation"),
+        provenance=lab.provenance(),
+    message:
+        "write every metric into one table"
+    script:
+        "../scripts/collect_evaluation.py"
+
+
+rule collect_discritune_tables:
+    input:
+        summary="results/reporting/summary.parquet",
+        comparisons="results/reporting/comparisons.parquet",
+        published=lab.published("discritune.csv"),
+    output:
+        multiext("results/reporting/discritune/discritune_table1_retrieval", ".csv", ".md", ".tex", ".html"),
+        multiext("results/reporting/discritune/discritune_table2_in_domain", ".csv", ".md", ".tex", ".html"),
+        multiext("results/reporting/discritune/discritune_table3_cross_domain", ".csv", ".md", ".tex", ".html"),
+    log:
+        "results/logs/collect_discritune_tables.log",
+    benchmark:
+        "results/benchmarks/collect_discritune_tables.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        code=lab.code("collect_discritune_tables"),
+        config=lab.paper_block("discritune"),
+        lineage=lab.lineage(),
+        provenance=lab.provenance(),
+    message:
+        "make the tables of the discritune paper"
+    script:
+        "../scripts/collect_discritune_tables.py"
+
+
+rule plot_discritune_figures:
+    input:
+        summary="results/reporting/summary.parquet",
+        training=expand("results/captioners/{captioner}/training.parquet", captioner=lab.finetuned("discritune")),
+        style=lab.style,
+    output:
+        retrieval=report(
+            "results/figures/discritune_retrieval.png",
+            caption="../report/discritune_retrieval.rst",
+            category="discritune",
+            labels={"figure": "retrieval"},
+        ),
+        finetuning=report(
+            "results/figures/discritune_finetuning.png",
+            caption="../report/discritune_finetuning.rst",
+            category="discritune",
+            labels={"figure": "finetuning"},
+        ),
+    log:
+        "results/logs/plot_discritune_figures.log",
+    benchmark:
+        "results/benchmarks/plot_discritune_figures.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        code=lab.code("plot_discritune_figures"),
+        versions=lab.versions("matplotlib"),
+        config=lab.paper_block("discritune"),
+        finetuned=lab.finetuned("discritune"),
+    message:
+        "draw the figures of the discritune paper"
+    script:
+        "../scripts/plot_discritune_figures.py"
+
+
+rule check_claims:
+    input:
+        summary="results/reporting/summary.parquet",
+        comparisons="results/reporting/comparisons.parquet",
+        claims=lab.published("claims.yaml"),
+    output:
+        multiext("results/reporting/claims", ".csv", ".md", ".tex", ".html"),
+    log:
+        "results/logs/check_claims.log",
+    benchmark:
+        "results/benchmarks/check_claims.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        code=lab.code("check_claims"),
+        config=lab.papers_block(),
+        lineage=lab.lineage(),
+        provenance=lab.provenance(),
+    message:
+        "judge the papers' claims by this run"
+    script:
+        "../scripts/check_claims.py"
+
+
+rule collect_tables:
+    input:
+        tables=lab.tables(),
+    output:
+        report(
+            directory("results/tables"),
+            patterns=["{name}.csv"],
+            caption="../report/tables.rst",
+            category="tables",
+            labels={"table": "{name}"},
+        ),
+    log:
+        "results/logs/collect_tables.log",
+    benchmark:
+        "results/benchmarks/collect_tables.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=lab.code("collect_tables"),
+    message:
+        "collect every table in results/tables/"
+    script:
+        "../scripts/collect_tables.py"

@@ -13,6 +13,15 @@ from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.references import Block, captioner_kind, root_of
 
 
+TABLE_FORMATS = ("csv", "md", "tex", "html")
+DISCRITUNE_TABLES = (
+    "discritune_table1_retrieval",
+    "discritune_table2_in_domain",
+    "discritune_table3_cross_domain",
+)
+DISCRITUNE_FIGURES = ("discritune_retrieval", "discritune_finetuning")
+
+
 class Wildcards(Protocol):
     """The wildcards of a job that the methods below may ask for."""
 
@@ -42,6 +51,7 @@ class Experiments:
         self.captioners: Block = config["captioners"]
         self.evaluations: Block = config["evaluations"]
         self.papers: Block = config.get("papers", {})
+        self.style = str(self.root / "config" / "plotting.yaml")
         self.data = str((self.root / config.get("data", ".")).resolve())
 
     def check_files(self) -> None:
@@ -249,8 +259,8 @@ class Experiments:
         """One table of scores for every evaluation and captioner that has it."""
         return [
             f"results/evaluation/{captioner}/{name}/{table}.parquet"
-            for name, evaluation in self.evaluations.items()
-            for captioner in evaluation["captioners"]
+            for name, evaluation in sorted(self.evaluations.items())
+            for captioner in sorted(evaluation["captioners"])
             if self._has(table, captioner, evaluation)
         ]
 
@@ -261,7 +271,7 @@ class Experiments:
 
     # ------------------------------------------------------------------------------------------- reporting
     def lineage(self) -> Block:
-        """For each captioner: its parent and the corpora that it and its ancestors were trained on."""
+        """For each captioner: its parent, family and rewarding retriever, and what it and its ancestors trained on."""
         found: Block = {}
         for name, block in sorted(self.captioners.items()):
             corpora, ancestor = [], name
@@ -271,7 +281,13 @@ class Experiments:
                 if "parent" not in self.captioners[ancestor]:
                     break
                 ancestor = self.captioners[ancestor]["parent"]
-            found[name] = {"parent": block.get("parent"), "corpora": corpora, "family": self.family(name)}
+            reward = block.get("objective", {}).get("reward", {})
+            found[name] = {
+                "parent": block.get("parent"),
+                "corpora": corpora,
+                "family": self.family(name),
+                "retriever": reward.get("retriever"),
+            }
         return found
 
     def evaluation_contexts(self) -> Block:
@@ -284,12 +300,40 @@ class Experiments:
             for name, evaluation in sorted(self.evaluations.items())
         }
 
+    def published(self, file: str) -> str:
+        """A file of published numbers or claims."""
+        return str(self.root / "config" / "published" / file)
+
+    def papers_block(self) -> Block:
+        """What the claims of all papers depend on."""
+        return normalise(self.papers)
+
+    def paper_block(self, paper: str) -> Block:
+        """What the tables of a paper depend on; nothing when the config does not ask for them."""
+        return normalise(self.papers.get(paper, {}))
+
+    def finetuned(self, paper: str) -> list[str]:
+        """Captioners of a paper that are finetuned here, in the order of their labels."""
+        captioners = [name for _, name in sorted(self.paper_block(paper).get("captioners", {}).items())]
+        return [name for name in captioners if "parent" in self.captioners[name]]
+
+    def tables(self) -> list[str]:
+        """Every table that the config asks for, in every format."""
+        stems = ["results/reporting/evaluation", *(["results/reporting/claims"] if self.papers else [])]
+        stems += [f"results/reporting/discritune/{name}" for name in DISCRITUNE_TABLES if "discritune" in self.papers]
+        return [f"{stem}.{ending}" for stem in stems for ending in TABLE_FORMATS]
+
+    def figures(self) -> list[str]:
+        """Every figure that the config asks for."""
+        return [f"results/figures/{name}.png" for name in DISCRITUNE_FIGURES if "discritune" in self.papers]
+
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""
         libraries = ("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy")
         return {
             "config": self.config.get("name", "unnamed"),
             "seed": self.config["seed"],
+            "toy": any(corpus["reader"] == "toyworld" for corpus in self.corpora.values()),
             "versions": self.versions(*libraries),
         }
 
