@@ -31,6 +31,8 @@ from captionlab.corpora.toyworld.world import PEOPLE, SCENES, SIDE, Picture, Thi
 
 Style = Callable[[Picture, Domain, Random], str]
 
+# Words of a caption; a description of all there is may be longer.
+_LONGEST, _LONGEST_DETAILED = 16, 30
 _COUNTS: Mapping[int, tuple[str, ...]] = {
     2: ("two", "two", "two", "two", "a couple of", "a pair of"),
     3: ("three", "three", "three", "three", "a group of", "several"),
@@ -46,10 +48,11 @@ def captions_of(picture: Picture, domain: Domain, random: Random) -> list[str]:
         styles = [_STYLES[domain.style]] * domain.captions
     captions: list[str] = []
     for style in styles:
+        longest = _LONGEST if style in (_human, _sentence) else _LONGEST_DETAILED
         # People do repeat each other, but references that are all the same say nothing about a captioner.
-        for _ in range(8):
+        for _ in range(12):
             caption = style(picture, domain, random)
-            if caption not in captions:
+            if caption not in captions and len(caption.split()) <= longest:
                 break
         captions.append(caption)
     return captions
@@ -68,23 +71,29 @@ def scene_captions_of(picture: Picture, random: Random) -> list[tuple[str, float
 
 
 def describe_difference(picture: Picture, aspects: Sequence[tuple[int, str]], random: Random) -> str:
-    """Say only what tells a look-alike from the others: per aspect the number of a thing and what about it."""
+    """Say only what tells a look-alike from the others: per aspect the number of a thing and what about it.
+
+    Of a thing one may say its count, or its colour, its side, or both of these.
+    """
     parts = []
-    for index, aspect in aspects:
-        thing = picture.things[index]
-        noun = NOUNS[thing.label][0]
-        name, is_are = (noun.singular, "is") if thing.count == 1 else (noun.plural, "are")
-        if aspect == "count":
-            number = {1: "only one", 2: "two", 3: "three"}[thing.count]
-            parts.append(random.choice((f"there {is_are} {number} {name}", f"you see {number} {name}")))
-        elif aspect == "side":
-            parts.append(f"the {name} {is_are} {_side(thing)}")
-        elif thing.label in PEOPLE:
-            parts.append(f"the {name} {is_are} wearing {thing.colour}")
-        else:
-            parts.append(f"the {name} {is_are} {thing.colour}")
+    for index in dict.fromkeys(index for index, _ in aspects):
+        names = [name for thing, name in aspects if thing == index]
+        parts.append(_difference(picture.things[index], names, random))
     random.shuffle(parts)
     return _finish(" and ".join(parts))
+
+
+def _difference(thing: Thing, aspects: Sequence[str], random: Random) -> str:
+    noun = NOUNS[thing.label][0]
+    name, is_are = (noun.singular, "is") if thing.count == 1 else (noun.plural, "are")
+    if "count" in aspects:
+        number = {1: "only one", 2: "two", 3: "three"}[thing.count]
+        return random.choice((f"there {is_are} {number} {name}", f"you can see {number} {name}"))
+    if "colour" not in aspects:
+        return f"the {name} {is_are} {_side(thing)}"
+    subject = f"the {name} {_side(thing)}" if "side" in aspects else f"the {name}"
+    worn = "wearing " if thing.label in PEOPLE else ""
+    return f"{subject} {is_are} {worn}{thing.colour}"
 
 
 def _human(picture: Picture, domain: Domain, random: Random) -> str:

@@ -36,7 +36,7 @@ NOUNS: Mapping[str, tuple[Noun, ...]] = {
     "cow": _nouns("cow", "animal"),
     "tree": _nouns("tree"),
     "lounger": _nouns("lounger", "lounge chair", "sunbed"),
-    "swim ring": _nouns("swim ring", "float"),
+    "swim ring": _nouns("swim ring", "rubber ring"),
     "man": _nouns(("man", "men"), "guy", ("person", "people")),
     "woman": _nouns(("woman", "women"), ("lady", "ladies"), ("person", "people")),
     "dog": _nouns("dog", ("puppy", "puppies"), "animal"),

@@ -323,9 +323,10 @@ def _guitar(pen: Pen, paint: Paint) -> None:
     pen.oval(paint.base, 12, 44, 88, 76)
     pen.oval(paint.base, 0, 58, 100, 100)
     pen.oval(DARK, 34, 60, 66, 76)
-    pen.box(DARK, 32, 86, 68, 90)
-    pen.line((240, 240, 236), 47, 4, 47, 88, width=0.4)
-    pen.line((240, 240, 236), 53, 4, 53, 88, width=0.4)
+    pen.box((96, 62, 36), 36, 86, 64, 89)
+    pen.oval(paint.light, 8, 66, 24, 84)
+    pen.line(paint.trim, 47, 4, 47, 88, width=0.4)
+    pen.line(paint.trim, 53, 4, 53, 88, width=0.4)
 
 
 def _rocket(pen: Pen, paint: Paint) -> None:
