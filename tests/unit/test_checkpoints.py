@@ -225,7 +225,7 @@ def test_checkpoints_are_read_without_unpickling(tmp_path):
 
     checkpoints = Checkpoints(tmp_path / "state", "f")
     checkpoints.save(1, {"step": Code()})
-    with pytest.raises(Exception, match="weights_only|Weights only"):
+    with pytest.raises(Exception, match=r"weights_only|Weights only"):
         checkpoints.newest()
     assert not (tmp_path / "executed").exists()
 

@@ -54,7 +54,7 @@ def test_each_image_comes_with_one_of_its_own_references(batches):
 
 def test_too_few_images_or_no_caption_is_one_sentence():
     visual, captions = data()
-    with pytest.raises(ValueError, match="set optimizer.batch to 23 or less"):
+    with pytest.raises(ValueError, match=r"set optimizer\.batch to 23 or less"):
         CaptionBatches(visual, captions, 24, 0, END)
     with pytest.raises(ValueError, match="number 4"):
         CaptionBatches(visual, [*captions[:4], [], *captions[5:]], 5, 0, END)
@@ -158,6 +158,8 @@ def test_dropout_is_as_asked(dropout):
 
     visual, _ = data()
     model = TinyCaptioner().train(not dropout)
-    Reinforce(generate, decode, END, Lengths(), RunningMean(), dropout=dropout).loss(model, ImageBatches(visual, 5, 0)[0])
+    Reinforce(generate, decode, END, Lengths(), RunningMean(), dropout=dropout).loss(
+        model, ImageBatches(visual, 5, 0)[0]
+    )
     assert modes == [dropout]
     assert model.training is dropout

@@ -69,5 +69,5 @@ def test_length_of_embeddings_does_not_matter(embeddings):
 def test_candidates_must_divide_the_batch(embeddings):
     text, table = embeddings
     reward = Discriminative("discriminative", lambda captions: text, table, 4, 1.0)
-    with pytest.raises(ValueError, match="multiple of reward.candidates"):
+    with pytest.raises(ValueError, match=r"multiple of reward\.candidates"):
         reward(ImageBatch(torch.zeros(6, 1), torch.arange(6)), list("012345"))

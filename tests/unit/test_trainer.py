@@ -1,4 +1,4 @@
-"""The trainer against a hand-written loop, and its promises: accumulation, schedules, clipping, a log, no silent NaN."""
+"""The trainer against a hand-written loop, and its promises: accumulation, schedules, clipping, log, no silent NaN."""
 
 import math
 

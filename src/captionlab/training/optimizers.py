@@ -5,29 +5,85 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
+from torch.optim.adam import adam
 
 
-def build_optimizer(parameters: Iterable[torch.nn.Parameter], config: dict[str, Any]) -> torch.optim.Optimizer:
-    """Make the optimizer over the parameters that are not frozen.
+class Adam:
+    """Adam (Kingma and Ba 2015), or AdamW (Loshchilov and Hutter 2019) if `decoupled`, by torch's own kernel.
 
-    `config` has `kind` (adam, adamw) and `lr`, and may have `betas` and `weight_decay` (default 0). Only matrices
-    decay: gains, biases and single scales are left alone, as is usual for transformers.
+    It stands for torch.optim.Adam because the first optimizer of that kind in a process imports torch's compiler, which
+    takes longer than torch itself. Only matrices decay: gains, biases and single scales are left alone.
     """
-    trained = [parameter for parameter in parameters if parameter.requires_grad]
-    if not trained:
-        raise ValueError("every parameter is frozen, so there is nothing to train")
-    decay = float(config.get("weight_decay", 0.0))
-    groups = [
-        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": decay},
-        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
-    ]
-    kinds = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
-    if config["kind"] not in kinds:
-        raise ValueError(f"optimizer.kind is {config['kind']!r}; it must be {' or '.join(kinds)}")
-    betas = tuple(config.get("betas", (0.9, 0.999)))
-    return kinds[config["kind"]](
-        [group for group in groups if group["params"]], lr=float(config["lr"]), betas=betas, fused=True
-    )
+
+    def __init__(
+        self,
+        parameters: Iterable[torch.nn.Parameter],
+        betas: tuple[float, float] = (0.9, 0.999),
+        weight_decay: float = 0.0,
+        decoupled: bool = False,
+    ):
+        """Optimise the parameters that are not frozen; ValueError when all are."""
+        self.parameters = [parameter for parameter in parameters if parameter.requires_grad]
+        if not self.parameters:
+            raise ValueError("every parameter is frozen, so there is nothing to train")
+        self.betas, self.decoupled = betas, decoupled
+        self.decays = [weight_decay if parameter.ndim >= 2 else 0.0 for parameter in self.parameters]
+        self.averages = [torch.zeros_like(parameter) for parameter in self.parameters]
+        self.squares = [torch.zeros_like(parameter) for parameter in self.parameters]
+        self.updates = [torch.zeros((), device=parameter.device) for parameter in self.parameters]
+
+    @property
+    def gradients(self) -> list[torch.Tensor]:
+        """Gradients of the parameters that have one."""
+        return [parameter.grad for parameter in self.parameters if parameter.grad is not None]
+
+    def zero_grad(self) -> None:
+        """Forget the gradients."""
+        for parameter in self.parameters:
+            parameter.grad = None
+
+    @torch.no_grad()
+    def step(self, lr: float) -> None:
+        """Update the parameters that have a gradient."""
+        for decay in sorted(set(self.decays)):
+            chosen = [i for i, p in enumerate(self.parameters) if p.grad is not None and self.decays[i] == decay]
+            if not chosen:
+                continue
+            adam(
+                [self.parameters[i] for i in chosen],
+                [gradient for i in chosen if (gradient := self.parameters[i].grad) is not None],
+                [self.averages[i] for i in chosen],
+                [self.squares[i] for i in chosen],
+                [],
+                [self.updates[i] for i in chosen],
+                fused=True,
+                decoupled_weight_decay=self.decoupled,
+                amsgrad=False,
+                beta1=self.betas[0],
+                beta2=self.betas[1],
+                lr=lr,
+                weight_decay=decay,
+                eps=1e-8,
+                maximize=False,
+            )
+
+    def state_dict(self) -> dict[str, list[torch.Tensor]]:
+        """Moving averages of gradients and of their squares, and numbers of updates."""
+        return {"averages": self.averages, "squares": self.squares, "updates": self.updates}
+
+    def load_state_dict(self, state: dict[str, list[torch.Tensor]]) -> None:
+        """Go on from a saved state."""
+        for name, values in self.state_dict().items():
+            for value, saved in zip(values, state[name], strict=True):
+                value.copy_(saved)
+
+
+def build_optimizer(parameters: Iterable[torch.nn.Parameter], config: dict[str, Any]) -> Adam:
+    """The optimizer of a config: `kind` (adam, adamw), and perhaps `betas` and `weight_decay` (default 0)."""
+    if config["kind"] not in ("adam", "adamw"):
+        raise ValueError(f"optimizer.kind is {config['kind']!r}; it must be adam or adamw")
+    first, second = config.get("betas", (0.9, 0.999))
+    return Adam(parameters, (first, second), float(config.get("weight_decay", 0.0)), config["kind"] == "adamw")
 
 
 def total_steps(config: dict[str, Any], per_epoch: int) -> int:

@@ -18,7 +18,7 @@ import torch
 from captionlab.progress import progress
 from captionlab.tables import TRAINING, write_table
 from captionlab.training.checkpoints import Checkpoints
-from captionlab.training.optimizers import build_optimizer, learning_rate, total_steps
+from captionlab.training.optimizers import Adam, build_optimizer, learning_rate, total_steps
 
 logger = logging.getLogger(__name__)
 
@@ -115,7 +115,8 @@ def train(
     A loss or gradient that is not finite: TrainingError, and nothing is written.
     """
     if device == "cpu":
-        torch.use_deterministic_algorithms(True)  # measured to cost nothing there
+        # Costs nothing there. torch.use_deterministic_algorithms says the same and imports torch's compiler.
+        torch.set_deterministic_debug_mode("error")
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002 (whatever an objective draws from is seeded)
     torch.manual_seed(seed)
@@ -133,12 +134,12 @@ def train(
     last_line = time.monotonic()
     with _stop_requests() as stop:
         for step in progress(range(first, steps), what="updates", total=steps - first):
-            for group in stepper.param_groups:
-                group["lr"] = learning_rate(optimizer, step, steps)
-            statistics = _update(model, objective, stepper, batches[step], optimizer, step, device)
-            statistics["learning_rate"] = stepper.param_groups[0]["lr"]
+            lr = learning_rate(optimizer, step, steps)
+            statistics = _gradients(model, objective, stepper, batches[step], optimizer, device)
             done = step + 1
-            log.add(done, step // len(batches), statistics)
+            _check_finite(statistics, done)
+            stepper.step(lr)
+            log.add(done, step // len(batches), {**statistics, "learning_rate": lr})
             if time.monotonic() - last_line > SECONDS_BETWEEN_LINES or done == steps:
                 last_line = time.monotonic()
                 logger.info("update %d of %d: %s", done, steps, _in_words(statistics))
@@ -161,49 +162,41 @@ def train(
     log.write(log_path)
 
 
-def _update(
-    model: torch.nn.Module,
-    objective: Objective,
-    stepper: torch.optim.Optimizer,
-    batch: Any,
-    config: dict[str, Any],
-    step: int,
-    device: str,
+def _gradients(
+    model: torch.nn.Module, objective: Objective, stepper: Adam, batch: Any, config: dict[str, Any], device: str
 ) -> dict[str, float]:
-    """One update; the statistics of its batch."""
+    """Give the parameters their clipped gradients for a batch; returns its statistics."""
     accumulate = int(config.get("accumulate", 1))
     parts = batch.split(accumulate) if accumulate > 1 else [batch]
     # A part counts by its weight, so that the sum of the parts' losses is the loss of the whole batch.
     weights = [part.weight for part in parts] if accumulate > 1 else [1.0]
     half = config.get("precision", "float32") == "bfloat16"
-    stepper.zero_grad(set_to_none=True)
+    stepper.zero_grad()
     sums: dict[str, torch.Tensor] = {}
     for part, weight in zip(parts, weights, strict=True):
+        share = weight / sum(weights)
         with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=half):
             loss, statistics = objective.loss(model, part)
-        loss = loss * (weight / sum(weights))
-        loss.backward()
-        for name, value in statistics.items():
-            statistics[name] = torch.as_tensor(value, device=loss.device).detach() * (weight / sum(weights))
-        for name, value in {"loss": loss.detach(), **statistics}.items():
-            sums[name] = sums[name] + value if name in sums else value
+        (loss * share).backward()
+        for name, value in {"loss": loss, **statistics}.items():
+            number = torch.as_tensor(value, device=loss.device).detach() * share
+            sums[name] = sums[name] + number if name in sums else number
     objective.end_batch()
-    gradients = [p.grad for group in stepper.param_groups for p in group["params"] if p.grad is not None]
-    sums["gradient_norm"] = torch.nn.utils.get_total_norm(gradients)
-    # One transfer from the device for all numbers.
-    values = dict(zip(sums, torch.stack([value.double() for value in sums.values()]).tolist(), strict=True))
-    if not math.isfinite(values["loss"]) or not math.isfinite(values["gradient_norm"]):
-        raise TrainingError(
-            f"The loss of update {step + 1} is not finite, so training stops and nothing is written; its statistics: "
-            f"{_in_words(values)}. A smaller optimizer.lr or a clip_norm may help."
-        )
-    parameters = [p for group in stepper.param_groups for p in group["params"]]
+    norm = sums["gradient_norm"] = torch.nn.utils.get_total_norm(stepper.gradients)
     if clip_norm := config.get("clip_norm"):
-        torch.nn.utils.clip_grads_with_norm_(parameters, clip_norm, sums["gradient_norm"])
+        torch.nn.utils.clip_grads_with_norm_(stepper.parameters, clip_norm, norm)
     if clip_value := config.get("clip_value"):
-        torch.nn.utils.clip_grad_value_(parameters, clip_value)
-    stepper.step()
-    return values
+        torch.nn.utils.clip_grad_value_(stepper.parameters, clip_value)
+    # One transfer from the device for all numbers.
+    return dict(zip(sums, torch.stack([value.double() for value in sums.values()]).tolist(), strict=True))
+
+
+def _check_finite(statistics: dict[str, float], step: int) -> None:
+    if not math.isfinite(statistics["loss"]) or not math.isfinite(statistics["gradient_norm"]):
+        raise TrainingError(
+            f"The loss of update {step} is not finite, so training stops and nothing is written; its statistics: "
+            f"{_in_words(statistics)}. A smaller optimizer.lr or a clip_norm may help."
+        )
 
 
 def _in_words(statistics: dict[str, float]) -> str:
