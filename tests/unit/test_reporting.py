@@ -1,0 +1,352 @@
+"""From a summary to the tables of the paper: values in their cells, missing ones with a reason, verdicts at edges."""
+
+# ruff: noqa: RUF001 (an en dash stands where a number is missing)
+
+import copy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
+
+from captionlab.reporting.collection import collect
+from captionlab.reporting.discritune import discritune_tables
+from captionlab.reporting.evaluation_table import evaluation_table
+from captionlab.reporting.measurements import AmbiguousError, Measurement, Measurements
+from captionlab.reporting.published import PublishedValue, read_published
+from captionlab.reporting.render import csv_text, html, latex, markdown
+from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.verdicts import judge
+from captionlab.tables import COMPARISONS, SUMMARY, write_table
+
+PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "discritune.csv"
+
+
+def tables(rows=None, block=None, lineage=LINEAGE, provenance=PROVENANCE):
+    paper = Reproduction(block or BLOCK, lineage)
+    run = Measurements(summary() if rows is None else rows, (), paper.evaluations)
+    return discritune_tables(run, read_published(PUBLISHED), paper, provenance)
+
+
+def grid(table):
+    """Texts of the cells: heading of the block -> first cell of the row -> the others."""
+    return {
+        block.heading: {cells[0].text: [cell.text for cell in cells[1:]] for cells in block.rows}
+        for block in table.blocks
+    }
+
+
+# ------------------------------------------------------------------------------------------------------ verdicts
+def measured(value: float, low: float, high: float) -> Measurement:
+    return Measurement("c", "k", "test", "e", "d", None, None, "m", value, low, high, 10)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "published", "expected"),
+    [
+        (80.0, 78.0, 84.8, "84.8", "agrees"),  # the end of the interval counts
+        (80.0, 78.0, 84.79, "84.8", "lower"),
+        (84.85, 84.84, 84.86, "84.8", "agrees"),  # rounds to the same decimal
+        (84.851, 84.85, 84.86, "84.8", "close"),
+        (105.0, 104.9, 105.1, "100.0", "close"),  # 5 % exactly
+        (105.1, 105.0, 105.2, "100.0", "higher"),
+        (95.0, 94.9, 95.1, "100.0", "close"),
+        (94.9, 94.8, 95.0, "100.0", "lower"),
+        (0.34, 0.33, 0.35, "0.30", "higher"),  # relative, not absolute
+    ],
+)
+def test_verdicts_at_their_edges(value, low, high, published, expected):
+    assert judge(measured(value, low, high), PublishedValue(published), comparable=True) == expected
+
+
+def test_verdicts_that_need_no_number():
+    ours, theirs = measured(1.0, 0.5, 1.5), PublishedValue("1.0")
+    assert judge(ours, theirs, comparable=False) == "not comparable"
+    assert judge(ours, None, comparable=True) == "no published value"
+    assert judge(ours, None, comparable=False) == "no published value"
+    assert judge(None, theirs, comparable=True) == "not in this run"
+
+
+# ---------------------------------------------------------------------------------------------------- the tables
+def test_table_1_has_captioners_as_rows_and_retrievers_beside_each_other():
+    table = tables()[0]
+    groups = [(column.group, column.heading, column.detail) for column in table.columns]
+    assert groups == [
+        ("", "captioner", ""),
+        ("COCO (n = 500)", "clip-a", "gave the reward"),
+        ("COCO (n = 500)", "paper", ""),
+        ("COCO (n = 500)", "clip-b", "independent"),
+        ("Flickr (n = 400)", "clip-a", "gave the reward"),
+        ("Flickr (n = 400)", "paper", ""),
+        ("Flickr (n = 400)", "clip-b", "independent"),
+    ]
+    # 74.24 within rounding of 74.2; 84.0 with [83, 85] around 84.8; 60.0 far below 76.3
+    assert list(grid(table)[""].items()) == [
+        ("ClipCap-COCO", ["74.2", "74.2 ✓", "54.2", "69.2", "65.9 ▲", "49.2"]),
+        ("DiscriTune-COCO", ["84.0", "84.8 ✓", "64.0", "79.0", "79.4 ✓", "59.0"]),
+        ("Human captions", ["60.0", "76.3 ▼", "40.0", "–", "88.7", "–"]),
+    ]
+    assert table.blocks[0].rows[0][1].detail == "[73.2, 75.2]"
+
+
+def test_missing_cells_say_why():
+    table = tables()[0]
+    assert table.blocks[0].rows[2][4].note == "people was not evaluated on flickr in this run."
+    without = [r for r in summary() if not (r["captioner"] == "tuned" and r["retriever"] == "clip-b")]
+    cell = tables(without)[0].blocks[0].rows[1][3]
+    assert (cell.text, cell.note) == ("–", "clip-b did not judge tuned on coco in this run.")
+    without = [r for r in summary() if (r["captioner"], r["metric"]) != ("tuned", "CIDEr")]
+    cell = tables(without)[1].blocks[0].rows[1][5]
+    assert (cell.text, cell.note) == ("–", "CIDEr of tuned on coco was not measured in this run.")
+    for render in (html, markdown, latex):
+        assert "not evaluated on flickr in this run" in render(table)
+
+
+def test_tables_2_and_3_part_at_the_corpus_of_training():
+    _, in_domain, cross_domain = tables()
+    assert grid(in_domain) == {
+        "COCO (n = 500)": {
+            "ClipCap-COCO": ["32.00", "32.60 ✓", "16.00", "27.50 ▼", "96.00", "108.55 ▼"],
+            "DiscriTune-COCO": ["20.00", "32.31 ▼", "10.00", "26.05 ▼", "60.00", "105.40 ▼"],
+        }
+    }
+    assert grid(cross_domain) == {
+        "Flickr (n = 500)": {
+            "ClipCap-COCO": ["17.00", "17.21 ✓", "8.50", "18.43 ▼", "51.00", "41.65 ▲"],
+            "DiscriTune-COCO": ["19.00", "18.48 ✓", "9.50", "18.61 ▼", "57.00", "44.78 ▲"],
+        }
+    }
+
+
+def test_spice_is_a_column_only_when_the_run_has_it():
+    table = tables()[1]
+    assert "SPICE is not in this run." in table.footnotes
+    assert "S" not in {column.group for column in table.columns}
+    table = tables([*summary(), row("clipcap", "coco", "SPICE", 20.3)])[1]
+    assert "SPICE is not in this run." not in table.footnotes
+    assert grid(table)["COCO (n = 500)"]["ClipCap-COCO"][-2:] == ["20.30", "20.33 ✓"]
+
+
+def test_the_order_of_config_keys_does_not_matter():
+    block = {**BLOCK, "corpora": {"COCO": "coco", "Flickr": "flickr"}}
+    block["captioners"] = dict(sorted(BLOCK["captioners"].items()))
+    assert [html(t) for t in tables(block=block)] == [html(t) for t in tables()]
+
+
+def test_records_hold_every_number_and_where_it_comes_from():
+    records = {(r["paper_row"], r["paper_column"], r["retriever"]): r for r in tables()[0].records}
+    assert len(records) == 3 * 2 * 2
+    found = records["DiscriTune-COCO", "COCO", "clip-a"]
+    assert {key: found[key] for key in ("captioner", "corpus", "split", "evaluation", "decoding", "candidates")} == {
+        "captioner": "tuned", "corpus": "coco", "split": "test", "evaluation": "main", "decoding": "beam5",
+        "candidates": "100 file-order",
+    }  # fmt: skip
+    assert (found["value"], found["ci_low"], found["ci_high"], found["n"]) == (84.0, 83.0, 85.0, 500)
+    assert (found["published"], found["verdict"]) == ("84.8", "agrees")
+    assert found["difference"] == pytest.approx(-0.8)
+    assert (found["config"], found["seed"], found["commit"], found["device"]) == ("made-up", 7, "abc", "cpu")
+    missing = records["Human captions", "Flickr", "clip-a"]
+    assert (missing["value"], missing["published"], missing["verdict"]) == (None, "88.7", "not in this run")
+    assert records["ClipCap-COCO", "COCO", "clip-b"]["verdict"] == "no published value"
+    assert csv_text(tables()[0]).count("\n") == 1 + 12
+
+
+def test_a_run_that_is_not_comparable_says_so_and_shows_no_differences():
+    table = tables(block={**BLOCK, "comparable": False}, provenance={**PROVENANCE, "toy": True})[0]
+    assert grid(table)[""]["DiscriTune-COCO"][:2] == ["84.0", "84.8 ○"]
+    assert {r["verdict"] for r in table.records} == {"not comparable", "no published value", "not in this run"}
+    assert {r["difference"] for r in table.records} == {None}
+    notes = " ".join(table.footnotes)
+    assert "not comparable with the published column" in notes
+    assert "numbers of a toy world" in notes
+    assert "toy" not in " ".join(tables()[0].footnotes)
+
+
+def test_labels_that_the_paper_does_not_have_stand_without_a_published_number():
+    block = {
+        "comparable": False,
+        "captioners": {"ClipCap-Flickr8k": "clipcap", "DiscriTune-Flickr8k": "tuned", "Human captions": "people"},
+        "corpora": {"Flickr8k": "coco"},
+    }
+    retrieval, in_domain, cross_domain = tables(block=block)
+    assert grid(retrieval)[""] == {
+        "ClipCap-Flickr8k": ["74.2", "–", "54.2"],
+        "DiscriTune-Flickr8k": ["84.0", "–", "64.0"],
+        "Human captions": ["60.0", "–", "40.0"],
+    }
+    assert grid(in_domain)["Flickr8k (n = 500)"]["ClipCap-Flickr8k"][:2] == ["32.00", "–"]
+    assert cross_domain.blocks == []
+    assert "No captioner of this run was evaluated in this way." in cross_domain.footnotes
+
+
+def test_concadia_is_one_column_for_retrieval_and_two_blocks_for_text():
+    corpora = {"Concadia": "d", "Concadia-Descriptions": "d", "Concadia-Captions": "c"}
+    rows = [retrieved("clipcap", "d", 53.7), row("clipcap", "d", "CIDEr", 15.0), row("clipcap", "c", "CIDEr", 4.0)]
+    retrieval, _, cross_domain = tables(rows, {**BLOCK, "corpora": corpora})
+    assert {column.group for column in retrieval.columns} == {"", "Concadia (n = 500)"}
+    assert list(grid(cross_domain)) == ["Concadia-Descriptions (n = 500)", "Concadia-Captions (n = 500)"]
+
+
+def test_footnotes_name_the_run():
+    notes = tables()[0].footnotes
+    assert "Made from the config 'made-up', seed 7, commit abc, device cpu." in notes
+    assert "Versions: numpy 2." in notes
+    assert "Decoding: beam5. Candidates: 100 file-order. Intervals: 95 %, bootstrap over images." in notes
+    assert "COCO is coco, test; Flickr is flickr, test." in notes
+
+
+def test_a_captioner_of_unknown_training_is_left_out_of_tables_2_and_3():
+    lineage = copy.deepcopy(LINEAGE)
+    lineage["clipcap"]["corpora"] = []
+    _, in_domain, cross_domain = tables(lineage=lineage)
+    note = "ClipCap-COCO is left out: the config does not say what it was trained on."
+    for table in (in_domain, cross_domain):
+        assert note in table.footnotes
+        assert all("ClipCap-COCO" not in rows for rows in grid(table).values())
+
+
+def test_markup_in_names_is_escaped():
+    block = copy.deepcopy(BLOCK)
+    block["captioners"] = {"<script>x_1</script>|": "clipcap"}
+    table = tables(block=block)[0]
+    assert "<script>" not in html(table)
+    assert "&lt;script&gt;x_1&lt;/script&gt;|" in html(table)
+    assert r"&lt;script&gt;x\_1&lt;/script&gt;\|" in markdown(table)
+    assert r"\textless{}script\textgreater{}x\_1\textless{}/script\textgreater{}\textbar{}" in latex(table)
+
+
+# -------------------------------------------------------------------------------------------------- measurements
+def test_several_evaluations_of_the_same_thing_must_be_named():
+    rows = [*summary(), retrieved("tuned", "coco", 50.0, evaluation="other", decoding="greedy")]
+    with pytest.raises(AmbiguousError, match=r"P@1 of tuned on coco .*\(main, other\).*evaluations"):
+        tables(rows)
+    table = tables(rows, {**BLOCK, "evaluations": ["other"]})[0]
+    assert grid(table)[""]["DiscriTune-COCO"][0] == "50.0"
+
+
+def test_candidates_go_before_the_full_split():
+    run = Measurements(summary())
+    assert run.find("tuned", "coco", "P@1", "clip-a").value == 84.0
+    only_full = Measurements([retrieved("tuned", "coco", 30.0, candidates="full")])
+    assert only_full.find("tuned", "coco", "P@1", "clip-a").value == 30.0
+
+
+def test_a_paired_difference_is_used_in_either_direction():
+    run = Measurements(summary(), [compared("tuned", "clipcap", "coco", "CIDEr", -36.0, 2.0)])
+    assert run.difference("tuned", "clipcap", "coco", "CIDEr").value == -36.0
+    turned = run.difference("clipcap", "tuned", "coco", "CIDEr")
+    assert (turned.value, turned.ci_low, turned.ci_high, turned.p_value) == (36.0, 34.0, 38.0, 0.0004)
+
+
+def test_without_a_pair_the_interval_follows_from_both_values():
+    """Half-widths 3 and 4 add up as the sides of a right triangle."""
+    run = Measurements([row("a", "k", "CIDEr", 50.0, 3.0), row("b", "k", "CIDEr", 40.0, 4.0)])
+    found = run.difference("a", "b", "k", "CIDEr")
+    assert (found.value, found.ci_low, found.ci_high, found.p_value) == (10.0, 5.0, 15.0, None)
+    assert run.difference("a", "nobody", "k", "CIDEr") is None
+
+
+# --------------------------------------------------------------------------------------- the table of everything
+def test_evaluation_table_has_every_row_of_the_summary():
+    rows = summary()
+    table = evaluation_table(rows, PROVENANCE)
+    assert [r["value"] for r in table.records] == [r["value"] for r in rows]
+    listed = ["captioner", "corpus", "split", "decoding", "retriever", "candidates", "metric"]
+    assert csv_text(table).splitlines()[0].split(",")[:11] == [*listed, "value", "ci_low", "ci_high", "n"]
+    assert (
+        csv_text(table)
+        .splitlines()[1]
+        .startswith("clipcap,coco,test,beam5,clip-a,100 file-order,P@1,74.24,73.24,75.24,500")
+    )
+    headings = [(column.group, column.heading) for column in table.columns]
+    assert headings == [
+        ("", "captioner"), ("", "n"), ("similarity to the references", "BLEU@4"),
+        ("similarity to the references", "CIDEr"), ("similarity to the references", "METEOR"),
+        ("clip-a, 100 file-order", "P@1"), ("clip-a, full", "P@1"),
+        ("clip-b, 100 file-order", "P@1"), ("clip-b, full", "P@1"),
+    ]  # fmt: skip
+    assert grid(table)["coco, test"]["people"] == ["500", "–", "–", "–", "60.0", "30.0", "40.0", "10.0"]
+    assert grid(table)["flickr, test"]["tuned"] == ["400 to 500", "19.00", "57.00", "9.50", "79.0", "–", "59.0", "–"]
+
+
+# ----------------------------------------------------------------------------------------------------- the folder
+def test_collect_copies_flat_and_links_every_table(tmp_path):
+    table = evaluation_table(summary(), PROVENANCE)
+    for render, ending in ((csv_text, "csv"), (html, "html")):
+        (tmp_path / f"evaluation.{ending}").write_text(render(table))
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "plain.csv").write_text("a\n1\n")
+    files = [tmp_path / "evaluation.csv", tmp_path / "evaluation.html", tmp_path / "deep" / "plain.csv"]
+    folder = tmp_path / "results" / "tables"
+    folder.mkdir(parents=True)
+    (folder / "stale.csv").write_text("old")
+    collect(files, folder)
+    assert {p.name for p in folder.iterdir()} == {
+        "evaluation.csv", "evaluation.html", "plain.csv", "index.html", "index.md",
+    }  # fmt: skip
+    assert [p.name for p in folder.parent.iterdir()] == ["tables"]
+    index = (folder / "index.html").read_text()
+    assert '<a href="evaluation.html">Every metric of this run</a>' in index
+    assert "Each captioner on each corpus, with 95 % intervals.<br>" in index
+    assert '<a href="plain.csv">plain</a>' in index
+    markdown_index = (folder / "index.md").read_text()
+    assert "**Every metric of this run** ([csv](evaluation.csv), [html](evaluation.html))" in markdown_index
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    collect(reversed(files), folder)
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+
+
+def test_collect_refuses_two_tables_of_the_same_name_and_keeps_the_old_folder(tmp_path):
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "kept.csv").write_text("old")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "t.csv").write_text(name)
+    with pytest.raises(ValueError, match=r"two tables are called 't\.csv'"):
+        collect([tmp_path / "a" / "t.csv", tmp_path / "b" / "t.csv"], folder)
+    with pytest.raises(FileNotFoundError):
+        collect([tmp_path / "a" / "t.csv", tmp_path / "gone.csv"], folder)
+    assert [p.name for p in folder.iterdir()] == ["kept.csv"]
+
+
+# ---------------------------------------------------------------------------------------------------- the scripts
+def columns(rows, kind):
+    return {name: [r[name] for r in rows] for name in kind.columns}
+
+
+def script(name: str):
+    import importlib.util
+
+    path = Path(__file__).parents[2] / "workflow" / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_scripts_go_from_parquet_to_a_folder_of_tables(tmp_path):
+    write_table(tmp_path / "summary.parquet", SUMMARY, columns(summary(), SUMMARY))
+    pairs = [compared("tuned", "clipcap", "coco", "P@1", 9.8, 2.0, retriever="clip-a", candidates="100 file-order")]
+    write_table(tmp_path / "comparisons.parquet", COMPARISONS, columns(pairs, COMPARISONS))
+    inputs = SimpleNamespace(
+        summary=tmp_path / "summary.parquet",
+        comparisons=tmp_path / "comparisons.parquet",
+        published=PUBLISHED,
+        claims=PUBLISHED.with_name("claims.yaml"),
+    )
+    params = SimpleNamespace(config=BLOCK, lineage=LINEAGE, provenance={"config": "made-up", "seed": 7})
+    names = ["discritune_table1_retrieval", "discritune_table2_in_domain", "discritune_table3_cross_domain"]
+    outputs = [str(tmp_path / "staged" / f"{n}.{e}") for n in names for e in ("csv", "md", "tex", "html")]
+    script("collect_discritune_tables").main(SimpleNamespace(input=inputs, params=params, output=outputs))
+    outputs += [str(tmp_path / "staged" / f"evaluation.{e}") for e in ("csv", "md", "html")]
+    script("collect_evaluation").main(SimpleNamespace(input=inputs, params=params, output=outputs[-3:]))
+    outputs += [str(tmp_path / "staged" / f"claims.{e}") for e in ("csv", "md", "html")]
+    params.config = {"discritune": BLOCK}
+    script("check_claims").main(SimpleNamespace(input=inputs, params=params, output=outputs[-3:]))
+    folder = SimpleNamespace(input=SimpleNamespace(tables=outputs), output=[tmp_path / "tables"])
+    script("collect_tables").main(folder)
+    made = {path.name for path in (tmp_path / "tables").iterdir()}
+    assert made == {Path(path).name for path in outputs} | {"index.html", "index.md"}
+    assert all(path.stat().st_size for path in (tmp_path / "tables").iterdir())
+    assert "retrieval-in-domain" in (tmp_path / "tables" / "claims.csv").read_text()
