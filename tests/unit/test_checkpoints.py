@@ -41,7 +41,6 @@ class Interrupted(Reinforce):
 
 def finetune(folder, fails_in=-1, pause=0.0, seed=5, name="f", seconds=1e9, every=1):
     """Train with everything that has a state: sampling, dropout, Adam, a schedule, a baseline."""
-    torch.set_num_threads(1)
     model = TinyCaptioner(dropout=0.3)
     visual, _ = data()
     objective = Interrupted(sample, decode, END, Lengths(), RunningMean())
