@@ -1,0 +1,1 @@
+"""Measures of the language of captions: fluency, parts of speech, patterns, associations."""
