@@ -157,6 +157,23 @@ def test_latex_is_balanced_and_has_a_rule_over_each_group():
     assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {2}
 
 
+def test_a_wide_table_is_cut_between_groups_where_pages_do_not_scroll():
+    groups = "AAABBBBCCCCC"
+    columns = [Column("who", numeric=False), *(Column(f"{g}{i}", group=g) for i, g in enumerate(groups))]
+    cells = [Cell("me"), *(Cell(f"v{i}") for i in range(len(groups)))]
+    wide = table(columns=columns, blocks=[Block([cells])])
+    rows = [line for line in markdown(wide).splitlines() if line.startswith("| me")]
+    assert rows == [
+        "| me | v0 | v1 | v2 | v3 | v4 | v5 | v6 |",
+        "| me | v7 | v8 | v9 | v10 | v11 |",
+    ]
+    assert [line for line in latex(wide).splitlines() if line.startswith("me")] == [
+        r"me & v0 & v1 & v2 & v3 & v4 & v5 & v6 \\",
+        r"me & v7 & v8 & v9 & v10 & v11 \\",
+    ]
+    assert len([row for row in Page(html(wide)).rows if row[0][2] == "me"]) == 1
+
+
 def test_a_row_of_another_width_is_an_error():
     with pytest.raises(ValueError, match="the row 'b' has 1 cells, the table 3 columns"):
         table(blocks=[Block([[Cell("b")]])])

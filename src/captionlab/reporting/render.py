@@ -17,6 +17,8 @@ from pathlib import Path
 Value = str | int | float | bool | None
 
 MISSING = "\N{EN DASH}"  # shown where a number is missing; a note on the cell says why
+# Columns that fit on a page of text.
+PANEL = 10
 FORMATS = ("csv", "md", "tex", "html")
 
 
@@ -106,17 +108,17 @@ def markdown(table: Table) -> str:
         mark = f" ({notes[cell.note]})" if cell.note else ""
         return escape_markdown(" ".join(filter(None, (cell.text, cell.detail)))) + mark
 
-    headings = [
-        "<br>".join(escape_markdown(text) for text in (c.group, c.heading, c.detail) if text) for c in table.columns
-    ]
     lines = [f"# {escape_markdown(table.title)}", "", escape_markdown(table.description), ""]
-    lines.append(_markdown_row(headings))
-    lines.append(_markdown_row(["---:" if c.numeric else "---" for c in table.columns]))
-    for block in table.blocks:
-        if block.heading:
-            lines.append(_markdown_row([f"**{escape_markdown(block.heading)}**"] + [""] * (len(headings) - 1)))
-        lines += [_markdown_row([cell(c) for c in row]) for row in block.rows]
-    lines.append("")
+    for columns in _panels(table):
+        shown = [table.columns[index] for index in columns]
+        headings = ["<br>".join(map(escape_markdown, filter(None, (c.group, c.heading, c.detail)))) for c in shown]
+        lines.append(_markdown_row(headings))
+        lines.append(_markdown_row(["---:" if c.numeric else "---" for c in shown]))
+        for block in table.blocks:
+            if block.heading:
+                lines.append(_markdown_row([f"**{escape_markdown(block.heading)}**", *[""] * (len(shown) - 1)]))
+            lines += [_markdown_row([cell(row[index]) for index in columns]) for row in block.rows]
+        lines.append("")
     lines += [f"- ({letter}) {escape_markdown(note)}" for note, letter in notes.items()]
     lines += [f"- {escape_markdown(note)}" for note in table.footnotes]
     return "\n".join(lines) + "\n"
@@ -172,48 +174,50 @@ def latex(table: Table) -> str:
     """A table environment with booktabs rules, for \\input; a comment names the packages that it needs."""
     notes = _notes(table)
 
-    def cell(cell: Cell, wrap: bool) -> str:
+    def cell(cell: Cell, stack: bool) -> str:
         text = escape_latex(cell.text) + (rf"\textsuperscript{{{notes[cell.note]}}}" if cell.note else "")
         detail = rf"{{\scriptsize {escape_latex(cell.detail)}}}" if cell.detail else ""
-        if detail and wrap:
+        if detail and stack:
             return rf"\begin{{tabular}}[t]{{@{{}}r@{{}}}}{text}\\{detail}\end{{tabular}}"
         return " ".join(filter(None, (text, detail)))
 
-    width = len(table.columns)
-    wide = width > 7
-    environment = "table*" if wide else "table"
+    # Intervals stand below their values, and beside them where the table is too long for that.
+    stacked = sum(len(block.rows) for block in table.blocks) <= 12
+    panels = _panels(table)
+    environment = "table*" if max(map(len, panels)) > 7 else "table"
     lines = [
-        r"% Packages: booktabs, graphicx, amssymb; \usepackage[T1]{fontenc}",
+        r"% Packages: booktabs, adjustbox, amssymb; \usepackage[T1]{fontenc}",
         rf"\begin{{{environment}}}",
         r"\centering",
         rf"\caption{{{escape_latex(table.title)}. {escape_latex(table.description)}}}",
         rf"\label{{tab:{re.sub('[^A-Za-z0-9-]', '-', table.name)}}}",
     ]
-    if wide:
-        lines.append(r"\resizebox{\textwidth}{!}{%")
-    lines.append(rf"\begin{{tabular}}{{{''.join(_latex_column(table, i) for i in range(width))}}}")
-    lines.append(r"\toprule")
-    if any(column.group for column in table.columns):
-        heads, rules = [], []
-        for start, group, count in _groups(table):
-            heads.append(rf"\multicolumn{{{count}}}{{c}}{{{escape_latex(group)}}}" if group else " & " * (count - 1))
-            if group:
-                rules.append(rf"\cmidrule(lr){{{start + 1}-{start + count}}}")
-        lines += [" & ".join(heads) + r" \\", "".join(rules)]
-    lines.append(" & ".join(cell(Cell(c.heading, c.detail), wrap=True) for c in table.columns) + r" \\")
-    for block in table.blocks:
-        lines.append(r"\midrule")
-        if block.heading:
-            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\textit{{{escape_latex(block.heading)}}}}} \\")
-        lines += [
-            " & ".join(cell(c, wrap=column.numeric) for c, column in zip(row, table.columns, strict=True)) + r" \\"
-            for row in block.rows
-        ]
-    lines += [r"\bottomrule", r"\end{tabular}" + ("}" if wide else "")]
+    for columns in panels:
+        shown = [table.columns[index] for index in columns]
+        kinds = "".join(_latex_column(table, index) for index in columns)
+        lines += [r"\begin{adjustbox}{max width=\textwidth}", rf"\begin{{tabular}}{{{kinds}}}", r"\toprule"]
+        if any(column.group for column in shown):
+            heads, rules = [], []
+            for start, group, count in _groups(shown):
+                heads.append(
+                    rf"\multicolumn{{{count}}}{{c}}{{{escape_latex(group)}}}" if group else " & " * (count - 1)
+                )
+                if group:
+                    rules.append(rf"\cmidrule(lr){{{start + 1}-{start + count}}}")
+            lines += [" & ".join(heads) + r" \\", "".join(rules)]
+        lines.append(" & ".join(cell(Cell(c.heading, c.detail), stack=True) for c in shown) + r" \\")
+        for block in table.blocks:
+            lines.append(r"\midrule")
+            if block.heading:
+                lines.append(rf"\multicolumn{{{len(shown)}}}{{l}}{{\textit{{{escape_latex(block.heading)}}}}} \\")
+            for row in block.rows:
+                cells = [cell(row[index], stack=stacked and table.columns[index].numeric) for index in columns]
+                lines.append(" & ".join(cells) + r" \\")
+        lines += [r"\bottomrule", r"\end{tabular}", r"\end{adjustbox}", r"\par\medskip"]
     below = [rf"\textsuperscript{{{letter}}} {escape_latex(note)}" for note, letter in notes.items()]
     below += [escape_latex(note) for note in table.footnotes]
     if below:
-        lines += [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize\raggedright"]
+        lines += [r"\begin{minipage}{\linewidth}\footnotesize\raggedright"]
         lines += [rf"{note}\par" for note in below]
         lines.append(r"\end{minipage}")
     lines.append(rf"\end{{{environment}}}")
@@ -274,7 +278,7 @@ def html(table: Table) -> str:
         mark = f"<sup>{notes[note]}</sup>" if note else ""
         return escape(text) + mark + (f"<small>{escape(detail)}</small>" if detail else "")
 
-    firsts = {start for start, group, _ in _groups(table) if group}
+    firsts = {start for start, group, _ in _groups(table.columns) if group}
 
     def classes(index: int) -> str:
         names = ["number" if table.columns[index].numeric else "text"] + ["first"] * (index in firsts)
@@ -282,7 +286,7 @@ def html(table: Table) -> str:
 
     grouped = any(column.group for column in table.columns)
     upper, lower = [], []
-    for start, group, count in _groups(table):
+    for start, group, count in _groups(table.columns):
         span = ' rowspan="2"' if grouped and not group else ""
         headings = [
             f'<th scope="col"{classes(index)}{span}>{content(column.heading, column.detail)}</th>'
@@ -346,10 +350,25 @@ def _notes(table: Table) -> dict[str, str]:
     return notes
 
 
-def _groups(table: Table) -> Iterator[tuple[int, str, int]]:
+def _groups(columns: Sequence[Column]) -> Iterator[tuple[int, str, int]]:
     """Neighbouring columns of the same group: the first of them, the group's name and how many they are."""
     start = 0
-    for index in range(1, len(table.columns) + 1):
-        if index == len(table.columns) or table.columns[index].group != table.columns[start].group:
-            yield start, table.columns[start].group, index - start
+    for index in range(1, len(columns) + 1):
+        if index == len(columns) or columns[index].group != columns[start].group:
+            yield start, columns[start].group, index - start
             start = index
+
+
+def _panels(table: Table) -> list[list[int]]:
+    """Columns of each panel: pages do not scroll, so a wide table is cut between groups and its head is repeated."""
+    head: list[int] = []
+    panels: list[list[int]] = []
+    for start, group, count in _groups(table.columns):
+        columns = list(range(start, start + count))
+        if not group and not panels:
+            head = columns
+        elif panels and len(panels[-1]) + count <= PANEL:
+            panels[-1] += columns
+        else:
+            panels.append(head + columns)
+    return panels or [head]
