@@ -58,6 +58,18 @@ def caption_log_probs(log_probs: torch.Tensor, tokens: torch.Tensor, end: int, r
     raise ValueError(f"objective.log_prob is {reduction!r}; it must be mean or sum")
 
 
+def freeze_token_embeddings(captioner: torch.nn.Module, vocabulary: int) -> None:
+    """Exclude the table of token embeddings, and an output layer tied to it, from training.
+
+    In the authors' code the optimizer was given the table before it was replaced by a larger copy, so it never changed.
+    """
+    tables = [m for m in captioner.modules() if isinstance(m, torch.nn.Embedding) and m.num_embeddings == vocabulary]
+    if not tables:
+        raise ValueError(f"objective.freeze_embeddings: the captioner has no table of {vocabulary} token embeddings")
+    for table in tables:
+        table.requires_grad_(False)
+
+
 class Reinforce:
     """Policy gradient of a reward of whole captions, as in Dessì et al. (2023, section 3).
 

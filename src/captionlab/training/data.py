@@ -1,0 +1,41 @@
+"""What captioners are trained on: the train split of a corpus, with or without its references."""
+
+import logging
+import os
+from collections.abc import Sequence
+
+from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.tables import CAPTIONS, IMAGES, read_table
+
+log = logging.getLogger(__name__)
+
+
+def training_images(images: str | os.PathLike[str]) -> list[str]:
+    """Ids of the images of the train split, in the order of the annotation file; ValueError when there are none."""
+    table = read_table(images, IMAGES, columns=["image_id", "position", "split"]).sort_by("position").to_pydict()
+    ids = [image_id for image_id, split in zip(table["image_id"], table["split"], strict=True) if split == "train"]
+    if not ids:
+        splits = ", ".join(sorted(set(table["split"]))) or "no images at all"
+        raise ValueError(f"{images}: a captioner is trained on the split 'train', and this corpus has {splits}")
+    return ids
+
+
+def references(captions: str | os.PathLike[str], ids: Sequence[str]) -> list[list[str]]:
+    """The references of each image of `ids`, in that order; ValueError that names an image without any."""
+    table = read_table(captions, CAPTIONS).to_pydict()
+    found: dict[str, list[str]] = {image_id: [] for image_id in ids}
+    for image_id, caption in zip(table["image_id"], table["caption"], strict=True):
+        if image_id in found:
+            found[image_id].append(caption)
+    if empty := [image_id for image_id, texts in found.items() if not texts]:
+        raise ValueError(f"{captions}: {len(empty)} training images have no caption, the first is {empty[0]!r}")
+    return list(found.values())
+
+
+def encode_references(texts: Sequence[Sequence[str]], tokenizer: Tokenizer, longest: int) -> list[list[list[int]]]:
+    """Token ids of each reference of each image, with an end token; those of more than `longest` tokens are cut."""
+    encoded = iter(tokenizer.encode([text for of_image in texts for text in of_image]))
+    tokens = [[[*next(encoded), tokenizer.end] for _ in of_image] for of_image in texts]
+    if cut := sum(len(ids) > longest for of_image in tokens for ids in of_image):
+        log.info("%d references have more than %d tokens and lose their end", cut, longest)
+    return [[ids[:longest] for ids in of_image] for of_image in tokens]
