@@ -247,8 +247,9 @@ p, ul { max-width: 75ch; margin: .25rem 0 1rem; }
 a { color: inherit; }
 .scroll { overflow-x: auto; max-width: 100%; }
 .scroll:focus-visible { outline: 2px solid var(--soft); outline-offset: 4px; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { text-align: left; padding: 0 0 .75rem; color: var(--soft); max-width: 75ch; }
+table { border-collapse: separate; border-spacing: 0; font-variant-numeric: tabular-nums; }
+caption { text-align: left; padding: 0 0 .75rem; color: var(--soft); position: sticky; left: 0;
+  max-width: min(75ch, 100vw - 2 * clamp(1rem, 4vw, 3rem)); }
 th, td { padding: .3rem .7rem; text-align: left; vertical-align: top; font-weight: normal; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 thead th { background: var(--head); font-weight: 600; vertical-align: bottom; }

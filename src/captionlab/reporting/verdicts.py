@@ -9,8 +9,8 @@ Verdict = Literal["agrees", "close", "higher", "lower", "not comparable", "no pu
 
 # Relative difference up to which two evaluations of the same thing are called close. The same published ClipCap
 # weights, evaluated by their authors and again for the DiscriTune paper, differ by up to 3.3 % (nocaps near-domain
-# SPICE 11.26 and 10.89, CIDEr 67.69 and 69.66; COCO BLEU-4 32.15 and 32.60). The retrieval gains that the paper
-# reports are 9 % and more of the parent's P@1, so what is close is not yet the other model.
+# SPICE 11.26 and 10.89, CIDEr 67.69 and 69.66; COCO BLEU-4 32.15 and 32.60). The gains over
+# ClipCap in the paper's table 1 are 11 % and more of the parent's P@1, so what is close is not yet the other model.
 CLOSE = 0.05
 
 MARKERS: dict[Verdict, str] = {
@@ -55,6 +55,5 @@ def judge(ours: Measurement | None, published: PublishedValue | None, comparable
 
 def legend(verdicts: set[Verdict]) -> str:
     """One sentence that explains the markers that were used."""
-    return "; ".join(
-        f"{marker} {verdict}: {MEANINGS[verdict]}" for verdict, marker in MARKERS.items() if verdict in verdicts
-    )
+    meanings = [f"{marker} {name}: {MEANINGS[name]}" for name, marker in MARKERS.items() if name in verdicts]
+    return "; ".join(meanings) + "." if meanings else ""
