@@ -42,7 +42,7 @@ rule collect_evaluation:
     input:
         summary="results/reporting/summary.parquet",
     output:
-        multiext("results/reporting/evaluation", ".csv", ".md", ".tex", ".html"),
+        multiext("results/reporting/evaluation", ".csv", ".md", ".html"),
     log:
         "results/logs/collect_evaluation.log",
     benchmark:
@@ -137,7 +137,7 @@ rule check_claims:
         comparisons="results/reporting/comparisons.parquet",
         claims=lab.published("claims.yaml"),
     output:
-        multiext("results/reporting/claims", ".csv", ".md", ".tex", ".html"),
+        multiext("results/reporting/claims", ".csv", ".md", ".html"),
     log:
         "results/logs/check_claims.log",
     benchmark:

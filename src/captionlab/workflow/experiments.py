@@ -13,7 +13,8 @@ from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.references import Block, captioner_kind, root_of
 
 
-TABLE_FORMATS = ("csv", "md", "tex", "html")
+GENERAL_FORMATS = ("csv", "md", "html")
+PAPER_FORMATS = ("csv", "md", "tex", "html")
 DISCRITUNE_TABLES = (
     "discritune_table1_retrieval",
     "discritune_table2_in_domain",
@@ -319,9 +320,12 @@ class Experiments:
 
     def tables(self) -> list[str]:
         """Every table that the config asks for, in every format."""
-        stems = ["results/reporting/evaluation", *(["results/reporting/claims"] if self.papers else [])]
-        stems += [f"results/reporting/discritune/{name}" for name in DISCRITUNE_TABLES if "discritune" in self.papers]
-        return [f"{stem}.{ending}" for stem in stems for ending in TABLE_FORMATS]
+        general = ["evaluation", *(["claims"] if self.papers else [])]
+        discritune = DISCRITUNE_TABLES if "discritune" in self.papers else ()
+        return [
+            *(f"results/reporting/{name}.{ending}" for name in general for ending in GENERAL_FORMATS),
+            *(f"results/reporting/discritune/{name}.{ending}" for name in discritune for ending in PAPER_FORMATS),
+        ]
 
     def figures(self) -> list[str]:
         """Every figure that the config asks for."""
