@@ -133,14 +133,14 @@ class ClipCap(nn.Module):
         return self.gpt.lm_head(hidden[:, -1]), state
 
     def reorder(self, state: Cache, index: Tensor) -> Cache:
-        """The state of the rows `index` (N,), in that order; rows may be repeated or left out."""
+        """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
         return state.reorder(index)
 
     def _check_positions(self, tokens: int) -> None:
         if self.prefix_length + tokens > self.positions:
             raise ValueError(
-                f"a prefix of {self.prefix_length} and {tokens} tokens do not fit the {self.positions} positions of this "
-                "captioner; lower max_tokens, or give it more positions in its architecture"
+                f"a prefix of {self.prefix_length} and {tokens} tokens do not fit into {self.positions} positions; "
+                "lower max_tokens, or give the captioner more positions in its architecture"
             )
 
 

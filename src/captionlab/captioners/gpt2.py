@@ -20,16 +20,22 @@ class Cache:
     keys: Tensor
     values: Tensor
     length: int = 0
+    spare: tuple[Tensor, Tensor] | None = None
 
     def reorder(self, index: Tensor) -> "Cache":
-        """The cache of the rows `index` (rows may be repeated or left out), for the positions read so far."""
-        return Cache(self._select(self.keys, index), self._select(self.values, index), self.length)
+        """The cache of the rows `index` (rows may be repeated or left out), for the positions read so far.
 
-    def _select(self, part: Tensor, index: Tensor) -> Tensor:
-        positions, layers, _, heads, size = part.shape
-        selected = part.new_empty(positions, layers, len(index), heads, size)
-        torch.index_select(part[: self.length], 2, index, out=selected[: self.length])
-        return selected
+        This cache lends its memory to the next reordering, as allocating it takes longer than the copy: do not use it
+        any more.
+        """
+        shape = (*self.keys.shape[:2], len(index), *self.keys.shape[3:])
+        if self.spare is not None and self.spare[0].shape == shape:
+            keys, values = self.spare
+        else:
+            keys, values = self.keys.new_empty(shape), self.values.new_empty(shape)
+        torch.index_select(self.keys[: self.length], 2, index, out=keys[: self.length])
+        torch.index_select(self.values[: self.length], 2, index, out=values[: self.length])
+        return Cache(keys, values, self.length, (self.keys, self.values))
 
 
 class Projection(nn.Module):

@@ -25,13 +25,13 @@ class Decodable(Protocol[State]):
     """What decoding asks of a captioner. `visual` is whatever the captioner reads, a row for each image."""
 
     def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, State]:
-        """Logits (B, vocabulary) of the first token, and a state with a row for each image and room for `max_tokens`."""
+        """Logits (B, vocabulary) of the first token, and a state: a row for each image, room for `max_tokens`."""
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Logits (N, vocabulary) after `tokens` (N,), and the next state; the old one is not used again."""
 
     def reorder(self, state: State, index: Tensor) -> State:
-        """The rows `index` (N,) of the state, in that order; rows may be repeated or left out."""
+        """The rows `index` (N,) of a state, in that order, repeated or left out; the old state is not used again."""
 
 
 class Vocabulary(Protocol):

@@ -1,0 +1,185 @@
+"""Decoding against naive searches, one image at a time, over a captioner whose next token depends on the last one."""
+
+import math
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor
+
+from captionlab.generation.decoding import Decoding, decode
+
+TOKENS, END, STOPS = 24, 5, {3, 17}
+
+
+class Vocabulary:
+    end = END
+
+    def stop_ids(self, text: str) -> list[int]:
+        return sorted(STOPS)
+
+
+@dataclass
+class State:
+    images: Tensor
+    position: int
+
+
+class Table:
+    """Logits of the next token by image, position and last token; `visual` are the numbers of the images."""
+
+    def __init__(self, images: int, positions: int, seed: int, sharpness: float = 2.0, end: float = 0.0):
+        generator = torch.Generator().manual_seed(seed)
+        self.table = sharpness * torch.randn(images, positions, TOKENS + 1, TOKENS, generator=generator)
+        self.table[..., END] += end
+        self.rows: list[int] = []
+
+    def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
+        return self.table[visual, 0, TOKENS], State(visual, 0)
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        self.rows.append(len(tokens))
+        after = State(state.images, state.position + 1)
+        return self.table[state.images, after.position, tokens], after
+
+    def reorder(self, state: State, index: Tensor) -> State:
+        return State(state.images[index], state.position)
+
+    def log_probs(self, image: int, so_far: tuple[int, ...]) -> list[float]:
+        last = so_far[-1] if so_far else TOKENS
+        return self.table[image, len(so_far), last].double().log_softmax(0).tolist()
+
+
+def options(table: Table, image: int, so_far: tuple[int, ...], stop: bool) -> dict[int, tuple[float, float]]:
+    """For each next token: what it adds to the search's score, and its log-probability."""
+    log_probs = table.log_probs(image, so_far)
+    if stop and so_far and so_far[-1] in STOPS:
+        return {END: (0.0, log_probs[END])}
+    return {token: (value, value) for token, value in enumerate(log_probs)}
+
+
+def naive_greedy(table: Table, image: int, longest: int, stop: bool) -> tuple[tuple[int, ...], float]:
+    tokens, total = (), 0.0
+    while len(tokens) < longest and END not in tokens:
+        found = options(table, image, tokens, stop)
+        token = max(found, key=lambda token: found[token][0])
+        tokens, total = (*tokens, token), total + found[token][1]
+    return tokens, total
+
+
+def naive_beam(table: Table, image: int, longest: int, beams: int, stop: bool) -> tuple[float, tuple[int, ...], float]:
+    opened: list[tuple[float, tuple[int, ...], float]] = [(0.0, (), 0.0)]
+    finished: list[tuple[float, tuple[int, ...], float]] = []
+    for length in range(1, longest + 1):
+        candidates = [
+            (score + gain, (*tokens, token), plain + log_prob)
+            for score, tokens, plain in opened
+            for token, (gain, log_prob) in options(table, image, tokens, stop).items()
+        ]
+        candidates = sorted(candidates, reverse=True)[: 2 * beams]
+        ended = [c[1][-1] == END or length == longest for c in candidates]
+        finished += [(c[0] / length, *c[1:]) for c, over in zip(candidates[:beams], ended[:beams], strict=True) if over]
+        finished = sorted(finished, reverse=True)[:beams]
+        opened = [c for c, over in zip(candidates, ended, strict=True) if not over][:beams]
+        if not opened or (len(finished) == beams and opened[0][0] / length <= finished[-1][0]):
+            break
+    return finished[0]
+
+
+@pytest.mark.parametrize("stop", [None, "."])
+@pytest.mark.parametrize("end", [-3.0, 0.0, 4.0])
+@pytest.mark.parametrize("kind", ["greedy", "beam"])
+def test_a_batch_is_decoded_as_each_image_alone(kind, end, stop):
+    images, longest = 60, 9
+    table = Table(images, longest, seed=7, end=end)
+    decoding = Decoding(kind, longest, stop=stop, beams=3)
+    decoded = decode(table, torch.arange(images), decoding, Vocabulary())
+    for image in range(images):
+        if kind == "greedy":
+            tokens, plain = naive_greedy(table, image, longest, stop is not None)
+            score = plain
+        else:
+            score, tokens, plain = naive_beam(table, image, longest, 3, stop is not None)
+        length = int(decoded.lengths[image])
+        assert tuple(decoded.tokens[image, :length].tolist()) == tokens
+        assert set(decoded.tokens[image, length:].tolist()) <= {END}
+        assert math.isclose(decoded.log_prob[image], plain, abs_tol=1e-4)
+        assert math.isclose(decoded.score[image], score, abs_tol=1e-4)
+        assert math.isclose(decoded.confidence[image], math.exp(plain / length), rel_tol=1e-4)
+    # The test would say little if all captions ended alike.
+    assert len(set(decoded.lengths.tolist())) > 2 or end == -3.0
+    assert decoded.mask.sum(1).tolist() == decoded.lengths.tolist()
+
+
+def test_beam_search_finds_more_probable_captions_than_greedy():
+    table = Table(50, 9, seed=3, end=-20.0)  # captions of one length, so that scores can be compared
+    greedy, beam = (decode(table, torch.arange(50), Decoding(kind, 9), Vocabulary()) for kind in ("greedy", "beam"))
+    assert beam.log_prob.mean() > greedy.log_prob.mean() + 0.5
+
+
+def test_finished_images_leave_the_batch():
+    table = Table(40, 12, seed=1, end=3.0)
+    decoded = decode(table, torch.arange(40), Decoding("greedy", 12), Vocabulary())
+    still_open = [int((decoded.lengths > step).sum()) for step in range(1, int(decoded.lengths.max()))]
+    assert table.rows == still_open
+    table.rows.clear()
+    decode(table, torch.arange(40), Decoding("beam", 12, beams=4), Vocabulary())
+    assert table.rows[0] == 160
+    assert table.rows[-1] < 160
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_samples_follow_the_distribution(temperature):
+    table = Table(2, 3, seed=5, sharpness=1.0)
+    samples = 20_000
+    decoding = Decoding("sample", 3, temperature=temperature, samples=samples)
+    decoded = decode(table, torch.arange(2), decoding, Vocabulary(), torch.Generator().manual_seed(0))
+    for image in range(2):
+        rows = slice(image * samples, (image + 1) * samples)
+        expected = (table.table[image, 0, TOKENS] / temperature).softmax(0)
+        observed = torch.bincount(decoded.tokens[rows, 0], minlength=TOKENS) / samples
+        assert ((observed - expected).abs() < 5 * (expected / samples).sqrt() + 1e-3).all()
+        tokens = decoded.tokens[rows][0, : int(decoded.lengths[rows][0])].tolist()
+        plain = sum(table.log_probs(image, tuple(tokens[:n]))[token] for n, token in enumerate(tokens))
+        assert math.isclose(decoded.log_prob[rows][0], plain, abs_tol=1e-4)
+
+
+def test_samples_depend_on_the_seed_alone():
+    table, decoding = Table(10, 8, seed=2), Decoding("sample", 8, samples=3, stop=".")
+
+    def tokens(seed: int) -> list[list[int]]:
+        generator = torch.Generator().manual_seed(seed)
+        return decode(table, torch.arange(10), decoding, Vocabulary(), generator).tokens.tolist()
+
+    assert tokens(1) == tokens(1)
+    assert tokens(1) != tokens(2)
+    for caption in tokens(1):
+        for token, following in zip(caption, caption[1:], strict=False):
+            assert token not in STOPS or following == END
+
+
+def test_decoding_is_read_from_a_config():
+    block = {"kind": "beam", "beams": 4, "max_tokens": 20, "stop": "."}
+    assert Decoding.from_config(block) == Decoding("beam", 20, stop=".", beams=4)
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ({"kind": "nucleus", "max_tokens": 5}, "greedy, sample, beam"),
+        ({"kind": "greedy", "max_tokens": 5, "beams": 3}, "decoding.beams: greedy decoding has only max_tokens, stop"),
+        ({"kind": "beam", "max_tokens": 5, "beams": 1}, "one beam is kind: greedy"),
+        ({"kind": "sample", "max_tokens": 5, "temperature": 0}, "temperature is 0"),
+        ({"kind": "greedy", "max_tokens": 0}, "max_tokens is 0"),
+        ({"kind": "greedy"}, "max_tokens is missing"),
+        ({"max_tokens": 3}, "kind is missing"),
+    ],
+)
+def test_a_wrong_decoding_is_refused(block, message):
+    with pytest.raises(ValueError, match=message):
+        Decoding.from_config(block)
+
+
+def test_more_beams_than_tokens_are_refused():
+    with pytest.raises(ValueError, match="at least 26 tokens"):
+        decode(Table(1, 2, seed=0), torch.arange(1), Decoding("beam", 2, beams=13), Vocabulary())
