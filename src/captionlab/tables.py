@@ -161,7 +161,8 @@ NLG = Kind(
         "meteor_statistics": Column(
             pa.list_(_DOUBLE, METEOR_STATISTICS),
             "with the best reference: tokens and function words of caption and reference; content and function words "
-            "matched in each, by module (exact, stem, synonym, paraphrase); chunks; tokens matched in each",
+            "matched in each, by module (exact, stem, synonym, paraphrase); chunks, none where all is matched in one; "
+            "tokens matched in each",
         ),
         "rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1"),
         "cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus"),

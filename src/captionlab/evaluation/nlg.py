@@ -68,11 +68,14 @@ def score_corpus(
         logger.warning("%s: CIDEr is 0, because the idf of every n-gram is 0 with one image", corpus)
 
     bleu, per_caption, counts = _bleu(references_of, caption_of)
-    meteor_value, meteor_scores, statistics = _meteor(corpus, references_of, caption_of, meteor)
     rouge, rouge_scores = Rouge().compute_score(references_of, caption_of)
-    cider, cider_scores = Cider().compute_score(references_of, caption_of)
-    values = " ".join(f"{value:.3f}" for value in (*bleu, meteor_value, rouge, cider))
-    logger.info("%s: BLEU-1 to -4, METEOR, ROUGE-L, CIDEr of %d captions: %s", corpus, len(caption_of), values)
+    cider = _cider(usable, captions)
+    cider_scores = [cider[key] for key in caption_of]
+    # Last, because its Java process takes a while to start.
+    meteor_value, meteor_scores, statistics = _meteor(corpus, references_of, caption_of, meteor)
+    values = (*bleu, meteor_value, rouge, sum(cider_scores) / len(cider_scores))
+    shown = " ".join(f"{value:.3f}" for value in values)
+    logger.info("%s: BLEU-1 to -4, METEOR, ROUGE-L, CIDEr of %d captions: %s", corpus, len(caption_of), shown)
     return {
         "corpus": [corpus] * len(caption_of),
         "image_id": [image for image, _ in caption_of],
@@ -132,7 +135,31 @@ def _meteor(
         meteor.meteor_p.stdin.write(("EVAL ||| " + " ||| ".join(answers) + "\n").encode())
         meteor.meteor_p.stdin.flush()
         scores = [float(meteor.meteor_p.stdout.readline()) for _ in range(len(answers) + 1)]
-    return scores[-1], scores[:-1], statistics
+    return scores[-1], scores[:-1], [_counted_chunks(of_caption) for of_caption in statistics]
+
+
+def _counted_chunks(statistics: list[float]) -> list[float]:
+    """The statistics with 0 chunks where caption and reference match as a whole: METEOR does not count such a chunk.
+
+    (MeteorStats.addStats and MeteorScorer.computeMetrics of meteor-1.5.jar.) With this, statistics can simply be added.
+    """
+    caption, reference = statistics[:2]
+    whole = statistics[21:] == [caption, reference] and statistics[20] == 1
+    return [*statistics[:20], 0.0, *statistics[21:]] if whole else statistics
+
+
+def _cider(references: dict[str, list[str]], captions: Mapping[Key, str]) -> dict[Key, float]:
+    """CIDEr of each caption.
+
+    The first captions of all images are scored together, then the second, and so on: Cider counts an image for the idf
+    as often as it has captions.
+    """
+    scores: dict[Key, float] = {}
+    for index in sorted({index for _, index in captions}):
+        of_index = {image: [captions.get((image, index), "")] for image in references}
+        _, values = Cider().compute_score(references, of_index)
+        scores |= {(image, index): float(value) for image, value in zip(references, values, strict=True)}
+    return scores
 
 
 @contextmanager

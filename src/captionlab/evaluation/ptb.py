@@ -22,7 +22,7 @@ def tokenize(captions: Sequence[str]) -> list[str]:
 
     One Java process does them all. The same tokens as pycocoevalcap's PTBTokenizer, which cannot be used as it is: it
     writes its input into the folder it is installed in, and a caption with a line separator shifts all that follow.
-    A caption of nothing but punctuation, emoji or spaces gives an empty string.
+    A caption of nothing but emoji, spaces and the punctuation of that list gives an empty string.
 
     Raises JavaError when the process fails or gives back another number of lines than it was given.
     """
@@ -39,7 +39,7 @@ def tokenize(captions: Sequence[str]) -> list[str]:
     if len(lines) != len(captions):
         counts = f"was given {len(captions)} captions and gave back {len(lines)} lines"
         raise JavaError(f"the tokeniser {counts}: {messages[-1000:]}")
-    tokenized = [" ".join(word for word in line.split(" ") if word and word not in PUNCTUATION) for line in lines]
+    tokenized = [" ".join(word for word in line.rstrip().split(" ") if word not in PUNCTUATION) for line in lines]
     if empty := sum(not tokens for tokens in tokenized):
         logger.warning("%d of %d captions have no token but punctuation", empty, len(captions))
     return tokenized

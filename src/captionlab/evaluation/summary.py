@@ -35,7 +35,7 @@ def mean(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
 
 
 def corpus_bleu(sums: np.ndarray, captions: np.ndarray, order: int) -> np.ndarray:
-    """Corpus BLEU (...) up to n-grams of this order from sums (..., 10) of `bleu_counts`, smoothed as by pycocoevalcap."""
+    """Corpus BLEU (...) up to n-grams of this order from sums (..., 10) of `bleu_counts`, smoothed as pycocoevalcap."""
     tiny, small = 1e-15, 1e-9
     length, reference = sums[..., 0] + tiny, sums[..., 1] + small
     precisions = (sums[..., 6 : 6 + order] + tiny) / (sums[..., 2 : 2 + order] + small)
@@ -61,9 +61,7 @@ def corpus_meteor(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
     chunks, matches = sums[..., 20], (sums[..., 21] + sums[..., 22]) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         harmonic = 1 / ((1 - alpha) * length / found + alpha * reference / covered)
-        # Nothing is penalised where every word matches in one piece.
-        whole = (chunks == 1) & (sums[..., 21] == sums[..., 0]) & (sums[..., 22] == sums[..., 1])
-        score = harmonic * (1 - gamma * np.where(whole, 0, chunks / matches) ** beta)
+        score = harmonic * (1 - gamma * (chunks / matches) ** beta)
     return np.maximum(np.where(matches > 0, score, 0), 0)
 
 

@@ -1,0 +1,112 @@
+"""The 1,000 captions that come with coco-caption, through the scripts, against the scores that it publishes."""
+
+import json
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+
+from captionlab.evaluation.java import java_on_path
+from captionlab.evaluation.ptb import tokenize
+from captionlab.tables import CAPTIONS, GENERATED, IMAGES, NLG, SUMMARY, read_table, write_table
+
+SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
+NAMES = {f"Bleu_{order}": f"BLEU@{order}" for order in range(1, 5)} | {
+    "METEOR": "METEOR",
+    "ROUGE_L": "ROUGE-L",
+    "CIDEr": "CIDEr",
+}
+
+
+@pytest.fixture(scope="module")
+def files(shared_data):
+    folder = shared_data / "coco-caption"
+    captions = json.loads((folder / "captions_val2014_fakecap_results.json").read_text())
+    annotations = json.loads((folder / "captions_val2014.json").read_text())["annotations"]
+    images = {entry["image_id"] for entry in captions}
+    references = [entry for entry in annotations if entry["image_id"] in images]
+    return captions, references, json.loads((folder / "published.json").read_text())
+
+
+def run(script, inputs, output, **params):
+    """Run a script as its rule does; `output` is a path or named paths."""
+    job = SimpleNamespace(
+        input=inputs,
+        output=SimpleNamespace(**output) if isinstance(output, dict) else [output],
+        params=SimpleNamespace(**params),
+        wildcards=SimpleNamespace(corpus="coco"),
+    )
+    runpy.run_path(str(SCRIPTS / f"{script}.py"))["main"](job)
+
+
+@pytest.fixture(scope="module", params=["found", "bundled"])
+def results(request, files, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    captions, references, _ = files
+    images = list(dict.fromkeys(str(entry["image_id"]) for entry in references))
+    n = len(images)
+    sizes = {"path": images, "data": [None] * n, "width": [640] * n, "height": [480] * n, "image_set": [None] * n}
+    write_table(
+        folder / "images.parquet",
+        IMAGES,
+        {"image_id": images, "position": range(n), "split": ["val"] * n, **sizes},
+    )
+    index: dict[str, int] = {}
+    rows = []
+    for entry in references:
+        image = str(entry["image_id"])
+        index[image] = index.get(image, -1) + 1
+        rows.append((image, index[image], entry["caption"]))
+    write_table(
+        folder / "captions.parquet", CAPTIONS, dict(zip(CAPTIONS.columns, zip(*rows, strict=True), strict=True))
+    )
+    columns = {
+        "corpus": ["coco"] * len(captions),
+        "image_id": [str(entry["image_id"]) for entry in captions],
+        "caption_index": [0] * len(captions),
+        "caption": [entry["caption"] for entry in captions],
+        "log_prob": [None] * len(captions),
+        "confidence": [None] * len(captions),
+    }
+    write_table(folder / "generated.parquet", GENERATED, columns)
+    nlg = folder / "fakecap" / "main" / "nlg.parquet"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA", "bundled" if request.param == "bundled" else "")
+        corpus = SimpleNamespace(images=folder / "images.parquet", captions=folder / "captions.parquet")
+        run("tokenize_references", corpus, folder / "references.parquet", split="val")
+        run("tokenize_captions", [folder / "generated.parquet"], folder / "tokens.parquet")
+        scored = SimpleNamespace(tokens=folder / "tokens.parquet", references=[folder / "references.parquet"])
+        run("score_nlg", scored, nlg, corpora=["coco"])
+    run(
+        "summarise_evaluation",
+        SimpleNamespace(nlg=[nlg], retrieval=[]),
+        {"summary": folder / "summary.parquet", "comparisons": folder / "comparisons.parquet"},
+        evaluations={"main": {"decoding": "beam5", "splits": {"coco": "val"}}},
+        lineage={"fakecap": {"parent": None}},
+        seed=0,
+    )
+    return read_table(nlg, NLG), read_table(folder / "summary.parquet", SUMMARY).to_pylist()
+
+
+def test_values_are_those_published_to_three_decimals(files, results):
+    found = {row["metric"]: round(row["value"] / 100, 3) for row in results[1]}
+    published = files[2]["values"]
+    assert found == {name: published[key] for key, name in NAMES.items()}
+    assert {row["n"] for row in results[1]} == {1000}
+    assert all(0.8 * row["value"] < row["ci_low"] < row["value"] < row["ci_high"] for row in results[1])
+
+
+def test_counts_of_ngrams_are_those_published(files, results):
+    totals = np.sum(results[0]["bleu_counts"].to_pylist(), axis=0).tolist()
+    published = files[2]["ngram_totals"]
+    assert totals == [published["testlen"], published["reflen"], *published["guess"], *published["correct"]]
+
+
+def test_tokens_of_the_references_are_those_of_pycocoevalcap(files):
+    references = [entry["caption"] for entry in files[1]]
+    with java_on_path():
+        theirs = PTBTokenizer().tokenize({i: [{"caption": text}] for i, text in enumerate(references)})
+    assert tokenize(references) == [tokens for (tokens,) in theirs.values()]

@@ -1,0 +1,243 @@
+import math
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import binomtest
+
+from captionlab.evaluation.intervals import RESAMPLES
+from captionlab.evaluation.summary import (
+    Job,
+    Metric,
+    comparison_columns,
+    mean,
+    nlg_results,
+    retrieval_results,
+    summary_columns,
+)
+from captionlab.tables import COMPARISONS, METEOR_STATISTICS, NLG, RETRIEVAL, SUMMARY, conform, read_table, write_table
+
+SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "summarise_evaluation.py"
+CHILD = Job("child", "main", "beam5", {"toy": "test", "far": "val"})
+PARENT = Job("parent", "main", "beam5", {"toy": "test", "far": "val"})
+
+
+def nlg_table(seed, corpora=("toy",), images=30, captions=1):
+    generator = np.random.default_rng(seed)
+    rows = {name: [] for name in NLG.columns}
+    for corpus in corpora:
+        for image in generator.permutation(images):
+            for index in range(captions):
+                length = int(generator.integers(1, 12))
+                guesses = [max(0, length - order) for order in range(4)]
+                statistics = np.zeros(METEOR_STATISTICS)
+                matches = float(generator.integers(0, length + 1))
+                statistics[:4] = length, 9, length // 3, 3
+                statistics[4:6] = matches
+                statistics[20:] = generator.integers(0, matches + 1), matches, matches
+                row = {
+                    "corpus": corpus,
+                    "image_id": f"image{image}",
+                    "caption_index": index,
+                    **{f"bleu_{order}": 0.0 for order in range(1, 5)},
+                    "bleu_counts": [length, 9, *guesses, *generator.integers(0, np.array(guesses) + 1)],
+                    "meteor": 0.0,
+                    "meteor_statistics": statistics,
+                    "rouge_l": generator.random(),
+                    "cider": 2 * generator.random(),
+                }
+                for name, value in row.items():
+                    rows[name].append(value)
+    return conform(rows, NLG, "test")
+
+
+def retrieval_table(ranks, corpus="toy", retriever="clip", protocol="file-order", candidates=100, captions=1):
+    n = len(ranks)
+    rows = {
+        "corpus": [corpus] * n,
+        "image_id": [f"image{row // captions}" for row in range(n)],
+        "caption_index": [row % captions for row in range(n)],
+        "retriever": [retriever] * n,
+        "protocol": [protocol] * n,
+        "candidates": np.broadcast_to(candidates, n),
+        "rank": ranks,
+    }
+    return conform(rows, RETRIEVAL, "test")
+
+
+def by_metric(columns):
+    return {metric: {name: columns[name][row] for name in columns} for row, metric in enumerate(columns["metric"])}
+
+
+def bleu_by_hand(counts, order):
+    """Papineni et al. 2002, equation 3, of summed counts."""
+    length, reference, *rest = counts
+    precisions = [rest[4 + k] / rest[k] for k in range(order)]
+    if not all(precisions):
+        return 0.0
+    penalty = 1.0 if length >= reference else math.exp(1 - reference / length)
+    return penalty * math.exp(sum(math.log(p) for p in precisions) / order)
+
+
+def test_values_and_intervals_equal_loops_over_the_same_samples():
+    table = nlg_table(0)
+    results = list(nlg_results(CHILD, table, seed=7))
+    summary = by_metric(summary_columns(results))
+    assert list(summary) == ["BLEU@1", "BLEU@2", "BLEU@3", "BLEU@4", "METEOR", "ROUGE-L", "CIDEr"]
+    rows = sorted(table.to_pylist(), key=lambda row: row["image_id"])
+    samples = np.random.default_rng([7, 30]).integers(0, 30, (RESAMPLES, 30))
+
+    def check(metric, value_of):
+        values = [100 * value_of([rows[image] for image in sample]) for sample in samples]
+        found = summary[metric]
+        assert found["value"] == pytest.approx(100 * value_of(rows), rel=1e-6)
+        assert found["ci_low"] == pytest.approx(np.quantile(values, 0.025), rel=1e-6)
+        assert found["ci_high"] == pytest.approx(np.quantile(values, 0.975), rel=1e-6)
+        assert found["n"] == 30
+
+    check("ROUGE-L", lambda drawn: sum(row["rouge_l"] for row in drawn) / 30)
+    check("CIDEr", lambda drawn: sum(row["cider"] for row in drawn) / 30)
+    for order in range(1, 5):
+        check(
+            f"BLEU@{order}",
+            lambda drawn, order=order: bleu_by_hand(np.sum([row["bleu_counts"] for row in drawn], axis=0), order),
+        )
+    assert summary["METEOR"]["ci_low"] < summary["METEOR"]["value"] < summary["METEOR"]["ci_high"]
+
+
+def test_rows_say_where_they_come_from():
+    results = [
+        *nlg_results(CHILD, nlg_table(0, ("toy", "far")), 0),
+        *retrieval_results(CHILD, retrieval_table([1, 2]), 0),
+    ]
+    table = conform(summary_columns(results), SUMMARY, "test").to_pylist()
+    assert len(table) == 7 + 7 + 4
+    assert {row["captioner"] for row in table} == {"child"}
+    assert {(row["corpus"], row["split"]) for row in table} == {("toy", "test"), ("far", "val")}
+    assert {(row["retriever"], row["candidates"]) for row in table} == {(None, None), ("clip", "100 file-order")}
+    assert {row["decoding"] for row in table} == {"beam5"}
+
+
+def test_retrieval_metrics():
+    ranks = [1, 1, 5, 6, 10, 11, 1, 100]
+    summary = by_metric(summary_columns(retrieval_results(CHILD, retrieval_table(ranks), seed=0)))
+    expected = {"P@1": 100 * 3 / 8, "R@5": 100 * 4 / 8, "R@10": 100 * 6 / 8, "mean rank": sum(ranks) / 8}
+    assert {metric: row["value"] for metric, row in summary.items()} == pytest.approx(expected)
+    assert all(row["ci_low"] < row["value"] < row["ci_high"] for row in summary.values())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "candidates", "shown"),
+    [
+        ("file-order", 100, "100 file-order"),
+        ("random", 50, "50 random"),
+        ("full", 2, "full"),
+        ("set", 10, "10 set"),
+        ("set", [10, 9], "set"),
+    ],
+)
+def test_candidates_are_named(protocol, candidates, shown):
+    table = retrieval_table([1, 2], protocol=protocol, candidates=candidates)
+    assert {result.candidates for result in retrieval_results(CHILD, table, 0)} == {shown}
+
+
+def test_captions_of_one_image_are_drawn_together():
+    ranks = [1, 1, 2, 2, 1, 2]  # two captions for each of three images
+    (at_1, *_) = retrieval_results(CHILD, retrieval_table(ranks, captions=2), seed=0)
+    assert at_1.value == 50
+    assert len(at_1.images) == 3
+    samples = np.random.default_rng([0, 3]).integers(0, 3, (RESAMPLES, 3))
+    np.testing.assert_allclose(at_1.resampled, [100 * np.mean([(1, 0, 0.5)[i] for i in sample]) for sample in samples])
+
+
+def test_a_metric_of_another_table_is_one_line():
+    table = pa.table(
+        {"corpus": ["toy"] * 4, "image_id": list("abcd"), "caption_index": [0] * 4, "all": [0.1, 0.2, 0.3, 0.6]}
+    )
+    (spice,) = nlg_results(CHILD, table, 0, {"SPICE": Metric("all", mean)})
+    assert (spice.metric, spice.value) == ("SPICE", pytest.approx(30))
+
+
+def test_differences_are_paired():
+    child, parent = nlg_table(1), nlg_table(2)
+    results = [*nlg_results(CHILD, child, 5), *nlg_results(PARENT, parent, 5)]
+    compared = by_metric(comparison_columns(results, {"child": "parent", "parent": None}))
+    assert {row["captioner"] for row in compared.values()} == {"child"}
+    assert {row["against"] for row in compared.values()} == {"parent"}
+    values = {}
+    for name, table in (("child", child), ("parent", parent)):
+        ordered = sorted(table.to_pylist(), key=lambda row: row["image_id"])
+        values[name] = np.array([row["cider"] for row in ordered])
+    difference = 100 * (values["child"] - values["parent"])
+    samples = np.random.default_rng([5, 30]).integers(0, 30, (RESAMPLES, 30))
+    resampled = difference[samples].mean(axis=1)
+    cider = compared["CIDEr"]
+    assert cider["difference"] == pytest.approx(difference.mean())
+    assert cider["ci_low"] == pytest.approx(np.quantile(resampled, 0.025))
+    tail = min((resampled <= 0).sum(), (resampled >= 0).sum())
+    assert cider["p_value"] == pytest.approx(min(1, 2 * (tail + 1) / (RESAMPLES + 1)))
+    assert cider["test"] == "paired bootstrap"
+    conform(comparison_columns(results, {"child": "parent"}), COMPARISONS, "test")
+
+
+def test_the_first_place_is_compared_by_mcnemar_where_an_image_has_one_caption():
+    child = [1] * 30 + [2] * 10 + [1] * 20
+    parent = [1] * 20 + [2] * 25 + [1] * 15
+    results = [
+        *retrieval_results(CHILD, retrieval_table(child), 0),
+        *retrieval_results(PARENT, retrieval_table(parent), 0),
+    ]
+    compared = by_metric(comparison_columns(results, {"child": "parent"}))
+    only_child = sum(c == 1 and p != 1 for c, p in zip(child, parent, strict=True))
+    only_parent = sum(c != 1 and p == 1 for c, p in zip(child, parent, strict=True))
+    assert compared["P@1"]["test"] == "exact McNemar"
+    assert compared["P@1"]["p_value"] == pytest.approx(binomtest(only_child, only_child + only_parent).pvalue)
+    assert compared["R@5"]["test"] == "paired bootstrap"
+    several = [
+        *retrieval_results(CHILD, retrieval_table(child, captions=2), 0),
+        *retrieval_results(PARENT, retrieval_table(parent, captions=2), 0),
+    ]
+    assert by_metric(comparison_columns(several, {"child": "parent"}))["P@1"]["test"] == "paired bootstrap"
+
+
+def test_only_like_is_compared_with_like():
+    other = Job("parent", "another", "greedy", {"toy": "test"})
+    ranks = retrieval_table([1, 2, 3])
+    assert comparison_columns(retrieval_results(CHILD, ranks, 0), {"child": "parent"})["metric"] == []
+    results = [*retrieval_results(CHILD, ranks, 0), *retrieval_results(other, ranks, 0)]
+    assert comparison_columns(results, {"child": "parent"})["metric"] == []
+
+
+def test_captioners_with_different_images_are_an_error():
+    results = [*nlg_results(CHILD, nlg_table(1), 0), *nlg_results(PARENT, nlg_table(1, images=31), 0)]
+    with pytest.raises(ValueError, match=r"child and its parent parent .* different images of toy .* 'image30'"):
+        comparison_columns(results, {"child": "parent"})
+
+
+def test_the_script_writes_both_tables(tmp_path):
+    paths = {"nlg": [], "retrieval": []}
+    for seed, captioner in enumerate(("parent", "child")):
+        folder = tmp_path / "evaluation" / captioner / "main"
+        write_table(folder / "nlg.parquet", NLG, nlg_table(seed, ("toy", "far")))
+        write_table(folder / "retrieval.parquet", RETRIEVAL, retrieval_table([1, 2, 3 + seed]))
+        for kind in paths:
+            paths[kind].append(str(folder / f"{kind}.parquet"))
+    job = SimpleNamespace(
+        input=SimpleNamespace(**paths),
+        output=SimpleNamespace(summary=tmp_path / "summary.parquet", comparisons=tmp_path / "comparisons.parquet"),
+        params=SimpleNamespace(
+            evaluations={"main": {"decoding": "beam5", "splits": {"toy": "test", "far": "val"}}},
+            lineage={"parent": {"parent": None}, "child": {"parent": "parent"}},
+            seed=0,
+        ),
+    )
+    runpy.run_path(str(SCRIPT))["main"](job)
+    assert read_table(job.output.summary, SUMMARY).num_rows == 2 * (2 * 7 + 4)
+    compared = read_table(job.output.comparisons, COMPARISONS).to_pylist()
+    assert len(compared) == 2 * 7 + 4
+    assert {(row["captioner"], row["against"]) for row in compared} == {("child", "parent")}
+    (rank,) = [row for row in compared if row["metric"] == "mean rank"]
+    assert rank["difference"] == pytest.approx(1 / 3)
