@@ -122,13 +122,10 @@ def train(
     torch.manual_seed(seed)
     steps = total_steps(optimizer, len(batches))
     stepper = build_optimizer(model.parameters(), optimizer)
-    log, first = Log(), 0
+    log = Log()
     checkpoints = Checkpoints(state_directory, fingerprint, checkpoint_seconds, checkpoint_steps)
-    if (state := checkpoints.newest()) is not None:
-        first = state["step"]
-        for owner, name in ((model, "model"), (stepper, "optimizer"), (objective, "objective"), (log, "log")):
-            owner.load_state_dict(state[name])
-        _restore_random_state(state["random"])
+    saved: dict[str, Any] = {"model": model, "optimizer": stepper, "objective": objective, "log": log}
+    if first := _restore(checkpoints.newest(), saved):
         logger.info("Going on from the checkpoint of step %d of %d.", first, steps)
     model.train()
     last_line = time.monotonic()
@@ -144,17 +141,8 @@ def train(
                 last_line = time.monotonic()
                 logger.info("update %d of %d: %s", done, steps, _in_words(statistics))
             if done < steps and (stop or checkpoints.due(done)):
-                checkpoints.save(
-                    done,
-                    {
-                        "step": done,
-                        "model": model.state_dict(),
-                        "optimizer": stepper.state_dict(),
-                        "objective": objective.state_dict(),
-                        "log": log.state_dict(),
-                        "random": _random_state(),
-                    },
-                )
+                states = {name: owner.state_dict() for name, owner in saved.items()}
+                checkpoints.save(done, {"step": done, "random": _random_state(), **states})
                 if stop:
                     name = signal.Signals(stop[0]).name
                     logger.warning("Stopped by %s after update %d of %d; run again to go on.", name, done, steps)
@@ -214,12 +202,19 @@ def _random_state() -> dict[str, Any]:
     }
 
 
-def _restore_random_state(state: dict[str, Any]) -> None:
-    random.setstate(state["python"])
-    np.random.set_state(tuple(state["numpy"]))  # noqa: NPY002
-    torch.set_rng_state(state["torch"])
-    if len(state["cuda"]) == torch.cuda.device_count():
-        torch.cuda.set_rng_state_all(state["cuda"])
+def _restore(state: dict[str, Any] | None, saved: dict[str, Any]) -> int:
+    """Give everything the state that it had in a checkpoint; the number of updates done, 0 without a checkpoint."""
+    if state is None:
+        return 0
+    for name, owner in saved.items():
+        owner.load_state_dict(state[name])
+    generators = state["random"]
+    random.setstate(generators["python"])
+    np.random.set_state(tuple(generators["numpy"]))  # noqa: NPY002
+    torch.set_rng_state(generators["torch"])
+    if len(generators["cuda"]) == torch.cuda.device_count():
+        torch.cuda.set_rng_state_all(generators["cuda"])
+    return int(state["step"])
 
 
 @contextmanager
