@@ -181,19 +181,24 @@ def test_nothing_is_printed(meteor, capsys):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.timeout(120)
-def test_a_killed_java_is_an_error_not_a_wait():
+@pytest.mark.timeout(300)
+def test_a_killed_java_is_an_error_not_a_wait(monkeypatch):
+    captions, references = made_up_corpus(6)
     with meteor_process() as meteor:
-        score_corpus("toy", *made_up_corpus(2), meteor)
-        timer = threading.Timer(0.05, meteor.meteor_p.kill)
-        timer.start()
-        with pytest.raises(JavaError, match=r"METEOR failed at image 'image.*' of 'toy'"):
-            score_corpus("toy", *made_up_corpus(20_000), meteor)
-        timer.join()
+        answer = meteor._stat
+
+        def answer_until_killed(caption, of_image):
+            if of_image == references["image3"]:
+                meteor.meteor_p.kill()
+            return answer(caption, of_image)
+
+        monkeypatch.setattr(meteor, "_stat", answer_until_killed)
+        with pytest.raises(JavaError, match=r"METEOR failed at image 'image[34]' of 'toy' \(was it killed"):
+            score_corpus("toy", captions, references, meteor)
     assert meteor.meteor_p.returncode is not None
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_two_at_once_do_not_disturb_each_other_and_end():
     corpora = [made_up_corpus(10, seed=1), made_up_corpus(10, seed=2)]
     with meteor_process() as first, meteor_process() as second:

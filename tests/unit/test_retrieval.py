@@ -99,6 +99,15 @@ def test_the_right_image_wins_ties_with_its_duplicates():
     assert set(found) == {1}
 
 
+@pytest.mark.parametrize("protocol", ["full", "random"])
+@pytest.mark.parametrize(("lead", "rank"), [(3e-7, 1), (1e-5, 2)])
+def test_a_lead_below_the_precision_of_float32_is_a_tie(protocol, lead, rank):
+    cosines = np.array([0.5, 0.5 + lead])
+    images = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1).astype(np.float32)
+    found, _ = ranks(np.float32([[1, 0]]), np.array([0]), images, protocol, corpus="toy", candidates=2)
+    assert found.tolist() == [rank]
+
+
 @pytest.mark.parametrize("protocol", ["file-order", "random"])
 def test_too_few_images_are_an_error_that_says_what_to_do(world, protocol):
     texts, targets, images = world
