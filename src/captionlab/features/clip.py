@@ -105,7 +105,7 @@ def encode_tokens(model: open_clip.CLIP, tokens: Tensor) -> Tensor:
 
 
 def normalise(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
-    """Pixels (n, 3, height, width), 0 to 255, as the image tower wants them: scaled to 0..1, then mean 0, deviation 1."""
+    """Pixels (n, 3, height, width), 0 to 255, scaled to 0..1, then to mean 0 and deviation 1."""
     centre = torch.tensor(mean, device=pixels.device).view(3, 1, 1)
     spread = torch.tensor(std, device=pixels.device).view(3, 1, 1)
     return (pixels.float() / 255 - centre) / spread
@@ -149,7 +149,7 @@ class Clip:
 
         On a GPU the tower computes in float16, the precision that OpenAI's weights were published in.
         """
-        images = normalise(pixels.to(self.device, non_blocking=True), self.config["image_mean"], self.config["image_std"])
+        images = normalise(pixels.to(self.device), self.config["image_mean"], self.config["image_std"])
         with torch.autocast("cuda", torch.float16, enabled=images.is_cuda):
             return self.model.encode_image(images).float()
 
@@ -187,5 +187,6 @@ class Clip:
         save_file(weights, partial)
         os.replace(partial, directory / "model.safetensors")
         partial = directory / ".config.json.partial"
-        partial.write_text(json.dumps({"family": "clip", **self.config}, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        text = json.dumps({"family": "clip", **self.config}, indent=2, sort_keys=True)
+        partial.write_text(text + "\n", encoding="utf-8")
         os.replace(partial, directory / "config.json")

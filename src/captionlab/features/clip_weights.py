@@ -56,7 +56,7 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | Non
 def architecture_of(
     state: Mapping[str, Tensor], path: str | os.PathLike[str], quick_gelu: bool, heads: int | None = None
 ) -> dict[str, Any]:
-    """The model config, as open_clip has it, of weights with OpenAI's names: a ViT or a modified ResNet, and a text tower."""
+    """The model config, as open_clip has it, of weights with OpenAI's names; the image tower is a ViT or a modified ResNet."""
     shapes = {name: tuple(value.shape) for name, value in state.items()}
     try:
         positions = shapes.get("visual.positional_embedding") or shapes["visual.attnpool.positional_embedding"]
@@ -78,7 +78,8 @@ def architecture_of(
         }
         embed_dim = shapes["text_projection"][1]
     except KeyError as error:
-        layout = "; these are the names of transformers' CLIPModel" if "text_model.final_layer_norm.weight" in shapes else ""
+        other = any(name.startswith("text_model.") for name in shapes)
+        layout = "; these are the names of transformers' CLIPModel" if other else ""
         raise WeightsError(
             f"{path} has no tensor {error.args[0]!r}{layout}. OpenAI's names are needed, as in the file "
             "open_clip_model.safetensors of timm/vit_base_patch32_clip_224.openai on the Hugging Face hub"
@@ -99,16 +100,16 @@ def _published(model: str, tag: str) -> tuple[dict[str, Any], Any, Any, Path]:
         tags = ", ".join(open_clip.list_pretrained_tags_by_model(model)) or "none"
         raise WeightsError(f"weights: open_clip knows no {tag!r} for {model}; published are: {tags}")
     if published.get("interpolation", "bicubic") != "bicubic" or published.get("resize_mode", "shortest") != "shortest":
-        raise WeightsError(f"model {model}, weights {tag}: its images are not cropped as CLIP's are; it is not supported")
+        raise WeightsError(f"model {model}, weights {tag}: not supported, as its images are not cropped as CLIP's are")
     architecture["quick_gelu"] = bool(published.get("quick_gelu", architecture.get("quick_gelu", False)))
     try:
         path = Path(open_clip.download_pretrained(published))
     except Exception as error:  # each hub and network layer has errors of its own
         place = published.get("hf_hub") or published.get("url")
         raise WeightsError(
-            f"could not download the weights {tag} of {model} from {place} ({error}). Without a connection, put the file "
-            "open_clip_model.safetensors from there under the data folder, and in the config replace `model` and `weights` "
-            "by `weights: <its path>`"
+            f"could not download the weights {tag} of {model} from {place} ({error}). Without a connection, put the "
+            "file open_clip_model.safetensors from there under the data folder, and in the config replace `model` and "
+            "`weights` by `weights: <its path>`"
         ) from error
     return architecture, published.get("mean") or MEAN, published.get("std") or STD, path
 
@@ -119,17 +120,20 @@ def _read(path: Path) -> dict[str, Tensor]:
         raise WeightsError(f"{path}: no such file of weights")
     if zipfile.is_zipfile(path) and any("/code/" in name for name in zipfile.ZipFile(path).namelist()):
         raise WeightsError(
-            f"{path} is a TorchScript archive, a program that would have to be executed to be read. Use the same weights as "
-            "safetensors: open_clip_model.safetensors of timm/vit_base_patch32_clip_224.openai and its like on the Hugging "
-            "Face hub"
+            f"{path} is a TorchScript archive, a program that would have to be executed to be read. Use the same "
+            "weights as safetensors: open_clip_model.safetensors of timm/vit_base_patch32_clip_224.openai and its like "
+            "on the Hugging Face hub"
         )
     try:
         if path.suffix == ".safetensors":
-            state = load_file(path)
+            state: dict[str, Any] = load_file(path)
         else:
             state = torch.load(path, map_location="cpu", weights_only=True)
     except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
         raise WeightsError(f"{path} cannot be read as weights: {error}") from error
-    state = state.get("state_dict", state)
-    state = {name.removeprefix("module."): value for name, value in state.items()}
-    return {name: value.float() for name, value in state.items() if name not in NO_WEIGHTS and isinstance(value, Tensor)}
+    tensors = {
+        name.removeprefix("module."): value.float()
+        for name, value in state.get("state_dict", state).items()
+        if isinstance(value, Tensor)
+    }
+    return {name: value for name, value in tensors.items() if name not in NO_WEIGHTS}

@@ -24,8 +24,8 @@ LARGEST_SCALE = 100.0
 class ContrastiveObjective:
     """Symmetric cross-entropy over the similarities of a batch's images and captions (Radford et al. 2021, figure 3).
 
-    `batch.visual` are bytes (B, 3, height, width), `batch.tokens` (B, T) token ids. The other pairs of the batch are the
-    negatives, so a batch cannot be accumulated from parts.
+    `batch.visual` are bytes (B, 3, height, width), `batch.tokens` (B, T) token ids. The other pairs of the batch are
+    the negatives, so a batch cannot be accumulated from parts.
     """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float]):
@@ -102,8 +102,8 @@ def train_clip(
     """Train a CLIP on images and captions, one random caption of an image at a time; the log goes to `log_path`.
 
     `config` has `architecture` (of open_clip) and `optimizer`; `images` has the columns image_id, path and data,
-    `captions` image_id and caption. The images are decoded once and kept as bytes on the device. The other arguments are
-    the trainer's. On the CPU the weights depend on these arguments alone, to the byte.
+    `captions` image_id and caption. The images are decoded once and kept as bytes on the device. The other arguments
+    are the trainer's. On the CPU the weights depend on these arguments alone, to the byte.
     """
     if config["optimizer"].get("accumulate", 1) != 1:
         raise ValueError("optimizer.accumulate must be 1: the other pairs of the whole batch are the contrast")

@@ -36,8 +36,8 @@ class Embeddings:
         except KeyError as error:
             missing = sum(image_id not in self.index for image_id in ids)
             raise TableError(
-                f"{', '.join(self.files)}: no embedding of image {error.args[0]!r} ({missing} of {len(ids)} are missing); "
-                "delete the file and run again"
+                f"{', '.join(self.files)}: no embedding of image {error.args[0]!r} ({missing} of {len(ids)} are "
+                "missing); delete the file and run again"
             ) from error
 
 
@@ -57,7 +57,9 @@ def load_embeddings(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[s
         array = column.flatten().to_numpy(zero_copy_only=False).reshape(len(names), column.type.list_size)
         _check_finite(array, names, path)
         if values and array.shape[1] != values[0].shape[1]:
-            raise TableError(f"{path} has embeddings of {array.shape[1]} dimensions, {files[0]} of {values[0].shape[1]}")
+            raise TableError(
+                f"{path} has embeddings of {array.shape[1]} dimensions, {files[0]} of {values[0].shape[1]}"
+            )
         ids += names
         values.append(torch.from_numpy(array.astype(np.float32)))
     if not values:

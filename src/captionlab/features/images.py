@@ -51,7 +51,9 @@ def crop(image: Image.Image, size: int) -> Tensor:
     return torch.from_numpy(array.transpose(2, 0, 1).copy())
 
 
-def decode(images: pa.Table, prepare: Callable[[Image.Image], Tensor], threads: int, ahead: int = 512) -> Iterator[Tensor]:
+def decode(
+    images: pa.Table, prepare: Callable[[Image.Image], Tensor], threads: int, ahead: int = 512
+) -> Iterator[Tensor]:
     """The prepared images of a table (image_id, path, data), in its order; at most `ahead` are held in memory.
 
     Raises ValueError that names the image and its file when one cannot be decoded.
@@ -74,8 +76,8 @@ def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Tensor]) -
     except Exception as error:  # decoders raise whatever damaged bytes make them stumble over
         place = row["path"] or "the bytes in the table of images"
         raise ValueError(
-            f"image {row['image_id']!r} ({place}) cannot be decoded: {error}; "
-            "it could be when its corpus was read, so restore it, or delete the corpus's tables and run again to leave it out"
+            f"image {row['image_id']!r} ({place}) cannot be decoded: {error}; it could be when its corpus was read, so "
+            "restore it, or delete the tables of the corpus and run again to leave it out"
         ) from error
 
 

@@ -1,0 +1,1 @@
+"""Regions of images as tensors."""

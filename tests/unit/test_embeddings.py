@@ -1,0 +1,135 @@
+"""Tables of embeddings: what is written is what was embedded, shard by shard, and errors name file and image."""
+
+from io import BytesIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from PIL import Image
+
+from captionlab.features.embeddings import load_embeddings
+from captionlab.features.images import embed_images, shard_rows
+from captionlab.tables import IMAGES, TableError, embeddings_kind, write_table
+
+
+class MeanColour:
+    """An encoder that can be checked by eye: the mean of each channel, and how many images came at once."""
+
+    image_dimensions = 3
+
+    def __init__(self):
+        self.batches = []
+
+    def preprocess(self, image):
+        return torch.from_numpy(np.asarray(image.convert("RGB")).transpose(2, 0, 1).copy())
+
+    def embed_images(self, pixels):
+        self.batches.append(len(pixels))
+        return pixels.float().mean(dim=(2, 3))
+
+
+def png(colour):
+    file = BytesIO()
+    Image.new("RGB", (4, 5), colour).save(file, "PNG")
+    return file.getvalue()
+
+
+@pytest.fixture
+def images(tmp_path):
+    """23 images, of which every other one lies in a file."""
+    rows = []
+    for index in range(23):
+        data, path = png((index, 2 * index, 255 - index)), None
+        if index % 2:
+            path = str(tmp_path / f"{index}.png")
+            (tmp_path / f"{index}.png").write_bytes(data)
+        rows.append(
+            {"image_id": f"i{index}", "position": index, "split": "test", "path": path, "data": None if path else data}
+        )
+    table = pa.Table.from_pylist([{**row, "width": 4, "height": 5, "image_set": None} for row in rows])
+    write_table(tmp_path / "images.parquet", IMAGES, {name: table[name].to_pylist() for name in table.column_names})
+    return tmp_path / "images.parquet"
+
+
+def test_embeddings_in_the_order_of_the_images(images, tmp_path):
+    encoder = MeanColour()
+    embed_images(encoder, images, tmp_path / "e.parquet", threads=3, batch=5)
+    assert encoder.batches == [5, 5, 5, 5, 3]
+    found = load_embeddings(tmp_path / "e.parquet")
+    assert found.ids == [f"i{index}" for index in range(23)]
+    assert found.values.dtype == torch.float32
+    assert found.values.tolist() == [[index, 2 * index, 255 - index] for index in range(23)]
+    assert found.rows(["i7", "i2", "i7"]).tolist() == [[7, 14, 248], [2, 4, 253], [7, 14, 248]]
+    assert found.index["i5"] == 5
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 30])
+def test_shards_are_the_whole(count, images, tmp_path):
+    embed_images(MeanColour(), images, tmp_path / "whole.parquet")
+    paths = [tmp_path / f"{index}-of-{count}.parquet" for index in range(count)]
+    for path in paths:
+        embed_images(MeanColour(), images, path, shard=path.stem)
+    whole, parts = load_embeddings(tmp_path / "whole.parquet"), load_embeddings(paths)
+    assert parts.ids == whole.ids
+    assert torch.equal(parts.values, whole.values)
+
+
+def test_shards_are_of_about_equal_size():
+    sizes = [len(range(1000)[shard_rows(f"{index}-of-7", 1000)]) for index in range(7)]
+    assert sum(sizes) == 1000
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_a_broken_image_is_named(images, tmp_path):
+    (tmp_path / "9.png").write_bytes(png("red")[:45])
+    with pytest.raises(ValueError, match=r"'i9' \(.*9\.png\)"):
+        embed_images(MeanColour(), images, tmp_path / "e.parquet")
+    (tmp_path / "9.png").unlink()
+    with pytest.raises(ValueError, match=r"'i9' \(.*9\.png\)"):
+        embed_images(MeanColour(), images, tmp_path / "e.parquet")
+    assert not (tmp_path / "e.parquet").exists()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e6])
+def test_what_is_no_number_is_not_written(value, images, tmp_path):
+    encoder = MeanColour()
+    original = encoder.embed_images
+
+    def embed(pixels):
+        embeddings = original(pixels)
+        embeddings[embeddings[:, 0] == 11, 1] = value
+        return embeddings
+
+    encoder.embed_images = embed
+    with pytest.raises(TableError, match=r"e\.parquet: the embedding of image 'i11'"):
+        embed_images(encoder, images, tmp_path / "e.parquet", batch=4)
+    assert not (tmp_path / "e.parquet").exists()
+
+
+@pytest.mark.parametrize("precision", ["float16", "float32"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_no_number_is_not_read(value, precision, tmp_path):
+    rows = {"image_id": ["x", "y", "z"], "embedding": [[1.0, 2.0], [3.0, value], [5.0, value]]}
+    write_table(tmp_path / "e.parquet", embeddings_kind(2, precision), rows)
+    with pytest.raises(TableError, match=r"e\.parquet: the embedding of image 'y'.*2 of 3"):
+        load_embeddings(tmp_path / "e.parquet")
+
+
+def test_errors_name_the_image_and_the_file(tmp_path):
+    a, b, c = (tmp_path / f"{name}.parquet" for name in "abc")
+    write_table(a, embeddings_kind(2), {"image_id": ["x", "y"], "embedding": [[1, 2], [3, 4]]})
+    write_table(b, embeddings_kind(2), {"image_id": ["y"], "embedding": [[5, 6]]})
+    write_table(c, embeddings_kind(3), {"image_id": ["w"], "embedding": [[5, 6, 7]]})
+    with pytest.raises(TableError, match=r"a\.parquet: no embedding of image 'v' \(1 of 2"):
+        load_embeddings(a).rows(["x", "v"])
+    with pytest.raises(TableError, match=r"b\.parquet: image 'y' has more than one"):
+        load_embeddings([a, b])
+    with pytest.raises(TableError, match=r"c\.parquet has embeddings of 3 dimensions.*a\.parquet of 2"):
+        load_embeddings([a, c])
+    with pytest.raises(TableError, match=r"none\.parquet: no such file"):
+        load_embeddings(tmp_path / "none.parquet")
+    pq.write_table(pa.table({"image_id": ["x"]}), tmp_path / "other.parquet")
+    with pytest.raises(TableError, match=r"other\.parquet is no table of embeddings"):
+        load_embeddings(tmp_path / "other.parquet")
