@@ -42,7 +42,7 @@ decodings:
   greedy: {kind: greedy, max_tokens: 10}
 evaluations:
   main: {captioners: [base, child], corpora: [world], decoding: greedy, retrievers: [clip]}
-  given: {captioners: [mine], corpora: [texts], decoding: greedy}
+  given: {captioners: [mine], corpora: [texts]}
 papers:
   discritune: {comparable: false, captioners: {ClipCap-COCO: base}, corpora: {COCO: world}, retrievers: [clip]}
 """)
@@ -91,7 +91,11 @@ def test_the_example_is_accepted():
         ("captioners.child.parent", "bass", "did you mean 'base'?"),
         ("captioners.child.parent", "child", "captioners.child is its own ancestor (child -> child)"),
         ("captioners.child.parent", "mine", "'mine' is a file captioner and has no weights"),
-        ("captioners.child.optimizer.batch", 3, "a batch of 3 is smaller than 4 candidates; write `optimizer: {batch: 4}`"),
+        (
+            "captioners.child.optimizer.batch",
+            3,
+            "a batch of 3 is smaller than 4 candidates; write `optimizer: {batch: 4}`",
+        ),
         ("captioners.child.optimizer.batch", 6, "a batch of 6 is no multiple of 4 candidates"),
         ("captioners.child.objective.reward.kind", "cosine", "it must be one of discriminative, accuracy, similarity"),
         ("captioners.child.objective.decoding", "greedi", "did you mean 'greedy'?"),
@@ -100,6 +104,7 @@ def test_the_example_is_accepted():
         ("evaluations.main.corpora", ["texts"], "the corpus 'texts' is text only (images: null)"),
         ("evaluations.given.corpora", ["texts", "photos"], "the captioner 'mine' has no captions for photos"),
         ("evaluations.given.captioners", ["mine", "mine"], "non-unique"),
+        ("evaluations.main.decoding", ..., "it needs a decoding; there are greedy"),
         ("evaluations.again", CONFIG["evaluations"]["main"], "both caption 'world' with 'base' by 'greedy'"),
         ("papers.discritune.captioners", {"X": "bas"}, "did you mean 'base'?"),
     ],
@@ -134,6 +139,11 @@ def test_blocks_hold_only_what_a_job_depends_on():
         "images": "photos",
         "max_rejected": 0.1,
     }
-    assert lab.lineage()["child"] == {"parent": "base", "corpora": ["world", "world"], "family": "clipcap"}
+    assert lab.lineage()["child"] == {
+        "parent": "base",
+        "corpora": ["world", "world"],
+        "family": "clipcap",
+        "retriever": "clip",
+    }
     assert lab.family("child") == "clipcap"
     assert lab.encoder("child") == "clip"

@@ -295,7 +295,7 @@ class Experiments:
         """For each evaluation: the name of its decoding and the split of each of its corpora."""
         return {
             name: {
-                "decoding": evaluation["decoding"],
+                "decoding": evaluation.get("decoding", "given"),
                 "splits": {corpus: self.evaluation_split(corpus) for corpus in sorted(evaluation["corpora"])},
             }
             for name, evaluation in sorted(self.evaluations.items())

@@ -8,10 +8,13 @@ from captionlab.corpora.toyworld.domains import DOMAINS
 
 Block = dict[str, Any]
 
+# Captioners whose captions are there already.
+GIVEN = {"file", "human"}
+
 
 def captioner_kind(block: Mapping[str, Any]) -> str:
     """How a captioner comes about: file, human, finetuned, imported or pretrained."""
-    if block.get("family") in ("file", "human"):
+    if block.get("family") in GIVEN:
         return str(block["family"])
     if "parent" in block:
         return "finetuned"
@@ -44,6 +47,10 @@ def _known(config: Block, section: str, name: str, where: str) -> Iterator[str]:
     names = config.get(section, {})
     if name not in names:
         yield f"{where} is {name!r}, which is not among the {section}; {_hint(name, names)}"
+
+
+def _names(config: Block, section: str) -> str:
+    return ", ".join(config.get(section, {})) or "none"
 
 
 def _hint(name: str, names: Any) -> str:
@@ -100,7 +107,7 @@ def _parent_mistakes(config: Block, name: str) -> Iterator[str]:
             yield f"captioners.{name} is its own ancestor ({line}); one of them needs a family instead of a parent"
             return
         seen.append(parent)
-    if captioner_kind(captioners[seen[-1]]) in ("file", "human"):
+    if captioner_kind(captioners[seen[-1]]) in GIVEN:
         family = captioners[seen[-1]]["family"]
         yield f"captioners.{name} cannot be finetuned: {seen[-1]!r} is a {family} captioner and has no weights"
 
@@ -120,7 +127,8 @@ def _reinforce_mistakes(config: Block, where: str, block: Block) -> Iterator[str
 
 
 def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterator[str]:
-    yield from _known(config, "decodings", evaluation["decoding"], f"{where}.decoding")
+    if "decoding" in evaluation:
+        yield from _known(config, "decodings", evaluation["decoding"], f"{where}.decoding")
     for retriever in evaluation.get("retrievers", []):
         yield from _known(config, "encoders", retriever, f"{where}.retrievers")
     for corpus in evaluation["corpora"]:
@@ -132,7 +140,9 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
             missing = f"captioners.{captioner}.captions.{absent[0]}"
             yield f"{where}: the captioner {captioner!r} has no captions for {', '.join(absent)}; add {missing}"
     kinds = {captioner_kind(config["captioners"].get(c, {"family": "file"})) for c in evaluation["captioners"]}
-    if evaluation.get("retrievers") or not kinds <= {"file", "human"}:
+    if "decoding" not in evaluation and not kinds <= GIVEN:
+        yield f"{where} has captioners that generate, so it needs a decoding; there are {_names(config, 'decodings')}"
+    if evaluation.get("retrievers") or not kinds <= GIVEN:
         for corpus in evaluation["corpora"]:
             if config["corpora"].get(corpus, {}).get("images", "") is None:
                 yield (
@@ -146,7 +156,7 @@ def _repeated_evaluations(evaluations: Block) -> Iterator[str]:
     for name, evaluation in evaluations.items():
         for captioner in evaluation["captioners"]:
             for corpus in evaluation["corpora"]:
-                job = (captioner, corpus, evaluation["decoding"])
+                job = (captioner, corpus, evaluation.get("decoding", "given"))
                 if job in seen:
                     yield (
                         f"evaluations.{seen[job]} and evaluations.{name} both caption {corpus!r} "
