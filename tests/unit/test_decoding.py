@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytest
 import torch
@@ -154,7 +155,7 @@ def test_samples_depend_on_the_seed_alone():
     assert tokens(1) == tokens(1)
     assert tokens(1) != tokens(2)
     for caption in tokens(1):
-        for token, following in zip(caption, caption[1:], strict=False):
+        for token, following in pairwise(caption):
             assert token not in STOPS or following == END
 
 

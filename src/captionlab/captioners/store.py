@@ -103,15 +103,17 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     except pickle.UnpicklingError as error:
         raise CaptionerError(
             f"{path} is no PyTorch file, or holds more than tensors and plain values, which is not unpickled "
-            f"because it could run code ({str(error).splitlines()[0]}); save its state dict alone"
+            f"because it could run code ({_first_line(error)}); save its state dict alone"
         ) from error
-    except (SafetensorError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
-        raise CaptionerError(
-            f"{path} cannot be read ({str(error).splitlines()[0]}); is the download complete?"
-        ) from error
+    except (SafetensorError, EOFError, OSError, RuntimeError, zipfile.BadZipFile) as error:
+        raise CaptionerError(f"{path} cannot be read ({_first_line(error)}); is the download complete?") from error
     if not isinstance(checkpoint, Mapping):
         raise CaptionerError(f"{path} holds a {type(checkpoint).__name__}, not a state dict")
     return dict(checkpoint)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def _aliases(captioner: torch.nn.Module) -> dict[str, str]:
@@ -124,7 +126,8 @@ def _aliases(captioner: torch.nn.Module) -> dict[str, str]:
 def _load_weights(captioner: torch.nn.Module, weights: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Load weights strictly; a tied weight may be there under any of its names, or under several with equal values."""
     expected, aliases = captioner.state_dict(), _aliases(captioner)
-    stored = {aliases.get(name, name): value for name, value in weights.items()}
+    stored = {aliases[name]: value for name, value in weights.items() if name in aliases}
+    stored |= {name: value for name, value in weights.items() if name not in aliases}
     problems = [f"missing {name}" for name in expected if aliases.get(name, name) not in stored]
     problems += [f"unexpected {name}" for name in stored if name not in expected]
     for name, value in weights.items():
