@@ -31,7 +31,7 @@ def run(main: Callable[[Any], None], namespace: dict[str, Any]) -> None:
 
 
 def device() -> str:
-    """"cuda" when a GPU is visible, else "cpu"."""
+    """Where torch computes: "cuda" when a GPU is visible, else "cpu"."""
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
