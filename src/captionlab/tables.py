@@ -255,6 +255,32 @@ def embeddings_kind(dimensions: int, precision: str = "float16") -> Kind:
     )
 
 
+def regions_kind(dimensions: int, precision: str = "float32") -> Kind:
+    """A table of regions whose features have so many numbers, stored as float16 or float32."""
+    values = {"float16": pa.float16(), "float32": pa.float32()}[precision]
+    return Kind(
+        "regions",
+        "a region of an image; those of an image are together",
+        {
+            "image_id": _IMAGE_ID,
+            "region_index": Column(_INT, "rank of the region in its image, from 0, in the order of the detector"),
+            "x1": Column(_FLOAT, "left edge, pixels"),
+            "y1": Column(_FLOAT, "top edge, pixels"),
+            "x2": Column(_FLOAT, "right edge, pixels"),
+            "y2": Column(_FLOAT, "bottom edge, pixels"),
+            "width": Column(_INT, "width of the image, pixels"),
+            "height": Column(_INT, "height of the image, pixels"),
+            "confidence": Column(_FLOAT, "the detector's confidence in its class, 0 to 1", nullable=True),
+            "label": Column(_STRING, "name of its class", nullable=True),
+            "label_id": Column(_INT, "number of its class in the detector's vocabulary", nullable=True),
+            "attribute_id": Column(_INT, "number of its attribute in the detector's vocabulary", nullable=True),
+            "attribute_confidence": Column(_FLOAT, "the detector's confidence in the attribute, 0 to 1", nullable=True),
+            "features": Column(pa.list_(values, dimensions), "what the detector saw in the region"),
+        },
+        ("image_id", "region_index"),
+    )
+
+
 class TableWriter:
     """Writes a table piece by piece; the file appears at `path` when the block ends without an error."""
 

@@ -1,0 +1,157 @@
+"""The parts of BERT (Devlin et al. 2019) that the scorers are made of, with the parameter names of its checkpoints.
+
+Post-layer-norm, the exact form of GELU, layer norms with an epsilon of 1e-12. A mask is (B, positions), True where
+there is something to attend to, or None where that is everywhere.
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+EPSILON = 1e-12
+INITIAL_STD = 0.02
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, heads: int, mask: Tensor | None, dropout: float) -> Tensor:
+    """Multi-head attention of projected queries (B, T, width) to projected keys and values (B, S, width)."""
+    query, key, value = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in (query, key, value))
+    mask = None if mask is None else mask[:, None, None]
+    attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+    return attended.transpose(1, 2).flatten(2)
+
+
+def initialise(network: nn.Module) -> None:
+    """Random weights as BERT starts with: normal with a deviation of 0.02, biases 0, layer norms the identity."""
+    for module in network.modules():
+        if isinstance(module, (nn.Linear, nn.Embedding)):
+            nn.init.normal_(module.weight, std=INITIAL_STD)
+        if isinstance(module, nn.Linear):
+            nn.init.zeros_(module.bias)
+
+
+def check_heads(width: int, heads: int) -> None:
+    """Raise ValueError when so many heads cannot share a layer of this width."""
+    if width % heads:
+        raise ValueError(f"a width of {width} cannot be divided among {heads} heads; give the right number of heads")
+
+
+class Heads(nn.Module):
+    """Attention from one sequence to another, or to itself."""
+
+    def __init__(self, width: int, heads: int, dropout: float):
+        super().__init__()
+        check_heads(width, heads)
+        self.heads, self.dropout = heads, dropout
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+
+    def forward(self, states: Tensor, context: Tensor, mask: Tensor | None) -> Tensor:
+        """What states (B, T, width) gather from context (B, S, width), of which `mask` (B, S) hides padding."""
+        dropout = self.dropout if self.training else 0.0
+        return attend(self.query(states), self.key(context), self.value(context), self.heads, mask, dropout)
+
+
+class Projection(nn.Module):
+    """A linear layer whose output is added to the residual stream and normalised."""
+
+    def __init__(self, inputs: int, outputs: int, dropout: float):
+        super().__init__()
+        self.dense, self.LayerNorm = nn.Linear(inputs, outputs), nn.LayerNorm(outputs, eps=EPSILON)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, states: Tensor, residual: Tensor) -> Tensor:
+        """Map (B, T, inputs) to (B, T, outputs), the shape of the residual."""
+        normalised: Tensor = self.LayerNorm(self.dropout(self.dense(states)) + residual)
+        return normalised
+
+
+class Attention(nn.Module):
+    """Attention and its projection."""
+
+    def __init__(self, width: int, heads: int, dropout: float):
+        super().__init__()
+        self.self = Heads(width, heads, dropout)
+        self.output = Projection(width, width, dropout)
+
+
+class Expansion(nn.Module):
+    """The wide half of a feed-forward layer."""
+
+    def __init__(self, width: int, feed_forward: int):
+        super().__init__()
+        self.dense = nn.Linear(width, feed_forward)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map (B, T, width) to (B, T, feed_forward)."""
+        return functional.gelu(self.dense(states))
+
+
+class Layer(nn.Module):
+    """A transformer layer: attention, then a feed-forward layer."""
+
+    def __init__(self, width: int, heads: int, feed_forward: int, dropout: float):
+        super().__init__()
+        self.attention = Attention(width, heads, dropout)
+        self.intermediate = Expansion(width, feed_forward)
+        self.output = Projection(feed_forward, width, dropout)
+
+    def forward(self, states: Tensor, mask: Tensor | None, positions: slice = slice(None)) -> Tensor:
+        """Map (B, S, width) to (B, T, width): the output at some positions, by default all, which see all of them."""
+        kept = states[:, positions]
+        kept = self.attention.output(self.attention.self(kept, states, mask), kept)
+        output: Tensor = self.output(self.intermediate(kept), kept)
+        return output
+
+
+# Where a scorer reads the last layer: at the first token.
+FIRST = slice(0, 1)
+
+
+class TextEmbeddings(nn.Module):
+    """Word pieces with their positions and the type of the first sentence."""
+
+    def __init__(self, vocabulary: int, positions: int, width: int, dropout: float):
+        super().__init__()
+        self.word_embeddings = nn.Embedding(vocabulary, width)
+        self.position_embeddings = nn.Embedding(positions, width)
+        self.token_type_embeddings = nn.Embedding(2, width)
+        self.LayerNorm, self.dropout = nn.LayerNorm(width, eps=EPSILON), nn.Dropout(dropout)
+
+    def sum(self, ids: Tensor) -> Tensor:
+        """The sum of the three embeddings (B, T, width), not yet normalised, of token ids (B, T)."""
+        positions = self.position_embeddings.weight[: ids.shape[1]]
+        summed: Tensor = self.word_embeddings(ids) + positions + self.token_type_embeddings.weight[0]
+        return summed
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Embeddings (B, T, width) of token ids (B, T)."""
+        embedded: Tensor = self.dropout(self.LayerNorm(self.sum(ids)))
+        return embedded
+
+
+class Pooler(nn.Module):
+    """A linear layer on the state of the first position, to be squashed by the caller."""
+
+    def __init__(self, width: int, outputs: int):
+        super().__init__()
+        self.dense = nn.Linear(width, outputs)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map (B, T, width) to (B, outputs)."""
+        pooled: Tensor = self.dense(states[:, 0])
+        return pooled
+
+
+def join(first: Tensor | None, length: int, second: Tensor | None, other_length: int) -> Tensor | None:
+    """The mask of two sequences of these lengths, one after the other; None when neither has padding."""
+    if first is not None and second is None:
+        second = first.new_ones(len(first), other_length)
+    elif first is None and second is not None:
+        first = second.new_ones(len(second), length)
+    return None if first is None or second is None else torch.cat([first, second], dim=1)
+
+
+def count_layers(names: Iterable[str], stack: str) -> int:
+    """How many layers a stack has, from the names of its tensors ("{stack}.{number}. ...")."""
+    return len({name.split(".")[1] for name in names if name.startswith(f"{stack}.")})

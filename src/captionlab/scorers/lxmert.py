@@ -1,0 +1,156 @@
+"""LXMERT (Tan and Bansal 2019), the class of transformers, taken apart so that images are encoded once.
+
+After github.com/airsplay/lxmert (src/lxrt/modeling.py). Importing this module imports transformers, which takes longer
+than scoring a small corpus.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from transformers.models.lxmert.configuration_lxmert import LxmertConfig
+from transformers.models.lxmert.modeling_lxmert import LxmertModel
+
+from captionlab.features.region_batches import RegionBatch
+from captionlab.scorers.boxes import corners
+from captionlab.scorers.matching import Matching
+from captionlab.scorers.visual import Visual
+
+
+class Lxmert(nn.Module):
+    """The network; a match is index 1. Text is cut to 20 tokens, as the authors did."""
+
+    family = "lxmert"
+    MATCHING = Matching(match_index=1, max_tokens=20)
+
+    def __init__(
+        self,
+        vocabulary: int,
+        positions: int,
+        width: int,
+        layers: int,
+        visual_layers: int,
+        cross_layers: int,
+        heads: int,
+        feed_forward: int,
+        region_size: int,
+        outputs: int = 2,
+        dropout: float = 0.1,
+    ):
+        """Build a network with random weights for regions with `region_size` numbers; the head has 2 or 1 `outputs`."""
+        super().__init__()
+        self.architecture = {
+            "vocabulary": vocabulary,
+            "positions": positions,
+            "width": width,
+            "layers": layers,
+            "visual_layers": visual_layers,
+            "cross_layers": cross_layers,
+            "heads": heads,
+            "feed_forward": feed_forward,
+            "region_size": region_size,
+            "outputs": outputs,
+            "dropout": dropout,
+        }
+        config = LxmertConfig(
+            vocab_size=vocabulary,
+            max_position_embeddings=positions,
+            hidden_size=width,
+            l_layers=layers,
+            r_layers=visual_layers,
+            x_layers=cross_layers,
+            num_attention_heads=heads,
+            intermediate_size=feed_forward,
+            visual_feat_dim=region_size,
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
+        )
+        self.lxmert = LxmertModel(config)
+        self.head = nn.Linear(width, outputs)
+        nn.init.normal_(self.head.weight, std=config.initializer_range)
+        nn.init.zeros_(self.head.bias)
+
+    @classmethod
+    def from_published(
+        cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None
+    ) -> tuple[Self, dict[str, Tensor]]:
+        """A network of the sizes that a published state dict has, and the weights to load into it.
+
+        The names are the authors' or transformers'. Without `heads`, a head is 64 wide. A KeyError names a tensor that
+        a checkpoint of this family must have; ValueError for a retrieval head, as there is none.
+        """
+        if head != "itm":
+            raise ValueError("LXMERT has no retrieval head; set head: itm")
+        published = {re.sub(r"^(module\.)+", "", name): value for name, value in checkpoint.items()}
+        published = {re.sub(r"^bert\.", "lxmert.", name): value for name, value in published.items()}
+        weights = {name: value for name, value in published.items() if name.startswith("lxmert.")}
+        weights |= {f"head.{part}": published[f"cls.seq_relationship.{part}"] for part in ("weight", "bias")}
+        vocabulary, width = weights["lxmert.embeddings.word_embeddings.weight"].shape
+        layers, visual_layers, cross_layers = (
+            len({name.split(".")[3] for name in weights if name.startswith(f"lxmert.encoder.{stack}.")})
+            for stack in ("layer", "r_layers", "x_layers")
+        )
+        network = cls(
+            vocabulary=vocabulary,
+            positions=len(weights["lxmert.embeddings.position_embeddings.weight"]),
+            width=width,
+            layers=layers,
+            visual_layers=visual_layers,
+            cross_layers=cross_layers,
+            heads=heads or max(1, width // 64),
+            feed_forward=len(weights["lxmert.encoder.layer.0.intermediate.dense.bias"]),
+            region_size=weights["lxmert.encoder.visn_fc.visn_fc.weight"].shape[1],
+        )
+        return network, weights
+
+    def encode_image(self, regions: RegionBatch) -> Visual:
+        """The regions after the object-relation layers."""
+        states = self.lxmert.encoder.visn_fc(regions.features, corners(regions.boxes, regions.sizes))
+        visual = Visual(states, regions.counts)
+        for layer in self.lxmert.encoder.r_layers:
+            states = layer(states, self._additive(visual.mask))[0]
+        return Visual(states, regions.counts)
+
+    def states(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Final states of text (B, T, width) and regions (B, R, width); `mask` (B, T) hides padding of `ids` (B, T)."""
+        text, text_mask, image, image_mask = self._before_last(visual, ids, mask)
+        text, image = self.lxmert.encoder.x_layers[-1](text, text_mask, image, image_mask)
+        return text, image
+
+    def pooled(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """A summary (B, width) of each image and text; the last layer is computed for the first token alone."""
+        text, text_mask, image, image_mask = self._before_last(visual, ids, mask)
+        last: Any = self.lxmert.encoder.x_layers[-1]
+        text = last.visual_attention(text, image, image_mask)[0]
+        first = text[:, :1]
+        first = last.lang_self_att.output(last.lang_self_att.self(first, text, text_mask)[0], first)
+        pooled: Tensor = self.lxmert.pooler(last.lang_output(last.lang_inter(first), first))
+        return pooled
+
+    def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """What the head says (B, outputs) about each image and text."""
+        logits: Tensor = self.head(self.pooled(visual, ids, mask))
+        return logits
+
+    def _before_last(
+        self, visual: Visual, ids: Tensor, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor | None, Tensor, Tensor | None]:
+        """Both streams and their masks before the last cross-modality layer."""
+        text, image = self.lxmert.embeddings(ids, torch.zeros_like(ids)), visual.states
+        text_mask, image_mask = self._additive(mask), self._additive(visual.mask)
+        for layer in self.lxmert.encoder.layer:
+            text = layer(text, text_mask)[0]
+        for layer in self.lxmert.encoder.x_layers[:-1]:
+            text, image = layer(text, text_mask, image, image_mask)
+        return text, text_mask, image, image_mask
+
+    def _additive(self, mask: Tensor | None) -> Tensor | None:
+        """A mask as transformers adds it to attention scores, (B, 1, 1, positions)."""
+        if mask is None:
+            return None
+        return mask.logical_not()[:, None, None] * torch.finfo(self.head.weight.dtype).min
+
+
+FAMILY = Lxmert

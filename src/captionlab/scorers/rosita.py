@@ -1,0 +1,104 @@
+"""ROSITA (Cui et al. 2021): one BERT over the words and the regions of an image.
+
+After github.com/MILVLG/rosita: rosita/modeling/transformer.py and rosita/modeling/finetune_tasks/itr.py.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from torch import Tensor, nn
+
+from captionlab.features.region_batches import RegionBatch
+from captionlab.scorers.bert import EPSILON
+from captionlab.scorers.boxes import corners_area
+from captionlab.scorers.matching import Matching
+from captionlab.scorers.single_stream import SingleStream
+from captionlab.scorers.visual import Visual
+
+# The modules that scoring needs, as the checkpoints name them and as they are named here.
+_MODULES = {
+    "text_embeddings": "embeddings",
+    "visual_embeddings": "img_embeddings",
+    "backbone": "",
+    "pooler": "pooler",
+    "mm_itm_head": "head",
+}
+_PARTS = {
+    "layers.": "layer.",
+    "mhatt.dense_q.": "attention.self.query.",
+    "mhatt.dense_k.": "attention.self.key.",
+    "mhatt.dense_v.": "attention.self.value.",
+    "mhatt.dense_merge.": "attention.output.dense.",
+    "layer_norm0.": "attention.output.LayerNorm.",
+    "layer_norm1.": "output.LayerNorm.",
+    "ffn.dense0.": "intermediate.dense.",
+    "ffn.dense1.": "output.dense.",
+    "layer_norm.": "LayerNorm.",
+    "head.dense.": "head.",
+}
+
+
+class RegionEmbeddings(nn.Module):
+    """Features and boxes of regions, projected, summed and normalised."""
+
+    def __init__(self, region_size: int, width: int, dropout: float):
+        super().__init__()
+        self.dense_imgfeat, self.dense_bboxfeat = nn.Linear(region_size, width), nn.Linear(5, width)
+        self.LayerNorm, self.dropout = nn.LayerNorm(width, eps=EPSILON), nn.Dropout(dropout)
+
+    def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
+        """Embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 5)."""
+        embedded: Tensor = self.dropout(self.LayerNorm(self.dense_imgfeat(features) + self.dense_bboxfeat(boxes)))
+        return embedded
+
+
+class Rosita(SingleStream):
+    """The network; a match is index 1. Text is cut to 30 tokens, as in the authors' retrieval."""
+
+    family = "rosita"
+    REGIONS = RegionEmbeddings
+    MATCHING = Matching(match_index=1, max_tokens=30, strip_punctuation=True)
+
+    @classmethod
+    def from_published(
+        cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None
+    ) -> tuple[Self, dict[str, Tensor]]:
+        """A network of the sizes that a published checkpoint has, and the weights to load into it.
+
+        The authors store a state dict per module; one state dict of the whole network does as well. Without `heads`, a
+        head is 64 wide. A KeyError names a tensor that a checkpoint of this family must have; ValueError for a
+        retrieval head, as there is none.
+        """
+        if head != "itm":
+            raise ValueError("ROSITA has no retrieval head, it was fine-tuned with its itm head; set head: itm")
+        published = _flatten(checkpoint)
+        weights = {_rename(name): value for name, value in published.items() if name.split(".")[0] in _MODULES}
+        return cls.fitting(weights, "img_embeddings.dense_imgfeat.weight", heads), weights
+
+    def encode_image(self, regions: RegionBatch) -> Visual:
+        """The embeddings of regions."""
+        boxes = corners_area(regions.boxes, regions.sizes)
+        return Visual(self.img_embeddings(regions.features, boxes), regions.counts)
+
+
+def _flatten(checkpoint: Mapping[str, Any]) -> dict[str, Any]:
+    """What a checkpoint holds, under the names that tensors have in the whole network."""
+    flat: dict[str, Any] = {}
+    for module, value in checkpoint.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{module}.{name.removeprefix('module.')}": tensor for name, tensor in value.items()}
+        else:
+            flat[module.removeprefix("module.")] = value
+    return flat
+
+
+def _rename(name: str) -> str:
+    """The name here of a tensor of the modules that scoring needs."""
+    module, _, inner = name.partition(".")
+    name = f"{_MODULES[module]}.{inner}".removeprefix(".")
+    for original, ours in _PARTS.items():
+        name = name.replace(original, ours)
+    return name
+
+
+FAMILY = Rosita

@@ -1,0 +1,93 @@
+"""The network that UNITER and ROSITA share: the words and the regions of an image go through one BERT together."""
+
+from collections.abc import Mapping
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from captionlab.scorers.bert import FIRST, Layer, Pooler, TextEmbeddings, count_layers, initialise, join
+from captionlab.scorers.visual import Visual
+
+
+class SingleStream(nn.Module):
+    """A BERT over [text, regions]. A family sets `REGIONS`, the module that embeds regions.
+
+    The originals pad differently (UNITER packs text and regions without a gap, ROSITA pads both), which changes
+    nothing: padding is masked, and regions have no position.
+    """
+
+    REGIONS: type[nn.Module]
+
+    def __init__(
+        self,
+        vocabulary: int,
+        positions: int,
+        width: int,
+        layers: int,
+        heads: int,
+        feed_forward: int,
+        region_size: int,
+        outputs: int = 2,
+        dropout: float = 0.1,
+    ):
+        """Build a network with random weights for regions with `region_size` numbers; the head has 2 or 1 `outputs`."""
+        super().__init__()
+        self.architecture = {
+            "vocabulary": vocabulary,
+            "positions": positions,
+            "width": width,
+            "layers": layers,
+            "heads": heads,
+            "feed_forward": feed_forward,
+            "region_size": region_size,
+            "outputs": outputs,
+            "dropout": dropout,
+        }
+        self.embeddings = TextEmbeddings(vocabulary, positions, width, dropout)
+        self.img_embeddings = self.REGIONS(region_size, width, dropout)
+        self.layer = nn.ModuleList(Layer(width, heads, feed_forward, dropout) for _ in range(layers))
+        self.pooler = Pooler(width, width)
+        self.head = nn.Linear(width, outputs)
+        initialise(self)
+
+    @classmethod
+    def fitting(cls, weights: Mapping[str, Tensor], features: str, heads: int | None) -> Self:
+        """A network of the sizes of these weights, of which `features` names the one that regions are projected with.
+
+        Without `heads`, a head is 64 wide. KeyError for a weight that is missing.
+        """
+        vocabulary, width = weights["embeddings.word_embeddings.weight"].shape
+        return cls(
+            vocabulary=vocabulary,
+            positions=len(weights["embeddings.position_embeddings.weight"]),
+            width=width,
+            layers=count_layers(weights, "layer"),
+            heads=heads or max(1, width // 64),
+            feed_forward=len(weights["layer.0.intermediate.dense.bias"]),
+            region_size=weights[features].shape[1],
+            outputs=len(weights["head.bias"]),
+        )
+
+    def states(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Final states of text (B, T, width) and regions (B, R, width); `mask` (B, T) hides padding of `ids` (B, T)."""
+        states, mask = self._before_last(visual, ids, mask)
+        states = self.layer[-1](states, mask)
+        return states[:, : ids.shape[1]], states[:, ids.shape[1] :]
+
+    def pooled(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """A summary (B, width) of each image and text; the last layer is computed for the first token alone."""
+        states, mask = self._before_last(visual, ids, mask)
+        return torch.tanh(self.pooler(self.layer[-1](states, mask, FIRST)))
+
+    def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """What the head says (B, outputs) about each image and text."""
+        logits: Tensor = self.head(self.pooled(visual, ids, mask))
+        return logits
+
+    def _before_last(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        states = torch.cat([self.embeddings(ids), visual.states], dim=1)
+        mask = join(mask, ids.shape[1], visual.mask, visual.states.shape[1])
+        for layer in self.layer[:-1]:
+            states = layer(states, mask)
+        return states, mask

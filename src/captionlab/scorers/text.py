@@ -1,0 +1,55 @@
+"""Captions as BERT's word pieces, from a vocab.txt (one piece a line, its id is the number of the line)."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+import tokenizers
+from tokenizers import models, normalizers, pre_tokenizers
+
+UNKNOWN, START, END = "[UNK]", "[CLS]", "[SEP]"
+# Anything but spaces, letters and digits, as ROSITA's readers take it out.
+_PUNCTUATION = re.compile(r"([^\s\w]|_)+")
+
+
+class WordPieces:
+    """A vocabulary, and how BERT cuts text into its pieces: at spaces and punctuation, then the longest piece first."""
+
+    def __init__(self, pieces: Sequence[str], lowercase: bool = True, strip_punctuation: bool = False):
+        """Use these pieces, in the order of their ids; ValueError when a piece that is needed is missing or repeated.
+
+        `lowercase` also takes accents off; `strip_punctuation` takes punctuation out of the text before all else.
+        """
+        ids = {piece: number for number, piece in enumerate(pieces)}
+        if missing := [piece for piece in (UNKNOWN, START, END) if piece not in ids]:
+            raise ValueError(f"the vocabulary has no {missing[0]}; it is none of BERT's")
+        if len(ids) < len(pieces):
+            repeated = next(piece for number, piece in enumerate(pieces) if ids[piece] != number)
+            raise ValueError(f"the vocabulary has {repeated!r} twice")
+        self.pieces, self.start, self.end = list(pieces), ids[START], ids[END]
+        self.strip_punctuation = strip_punctuation
+        self._tokenizer = tokenizers.Tokenizer(models.WordPiece(ids, unk_token=UNKNOWN, max_input_chars_per_word=100))
+        self._tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+        self._tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], lowercase: bool = True, strip_punctuation: bool = False) -> Self:
+        """Read a vocab.txt; ValueError names the file when it is none."""
+        try:
+            pieces = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+            return cls([piece.strip() for piece in pieces], lowercase, strip_punctuation)
+        except ValueError as error:
+            raise ValueError(f"{path} is no vocab.txt of word pieces: {error}") from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a vocab.txt."""
+        Path(path).write_text("\n".join(self.pieces) + "\n", encoding="utf-8")
+
+    def encode(self, texts: Sequence[str], max_tokens: int) -> list[list[int]]:
+        """Ids of each text between the start and the end token, cut so that there are at most `max_tokens` in all."""
+        if self.strip_punctuation:
+            texts = [_PUNCTUATION.sub("", text) for text in texts]
+        pieces = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+        return [[self.start, *ids[: max_tokens - 2], self.end] for ids in pieces]

@@ -1,0 +1,78 @@
+"""UNITER (Chen et al. 2020): one BERT over the words and the regions of an image.
+
+After github.com/ChenRocks/UNITER: model/model.py, model/pretrain.py, model/itm.py. Its vocabulary is cased.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Self
+
+from torch import Tensor, nn
+
+from captionlab.features.region_batches import RegionBatch
+from captionlab.scorers.bert import EPSILON
+from captionlab.scorers.boxes import corners_sides_area
+from captionlab.scorers.matching import Matching
+from captionlab.scorers.single_stream import SingleStream
+from captionlab.scorers.visual import Visual
+
+
+class RegionEmbeddings(nn.Module):
+    """Features and boxes of regions, each projected and normalised, and the second token type."""
+
+    def __init__(self, region_size: int, width: int, dropout: float):
+        super().__init__()
+        self.img_linear, self.pos_linear = nn.Linear(region_size, width), nn.Linear(7, width)
+        self.img_layer_norm, self.pos_layer_norm, self.LayerNorm = (nn.LayerNorm(width, eps=EPSILON) for _ in range(3))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, features: Tensor, boxes: Tensor, token_type: Tensor) -> Tensor:
+        """Embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 7)."""
+        image, box = self.img_layer_norm(self.img_linear(features)), self.pos_layer_norm(self.pos_linear(boxes))
+        embedded: Tensor = self.dropout(self.LayerNorm(image + box + token_type))
+        return embedded
+
+
+class Uniter(SingleStream):
+    """The network; a match is index 1. The authors read up to 60 word pieces."""
+
+    family = "uniter"
+    REGIONS = RegionEmbeddings
+    MATCHING = Matching(match_index=1, max_tokens=62, lowercase=False)
+
+    @classmethod
+    def from_published(
+        cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None
+    ) -> tuple[Self, dict[str, Tensor]]:
+        """A network of the sizes that a published state dict has, and the weights to load into it.
+
+        Without `heads`, a head is 64 wide. A retrieval head that is not there starts as the authors' does: as the match
+        output of the itm head. A KeyError names a tensor that a checkpoint of this family must have.
+        """
+        published = {_rename(name): value for name, value in checkpoint.items()}
+        kept = ("embeddings.", "img_embeddings.", "layer.", "pooler.")
+        weights = {name: value for name, value in published.items() if name.startswith(kept)}
+        weights.pop("img_embeddings.mask_embedding.weight", None)  # of masked regions, which only pre-training has
+        for part in ("weight", "bias"):
+            if head == "itm":
+                weights[f"head.{part}"] = published[f"itm_output.{part}"]
+            elif f"rank_output.{part}" in published:
+                weights[f"head.{part}"] = published[f"rank_output.{part}"]
+            else:
+                weights[f"head.{part}"] = published[f"itm_output.{part}"][1:]
+        return cls.fitting(weights, "img_embeddings.img_linear.weight", heads), weights
+
+    def encode_image(self, regions: RegionBatch) -> Visual:
+        """The embeddings of regions."""
+        boxes = corners_sides_area(regions.boxes, regions.sizes)
+        token_type = self.embeddings.token_type_embeddings.weight[1]
+        return Visual(self.img_embeddings(regions.features, boxes, token_type), regions.counts)
+
+
+def _rename(name: str) -> str:
+    """The name here of a tensor, whichever of the authors' spellings and prefixes it has."""
+    name = re.sub(r"^((module|bert|uniter)\.)+", "", name).replace("encoder.layer.", "layer.", 1)
+    return name.replace(".gamma", ".weight").replace(".beta", ".bias").replace("ITM.", "itm_output.")
+
+
+FAMILY = Uniter

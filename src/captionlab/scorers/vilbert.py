@@ -1,0 +1,305 @@
+"""ViLBERT (Lu et al. 2019): a BERT for words and one for regions that attend to each other in between.
+
+After github.com/jiasenlu/vilbert_beta (vilbert/vilbert.py), and github.com/facebookresearch/vilbert-multi-task (Lu et
+al. 2020, "12-in-1"), whose checkpoints may have an embedding per task. In names, v is vision, t is text, and c is a
+layer that connects the two.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from captionlab.features.region_batches import RegionBatch
+from captionlab.scorers.bert import (
+    EPSILON,
+    FIRST,
+    Expansion,
+    Layer,
+    Pooler,
+    Projection,
+    TextEmbeddings,
+    attend,
+    check_heads,
+    count_layers,
+    initialise,
+)
+from captionlab.scorers.boxes import corners_area
+from captionlab.scorers.matching import Matching
+from captionlab.scorers.visual import Visual
+
+# What scoring needs of a checkpoint, beside the head. The layers q_dense1 and q_dense2 are there, and never used.
+_KEPT = (
+    "embeddings.",
+    "task_embeddings.",
+    "v_embeddings.",
+    "layer.",
+    "v_layer.",
+    "c_layer.",
+    "t_pooler.",
+    "v_pooler.",
+)
+
+
+class RegionEmbeddings(nn.Module):
+    """Features and boxes of regions, projected, summed and normalised."""
+
+    def __init__(self, region_size: int, width: int, dropout: float):
+        super().__init__()
+        self.image_embeddings, self.image_location_embeddings = nn.Linear(region_size, width), nn.Linear(5, width)
+        self.LayerNorm, self.dropout = nn.LayerNorm(width, eps=EPSILON), nn.Dropout(dropout)
+
+    def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
+        """Embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 5)."""
+        summed = self.image_embeddings(features) + self.image_location_embeddings(boxes)
+        embedded: Tensor = self.dropout(self.LayerNorm(summed))
+        return embedded
+
+
+class CoAttention(nn.Module):
+    """What each stream asks of the other: 1 is vision, 2 is text."""
+
+    def __init__(self, v_width: int, t_width: int, joint_width: int, heads: int, dropout: float):
+        super().__init__()
+        check_heads(joint_width, heads)
+        self.heads, self.dropout = heads, dropout
+        self.query1, self.key1, self.value1 = (nn.Linear(v_width, joint_width) for _ in range(3))
+        self.query2, self.key2, self.value2 = (nn.Linear(t_width, joint_width) for _ in range(3))
+
+    def forward(self, v: Tensor, v_mask: Tensor | None, t: Tensor, t_mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """What regions (B, R, joint_width) gather from text, and text (B, T, joint_width) from regions."""
+        dropout = self.dropout if self.training else 0.0
+        from_text = attend(self.query1(v), self.key2(t), self.value2(t), self.heads, t_mask, dropout)
+        from_image = attend(self.query2(t), self.key1(v), self.value1(v), self.heads, v_mask, dropout)
+        return from_text, from_image
+
+
+class CoOutput(nn.Module):
+    """The projections of what was gathered, each back into its stream: 1 is vision, 2 is text."""
+
+    def __init__(self, v_width: int, t_width: int, joint_width: int, dropout: float):
+        super().__init__()
+        self.dense1, self.LayerNorm1 = nn.Linear(joint_width, v_width), nn.LayerNorm(v_width, eps=EPSILON)
+        self.dense2, self.LayerNorm2 = nn.Linear(joint_width, t_width), nn.LayerNorm(t_width, eps=EPSILON)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, from_text: Tensor, v: Tensor, from_image: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+        """The streams, (B, R, v_width) and (B, T, t_width)."""
+        v = self.LayerNorm1(self.dropout(self.dense1(from_text)) + v)
+        t = self.LayerNorm2(self.dropout(self.dense2(from_image)) + t)
+        return v, t
+
+
+class Connection(nn.Module):
+    """A layer in which each stream attends to the other, and then passes its own feed-forward layer."""
+
+    def __init__(
+        self,
+        v_width: int,
+        v_feed_forward: int,
+        t_width: int,
+        t_feed_forward: int,
+        joint_width: int,
+        heads: int,
+        dropout: float,
+    ):
+        super().__init__()
+        self.biattention = CoAttention(v_width, t_width, joint_width, heads, dropout)
+        self.biOutput = CoOutput(v_width, t_width, joint_width, dropout)
+        self.v_intermediate = Expansion(v_width, v_feed_forward)
+        self.v_output = Projection(v_feed_forward, v_width, dropout)
+        self.t_intermediate = Expansion(t_width, t_feed_forward)
+        self.t_output = Projection(t_feed_forward, t_width, dropout)
+
+    def forward(self, v: Tensor, v_mask: Tensor | None, t: Tensor, t_mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The streams, (B, R, v_width) and (B, T, t_width), with what they learnt of each other."""
+        from_text, from_image = self.biattention(v, v_mask, t, t_mask)
+        v, t = self.biOutput(from_text, v, from_image, t)
+        return self.v_output(self.v_intermediate(v), v), self.t_output(self.t_intermediate(t), t)
+
+
+class Vilbert(nn.Module):
+    """The network; a match is index 0, the sentence that follows in BERT's words. Text is cut to 36 tokens.
+
+    Connection k of n comes before the last n - k layers of each stream, as in all of the authors' configs.
+    """
+
+    family = "vilbert"
+    MATCHING = Matching(match_index=0, max_tokens=36)
+
+    def __init__(
+        self,
+        vocabulary: int,
+        positions: int,
+        width: int,
+        layers: int,
+        heads: int,
+        feed_forward: int,
+        visual_width: int,
+        visual_layers: int,
+        visual_heads: int,
+        visual_feed_forward: int,
+        connections: int,
+        joint_width: int,
+        joint_heads: int,
+        region_size: int,
+        outputs: int = 2,
+        dropout: float = 0.1,
+        tasks: int = 0,
+        task: int = 0,
+    ):
+        """Build a network with random weights for regions with `region_size` numbers; the head has 2 or 1 `outputs`.
+
+        With `tasks` > 0 there is an embedding per task, and the one of number `task` follows the start of the text.
+        """
+        super().__init__()
+        if not 0 < connections <= min(layers, visual_layers):
+            raise ValueError(f"{connections} connections do not fit between {layers} and {visual_layers} layers")
+        if tasks and not 0 <= task < tasks:
+            raise ValueError(f"task is {task}; there are embeddings of the tasks 0 to {tasks - 1}")
+        self.architecture = {
+            "vocabulary": vocabulary,
+            "positions": positions,
+            "width": width,
+            "layers": layers,
+            "heads": heads,
+            "feed_forward": feed_forward,
+            "visual_width": visual_width,
+            "visual_layers": visual_layers,
+            "visual_heads": visual_heads,
+            "visual_feed_forward": visual_feed_forward,
+            "connections": connections,
+            "joint_width": joint_width,
+            "joint_heads": joint_heads,
+            "region_size": region_size,
+            "outputs": outputs,
+            "dropout": dropout,
+            "tasks": tasks,
+            "task": task,
+        }
+        self.task = task
+        self.embeddings = TextEmbeddings(vocabulary, positions, width, dropout)
+        self.task_embeddings = nn.Embedding(tasks, width) if tasks else None
+        self.v_embeddings = RegionEmbeddings(region_size, visual_width, dropout)
+        self.layer = nn.ModuleList(Layer(width, heads, feed_forward, dropout) for _ in range(layers))
+        self.v_layer = nn.ModuleList(
+            Layer(visual_width, visual_heads, visual_feed_forward, dropout) for _ in range(visual_layers)
+        )
+        self.c_layer = nn.ModuleList(
+            Connection(visual_width, visual_feed_forward, width, feed_forward, joint_width, joint_heads, dropout)
+            for _ in range(connections)
+        )
+        self.t_pooler, self.v_pooler = Pooler(width, joint_width), Pooler(visual_width, joint_width)
+        self.dropout = nn.Dropout(dropout)
+        self.head = nn.Linear(joint_width, outputs)
+        initialise(self)
+
+    @classmethod
+    def from_published(
+        cls,
+        checkpoint: Mapping[str, Any],
+        head: str = "itm",
+        heads: int | None = None,
+        visual_heads: int | None = None,
+        joint_heads: int | None = None,
+        task: int = 7,
+    ) -> tuple[Self, dict[str, Tensor]]:
+        """A network of the sizes that a published state dict has, and the weights to load into it.
+
+        By default a head is 64 wide for text and 128 elsewhere, as in the authors' configs. `task` counts where the
+        checkpoint has an embedding per task; 7 is retrieval in COCO, 8 in Flickr30k. A KeyError names a tensor that a
+        checkpoint of this family must have; the retrieval head is in fine-tuned ones only.
+        """
+        published = {_rename(name): value for name, value in checkpoint.items()}
+        weights = {
+            name: value for name, value in published.items() if name.startswith(_KEPT) and ".q_dense" not in name
+        }
+        source = "cls.bi_seq_relationship" if head == "itm" else "vil_logit"
+        weights |= {f"head.{part}": published[f"{source}.{part}"] for part in ("weight", "bias")}
+        vocabulary, width = weights["embeddings.word_embeddings.weight"].shape
+        visual_width, region_size = weights["v_embeddings.image_embeddings.weight"].shape
+        joint_width = len(weights["c_layer.0.biattention.query1.bias"])
+        tasks = len(weights.get("task_embeddings.weight", ()))
+        network = cls(
+            vocabulary=vocabulary,
+            positions=len(weights["embeddings.position_embeddings.weight"]),
+            width=width,
+            layers=count_layers(weights, "layer"),
+            heads=heads or max(1, width // 64),
+            feed_forward=len(weights["layer.0.intermediate.dense.bias"]),
+            visual_width=visual_width,
+            visual_layers=count_layers(weights, "v_layer"),
+            visual_heads=visual_heads or max(1, visual_width // 128),
+            visual_feed_forward=len(weights["v_layer.0.intermediate.dense.bias"]),
+            connections=count_layers(weights, "c_layer"),
+            joint_width=joint_width,
+            joint_heads=joint_heads or max(1, joint_width // 128),
+            region_size=region_size,
+            outputs=len(weights["head.bias"]),
+            tasks=tasks,
+            task=task if tasks else 0,
+        )
+        return network, weights
+
+    def encode_image(self, regions: RegionBatch) -> Visual:
+        """The regions after the layers that see no text, behind a token for the image: the mean of its regions."""
+        counts = torch.tensor(regions.counts, device=regions.features.device)
+        mean = regions.features.sum(dim=1, keepdim=True) / counts[:, None, None]
+        boxes = corners_area(regions.boxes, regions.sizes)
+        whole = boxes.new_tensor([0, 0, 1, 1, 1]).expand(len(boxes), 1, 5)
+        states = self.v_embeddings(torch.cat([mean, regions.features], dim=1), torch.cat([whole, boxes], dim=1))
+        visual = Visual(states, [count + 1 for count in regions.counts])
+        for layer in self.v_layer[: len(self.v_layer) - len(self.c_layer)]:
+            states = layer(states, visual.mask)
+        return Visual(states, visual.counts)
+
+    def states(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Final states of text (B, T, width) and regions (B, R, visual_width), special tokens of both included."""
+        return self._streams(visual, ids, mask, slice(None))
+
+    def pooled(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Summaries of text and image, (B, joint_width) each; the last layers are computed for one token alone."""
+        t, v = self._streams(visual, ids, mask, FIRST)
+        return torch.relu(self.t_pooler(t)), torch.relu(self.v_pooler(v))
+
+    def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """What the head says (B, outputs) about each image and text."""
+        t, v = self.pooled(visual, ids, mask)
+        logits: Tensor = self.head(self.dropout(t * v))
+        return logits
+
+    def _streams(self, visual: Visual, ids: Tensor, mask: Tensor | None, positions: slice) -> tuple[Tensor, Tensor]:
+        """The streams after all layers, of which the last give these positions only."""
+        t, t_mask = self._embed_text(ids, mask)
+        v, v_mask = visual.states, visual.mask
+        t_done, v_done = (len(layers) - len(self.c_layer) for layers in (self.layer, self.v_layer))
+        for layer in self.layer[:t_done]:
+            t = layer(t, t_mask)
+        for number, connection in enumerate(self.c_layer, start=1):
+            v, t = connection(v, v_mask, t, t_mask)
+            kept = positions if number == len(self.c_layer) else slice(None)
+            t = self.layer[t_done + number - 1](t, t_mask, kept)
+            v = self.v_layer[v_done + number - 1](v, v_mask, kept)
+        return t, v
+
+    def _embed_text(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        if self.task_embeddings is None:
+            return self.embeddings(ids), mask
+        # The task has neither position nor token type.
+        summed = self.embeddings.sum(ids)
+        task = self.task_embeddings.weight[self.task].expand(len(ids), 1, -1)
+        summed = torch.cat([summed[:, :1], task, summed[:, 1:]], dim=1)
+        embedded: Tensor = self.embeddings.dropout(self.embeddings.LayerNorm(summed))
+        # Texts are padded at their end, so one more token in front is one more that is not hidden.
+        return embedded, None if mask is None else torch.cat([mask.new_ones(len(mask), 1), mask], dim=1)
+
+
+def _rename(name: str) -> str:
+    """The name here of a tensor, with or without the prefixes that it may have."""
+    name = re.sub(r"^((module|bert|encoder)\.)+", "", name).replace("embeddings.task_embed", "task_embed", 1)
+    return name.replace(".gamma", ".weight").replace(".beta", ".bias")
+
+
+FAMILY = Vilbert
