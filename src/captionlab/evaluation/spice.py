@@ -1,0 +1,212 @@
+"""SPICE (Anderson et al. 2016) by its authors' program, which pycocoevalcap brings.
+
+pycocoevalcap's own wrapper writes into the folder it is installed in, downloads its parser into it, keeps one cache of
+parses that two processes must not share, and fails on Java 15 and newer. So the program is run here: in a folder of its
+own that is removed, with the parses of the references from a table that only rule parse_references writes.
+"""
+
+import json
+import logging
+import os
+import platform
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import pyarrow as pa
+from pycocoevalcap import spice
+
+from captionlab.evaluation.java import find_java
+from captionlab.tables import Column, Kind
+
+logger = logging.getLogger(__name__)
+
+# The categories of the program; the paper prints Cardinality as Count.
+CATEGORIES = ("All", "Object", "Relation", "Attribute", "Color", "Cardinality", "Size")
+# The parser takes time and memory with the third and second power of the length: 25 s and 300 MB for 100 words. Longer
+# sentences it gives up without a word when memory runs out, so they are cut here, and counted.
+LONGEST = 100
+# What its libraries for serialisation reach into.
+OPENED = ("java.lang", "java.math", "java.net", "java.text", "java.util", "java.util.concurrent")
+# Keys of LMDB are at most 511 bytes, and the program reports a longer caption as an error, though it goes on.
+HARMLESS = re.compile(r'Error: Could not cache item to .*? with key:\n".*?"\nCaption may be too long\n', re.DOTALL)
+
+SPICE = Kind(
+    "SPICE scores",
+    "a caption scored by SPICE",
+    {
+        "corpus": Column(pa.string(), "name of the corpus in the config"),
+        "image_id": Column(pa.string(), "identifier of the image in its corpus"),
+        "caption_index": Column(pa.int32(), "rank of the caption among those of its image, from 0"),
+        "all": Column(pa.float64(), "f-score of all tuples, 0 to 1: SPICE"),
+        **{
+            name.lower(): Column(pa.float64(), f"{meaning}, 0 to 1; missing when no reference has one", nullable=True)
+            for name, meaning in {
+                "Object": "f-score of objects",
+                "Relation": "f-score of relations",
+                "Attribute": "f-score of attributes",
+                "Color": "f-score of colours",
+                "Cardinality": "f-score of numbers from one to ten, which the paper prints as Count",
+                "Size": "f-score of sizes",
+            }.items()
+        },
+        "candidate_tuples": Column(pa.int32(), "tuples found in the caption"),
+        "reference_tuples": Column(
+            pa.int32(), "tuples found in its references together; with 0, `all` is 0 by definition"
+        ),
+        "words_left_out": Column(pa.int32(), f"words of the caption after the {LONGEST} that are parsed"),
+    },
+    ("corpus", "image_id", "caption_index"),
+)
+PARSES = Kind(
+    "parses of references",
+    "a reference caption and what SPICE's parser found in it, both as SPICE's cache stores them",
+    {"key": Column(pa.binary(), "the caption"), "tuples": Column(pa.binary(), "its objects, attributes and relations")},
+    ("key",),
+)
+
+
+class SpiceError(RuntimeError):
+    """SPICE's program failed, or was killed."""
+
+
+def has_cache() -> bool:
+    """Whether the program can keep parses on this machine: its database is built for these machines only."""
+    return (platform.system(), platform.machine()) in {("Linux", "x86_64"), ("Darwin", "x86_64"), ("Windows", "AMD64")}
+
+
+def parse_captions(
+    captions: Sequence[str], jars: Sequence[Path], memory_mb: int, threads: int
+) -> dict[str, list[bytes]]:
+    """Columns of the table PARSES for tokenised captions; without rows where the program cannot keep parses.
+
+    Raises SpiceError when the program fails.
+    """
+    different = sorted({_cut(caption)[0] for caption in captions})
+    if not different or not has_cache():
+        return {"key": [], "tuples": []}
+    entries = [{"image_id": 0, "test": caption, "refs": [caption]} for caption in different]
+    with tempfile.TemporaryDirectory(prefix="spice-") as folder:
+        _run(Path(folder), entries, jars, memory_mb, threads, ["-cache", _cache(Path(folder))])
+        with lmdb.open(str(Path(folder, "cache")), readonly=True, lock=False) as database, database.begin() as reading:
+            rows = [(bytes(key), bytes(value)) for key, value in reading.cursor()]
+    return {"key": [key for key, _ in rows], "tuples": [value for _, value in rows]}
+
+
+def score_captions(
+    captions: Sequence[str],
+    references: Sequence[Sequence[str]],
+    jars: Sequence[Path],
+    memory_mb: int,
+    threads: int,
+    parses: Mapping[str, Sequence[bytes]] | None = None,
+) -> dict[str, list[Any]]:
+    """Columns of the table SPICE, but for its key, of tokenised captions each against its references.
+
+    parses: columns of PARSES of references; others are parsed again. A caption without a tuple scores 0, as the program
+    has it; so does every caption whose references have none, and their number is logged.
+    Raises SpiceError when the program fails, ValueError when a caption has no reference.
+    """
+    if bare := [index for index, refs in enumerate(references) if not refs]:
+        raise ValueError(f"{len(bare)} captions have no reference to be scored against, the first is number {bare[0]}")
+    if not captions:
+        return {name: [] for name in [*SPICE.columns][3:]}
+    cut = [_cut(caption) for caption in captions]
+    entries = [
+        {"image_id": index, "test": caption, "refs": [_cut(reference)[0] for reference in refs]}
+        for index, ((caption, _), refs) in enumerate(zip(cut, references, strict=True))
+    ]
+    with tempfile.TemporaryDirectory(prefix="spice-") as name:
+        folder = Path(name)
+        arguments = ["-out", str(folder / "scores.json"), "-subset"]
+        if parses and has_cache():
+            arguments += ["-cache", _cache(folder, parses)]
+        _run(folder, entries, jars, memory_mb, threads, arguments)
+        found = {entry["image_id"]: entry["scores"] for entry in json.loads((folder / "scores.json").read_text())}
+    if found.keys() != set(range(len(captions))):
+        raise SpiceError(
+            f"SPICE scored {len(found)} of {len(captions)} captions; run again, and report it if it stays so"
+        )
+    scores = [found[index] for index in range(len(captions))]
+    columns: dict[str, list[Any]] = {name.lower(): [score[name]["f"] for score in scores] for name in CATEGORIES}
+    columns["candidate_tuples"] = [score["All"]["tp"] + score["All"]["fp"] for score in scores]
+    columns["reference_tuples"] = [score["All"]["tp"] + score["All"]["fn"] for score in scores]
+    columns["words_left_out"] = [left_out for _, left_out in cut]
+    for count, what in (
+        (sum(left_out > 0 for _, left_out in cut), f"captions are longer than {LONGEST} words and were cut there"),
+        (columns["candidate_tuples"].count(0), "captions say nothing that SPICE understands and score 0"),
+        (columns["reference_tuples"].count(0), "captions have references that say nothing it understands, and score 0"),
+    ):
+        if count:
+            logger.warning("%d of %d %s", count, len(captions), what)
+    return columns
+
+
+def _cut(caption: str) -> tuple[str, int]:
+    """At most the words that are parsed, and how many were left out."""
+    words = caption.split()
+    return " ".join(words[:LONGEST]), max(len(words) - LONGEST, 0)
+
+
+def _cache(folder: Path, parses: Mapping[str, Sequence[bytes]] | None = None) -> str:
+    """A database as the program keeps it, with these parses."""
+    path = folder / "cache"
+    path.mkdir()
+    if parses:
+        size = sum(map(len, parses["key"])) + sum(map(len, parses["tuples"]))
+        with lmdb.open(str(path), map_size=8 * size + 2**24) as database, database.begin(write=True) as writing:
+            for key, tuples in zip(parses["key"], parses["tuples"], strict=True):
+                writing.put(key, tuples)
+    return str(path)
+
+
+def _run(
+    folder: Path,
+    entries: list[dict[str, Any]],
+    jars: Sequence[Path],
+    memory_mb: int,
+    threads: int,
+    arguments: list[str],
+) -> None:
+    (folder / "captions.json").write_text(json.dumps(entries))
+    program = Path(spice.__file__).parent
+    command = [
+        str(find_java()),
+        f"-Xmx{memory_mb}m",
+        # The parser would take a shortage of memory for a sentence that cannot be parsed.
+        "-XX:+ExitOnOutOfMemoryError",
+        "-XX:-UsePerfData",
+        # Java 8 knows no modules.
+        "-XX:+IgnoreUnrecognizedVMOptions",
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
+        "--enable-native-access=ALL-UNNAMED",
+        f"-Djava.io.tmpdir={folder}",
+        "-classpath",
+        os.pathsep.join(
+            [str(program / "spice-1.0.jar"), str(program / "lib" / "*"), *(str(jar.resolve()) for jar in jars)]
+        ),
+        "edu.anu.spice.SpiceScorer",
+        str(folder / "captions.json"),
+        "-threads",
+        str(threads),
+        "-silent",
+        *arguments,
+    ]
+    logger.info("SPICE parses and scores %d captions with their references", len(entries))
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
+    said = HARMLESS.sub("", done.stderr).strip()
+    logger.info("%s", said)
+    if done.returncode == 0:
+        return
+    if done.returncode < 0:
+        raise SpiceError(
+            f"SPICE's Java process was killed by signal {-done.returncode}, as it is when the machine or the cluster "
+            f"job has less memory than the {memory_mb} MB it may take; give the rule more (mem_mb)"
+        )
+    if done.returncode == 3 or "OutOfMemoryError" in done.stdout + said:
+        raise SpiceError(f"SPICE needs more than the {memory_mb} MB of memory it may take; give the rule more (mem_mb)")
+    raise SpiceError(f"SPICE ended with code {done.returncode}: {said[-2000:]}")

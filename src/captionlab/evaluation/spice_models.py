@@ -1,0 +1,145 @@
+"""The jars that SPICE needs beside pycocoevalcap's, from Maven Central, pinned by coordinates and checksums."""
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+logger = logging.getLogger(__name__)
+
+STATUS = "status.json"
+
+
+class ModelsUnavailable(RuntimeError):
+    """The jars cannot be had here: no network, or no such file in the repository."""
+
+
+class ModelsCorrupt(RuntimeError):
+    """A jar is not what its checksum says, or is missing where all were put."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """A jar in a Maven repository."""
+
+    group: str
+    artifact: str
+    version: str
+    classifier: str = ""
+
+    @property
+    def file(self) -> str:
+        """Its file name."""
+        return "-".join(part for part in (self.artifact, self.version, self.classifier) if part) + ".jar"
+
+
+def fetch_models(pom: Path, checksums: Path, folder: Path) -> None:
+    """Put the jars that a pom.xml names into a folder, with a status.json that lists them and their sha256.
+
+    A jar in the local Maven repository (M2_REPO, else ~/.m2/repository) is taken from there; else it is downloaded.
+    Raises ModelsUnavailable, or ModelsCorrupt when a download does not have its checksum. The folder appears when all
+    are there.
+    """
+    expected = read_checksums(checksums)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
+        partial = Path(temporary, "jars")
+        partial.mkdir()
+        for jar in read_coordinates(pom):
+            if jar.file not in expected:
+                raise ModelsCorrupt(f"{checksums} has no checksum of {jar.file}, which {pom} names")
+            logger.info("%s", jar.file)
+            _fetch(jar, expected[jar.file], Path(temporary, "repository"), partial / jar.file)
+        _publish(partial, folder, {"jars": {jar.file: expected[jar.file] for jar in read_coordinates(pom)}})
+
+
+def write_unavailable(folder: Path, reason: str) -> None:
+    """Leave a folder that says why the jars are not there."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
+        partial = Path(temporary, "jars")
+        partial.mkdir()
+        _publish(partial, folder, {"unavailable": reason})
+
+
+def available_models(folder: Path) -> tuple[list[Path], str]:
+    """The jars in a folder of fetch_models, and "", or no jars and the reason why they are not there.
+
+    Raises ModelsCorrupt when a jar is missing or was changed since.
+    """
+    try:
+        status = json.loads((folder / STATUS).read_text())
+    except (OSError, ValueError) as error:
+        raise ModelsCorrupt(f"{folder / STATUS} cannot be read ({error}); delete {folder} and run again") from error
+    for name, expected in status.get("jars", {}).items():
+        found = _sha256(folder / name)
+        if found != expected:
+            raise ModelsCorrupt(
+                f"{folder / name} {'has sha256 ' + found if found else 'is missing'}, not {expected}; "
+                f"delete {folder} and run again"
+            )
+    return [folder / name for name in status.get("jars", {})], status.get("unavailable", "")
+
+
+def read_coordinates(pom: Path) -> list[Coordinates]:
+    """The dependencies of a pom.xml."""
+    space = {"m": "http://maven.apache.org/POM/4.0.0"}
+    return [
+        Coordinates(
+            *(element.findtext(f"m:{tag}", "", space) for tag in ("groupId", "artifactId", "version", "classifier"))
+        )
+        for element in ElementTree.parse(pom).getroot().iterfind("m:dependencies/m:dependency", space)
+    ]
+
+
+def read_checksums(path: Path) -> dict[str, str]:
+    """File name to sha256, from a file in the format of sha256sum."""
+    return {name: digest for digest, name in (line.split() for line in path.read_text().splitlines() if line.strip())}
+
+
+def _fetch(jar: Coordinates, expected: str, downloads: Path, target: Path) -> None:
+    from jgo.constants import default_maven_repo
+    from jgo.maven import MavenContext
+
+    # What Maven has already is only looked at; a corrupt file there is passed over.
+    for local in ([default_maven_repo()], []):
+        context = MavenContext(repo_cache=downloads, local_repos=local, timeout=60)
+        try:
+            found = context.project(jar.group, jar.artifact).at_version(jar.version).artifact(jar.classifier).resolve()
+        except (OSError, RuntimeError) as error:  # requests' errors are OSErrors
+            raise ModelsUnavailable(
+                f"{jar.file} ({jar.group}:{jar.artifact}:{jar.version}) is not in {default_maven_repo()} "
+                f"and cannot be downloaded: {error}"
+            ) from error
+        digest = _sha256(found)
+        if digest == expected:
+            try:
+                os.link(found, target)
+            except OSError:
+                shutil.copyfile(found, target)
+            return
+        logger.warning("%s has sha256 %s, not %s", found, digest, expected)
+    raise ModelsCorrupt(
+        f"{jar.file} was downloaded and has sha256 {digest}, not {expected}; run again, and look into your proxy"
+    )
+
+
+def _publish(partial: Path, folder: Path, status: dict[str, object]) -> None:
+    (partial / STATUS).write_text(json.dumps(status, indent=1) + "\n")
+    if folder.exists():
+        shutil.rmtree(folder)
+    os.replace(partial, folder)
+
+
+def _sha256(path: Path) -> str:
+    """Of a file; "" when there is none."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""

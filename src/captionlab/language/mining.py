@@ -1,0 +1,182 @@
+"""Patterns that captions follow, found automatically: the procedure of Ma et al. 2022 (section 4.1, Figure 1).
+
+Noun phrases and relations are merged; prefixes are counted as n-grams at the start of captions; what follows a prefix
+is cut into repetitions of connecting words and noun phrases, and summed up in one body; both make a pattern.
+
+A pattern could always be made to match more captions by making it say less. So patterns are taken in the order of the
+bits they save (over their captions, the surprise of the elements that they name and the caption contains), and one is
+kept when at least half of its captions follow none that was kept before.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from captionlab.language.patterns import Tagged, compiled
+from captionlab.language.tagging import NOUNS
+
+# The longest prefix, in merged chunks: the paper takes 4-grams.
+PREFIX = 4
+# A prefix, or a word that is named instead of its class, must be in this share of captions.
+FREQUENT = 0.05
+# A body must cover this share of the repetitions that follow its prefix; a word that makes up this share of its class
+# there stands for the class.
+COVERED = 0.9
+# This share of a pattern's captions must follow no pattern that saves more.
+NEW = 0.5
+CLASSES = ("NOUN.P", "REL", "CONJ", "AUX")
+
+
+@dataclass(frozen=True)
+class Mined:
+    """A pattern found in captions: its prefix alone, and as a whole.
+
+    prefix, pattern: texts that captionlab.language.patterns reads. matches: indices of the captions that follow the
+    pattern to their last word, at least one.
+    """
+
+    prefix: str
+    pattern: str
+    matches: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """A merged piece of a caption: its class, and its words."""
+
+    kind: str
+    words: tuple[str, ...]
+    nouns: tuple[str, ...] = ()
+
+
+def mine(captions: Sequence[Tagged], most: int = 5) -> list[Mined]:
+    """At most so many patterns of the captions, by the share that follows them, the largest first.
+
+    Fewer, or none, when the captions have little in common (no prefix is in 5 % of them).
+    """
+    chunked = [_chunks(caption) for caption in captions]
+    named = _named(chunked)
+    surprise = _surprise(chunked)
+    contents = [{element for chunk in chunks for element in (chunk.kind, *_words(chunk))} for chunks in chunked]
+    class_of = {word: chunk.kind for chunks in chunked for chunk in chunks for word in _words(chunk)}
+    starts: dict[tuple[str, ...], list[int]] = {}
+    for index, chunks in enumerate(chunked):
+        for prefix in _prefixes(chunks, named):
+            starts.setdefault(prefix, []).append(index)
+
+    candidates = []
+    for prefix, found in starts.items():
+        if len(found) < FREQUENT * len(captions):
+            continue
+        body, elements = _body([chunked[index][len(prefix) :] for index in found])
+        # Chunks of consecutive noun phrases were merged; a repetition says so.
+        text = "+".join(f"({element})*" if element == "NOUN.P" else element for element in prefix)
+        pattern = f"{text}+{body}" if body else text
+        matches = frozenset(index for index in found if compiled(pattern).follows(captions[index]).whole)
+        said = {*prefix, *elements}
+        said -= {class_of[element] for element in said if element in class_of}  # a word says its class too
+        saved = sum(surprise[element] for index in matches for element in said & contents[index])
+        candidates.append((-saved, len(pattern), pattern, text, matches))
+    kept: list[Mined] = []
+    covered: set[int] = set()
+    for _, _, pattern, text, matches in sorted(candidates):
+        if matches and len(matches - covered) >= NEW * len(matches):
+            kept.append(Mined(text, pattern, _follow(pattern, captions)))
+            covered |= matches
+    return sorted(kept, key=lambda mined: (-len(mined.matches), mined.pattern))[:most]
+
+
+def _follow(pattern: str, captions: Sequence[Tagged]) -> tuple[int, ...]:
+    return tuple(index for index, caption in enumerate(captions) if compiled(pattern).follows(caption).whole)
+
+
+def _chunks(caption: Tagged) -> list[_Chunk]:
+    """The caption with its noun phrases and relations merged, and consecutive noun phrases merged into one."""
+    chunks: list[_Chunk] = []
+    place = 0
+    while place < len(caption):
+        kind = next((name for name in CLASSES if compiled(name).longest(caption, place)), caption[place][1])
+        length = compiled(kind).longest(caption, place) if kind in CLASSES else 1
+        piece = caption[place : place + length]
+        words = tuple(word for word, _ in piece)
+        nouns = tuple(word for word, tag in piece if tag in NOUNS) if kind == "NOUN.P" else ()
+        if chunks and kind == chunks[-1].kind == "NOUN.P":
+            chunks[-1] = _Chunk(kind, chunks[-1].words + words, chunks[-1].nouns + nouns)
+        else:
+            chunks.append(_Chunk(kind, words, nouns))
+        place += length
+    return chunks
+
+
+def _named(chunked: Sequence[Sequence[_Chunk]]) -> frozenset[str]:
+    """Elements that name a word, and that are in enough captions: `but`, `IMAGE.P`."""
+    counts = Counter(element for chunks in chunked for element in {e for chunk in chunks for e in _words(chunk)})
+    return frozenset(element for element, count in counts.items() if count >= FREQUENT * len(chunked))
+
+
+def _words(chunk: _Chunk) -> list[str]:
+    if chunk.kind == "NOUN.P":
+        return [f"{noun.upper()}.P" for noun in dict.fromkeys(chunk.nouns) if _writable(noun.upper())]
+    return ["+".join(chunk.words)] if all(map(_writable, chunk.words)) else []
+
+
+def _writable(word: str) -> bool:
+    """Whether a pattern can name this word: no operators, and a case to tell it from a tag."""
+    return word.isalnum() and word.isascii() and not word.isdigit()
+
+
+def _elements(chunk: _Chunk, named: frozenset[str]) -> list[str]:
+    """What a pattern may say of a chunk, from its class to its words."""
+    return [chunk.kind, *(word for word in _words(chunk) if word in named)]
+
+
+def _surprise(chunked: Sequence[Sequence[_Chunk]]) -> dict[str, float]:
+    """Bits of each element: -log2 of its share of all chunks."""
+    counts = Counter(element for chunks in chunked for chunk in chunks for element in (chunk.kind, *_words(chunk)))
+    total = sum(map(len, chunked))
+    return {element: -math.log2(count / total) for element, count in counts.items()}
+
+
+def _prefixes(chunks: Sequence[_Chunk], named: frozenset[str]) -> Iterator[tuple[str, ...]]:
+    """Every way to say how a caption starts; a prefix ends in a chunk that is no noun phrase, as the paper's do."""
+    for length in range(1, min(PREFIX, len(chunks)) + 1):
+        if chunks[length - 1].kind != "NOUN.P":
+            yield from product(*(_elements(chunk, named) for chunk in chunks[:length]))
+
+
+def _body(rests: Sequence[Sequence[_Chunk]]) -> tuple[str, list[str]]:
+    """One body for what follows a prefix, and its elements: `((but)?+(NOUN.P)*)*`; empty when no phrase follows."""
+    units = [unit for rest in rests for unit in _units(rest)]
+    if not units:
+        return "", []
+    # The fewest classes of connecting words that cover enough repetitions, most frequent first.
+    frequency = Counter(chunk.kind for unit in units for chunk in unit)
+    classes: list[str] = []
+    for kind, _ in sorted(frequency.items(), key=lambda item: (-item[1], item[0])):
+        if sum({chunk.kind for chunk in unit} <= {*classes} for unit in units) >= COVERED * len(units):
+            break
+        classes.append(kind)
+    if not classes:
+        return "(NOUN.P)*", ["NOUN.P"]
+    # In the order in which they mostly stand.
+    place = {kind: [i for unit in units for i, chunk in enumerate(unit) if chunk.kind == kind] for kind in classes}
+    classes.sort(key=lambda kind: (sum(place[kind]) / len(place[kind]), kind))
+    elements = []
+    for kind in classes:
+        words = Counter(word for unit in units for chunk in unit if chunk.kind == kind for word in _words(chunk))
+        word, count = words.most_common(1)[0] if words else ("", 0)
+        elements.append(word if count >= COVERED * frequency[kind] else kind)
+    return f"({''.join(f'({element})?+' for element in elements)}(NOUN.P)*)*", [*elements, "NOUN.P"]
+
+
+def _units(chunks: Sequence[_Chunk]) -> list[list[_Chunk]]:
+    """The connecting chunks before each noun phrase."""
+    units: list[list[_Chunk]] = [[]]
+    for chunk in chunks:
+        if chunk.kind == "NOUN.P":
+            units.append([])
+        else:
+            units[-1].append(chunk)
+    return units[:-1]

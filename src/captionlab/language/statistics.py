@@ -1,0 +1,98 @@
+"""Numbers that describe the language of captions: length, variety, repetition, nouns, fluency (Ma et al. 2022, Table 4)."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from captionlab.language.ngram import Scores, perplexity
+from captionlab.language.tagging import NOUNS
+
+DISTINCT = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number about the captions of a corpus; None where it has no meaning, and `note` says why. n: captions in it."""
+
+    name: str
+    value: float | None
+    n: int
+    note: str | None = None
+
+
+def caption_measures(
+    tokens: Sequence[Sequence[str]], tagged: Sequence[tuple[Sequence[str], Sequence[str]]], scores: Scores
+) -> dict[str, list[Any]]:
+    """Columns of measures, a row per caption, from its tokens, its tagged words, and a language model's scores of tokens.
+
+    words: tokens. repeated: those that occur before in the caption. unknown: those the language model does not know.
+    log_prob: log10 of the caption's probability, and perplexity, both None for a caption without tokens (SRILM skips
+    them). nouns: words tagged NOUN or PROPN; distinct_nouns: different ones, as written in lower case.
+    """
+    nouns = [[word.lower() for word, tag in zip(*words_tags, strict=True) if tag in NOUNS] for words_tags in tagged]
+    left_out = (scores.unknown + scores.zero).tolist()
+    log_probs: list[float | None] = [
+        log_prob if words else None for log_prob, words in zip(scores.log_probs.tolist(), tokens, strict=True)
+    ]
+    return {
+        "words": list(map(len, tokens)),
+        "repeated": [len(words) - len({*words}) for words in tokens],
+        "unknown": scores.unknown.tolist(),
+        "log_prob": log_probs,
+        "perplexity": [
+            None if log_prob is None else perplexity(log_prob, len(words), out, 1)
+            for log_prob, words, out in zip(log_probs, tokens, left_out, strict=True)
+        ],
+        "nouns": list(map(len, nouns)),
+        "distinct_nouns": [len({*words}) for words in nouns],
+    }
+
+
+def corpus_statistics(
+    tokens: Sequence[Sequence[str]], measures: dict[str, list[Any]], scores: Scores
+) -> list[Statistic]:
+    """The statistics of all captions of a captioner on a corpus, from their tokens and caption_measures of them.
+
+    perplexity is the corpus's (all words and ends of sentences together), perplexity_without_end SRILM's ppl1,
+    mean_perplexity the mean over captions. distinct_n: different n-grams divided by all n-grams (Li et al. 2016).
+    """
+    captions = len(tokens)
+    spoken = sum(1 for words in tokens if words)
+    if not captions:
+        raise ValueError("there are no captions to describe")
+    total, unknown = sum(measures["words"]), sum(measures["unknown"])
+    log_prob = sum(value for value in measures["log_prob"] if value is not None)
+    left_out = int((scores.unknown + scores.zero).sum())
+    perplexities = [value for value in measures["perplexity"] if value is not None]
+
+    def over_words(name: str, value: float | None, n: int = spoken) -> Statistic:
+        return Statistic(name, value, n, None if value is not None else "no caption has what this is computed from")
+
+    return [
+        Statistic("captions", captions, captions),
+        Statistic("empty_captions", captions - spoken, captions),
+        Statistic("mean_length", total / captions, captions),
+        Statistic("tokens", total, captions),
+        Statistic("types", len({word for words in tokens for word in words}), captions),
+        *(over_words(f"distinct_{n}", distinct(tokens, n), sum(len(words) >= n for words in tokens)) for n in DISTINCT),
+        over_words("repeated_share", sum(measures["repeated"]) / total if total else None),
+        over_words("unknown_share", unknown / total if total else None),
+        Statistic("nouns", fmean(measures["nouns"]), captions),
+        Statistic("distinct_nouns", fmean(measures["distinct_nouns"]), captions),
+        over_words("perplexity", perplexity(log_prob, total, left_out, spoken)),
+        over_words("perplexity_without_end", perplexity(log_prob, total, left_out, 0)),
+        over_words("mean_perplexity", fmean(perplexities) if perplexities else None),
+    ]
+
+
+def distinct(captions: Iterable[Sequence[str]], n: int) -> float | None:
+    """Different n-grams divided by all n-grams of the captions; None when there is none."""
+    counts = Counter(gram for words in captions for gram in ngrams(words, n))
+    return len(counts) / counts.total() if counts else None
+
+
+def ngrams(words: Sequence[str], n: int) -> Iterable[tuple[str, ...]]:
+    """The n-grams of a caption, in order."""
+    return zip(*(words[start:] for start in range(n)), strict=False)
