@@ -4,13 +4,14 @@ Noun phrases and relations are merged; prefixes are counted as n-grams at the st
 is cut into repetitions of connecting words and noun phrases, and summed up in one body; both make a pattern.
 
 A pattern could always be made to match more captions by making it say less. So patterns are taken in the order of the
-bits they save (over their captions, the surprise of the elements that they name and the caption contains), and one is
-kept when at least half of its captions follow none that was kept before.
+bits that they save whoever writes their captions down, and one is kept when at least half of its captions follow none
+that was kept before. Naming the class of a chunk saves -log2 of the class's share; naming a word saves the choice among
+the different words of its class too.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -59,8 +60,6 @@ def mine(captions: Sequence[Tagged], most: int = 5) -> list[Mined]:
     chunked = [_chunks(caption) for caption in captions]
     named = _named(chunked)
     surprise = _surprise(chunked)
-    contents = [{element for chunk in chunks for element in (chunk.kind, *_words(chunk))} for chunks in chunked]
-    class_of = {word: chunk.kind for chunks in chunked for chunk in chunks for word in _words(chunk)}
     starts: dict[tuple[str, ...], list[int]] = {}
     for index, chunks in enumerate(chunked):
         for prefix in _prefixes(chunks, named):
@@ -75,9 +74,7 @@ def mine(captions: Sequence[Tagged], most: int = 5) -> list[Mined]:
         text = "+".join(f"({element})*" if element == "NOUN.P" else element for element in prefix)
         pattern = f"{text}+{body}" if body else text
         matches = frozenset(index for index in found if compiled(pattern).follows(captions[index]).whole)
-        said = {*prefix, *elements}
-        said -= {class_of[element] for element in said if element in class_of}  # a word says its class too
-        saved = sum(surprise[element] for index in matches for element in said & contents[index])
+        saved = sum(_saved(chunked[index], prefix, elements, surprise) for index in matches)
         candidates.append((-saved, len(pattern), pattern, text, matches))
     kept: list[Mined] = []
     covered: set[int] = set()
@@ -133,10 +130,24 @@ def _elements(chunk: _Chunk, named: frozenset[str]) -> list[str]:
 
 
 def _surprise(chunked: Sequence[Sequence[_Chunk]]) -> dict[str, float]:
-    """Bits of each element: -log2 of its share of all chunks."""
-    counts = Counter(element for chunks in chunked for chunk in chunks for element in (chunk.kind, *_words(chunk)))
-    total = sum(map(len, chunked))
-    return {element: -math.log2(count / total) for element, count in counts.items()}
+    """Bits that each element saves where it stands."""
+    kinds = Counter(chunk.kind for chunks in chunked for chunk in chunks)
+    words: dict[str, set[str]] = {kind: set() for kind in kinds}
+    for chunks in chunked:
+        for chunk in chunks:
+            words[chunk.kind].update(_words(chunk))
+    bits = {kind: -math.log2(count / kinds.total()) for kind, count in kinds.items()}
+    return bits | {word: bits[kind] + math.log2(len(of_kind)) for kind, of_kind in words.items() for word in of_kind}
+
+
+def _saved(
+    chunks: Sequence[_Chunk], prefix: tuple[str, ...], elements: Sequence[str], surprise: Mapping[str, float]
+) -> float:
+    """Bits that a prefix and the elements of its body save on a caption that follows them."""
+    rest = (
+        element for chunk in chunks[len(prefix) :] for element in (*_words(chunk), chunk.kind) if element in elements
+    )
+    return sum(surprise[element] for element in (*prefix, *rest))
 
 
 def _prefixes(chunks: Sequence[_Chunk], named: frozenset[str]) -> Iterator[tuple[str, ...]]:

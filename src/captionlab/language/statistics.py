@@ -1,4 +1,4 @@
-"""Numbers that describe the language of captions: length, variety, repetition, nouns, fluency (Ma et al. 2022, Table 4)."""
+"""Numbers about the language of captions: length, variety, repetition, nouns, fluency (Ma et al. 2022, Table 4)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ class Statistic:
 def caption_measures(
     tokens: Sequence[Sequence[str]], tagged: Sequence[tuple[Sequence[str], Sequence[str]]], scores: Scores
 ) -> dict[str, list[Any]]:
-    """Columns of measures, a row per caption, from its tokens, its tagged words, and a language model's scores of tokens.
+    """Columns of measures, a row per caption: from its tokens, its tagged words, and a model's scores of its tokens.
 
     words: tokens. repeated: those that occur before in the caption. unknown: those the language model does not know.
     log_prob: log10 of the caption's probability, and perplexity, both None for a caption without tokens (SRILM skips

@@ -1,0 +1,61 @@
+"""The tagger that ships with captionlab, and what is said when another is missing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from captionlab.language.tagging import NOUNS, TAGS, TaggerError, load_tagger, tag
+
+MODEL = Path(__file__).parents[2] / "resources" / "en_ewt_sm"
+
+
+@pytest.fixture(scope="module")
+def tagger():
+    return load_tagger(MODEL)
+
+
+def test_words_lemmas_tags(tagger):
+    [(words, lemmas, tags)] = tag(tagger, ["two people walked down the streets ."])
+    assert words == ["two", "people", "walked", "down", "the", "streets", "."]
+    assert lemmas == ["two", "people", "walk", "down", "the", "street", "."]
+    assert tags == ["NUM", "NOUN", "VERB", "ADP", "DET", "NOUN", "PUNCT"]
+
+
+def test_odd_captions(tagger):
+    captions = ["", "   ", "...", "dog", "猫がいる 🐈", 'a "dog"\nand\ta\r\ncat', "dog " * 10_000]
+    found = list(tag(tagger, captions))
+    assert [len(words) for words, _, _ in found][:4] == [0, 0, 1, 1]
+    assert found[2][2] == ["PUNCT"]
+    assert found[5][0] == ["a", '"', "dog", '"', "and", "a", "cat"]
+    assert len(found[6][0]) == 10_000
+    for words, lemmas, tags in found:
+        assert len(words) == len(lemmas) == len(tags)
+        assert {*tags} <= TAGS
+    assert {found[3][2][0]} <= NOUNS
+
+
+def test_missing_model_is_explained(tmp_path: Path):
+    with pytest.raises(TaggerError, match="python -m spacy download en_core_web_xyz"):
+        load_tagger("en_core_web_xyz")
+    with pytest.raises(TaggerError, match="no folder of a spaCy model"):
+        load_tagger(tmp_path)
+
+
+def test_model_without_tags_is_refused():
+    import spacy
+
+    with pytest.raises(TaggerError, match="no tag or no lemma"):
+        list(tag(spacy.blank("en"), ["a dog"]))
+
+
+def test_light_import():
+    # spaCy imports torch where it finds it, and takes seconds longer.
+    code = f"import sys; from captionlab.language.tagging import load_tagger; load_tagger({str(MODEL)!r}); "
+    code += "assert 'torch' not in sys.modules; import torch"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_notice_travels_with_the_model():
+    assert "CC BY-SA 4.0" in (MODEL / "NOTICE.md").read_text()

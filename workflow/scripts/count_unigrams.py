@@ -1,0 +1,39 @@
+"""Count the words of the captions of a captioner, and the n-grams of their part-of-speech tags, n = 1 to 5."""
+
+from collections import Counter
+from typing import Any
+
+from captionlab.language.kinds import NGRAMS, TAGGED
+from captionlab.language.statistics import ngrams
+from captionlab.scripting import run
+from captionlab.tables import TOKENS, TableWriter, read_table
+
+LONGEST = 5
+
+
+def main(snakemake: Any) -> None:
+    counts: dict[tuple[str, str, int], Counter[tuple[str, ...]]] = {}
+    for row in read_table(snakemake.input.tokens, TOKENS).to_pylist():
+        counts.setdefault((row["corpus"], "word", 1), Counter()).update(ngrams(row["tokens"].split(), 1))
+    for row in read_table(snakemake.input.tags, TAGGED, ["corpus", "tags"]).to_pylist():
+        tags = [tag for tag in row["tags"] if tag != "PUNCT"]
+        for n in range(1, LONGEST + 1):
+            counts.setdefault((row["corpus"], "tag", n), Counter()).update(ngrams(tags, n))
+    with TableWriter(snakemake.output[0], NGRAMS) as writer:
+        for (corpus, unit, n), counter in counts.items():
+            ranked = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
+            writer.write(
+                {
+                    "corpus": [corpus] * len(ranked),
+                    "unit": [unit] * len(ranked),
+                    "n": [n] * len(ranked),
+                    "ngram": [" ".join(gram) for gram, _ in ranked],
+                    "rank": range(1, len(ranked) + 1),
+                    "count": [count for _, count in ranked],
+                    "share": [count / counter.total() for _, count in ranked],
+                }
+            )
+
+
+if __name__ == "__main__":
+    run(main, globals())

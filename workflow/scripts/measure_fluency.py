@@ -1,0 +1,44 @@
+"""Measure length, repetition, nouns and perplexity of the captions of a captioner, caption by caption and in sum."""
+
+from typing import Any
+
+from captionlab.language.arpa import read_arpa
+from captionlab.language.kinds import MEASURES, STATISTICS, TAGGED
+from captionlab.language.ngram import score
+from captionlab.language.statistics import caption_measures, corpus_statistics
+from captionlab.scripting import run
+from captionlab.tables import TOKENS, TableWriter, read_table
+
+
+def main(snakemake: Any) -> None:
+    model = read_arpa(snakemake.input.model)
+    rows = read_table(snakemake.input.tokens, TOKENS).to_pylist()
+    key = TAGGED.key
+    tagged = {
+        tuple(row[name] for name in key): (row["words"], row["tags"])
+        for row in read_table(snakemake.input.tags, TAGGED).to_pylist()
+    }
+    with (
+        TableWriter(snakemake.output.captions, MEASURES) as captions,
+        TableWriter(snakemake.output.statistics, STATISTICS) as statistics,
+    ):
+        for corpus in dict.fromkeys(row["corpus"] for row in rows):
+            here = [row for row in rows if row["corpus"] == corpus]
+            tokens = [row["tokens"].split(" ") if row["tokens"] else [] for row in here]
+            scores = score(model, tokens)
+            measures = caption_measures(tokens, [tagged[tuple(row[name] for name in key)] for row in here], scores)
+            captions.write({**{name: [row[name] for row in here] for name in key}, **measures})
+            found = corpus_statistics(tokens, measures, scores)
+            statistics.write(
+                {
+                    "corpus": [corpus] * len(found),
+                    "statistic": [one.name for one in found],
+                    "value": [one.value for one in found],
+                    "n": [one.n for one in found],
+                    "note": [one.note for one in found],
+                }
+            )
+
+
+if __name__ == "__main__":
+    run(main, globals())

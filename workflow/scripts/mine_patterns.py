@@ -1,0 +1,68 @@
+"""Find the patterns that the captions of a captioner follow, and measure the paper's own patterns on them."""
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+from captionlab.language.kinds import PATTERNS, TAGGED
+from captionlab.language.mining import mine
+from captionlab.language.patterns import Tagged, compiled, tagged, with_prefix
+from captionlab.scripting import run
+from captionlab.tables import TableWriter, read_table
+
+EXAMPLES = 3
+
+
+def main(snakemake: Any) -> None:
+    with open(snakemake.input.published, encoding="utf-8", newline="") as file:
+        published = list(csv.DictReader(file))
+    captions: dict[str, list[Tagged]] = {}
+    for row in read_table(snakemake.input.tags, TAGGED).to_pylist():
+        captions.setdefault(row["corpus"], []).append(tagged(row["words"], row["tags"]))
+    with TableWriter(snakemake.output[0], PATTERNS) as writer:
+        for corpus, of_corpus in captions.items():
+            rows = [
+                {"corpus": corpus, **row, **measured(row["pattern"], row["role"], of_corpus)}
+                for row in (*published_patterns(published), *mined_patterns(of_corpus))
+            ]
+            writer.write({name: [row[name] for row in rows] for name in PATTERNS.columns})
+
+
+def published_patterns(published: list[dict[str, str]]) -> Iterator[dict[str, Any]]:
+    """The paper's patterns, each with its prefix written out."""
+    for model in dict.fromkeys(row["model"] for row in published):
+        texts = {
+            role: [row["pattern"] for row in published if (row["model"], row["role"]) == (model, role)]
+            for role in ("prefix", "sentence")
+        }
+        for role, patterns in texts.items():
+            for rank, pattern in enumerate(patterns, 1):
+                text = with_prefix(pattern, texts["prefix"])
+                yield {"source": "published", "model": model, "role": role, "rank": rank, "pattern": text}
+
+
+def mined_patterns(captions: list[Tagged]) -> Iterator[dict[str, Any]]:
+    """Patterns of the captions, the most frequent first: their prefixes, then the whole."""
+    mined = mine(captions)
+    starts = {pattern.prefix: sum(compiled(pattern.prefix).follows(c).start for c in captions) for pattern in mined}
+    for rank, prefix in enumerate(sorted(starts, key=lambda text: (-starts[text], text)), 1):
+        yield {"source": "mined", "model": None, "role": "prefix", "rank": rank, "pattern": prefix}
+    for rank, pattern in enumerate(mined, 1):
+        yield {"source": "mined", "model": None, "role": "sentence", "rank": rank, "pattern": pattern.pattern}
+
+
+def measured(text: str, role: str, captions: list[Tagged]) -> dict[str, Any]:
+    """How many captions follow a pattern, and the first that do: a prefix at their start, a sentence to their end."""
+    follows = [compiled(text).follows(caption) for caption in captions]
+    found = (c for c, one in zip(captions, follows, strict=True) if (one.start if role == "prefix" else one.whole))
+    examples = dict.fromkeys(" ".join(word for word, _ in caption) for caption in found)
+    return {
+        "start": sum(one.start for one in follows) / len(captions),
+        "whole": sum(one.whole for one in follows) / len(captions),
+        "n": len(captions),
+        "examples": list(examples)[:EXAMPLES],
+    }
+
+
+if __name__ == "__main__":
+    run(main, globals())

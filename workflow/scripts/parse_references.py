@@ -1,0 +1,20 @@
+"""Parse the references of a corpus once, for every SPICE that is computed with them."""
+
+from pathlib import Path
+from typing import Any
+
+from captionlab.evaluation.spice import PARSES, parse_captions
+from captionlab.evaluation.spice_models import available_models
+from captionlab.scripting import run
+from captionlab.tables import TOKENS, read_table, write_table
+
+
+def main(snakemake: Any) -> None:
+    jars, reason = available_models(Path(snakemake.input.models))
+    references = [] if reason else read_table(snakemake.input.references, TOKENS, ["tokens"])["tokens"].to_pylist()
+    parses = parse_captions(references, jars, snakemake.params.memory_mb, snakemake.threads)
+    write_table(snakemake.output[0], PARSES, parses)
+
+
+if __name__ == "__main__":
+    run(main, globals())

@@ -1,0 +1,41 @@
+"""Score the captions of a captioner for an evaluation by SPICE, all corpora in one process."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from captionlab.evaluation.spice import PARSES, SPICE, score_captions
+from captionlab.evaluation.spice_models import available_models
+from captionlab.scripting import run
+from captionlab.tables import TOKENS, read_table, write_table
+
+
+def main(snakemake: Any) -> None:
+    jars, reason = available_models(Path(snakemake.input.models))
+    if reason:
+        logging.warning("No SPICE: %s", reason)
+        write_table(snakemake.output[0], SPICE, SPICE.schema.empty_table(), {"unavailable": reason})
+        return
+    references: dict[tuple[str, str], list[str]] = {}
+    for corpus, path in zip(snakemake.params.corpora, snakemake.input.references, strict=True):
+        for row in read_table(path, TOKENS).to_pylist():
+            if row["tokens"]:
+                references.setdefault((corpus, row["image_id"]), []).append(row["tokens"])
+    captions = read_table(snakemake.input.tokens, TOKENS).to_pylist()
+    scored = [row for row in captions if (row["corpus"], row["image_id"]) in references]
+    if len(scored) < len(captions):
+        logging.warning("%d captions are not scored: their images have no reference", len(captions) - len(scored))
+    scores = score_captions(
+        [row["tokens"] for row in scored],
+        [references[row["corpus"], row["image_id"]] for row in scored],
+        jars,
+        snakemake.params.memory_mb,
+        snakemake.threads,
+        read_table(snakemake.input.parses, PARSES).to_pydict(),
+    )
+    keys = {name: [row[name] for row in scored] for name in SPICE.key}
+    write_table(snakemake.output[0], SPICE, {**keys, **scores})
+
+
+if __name__ == "__main__":
+    run(main, globals())

@@ -1,0 +1,21 @@
+"""Find words, lemmas and parts of speech of the captions of a captioner for an evaluation."""
+
+from typing import Any
+
+from captionlab.language.kinds import TAGGED
+from captionlab.language.tagging import load_tagger, tag
+from captionlab.progress import progress
+from captionlab.scripting import run
+from captionlab.tables import GENERATED, read_table, write_table
+
+
+def main(snakemake: Any) -> None:
+    captions = read_table(snakemake.input[0], GENERATED, [*TAGGED.key, "caption"])
+    tagger = load_tagger(snakemake.params.tagger)
+    found = list(progress(tag(tagger, captions["caption"].to_pylist()), "captions", captions.num_rows))
+    columns = {name: [row[place] for row in found] for place, name in enumerate(("words", "lemmas", "tags"))}
+    write_table(snakemake.output[0], TAGGED, {**{key: captions[key] for key in TAGGED.key}, **columns})
+
+
+if __name__ == "__main__":
+    run(main, globals())

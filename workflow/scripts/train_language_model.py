@@ -1,0 +1,27 @@
+"""Train a trigram language model on the captions of some splits of a corpus, as SRILM does by default."""
+
+from typing import Any
+
+from captionlab.evaluation.ptb import tokenize
+from captionlab.language.arpa import write_arpa
+from captionlab.language.ngram import train
+from captionlab.scripting import run
+from captionlab.tables import CAPTIONS, IMAGES, read_table
+
+
+def main(snakemake: Any) -> None:
+    images = read_table(snakemake.input.images, IMAGES, ["image_id", "split"]).to_pylist()
+    wanted = {row["image_id"] for row in images if row["split"] in snakemake.params.splits}
+    captions = [
+        row["caption"]
+        for row in read_table(snakemake.input.captions, CAPTIONS).to_pylist()
+        if row["image_id"] in wanted
+    ]
+    if not captions:
+        splits = ", ".join(snakemake.params.splits)
+        raise ValueError(f"{snakemake.input.captions}: no caption belongs to an image of the splits {splits}")
+    write_arpa(train(tokens.split(" ") if tokens else [] for tokens in tokenize(captions)), snakemake.output[0])
+
+
+if __name__ == "__main__":
+    run(main, globals())
