@@ -71,13 +71,13 @@ class RegionTable:
             )
         places = [self._place[image] for image in images]
         counts = [end - start for _, start, end in places]
-        features = torch.zeros(len(images), max(counts), self.region_size)
-        boxes = torch.zeros(len(images), max(counts), 4)
+        features = np.zeros((len(images), max(counts), self.region_size), np.float32)
+        boxes = np.zeros((len(images), max(counts), 4), np.float32)
         for row, (file, start, end) in enumerate(places):
-            features[row, : end - start] = torch.from_numpy(self._features[file][start:end])
-            boxes[row, : end - start] = torch.from_numpy(self._boxes[file][start:end])
-        sizes = torch.from_numpy(np.stack([self._sizes[file][start] for file, start, _ in places]))
-        return RegionBatch(features, boxes, sizes, counts)
+            features[row, : end - start] = self._features[file][start:end]
+            boxes[row, : end - start] = self._boxes[file][start:end]
+        sizes = np.stack([self._sizes[file][start] for file, start, _ in places])
+        return RegionBatch(torch.from_numpy(features), torch.from_numpy(boxes), torch.from_numpy(sizes), counts)
 
     def _add(self, number: int, table: pa.Table) -> None:
         path = self.files[number]
@@ -100,7 +100,10 @@ def _kind_of(path: str) -> Kind:
     """The kind of the table of regions in a file, with the size and precision of its features."""
     if not Path(path).is_file():
         raise TableError(f"{path}: no such file of regions")
-    schema = pq.read_schema(path)
+    try:
+        schema = pq.read_schema(path)
+    except pa.ArrowInvalid as error:
+        raise TableError(f"{path} is no readable Parquet file ({error}); delete it and run again") from error
     stored = schema.field("features").type if "features" in schema.names else pa.null()
     if not pa.types.is_fixed_size_list(stored):
         raise TableError(f"{path} is no table of regions; it has the columns {', '.join(schema.names)}")

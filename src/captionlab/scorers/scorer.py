@@ -53,7 +53,7 @@ class Scorer(nn.Module):
         visual: Visual,
         tokens: Sequence[Sequence[int]],
         rows: Sequence[int] | Tensor | None = None,
-        batch: int = 64,
+        batch: int = 32,
     ) -> Tensor:
         """The head's outputs (B, 2), or (B, 1) of a retrieval head, with gradient, for captions as token ids.
 
@@ -69,7 +69,7 @@ class Scorer(nn.Module):
 
     @torch.no_grad()
     def score(
-        self, visual: Visual, captions: Sequence[str], rows: Sequence[int] | Tensor | None = None, batch: int = 64
+        self, visual: Visual, captions: Sequence[str], rows: Sequence[int] | Tensor | None = None, batch: int = 32
     ) -> Tensor:
         """Matching scores (B,) of captions, without gradient; `rows` and `batch` as for `logits`."""
         return self.matching.score(self.logits(visual, self.encode_text(captions), rows, batch))

@@ -1,0 +1,399 @@
+"""Region features: each published format is written here as its authors write it, and read into a table."""
+
+import base64
+import csv
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+import torch
+from PIL import Image
+
+from captionlab.features.region_batches import RegionTable
+from captionlab.features.region_tables import ImageRegions, RegionError, write_regions
+from captionlab.features.regions import READERS, image_name, read_regions
+from captionlab.tables import SCENES, TableError, read_table, regions_kind, write_table
+
+SIZE = 8
+# Two images of COCO as the corpora know them, of one shape each.
+IMAGES = {"58350": (640, 480), "124629": (500, 375)}
+COUNTS = {"58350": 3, "124629": 5}
+
+
+def encode(array: np.ndarray) -> str:
+    return base64.b64encode(np.ascontiguousarray(array)).decode()
+
+
+def detections(image_id: str) -> dict[str, np.ndarray]:
+    """What a detector may find in an image."""
+    generator = np.random.default_rng(int(image_id))
+    count, (width, height) = COUNTS[image_id], IMAGES[image_id]
+    edges = np.sort(generator.uniform(0, 1, (count, 2, 2)), axis=1).reshape(count, 4)
+    return {
+        "boxes": (edges * [width, height, width, height]).astype(np.float32),
+        "features": generator.uniform(0, 5, (count, SIZE)).astype(np.float32),
+        "confidence": np.sort(generator.uniform(0, 1, count))[::-1].astype(np.float32),
+        "label_id": generator.integers(0, 1600, count),
+        "attribute_id": generator.integers(0, 400, count),
+        "attribute_confidence": generator.uniform(0, 1, count).astype(np.float32),
+    }
+
+
+def file_name(image_id: str) -> str:
+    return f"COCO_val2014_{int(image_id):012d}"
+
+
+def write_tsv(path: Path, rows: list[list]) -> Path:
+    """A file as csv.DictWriter of the extractors writes it."""
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter="\t").writerows(rows)
+    return path
+
+
+def lxmert_tsv(folder: Path) -> Path:
+    rows = []
+    for image_id, (width, height) in IMAGES.items():
+        found = detections(image_id)
+        label, attribute = (encode(found[name].astype(np.int64)) for name in ("label_id", "attribute_id"))
+        confidence, attribute_confidence = (encode(found[name]) for name in ("confidence", "attribute_confidence"))
+        rows.append([file_name(image_id), height, width, label, confidence, attribute, attribute_confidence])
+        rows[-1] += [COUNTS[image_id], encode(found["boxes"]), encode(found["features"])]
+    return write_tsv(folder / "val2014_obj36.tsv", rows)
+
+
+def rosita_tsv(folder: Path) -> Path:
+    """With the index of lines that ROSITA's files have; numbers of labels are float32 there."""
+    lines = []
+    for image_id, (width, height) in IMAGES.items():
+        found = detections(image_id)
+        row = [file_name(image_id) + ".jpg", encode(found["features"]), height, width, COUNTS[image_id]]
+        row.append(encode(found["boxes"]))
+        for name in ("label_id", "confidence", "attribute_id", "attribute_confidence"):
+            row.append(encode(found[name].astype(np.float32)))
+        lines.append("\t".join(map(str, row)) + "\n")
+    (folder / "imgfeat.tsv").write_text("".join(lines))
+    (folder / "imgfeat.lineidx").write_text(f"0\n{len(lines[0])}\n")
+    return folder / "imgfeat.tsv"
+
+
+def bottom_up_tsv(folder: Path) -> Path:
+    rows = []
+    for image_id, (width, height) in IMAGES.items():
+        found = detections(image_id)
+        rows.append([image_id, width, height, COUNTS[image_id], encode(found["boxes"]), encode(found["features"])])
+    return write_tsv(folder / "trainval_36.tsv", rows)
+
+
+def rosita_npz(folder: Path) -> Path:
+    for image_id, (width, height) in IMAGES.items():
+        found = detections(image_id)
+        np.savez(
+            folder / f"{file_name(image_id)}.jpg.npz",
+            x=found["features"],
+            boxes=found["boxes"],
+            image_h=height,
+            image_w=width,
+            objects_id=found["label_id"].astype(np.float32),
+            objects_conf=found["confidence"],
+            attrs_id=found["attribute_id"].astype(np.float32),
+            attrs_conf=found["attribute_confidence"],
+            text=np.array(["a caption", "another"]),
+        )
+    return folder
+
+
+def vinvl_pair(folder: Path) -> Path:
+    rows, predictions = [], []
+    for image_id, (width, height) in IMAGES.items():
+        found = detections(image_id)
+        rows.append([image_id, COUNTS[image_id], encode(found["features"])])
+        objects = [
+            {"rect": box.tolist(), "class": f"thing {label}", "conf": float(confidence)}
+            for box, label, confidence in zip(found["boxes"], found["label_id"], found["confidence"], strict=True)
+        ]
+        predictions.append([image_id, json.dumps({"image_h": height, "image_w": width, "objects": objects})])
+    lines = ["\t".join(row) + "\n" for row in predictions]
+    (folder / "predictions.tsv").write_text("".join(lines))
+    return write_tsv(folder / "features.tsv", rows)
+
+
+FORMATS = {
+    "lxmert-tsv": lxmert_tsv,
+    "rosita-tsv": rosita_tsv,
+    "bottom-up-tsv": bottom_up_tsv,
+    "rosita-npz": rosita_npz,
+    "vinvl-tsv": vinvl_pair,
+}
+
+
+def read(format: str, *paths: Path, images=IMAGES) -> dict[str, ImageRegions]:
+    return {regions.image_id: regions for regions in read_regions(format, paths, images)}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_formats(format, tmp_path):
+    regions = read(format, FORMATS[format](tmp_path))
+    assert set(regions) == set(IMAGES)
+    for image_id, got in regions.items():
+        found = detections(image_id)
+        assert (got.width, got.height) == IMAGES[image_id]
+        np.testing.assert_allclose(got.boxes, found["boxes"], rtol=1e-6)
+        np.testing.assert_array_equal(got.features, found["features"])
+        if format in ("lxmert-tsv", "rosita-tsv", "rosita-npz"):
+            for name in ("confidence", "label_id", "attribute_id", "attribute_confidence"):
+                np.testing.assert_array_equal(getattr(got, name), found[name])
+        if format == "vinvl-tsv":
+            np.testing.assert_allclose(got.confidence, found["confidence"], rtol=1e-6)
+            assert got.label == [f"thing {label}" for label in found["label_id"]]
+
+
+def test_every_format_is_tested():
+    assert set(READERS) == {*FORMATS, "uniter-npz"}
+
+
+def test_uniter_npz(tmp_path):
+    """Half precision, relative boxes, and UNITER's choice: above 0.2, at least 10, at most 100."""
+    kept = {"1": (3, 10), "2": (40, 40), "3": (120, 100)}
+    generator = np.random.default_rng(0)
+    arrays = {}
+    for image_id, (above, _) in kept.items():
+        confidence = np.concatenate([np.linspace(0.9, 0.21, above), np.linspace(0.19, 0.1, 20)])
+        boxes = np.sort(generator.uniform(0, 1, (len(confidence), 2, 2)), axis=1).reshape(-1, 4)
+        boxes = np.concatenate([boxes, boxes[:, 2:] - boxes[:, :2]], axis=1)
+        arrays[image_id] = {
+            "features": generator.uniform(0, 5, (len(confidence), SIZE)).astype(np.float16),
+            "norm_bb": boxes.astype(np.float16),
+            "conf": confidence.astype(np.float16)[:, None],
+            "soft_labels": generator.uniform(0, 1, (len(confidence), 11)).astype(np.float16),
+        }
+        np.savez_compressed(tmp_path / f"coco_val2014_{int(image_id):012d}.npz", **arrays[image_id], allow_pickle=True)
+    regions = read("uniter-npz", tmp_path, images={image_id: (400, 200) for image_id in kept})
+    for image_id, (_, expected) in kept.items():
+        got, stored = regions[image_id], arrays[image_id]
+        assert len(got.features) == len(got.boxes) == len(got.confidence) == expected
+        assert got.features.dtype == np.float16
+        np.testing.assert_array_equal(got.features, stored["features"][:expected])
+        corners = stored["norm_bb"][:expected, :4].astype(np.float32) * [400, 200, 400, 200]
+        np.testing.assert_allclose(got.boxes, corners, rtol=1e-6)
+        assert (got.width, got.height) == (400, 200)
+
+
+def test_vinvl_with_features_in_its_objects(tmp_path):
+    found = detections("58350")
+    objects = [
+        {"rect": box.tolist(), "bbox_id": i, "class": "cat", "conf": 0.5, "feature": encode(feature)}
+        for i, (box, feature) in enumerate(zip(found["boxes"], found["features"], strict=True))
+    ]
+    (tmp_path / "predictions.tsv").write_text(f"58350\t{json.dumps({'objects': objects, 'relations': []})}\n")
+    (got,) = read("vinvl-tsv", tmp_path / "predictions.tsv").values()
+    np.testing.assert_array_equal(got.features, found["features"])
+    np.testing.assert_allclose(got.boxes, found["boxes"], rtol=1e-6)
+    assert (got.width, got.height) == IMAGES["58350"]  # the file does not say
+
+
+def test_vinvl_for_captioning(tmp_path):
+    """The box is in the features."""
+    found, (width, height) = detections("58350"), IMAGES["58350"]
+    relative = found["boxes"] / [width, height, width, height]
+    sides = relative[:, 2:] - relative[:, :2]
+    features = np.concatenate([found["features"], relative, sides], axis=1).astype(np.float32)
+    document = {"num_boxes": len(features), "features": encode(features)}
+    (tmp_path / "test.feature.tsv").write_text(f"58350\t{json.dumps(document)}\n")
+    (got,) = read("vinvl-tsv", tmp_path / "test.feature.tsv").values()
+    np.testing.assert_array_equal(got.features, features)
+    np.testing.assert_allclose(got.boxes, found["boxes"], rtol=1e-4, atol=1e-3)
+
+
+def test_index_of_lines_is_used(tmp_path):
+    """Lines that nobody asks for are not read: here they are no text at all."""
+    path = rosita_tsv(tmp_path)
+    first, second = path.read_bytes().splitlines(keepends=True)
+    name = first.split(b"\t")[0]
+    path.write_bytes(name + b"\t" + b"\xff" * (len(first) - len(name) - 1) + second)
+    assert set(read("rosita-tsv", path, images={"124629": (500, 375)})) == {"124629"}
+
+
+def test_image_found_twice_counts_once(tmp_path):
+    path = bottom_up_tsv(tmp_path)
+    path.write_bytes(path.read_bytes() * 2)
+    assert [regions.image_id for regions in read_regions("bottom-up-tsv", [path, path], IMAGES)] == list(IMAGES)
+
+
+def test_missing_images_are_logged(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        read("bottom-up-tsv", bottom_up_tsv(tmp_path), images={**IMAGES, "7": (1, 1)})
+    assert "no regions of 1 of 3 images, as '7'" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "image_id"),
+    [
+        ("COCO_val2014_000000058350.jpg.npz", "58350"),
+        ("coco_train2014_000000000009.npz", "9"),
+        ("COCO_val2014_000000058350", "58350"),
+        ("58350", "58350"),
+        ("1000268201_693b08cb0e.jpg", "1000268201_693b08cb0e"),
+        ("train/v1.2 scene.png", "v1.2 scene"),
+    ],
+)
+def test_image_name(name, image_id):
+    assert image_name(name) == image_id
+
+
+@pytest.mark.parametrize("format", ["lxmert-tsv", "bottom-up-tsv"])
+def test_wrong_format(format, tmp_path):
+    with pytest.raises(RegionError, match=r"line 1.*column|line 1: \w+ is"):
+        read(format, rosita_tsv(tmp_path))
+
+
+def test_broken_lines(tmp_path):
+    path = bottom_up_tsv(tmp_path)
+    first, second = path.read_text().splitlines()
+    path.write_text(f"{first}\n{second[:-3]}\n")
+    with pytest.raises(RegionError, match="line 2: features is not 5 times"):
+        read("bottom-up-tsv", path)
+    path.write_text(f"{first.replace('640', 'wide')}\n")
+    with pytest.raises(RegionError, match="line 1: width is 'wide'"):
+        read("bottom-up-tsv", path)
+    path.write_text("no tabs in here\n")
+    with pytest.raises(RegionError, match="line 1 does not start"):
+        read("bottom-up-tsv", path)
+
+
+def test_nothing_is_unpickled(tmp_path):
+    np.savez(tmp_path / "58350.npz", x=np.array([{"a": 1}], dtype=object), boxes=1, image_h=1, image_w=1)
+    with pytest.raises(RegionError, match=r"58350\.npz cannot be read.*allow_pickle"):
+        read("rosita-npz", tmp_path)
+
+
+def test_broken_npz(tmp_path):
+    whole = (rosita_npz(tmp_path) / f"{file_name('58350')}.jpg.npz").read_bytes()
+    (tmp_path / f"{file_name('58350')}.jpg.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(RegionError, match=r"58350.*cannot be read"):
+        read("rosita-npz", tmp_path)
+
+
+def test_other_arrays(tmp_path):
+    with pytest.raises(RegionError, match="has no array 'conf'; it has x, boxes"):
+        read("uniter-npz", rosita_npz(tmp_path))
+
+
+def test_places(tmp_path):
+    with pytest.raises(RegionError, match="no such file or folder"):
+        read("lxmert-tsv", tmp_path / "none.tsv")
+    with pytest.raises(RegionError, match="is no folder"):
+        read("rosita-npz", bottom_up_tsv(tmp_path))
+    with pytest.raises(RegionError, match="format is 'csv'; it must be one of lxmert-tsv"):
+        read("csv", bottom_up_tsv(tmp_path))
+    with pytest.raises(RegionError, match="no regions of any of the 1 images"):
+        read("bottom-up-tsv", bottom_up_tsv(tmp_path), images={"7": (1, 1)})
+
+
+def test_vinvl_pair_that_does_not_fit(tmp_path):
+    path = vinvl_pair(tmp_path)
+    predictions = (tmp_path / "predictions.tsv").read_text().splitlines(keepends=True)
+    (tmp_path / "predictions.tsv").write_text("".join(predictions[::-1]))
+    with pytest.raises(RegionError, match=r"line 1 is about '58350', and .*predictions\.tsv: line 1 about '124629'"):
+        read("vinvl-tsv", path)
+    (tmp_path / "predictions.tsv").unlink()
+    with pytest.raises(RegionError, match=r"predictions\.tsv: no such file"):
+        read("vinvl-tsv", path)
+
+
+def test_table(tmp_path):
+    path = tmp_path / "regions.parquet"
+    assert write_regions(path, read_regions("lxmert-tsv", [lxmert_tsv(tmp_path)], IMAGES)) == 2
+    table = read_table(path, regions_kind(SIZE))
+    assert table["image_id"].to_pylist() == ["58350"] * 3 + ["124629"] * 5
+    assert table["region_index"].to_pylist() == [0, 1, 2, 0, 1, 2, 3, 4]
+    assert table["label"].null_count == 8
+    rows = table.filter(pc.equal(table["image_id"], "124629")).to_pylist()
+    found = detections("124629")
+    for index, row in enumerate(rows):
+        np.testing.assert_array_equal([row["x1"], row["y1"], row["x2"], row["y2"]], found["boxes"][index])
+        np.testing.assert_array_equal(row["features"], found["features"][index])
+        assert (row["width"], row["height"]) == (500, 375)
+        assert row["label_id"] == found["label_id"][index]
+        assert row["confidence"] == found["confidence"][index]
+
+
+def regions(image_id="1", count=2, size=SIZE, precision="float32", **values) -> ImageRegions:
+    arrays = {"boxes": np.ones((count, 4)), "features": np.full((count, size), int(image_id), precision)}
+    return ImageRegions(image_id, **{"width": 4, "height": 3, **arrays, **values})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (regions("2", size=9), "image '2' has features of 9 numbers, the first image of 8"),
+        (regions("2", boxes=np.ones((3, 4))), r"image '2' has 2 features and boxes of the shape \(3, 4\)"),
+        (regions("2", features=np.full((2, SIZE), np.inf, np.float32)), "image '2' .*not a finite number"),
+        (regions("2", boxes=np.full((2, 4), np.nan)), "image '2' .*not a finite number"),
+        (regions("2", confidence=np.ones(3)), "image '2' has 2 regions and 3 values of confidence"),
+        (regions("2", width=0), "image '2' is said to have 0 x 3 pixels"),
+        (regions("2", count=0), "image '2' has no region"),
+    ],
+)
+def test_wrong_regions(wrong, message, tmp_path):
+    with pytest.raises(RegionError, match=message):
+        write_regions(tmp_path / "regions.parquet", [regions(), wrong])
+    assert not list(tmp_path.iterdir())
+
+
+def test_many_images_and_half_precision(tmp_path, monkeypatch):
+    monkeypatch.setattr("captionlab.features.region_tables.GROUP", 5)
+    images = [regions(str(number), count=number % 3 + 1, precision="float16") for number in range(1, 8)]
+    write_regions(tmp_path / "regions.parquet", images)
+    table = RegionTable(tmp_path / "regions.parquet")
+    batch = table.batch(["6", "2", "6"])
+    assert batch.features.dtype == torch.float32
+    assert batch.counts == [1, 3, 1]
+    assert batch.features[:, :, 0].tolist() == [[6, 0, 0], [2, 2, 2], [6, 0, 0]]
+    assert batch.boxes[0].tolist() == [[1] * 4, [0] * 4, [0] * 4]
+    assert batch.sizes.tolist() == [[4, 3]] * 3
+
+
+def test_shards_and_choice_of_images(tmp_path):
+    for shard, ids in enumerate((["1", "2"], ["3"])):
+        write_regions(tmp_path / f"{shard}.parquet", [regions(image_id) for image_id in ids])
+    shards = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    assert RegionTable(shards).batch(["3", "1"]).features[:, 0, 0].tolist() == [3, 1]
+    chosen = RegionTable(shards, images=["2"])
+    assert chosen.batch(["2"]).counts == [2]
+    with pytest.raises(TableError, match=r"no regions of image '1' \(1 of 2 are missing\)"):
+        chosen.batch(["2", "1"])
+    with pytest.raises(TableError, match="regions of image '1' are not together"):
+        RegionTable([shards[0], shards[0]])
+
+
+def test_wrong_files(tmp_path):
+    write_regions(tmp_path / "a.parquet", [regions("1")])
+    write_regions(tmp_path / "b.parquet", [regions("2", size=9)])
+    with pytest.raises(TableError, match=r"b\.parquet has regions of 9 numbers, .*a\.parquet of 8"):
+        RegionTable([tmp_path / "a.parquet", tmp_path / "b.parquet"])
+    (tmp_path / "c.parquet").write_bytes(b"")
+    with pytest.raises(TableError, match=r"c\.parquet is no readable Parquet file"):
+        RegionTable(tmp_path / "c.parquet")
+    write_table(tmp_path / "d.parquet", SCENES, {name: [] for name in SCENES.columns})
+    with pytest.raises(TableError, match=r"d\.parquet is no table of regions; it has the columns image_id"):
+        RegionTable(tmp_path / "d.parquet")
+    with pytest.raises(TableError, match=r"none\.parquet: no such file"):
+        RegionTable(tmp_path / "none.parquet")
+
+
+def test_real_features(shared_data, tmp_path):
+    """Bottom-up features of eight images of COCO, in the format that they come in."""
+    folder = shared_data / "butd-demo"
+    images = {image_name(path.name): Image.open(path).size for path in sorted((folder / "images").iterdir())}
+    write_regions(tmp_path / "regions.parquet", read_regions("rosita-npz", [folder / "features"], images))
+    table = read_table(tmp_path / "regions.parquet", regions_kind(2048))
+    assert len(table) == 8 * 36
+    batch = RegionTable(tmp_path / "regions.parquet").batch(list(images))
+    assert batch.features.shape == (8, 36, 2048)
+    assert batch.features.min() >= 0  # after a rectifier
+    assert [tuple(size) for size in batch.sizes.int().tolist()] == list(images.values())
+    assert (batch.boxes[..., 2:] > batch.boxes[..., :2]).all()
+    assert (batch.boxes[..., 2:] <= batch.sizes[:, None]).all()
