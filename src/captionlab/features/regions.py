@@ -24,6 +24,7 @@ from captionlab.progress import progress
 
 logger = logging.getLogger(__name__)
 
+# Images, each with its width and height in pixels.
 Sizes = Mapping[str, tuple[int, int]]
 
 # Columns of the tab-separated formats. All but name, width, height and count are arrays in base64.

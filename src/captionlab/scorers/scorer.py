@@ -60,7 +60,9 @@ class Scorer(nn.Module):
         `rows` (B,) says which of the images of `visual` each caption is about; without it, caption i is about image i.
         What occurs twice is computed once, `batch` captions of about the same length at a time.
         """
-        images = list(range(len(tokens))) if rows is None else [int(row) for row in rows]
+        if rows is None:
+            rows = range(len(tokens))
+        images = rows.tolist() if isinstance(rows, Tensor) else rows
         pairs = [(image, tuple(ids)) for image, ids in zip(images, tokens, strict=True)]
         order = sorted(dict.fromkeys(pairs), key=lambda pair: (visual.counts[pair[0]], len(pair[1])))
         parts = [self._logits(visual, order[start : start + batch]) for start in range(0, len(order), batch)]
