@@ -56,7 +56,7 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | Non
 def architecture_of(
     state: Mapping[str, Tensor], path: str | os.PathLike[str], quick_gelu: bool, heads: int | None = None
 ) -> dict[str, Any]:
-    """The model config, as open_clip has it, of weights with OpenAI's names; the image tower is a ViT or a modified ResNet."""
+    """The model config, as open_clip has it, of weights with OpenAI's names; the image tower is a ViT or a ResNet."""
     shapes = {name: tuple(value.shape) for name, value in state.items()}
     try:
         positions = shapes.get("visual.positional_embedding") or shapes["visual.attnpool.positional_embedding"]
@@ -118,7 +118,7 @@ def _read(path: Path) -> dict[str, Tensor]:
     """The tensors of a file, float32. Nothing is executed: pickles are read by torch's restricted reader."""
     if not path.is_file():
         raise WeightsError(f"{path}: no such file of weights")
-    if zipfile.is_zipfile(path) and any("/code/" in name for name in zipfile.ZipFile(path).namelist()):
+    if _is_program(path):
         raise WeightsError(
             f"{path} is a TorchScript archive, a program that would have to be executed to be read. Use the same "
             "weights as safetensors: open_clip_model.safetensors of timm/vit_base_patch32_clip_224.openai and its like "
@@ -137,3 +137,11 @@ def _read(path: Path) -> dict[str, Tensor]:
         if isinstance(value, Tensor)
     }
     return {name: value for name, value in tensors.items() if name not in NO_WEIGHTS}
+
+
+def _is_program(path: Path) -> bool:
+    """Whether a file is a TorchScript archive: torch's files are zip archives too, but without code."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any("/code/" in name for name in archive.namelist())
