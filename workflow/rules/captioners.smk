@@ -21,6 +21,8 @@ rule pretrain_captioner:
         "results/benchmarks/pretrain_captioner/{captioner}.tsv"
     wildcard_constraints:
         captioner=lab.captioners_of("pretrained"),
+    # Trainings are the longest way through the DAG.
+    priority: 10
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

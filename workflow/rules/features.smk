@@ -20,6 +20,8 @@ rule train_encoder:
         "results/benchmarks/train_encoder/{encoder}.tsv"
     wildcard_constraints:
         encoder=lab.encoders_with_weights(False),
+    # Trainings are the longest way through the DAG.
+    priority: 10
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -26,6 +26,8 @@ rule finetune_captioner:
         "results/benchmarks/finetune_captioner/{captioner}.tsv"
     wildcard_constraints:
         captioner=lab.captioners_of("finetuned"),
+    # Trainings are the longest way through the DAG.
+    priority: 10
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -68,9 +68,27 @@ rule collect_discritune_tables:
         comparisons="results/reporting/comparisons.parquet",
         published=lab.published("discritune.csv"),
     output:
-        multiext("results/reporting/discritune/discritune_table1_retrieval", ".csv", ".md", ".tex", ".html"),
-        multiext("results/reporting/discritune/discritune_table2_in_domain", ".csv", ".md", ".tex", ".html"),
-        multiext("results/reporting/discritune/discritune_table3_cross_domain", ".csv", ".md", ".tex", ".html"),
+        multiext(
+            "results/reporting/discritune/discritune_table1_retrieval",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
+        multiext(
+            "results/reporting/discritune/discritune_table2_in_domain",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
+        multiext(
+            "results/reporting/discritune/discritune_table3_cross_domain",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
     log:
         "results/logs/collect_discritune_tables.log",
     benchmark:
@@ -95,7 +113,10 @@ rule collect_discritune_tables:
 rule plot_discritune_figures:
     input:
         summary="results/reporting/summary.parquet",
-        training=expand("results/captioners/{captioner}/training.parquet", captioner=lab.finetuned("discritune")),
+        training=expand(
+            "results/captioners/{captioner}/training.parquet",
+            captioner=lab.finetuned("discritune"),
+        ),
         style=lab.style,
     output:
         retrieval=report(
