@@ -27,6 +27,8 @@ FREQUENT = 0.05
 COVERED = 0.9
 # This share of a pattern's captions must follow no pattern that saves more.
 NEW = 0.5
+# Words of a caption that are looked at for its pattern.
+LONGEST = 200
 CLASSES = ("NOUN.P", "REL", "CONJ", "AUX")
 
 
@@ -57,7 +59,7 @@ def mine(captions: Sequence[Tagged], most: int = 5) -> list[Mined]:
 
     Fewer, or none, when the captions have little in common (no prefix is in 5 % of them).
     """
-    chunked = [_chunks(caption) for caption in captions]
+    chunked = [_chunks(caption[:LONGEST]) for caption in captions]
     named = _named(chunked)
     surprise = _surprise(chunked)
     starts: dict[tuple[str, ...], list[int]] = {}
