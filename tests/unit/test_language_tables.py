@@ -1,0 +1,249 @@
+"""The papers' tables on language from small made-up measurements: each value in its place, in all four formats."""
+
+# ruff: noqa: RUF001 (an en dash stands where a number is missing)
+
+import csv
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from captionlab.language.kinds import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
+from captionlab.language.ngram import Scores
+from captionlab.language.statistics import caption_measures, corpus_statistics
+from captionlab.reporting.language import STATISTICS_SHOWN, Paper, statistics_table
+from captionlab.reporting.published import read_published
+from captionlab.tables import Kind, write_table
+
+ROOT = Path(__file__).parents[2]
+PUBLISHED = ROOT / "config" / "published"
+NASTY = "<b>&|_c"
+CAPTIONERS = ("plain", NASTY)
+NAMES = (
+    "probing_table4_statistics", "probing_table5_patterns", "probing_figure4_unigrams", "discritune_table7_adjectives",
+    "discritune_table14_nouns",
+)  # fmt: skip
+FORMATS = ("csv", "md", "tex", "html")
+PAPERS = {
+    "probing": {"comparable": False, "captioners": {"CLIP": "plain"}, "corpora": {"COCO": "toy"}},
+    "discritune": {"comparable": True, "captioners": {"DiscriTune-ConCap": "plain"}, "corpora": {"ConCap": "toy"}},
+}
+
+
+def write(path: Path, kind: Kind, rows: list[tuple[Any, ...]]) -> Path:
+    write_table(path, kind, {name: [row[place] for row in rows] for place, name in enumerate(kind.columns)})
+    return path
+
+
+def statistics(perplexity: float | None, nouns: float) -> list[tuple[Any, ...]]:
+    note = None if perplexity is not None else "no caption has what this is computed from"
+    return [
+        ("toy", "captions", 4.0, 4, None),
+        ("toy", "nouns", nouns, 4, None),
+        ("toy", "distinct_1", 0.125, 4, None),
+        ("toy", "perplexity", perplexity, 4, note),
+    ]
+
+
+def patterns(mined: str, share: float) -> list[tuple[Any, ...]]:
+    long = "a dog " * 1000
+    return [
+        ("toy", "published", "CLIP", "prefix", 1, "a+IMAGE.P+of", 0.25, 0.0, 4, ["a image of <dogs>"]),
+        ("toy", "published", "LXMERT", "prefix", 1, "(NOUN.P)*+REL", 0.75, 0.5, 4, ["a dog on"]),
+        ("toy", "published", "ROSITA", "prefix", 1, "NOUN", 0.5, 0.5, 4, ["a"]),
+        ("toy", "published", "LXMERT", "sentence", 1, "Prefix+NOUN", 0.9, 0.3, 4, []),
+        *(("toy", "mined", None, "prefix", rank, f"{mined}{rank}", share / rank, 0.0, 4, [long]) for rank in (1, 2, 3)),
+    ]
+
+
+def words(of: list[str]) -> list[tuple[Any, ...]]:
+    ranked = [("toy", "word", 1, word, rank, 20 - rank, 0.2 / rank) for rank, word in enumerate(of, 1)]
+    return [("toy", "tag", 1, "TAGGED", 1, 50, 0.5), ("toy", "tag", 2, "DET NOUN", 1, 50, 0.5), *reversed(ranked)]
+
+
+LEMMAS = [
+    *(("toy", "plain", "ADJ", f"adjective{rank}", rank, 30, 12.0 - rank) for rank in range(1, 12)),
+    ("toy", NASTY, "ADJ", "gr{e}en", 1, 3, 2.25),
+    ("toy", NASTY, "ADJ", "as elsewhere", 2, 3, 0.0),
+    ("toy", NASTY, "ADJ", "rarer here", 3, 3, -1.5),
+]
+
+
+def make(folder: Path, papers: dict[str, Any]) -> dict[tuple[str, str], str]:
+    """Run the script; text of each table in each format."""
+
+    def files(kind: Kind, *tables: list[tuple[Any, ...]]) -> list[Path]:
+        return [write(folder / f"{kind.name} {number}.parquet", kind, rows) for number, rows in enumerate(tables)]
+
+    outputs = {(name, ending): folder / "tables" / f"{name}.{ending}" for name in NAMES for ending in FORMATS}
+    job = SimpleNamespace(
+        input=SimpleNamespace(
+            statistics=files(STATISTICS, statistics(12.34, 2.25), statistics(None, 0.0)),
+            patterns=files(PATTERNS, patterns("MINED", 0.8), patterns("OTHER", 0.6)),
+            unigrams=files(NGRAMS, words([f"word{n}" for n in range(1, 13)]), words(["it", "<i>"])),
+            associations=write(folder / "associations.parquet", ASSOCIATIONS, LEMMAS),
+            published=[PUBLISHED / "discritune.csv", PUBLISHED / "probing.csv"],
+        ),
+        output=list(map(str, outputs.values())),
+        params=SimpleNamespace(captioners=CAPTIONERS, provenance={"config": "toy.yaml", "seed": 7}, papers=papers),
+    )
+    runpy.run_path(str(ROOT / "workflow" / "scripts" / "collect_language_tables.py"))["main"](job)
+    return {key: path.read_text(encoding="utf-8") for key, path in outputs.items()}
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], str]:
+    """The tables of a run that stands for no paper's."""
+    return make(tmp_path_factory.mktemp("alone"), {})
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], str]:
+    """The tables of a run in which the captioner `plain` stands for captioners of both papers."""
+    return make(tmp_path_factory.mktemp("beside"), PAPERS)
+
+
+def lines(markdown: str) -> list[list[str]]:
+    """Cells of the rows of a Markdown table, headings and rules included."""
+    return [line[2:-2].split(" | ") for line in markdown.splitlines() if line.startswith("| ")]
+
+
+def records(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_statistics(alone):
+    text = alone["probing_table4_statistics", "md"]
+    heading, _, corpus, plain, nasty = lines(text)
+    assert heading == [
+        "captioner", "sentence level<br>perplexity", "token level<br>nouns", "variety<br>distinct-1, %",
+        "counts<br>captions",
+    ]  # fmt: skip
+    assert corpus[0] == "**toy**"
+    assert plain == ["plain", "12.3", "2.2", "12.5", "4"]
+    assert nasty == [r"&lt;b&gt;&amp;\|\_c", "– (a)", "0.0", "12.5", "4"]
+    assert "- (a) no caption has what this is computed from" in text
+    row = next(r for r in records(alone["probing_table4_statistics", "csv"]) if r["statistic"] == "perplexity")
+    assert (row["captioner"], row["value"], row["n"], row["published"]) == ("plain", "12.34", "4", "")
+    assert (row["config"], row["seed"]) == ("toy.yaml", "7")
+    assert row["commit"]
+
+
+def test_a_statistic_without_a_column_is_an_error():
+    row = {"corpus": "toy", "statistic": "charm", "value": 1.0, "n": 1, "note": None}
+    with pytest.raises(ValueError, match="'charm' has no column"):
+        statistics_table({"plain": [row]}, Paper(None, None), {})
+
+
+def test_every_statistic_that_is_measured_has_a_column():
+    none = np.zeros(1, dtype=np.int64)
+    scores = Scores(log_probs=np.array([-1.0]), words=np.array([2]), unknown=none, zero=none)
+    tokens = [["a", "dog"]]
+    measures = caption_measures(tokens, [(["a", "dog"], ["DET", "NOUN"])], scores)
+    assert {one.name for one in corpus_statistics(tokens, measures, scores)} == {*STATISTICS_SHOWN}
+
+
+def test_patterns(alone):
+    shown = lines(alone["probing_table5_patterns", "md"])
+    start = shown.index(["**toy: plain**", "", "", "", ""])
+    assert [row[:4] for row in shown[start + 1 : start + 5]] == [
+        ["prefix", "mined", "MINED1", "80.0"],
+        ["prefix", "mined", "MINED2", "40.0"],
+        ["prefix", "paper, LXMERT", r"(NOUN.P)\*+REL", "75.0"],  # of the paper's the one with the largest share
+        ["sentence", "paper, LXMERT", "Prefix+NOUN", "30.0"],  # a sentence to its end
+    ]
+    assert shown[start + 1][4].startswith("a dog a dog")
+    assert len(shown[start + 1][4]) <= 200
+    assert shown[start + 4][4] == "–"
+    assert shown[start + 5][0] == r"**toy: &lt;b&gt;&amp;\|\_c**"
+    assert len(records(alone["probing_table5_patterns", "csv"])) == 2 * 7  # all, also those that are not shown
+
+
+def test_unigrams(alone):
+    heading, _, _, *rows = lines(alone["probing_figure4_unigrams", "md"])
+    assert heading[1:3] == ["plain<br>word", "plain<br>share, %"]
+    assert rows[0] == ["1", "word1", "20.0", "it", "20.0"]
+    assert rows[1] == ["2", "word2", "10.0", "&lt;i&gt;", "10.0"]
+    assert rows[9] == ["10", "word10", "2.0", "–", "–"]
+    assert len(rows) == 10
+    assert "TAGGED" not in alone["probing_figure4_unigrams", "csv"]
+
+
+def test_adjectives_that_go_with_a_type(alone):
+    heading, _, _, *rows = lines(alone["discritune_table7_adjectives", "md"])
+    assert heading[1:3] == ["plain<br>lemma", "plain<br>LMI"]
+    assert rows[0] == ["1", "adjective1", "11.0", "gr{e}en", "2.2"]
+    assert rows[1] == ["2", "adjective2", "10.0", "–", "–"]  # as frequent elsewhere, so it does not go with the type
+    assert len(rows) == 10
+    assert len(records(alone["discritune_table7_adjectives", "csv"])) == 10 + 1
+
+
+def test_without_associations_a_dash_is_shown(alone):
+    text = alone["discritune_table14_nouns", "md"]
+    assert lines(text)[2:] == [["**toy**", "", "", "", ""], ["1", "–", "–", "–", "–"]]
+    assert "- –: no more nouns are more frequent in this type than elsewhere." in text
+    assert records(alone["discritune_table14_nouns", "csv"]) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_markup_is_escaped(alone, name):
+    page, page_of_latex = alone[name, "html"], alone[name, "tex"]
+    assert "&lt;b&gt;&amp;|_c" in page
+    assert "<b>" not in page
+    assert "<i>" not in page
+    assert r"\textless{}b\textgreater{}\&\textbar{}\_c" in page_of_latex
+    assert "<" not in page_of_latex
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_paper_stands_beside_only_where_the_config_says_so(alone, beside, name):
+    assert "paper: what the paper prints" not in alone[name, "md"]
+    shown = "paper: what the paper prints" in beside[name, "md"]
+    assert shown == (name not in ("probing_figure4_unigrams", "discritune_table14_nouns"))  # no number, no lemma
+    assert ("context, not to be compared" in beside[name, "md"]) == (shown and name.startswith("probing"))
+
+
+def test_published_values_beside_ours(beside):
+    plain, nasty = lines(beside["probing_table4_statistics", "md"])[3:5]
+    assert plain[1:4] == ["12.3 paper 131.2", "2.2 paper 8.7", "12.5"]
+    assert not any("paper" in cell for cell in nasty)
+    shown = [row[:4] for row in lines(beside["probing_table5_patterns", "md"])]
+    assert ["prefix", "paper, CLIP", "a+IMAGE.P+of", "25.0 paper 74.6"] in shown
+    assert ["prefix", "paper, LXMERT", r"(NOUN.P)\*+REL", "75.0"] in shown
+    adjectives = lines(beside["discritune_table7_adjectives", "md"])[3:]
+    assert [row[1] for row in adjectives[:2]] == ["adjective1 paper red", "adjective2 paper green"]
+    assert adjectives[0][3] == "gr{e}en"
+
+
+@pytest.mark.parametrize(
+    ("row", "metric", "text"),
+    [
+        ("ROSITA", "PPL", "505.2"),
+        ("UNITER", "Avg. Leng.", "6.7"),
+        ("CLIP", "Noun", "8.7"),
+        ("LXMERT", "Uni. Noun", "3.2"),
+        ("CE", "PPL", "7.4"),
+        ("ViLBERT", "Avg. Leng.", "20.0"),
+    ],
+)
+def test_numbers_of_probing_table_4(row, metric, text):
+    published = read_published(PUBLISHED / "probing.csv")
+    assert published.find("4", row, "COCO", metric).text == text
+    assert sum(table == "4" for table, *_ in published.values) == 6 * 4
+
+
+def test_ratios_of_probing_table_5_are_those_of_the_patterns():
+    """Both files are typed from the same table: every pattern has its ratio at its model, role and rank."""
+    published = read_published(PUBLISHED / "probing.csv")
+    with open(PUBLISHED / "probing_patterns.csv", encoding="utf-8", newline="") as file:
+        listed = list(csv.DictReader(file))
+    ranks: dict[tuple[str, str], int] = {}
+    for row in listed:
+        place = (row["model"], row["role"])
+        ranks[place] = ranks.get(place, 0) + 1
+        found = published.find("5", row["model"], "COCO", f"{row['role']} {ranks[place]} ratio")
+        assert (found.text, found.note) == (row["share"], row["pattern"])
+    assert sum(table == "5" for table, *_ in published.values) == len(listed) == 11
