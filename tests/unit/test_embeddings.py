@@ -92,7 +92,7 @@ def test_a_broken_image_is_named(images, tmp_path):
     assert not (tmp_path / "e.parquet").exists()
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e6])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_what_is_no_number_is_not_written(value, images, tmp_path):
     encoder = MeanColour()
     original = encoder.embed_images
