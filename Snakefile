@@ -28,6 +28,7 @@ except ConfigError as mistakes:
 # Scripts run the library of this checkout, also in an environment that Snakemake made.
 os.environ["PYTHONPATH"] = str(Path(workflow.basedir) / "src")
 
+
 wildcard_constraints:
     corpus="[a-z0-9-]+",
     encoder="[a-z0-9-]+",

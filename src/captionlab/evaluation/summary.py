@@ -163,7 +163,8 @@ def comparison_columns(results: Iterable[Result], parents: Mapping[str, str | No
                 f"{captioner} and its parent {parent} were evaluated on different images of {result.corpus} "
                 f"({result.metric}): only one of them has {apart!r}"
             )
-        differences = result.resampled - other.resampled
+        # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
+        differences = (result.resampled - other.resampled).round(3)
         low, high = percentile_interval(differences)
         if result.hits is not None and other.hits is not None:
             test, p_value = "exact McNemar", mcnemar_p_value(result.hits, other.hits)
