@@ -1,10 +1,10 @@
 """Files that a config names and that are not there are listed before any job starts."""
 
 import pytest
+from test_config import CONFIG, ROOT
 
 from captionlab.workflow.config import ConfigError
 from captionlab.workflow.experiments import Experiments
-from test_config import CONFIG, ROOT
 
 
 def experiments(tmp_path, *, present=()):

@@ -70,9 +70,14 @@ def test_a_truncated_file_is_named(tmp_path):
 def test_a_write_that_fails_half_way_leaves_the_old_table(tmp_path):
     path = tmp_path / "captions.parquet"
     write_table(path, CAPTIONS, ROWS)
-    with pytest.raises(RuntimeError), TableWriter(path, CAPTIONS) as writer:
-        writer.write({"image_id": ["c"], "caption_index": [0], "caption": ["three"]})
-        raise RuntimeError
+
+    def interrupted():
+        with TableWriter(path, CAPTIONS) as writer:
+            writer.write({"image_id": ["c"], "caption_index": [0], "caption": ["three"]})
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        interrupted()
     assert read_table(path, CAPTIONS).to_pydict() == ROWS
     assert [p.name for p in tmp_path.iterdir()] == ["captions.parquet"]
 

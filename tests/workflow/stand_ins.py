@@ -9,7 +9,24 @@ from PIL import Image
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-WORDS = "a red dog runs on the green beach near two small boats and one blue kite".split()
+WORDS = [
+    "a",
+    "red",
+    "dog",
+    "runs",
+    "on",
+    "the",
+    "green",
+    "beach",
+    "near",
+    "two",
+    "small",
+    "boats",
+    "and",
+    "one",
+    "blue",
+    "kite",
+]
 EMBEDDING = 16  # of the stand-in CLIP
 WIDTH = 64  # of every stand-in transformer: one head, as sizes are read off the weights
 
@@ -51,11 +68,20 @@ def nocaps(data: Path, near: int, out: int) -> None:
     """nocaps_val_4500_captions.json: ten captions for each image and the domain of each."""
     domains = ["near-domain"] * near + ["out-domain"] * out + ["in-domain"] * 3
     images = [
-        {"id": i, "file_name": f"{i:016x}.jpg", "domain": domain, "open_images_id": f"{i:016x}", "width": 40, "height": 36}
+        {
+            "id": i,
+            "file_name": f"{i:016x}.jpg",
+            "domain": domain,
+            "open_images_id": f"{i:016x}",
+            "width": 40,
+            "height": 36,
+        }
         for i, domain in enumerate(domains)
     ]
     annotations = [
-        {"id": 10 * i + k, "image_id": i, "caption": sentence(10 * i + k)} for i in range(len(images)) for k in range(10)
+        {"id": 10 * i + k, "image_id": i, "caption": sentence(10 * i + k)}
+        for i in range(len(images))
+        for k in range(10)
     ]
     for image in images:
         picture(data / "nocaps/validation" / image["file_name"], 500 + image["id"])
@@ -86,7 +112,10 @@ def concadia(data: Path, test: int) -> None:
             "orig_filename": f"File_{i}.jpg",
             "article_id": i,
             "split": "test",
-            **{kind: {"raw": sentence(3 * i + k), "tokens": []} for k, kind in enumerate(("caption", "description", "context"))},
+            **{
+                kind: {"raw": sentence(3 * i + k), "tokens": []}
+                for k, kind in enumerate(("caption", "description", "context"))
+            },
         }
         for i in range(test)
     ]
@@ -189,7 +218,7 @@ def write_json(path: Path, content: object) -> None:
 
 
 def write_stand_ins(data: Path) -> None:
-    """Everything that config/paper.yaml names, below `data`: a block of 100 images where 100 candidates are asked for."""
+    """Everything that config/paper.yaml names, below `data`: 100 images wherever 100 candidates are asked for."""
     splits = {"train": 60, "restval": 45, "val": 2, "test": 100}
     karpathy(data, "coco/dataset_coco.json", "coco", splits, lambda s: "train2014" if s == "train" else "val2014")
     karpathy(data, "flickr30k/dataset_flickr30k.json", "flickr30k/Images", {"train": 2, "test": 100}, None)

@@ -105,7 +105,9 @@ def test_nothing_half_written_is_left(finished):
 def test_every_job_has_a_log_and_a_benchmark(finished):
     results = finished.run / "results"
     logs = {p.relative_to(results / "logs").with_suffix("") for p in (results / "logs").rglob("*.log")}
-    benchmarks = {p.relative_to(results / "benchmarks").with_suffix("") for p in (results / "benchmarks").rglob("*.tsv")}
+    benchmarks = {
+        p.relative_to(results / "benchmarks").with_suffix("") for p in (results / "benchmarks").rglob("*.tsv")
+    }
     assert logs
     assert logs == benchmarks
 
@@ -152,13 +154,13 @@ def split_off_reporting(jobs: set[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def test_a_learning_rate_runs_that_captioner_and_what_reads_it(checkout):
-    checkout.edit("smallest.yaml", "{kind: adam, lr: 1.0e-4, batch: 8, steps: 2}", "{kind: adam, lr: 2.0e-4, batch: 8, steps: 2}")
+    checkout.edit("smallest.yaml", "lr: 1.0e-4, batch: 8, steps: 2", "lr: 2.0e-4, batch: 8, steps: 2")
     jobs = split_off_reporting(checkout.pending())
     assert jobs == {("finetune_captioner", "tuned"), *after_the_captioner("tuned")}
 
 
 def test_a_parents_learning_rate_runs_its_children_too(checkout):
-    checkout.edit("smallest.yaml", "{kind: adam, lr: 1.0e-3, batch: 8, steps: 3}", "{kind: adam, lr: 2.0e-3, batch: 8, steps: 3}")
+    checkout.edit("smallest.yaml", "lr: 1.0e-3, batch: 8, steps: 3", "lr: 2.0e-3, batch: 8, steps: 3")
     jobs = split_off_reporting(checkout.pending())
     children = {("finetune_captioner", "tuned"), ("finetune_captioner", "sibling")}
     assert jobs == {("pretrain_captioner", "base"), *children, *after_the_captioner("base", "tuned", "sibling")}
@@ -166,7 +168,10 @@ def test_a_parents_learning_rate_runs_its_children_too(checkout):
 
 def test_metric_code_runs_evaluation_and_tables_only(checkout):
     path = checkout.root / "src/captionlab/evaluation/nlg.py"
-    path.write_text(re.sub(r"^(def score_corpus.*?:\n(?:    \"\"\".*?\"\"\"\n)?)", r"\1    assert True\n", path.read_text(), flags=re.M | re.S))
+    text = path.read_text()
+    function = text.index("def score_corpus")
+    first_return = text.index("    return ", function)
+    path.write_text(f"{text[:first_return]}    assert True\n{text[first_return:]}")
     jobs = split_off_reporting(checkout.pending())
     assert {rule for rule, _ in jobs} == {"score_nlg"}
 
