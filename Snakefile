@@ -3,7 +3,6 @@
 `snakemake --cores all results/tables/` makes everything that the config asks for.
 """
 
-import os
 from pathlib import Path
 
 from snakemake.utils import min_version
@@ -22,11 +21,9 @@ if "corpora" not in config:
 try:
     lab = Experiments(config, workflow.basedir)
     lab.check_files()
+    lab.lend_library()
 except ConfigError as mistakes:
     raise WorkflowError(str(mistakes)) from None
-
-# Scripts run the library of this checkout, also in an environment that Snakemake made.
-os.environ["PYTHONPATH"] = str(Path(workflow.basedir) / "src")
 
 
 wildcard_constraints:

@@ -4,6 +4,7 @@ A rule names a method of `Experiments` as its input function or parameter; Snake
 """
 
 import importlib.metadata
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,7 +12,6 @@ from typing import Any, Protocol
 from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.references import Block, captioner_kind, root_of
-
 
 GENERAL_FORMATS = ("csv", "md", "html")
 PAPER_FORMATS = ("csv", "md", "tex", "html")
@@ -76,6 +76,10 @@ class Experiments:
             raise ConfigError.listing(
                 f"files are missing below {self.data} (docs/data.md says where they come from)", mistakes
             )
+
+    def lend_library(self) -> None:
+        """Let scripts import the library of this checkout, also in an environment that Snakemake made."""
+        os.environ["PYTHONPATH"] = str(self.root / "src")
 
     # ---------------------------------------------------------------------------------------- fingerprints
     def code(self, script: str, *also: str) -> str:
