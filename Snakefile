@@ -43,6 +43,7 @@ include: "workflow/rules/captioners.smk"
 include: "workflow/rules/finetuning.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/language.smk"
 include: "workflow/rules/reporting.smk"
 
 

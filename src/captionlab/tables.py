@@ -380,6 +380,13 @@ def check_schema(path: str | os.PathLike[str], kind: Kind) -> None:
             )
 
 
+def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a writer said of a table, the kind aside."""
+    stored = pq.read_schema(path).metadata or {}
+    own = {name.decode(): value for name, value in stored.items() if name not in (b"kind", b"ARROW:schema")}
+    return {name: json.loads(value) for name, value in own.items()}
+
+
 def _read(path: str | os.PathLike[str], kind: Kind, columns: Sequence[str] | None) -> pa.Table:
     check_schema(path, kind)
     try:

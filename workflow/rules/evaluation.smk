@@ -82,6 +82,86 @@ rule score_nlg:
         "../scripts/score_nlg.py"
 
 
+rule fetch_spice_models:
+    input:
+        pom=lab.spice_file("pom.xml"),
+        checksums=lab.spice_file("checksums.sha256"),
+    output:
+        directory("results/spice/models"),
+    log:
+        "results/logs/fetch_spice_models.log",
+    benchmark:
+        "results/benchmarks/fetch_spice_models.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        code=lab.code("fetch_spice_models"),
+        required=lab.spice == "required",
+    message:
+        "fetch the parser models of SPICE"
+    script:
+        "../scripts/fetch_spice_models.py"
+
+
+rule parse_references:
+    input:
+        models="results/spice/models",
+        references="results/evaluation/references/{corpus}.parquet",
+    output:
+        "results/spice/parses/{corpus}.parquet",
+    log:
+        "results/logs/parse_references/{corpus}.log",
+    benchmark:
+        "results/benchmarks/parse_references/{corpus}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=240,
+    params:
+        code=lab.code("parse_references"),
+        versions=lab.versions("pycocoevalcap"),
+        memory_mb=3000,
+    message:
+        "parse the references of {wildcards.corpus} for SPICE"
+    script:
+        "../scripts/parse_references.py"
+
+
+rule score_spice:
+    input:
+        models="results/spice/models",
+        tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
+        references=lab.references,
+        parses=lab.parses,
+    output:
+        "results/evaluation/{captioner}/{evaluation}/spice.parquet",
+    log:
+        "results/logs/score_spice/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/score_spice/{captioner}/{evaluation}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=240,
+    params:
+        code=lab.code("score_spice"),
+        versions=lab.versions("pycocoevalcap"),
+        corpora=lab.evaluated_corpora,
+        memory_mb=3000,
+    message:
+        "score the captions of {wildcards.captioner} for {wildcards.evaluation} by SPICE"
+    script:
+        "../scripts/score_spice.py"
+
+
 rule retrieve_images:
     input:
         captions="results/captions/{captioner}/{evaluation}.parquet",

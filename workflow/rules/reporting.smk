@@ -13,6 +13,7 @@ rule summarise_evaluation:
     input:
         nlg=lab.scored("nlg"),
         retrieval=lab.scored("retrieval"),
+        spice=lab.scored("spice"),
     output:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
@@ -108,6 +109,70 @@ rule collect_discritune_tables:
         "make the tables of the discritune paper"
     script:
         "../scripts/collect_discritune_tables.py"
+
+
+rule collect_language_tables:
+    input:
+        statistics=lab.language_tables("statistics"),
+        patterns=lab.language_tables("patterns"),
+        unigrams=lab.language_tables("unigrams"),
+        associations="results/language/associations.parquet",
+        published=[lab.published("probing.csv"), lab.published("discritune.csv")],
+    output:
+        multiext(
+            "results/reporting/language/probing_table4_statistics",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
+        multiext(
+            "results/reporting/language/probing_table5_patterns",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
+        multiext(
+            "results/reporting/language/probing_figure4_unigrams",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
+        multiext(
+            "results/reporting/language/discritune_table7_adjectives",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
+        multiext(
+            "results/reporting/language/discritune_table14_nouns",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
+    log:
+        "results/logs/collect_language_tables.log",
+    benchmark:
+        "results/benchmarks/collect_language_tables.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        code=lab.code("collect_language_tables"),
+        captioners=lab.language_captioners(),
+        papers=lab.papers_block(),
+        provenance=lab.provenance(),
+    message:
+        "make the papers' tables on language"
+    script:
+        "../scripts/collect_language_tables.py"
 
 
 rule plot_discritune_figures:

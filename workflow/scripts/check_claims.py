@@ -8,7 +8,7 @@ from captionlab.reporting.measurements import Measurements
 from captionlab.reporting.render import write_table_files
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.scripting import run
-from captionlab.tables import COMPARISONS, SUMMARY, read_table
+from captionlab.tables import COMPARISONS, SUMMARY, read_metadata, read_table
 
 
 def main(snakemake: Any) -> None:
@@ -18,7 +18,7 @@ def main(snakemake: Any) -> None:
     for name, block in snakemake.params.config.items():
         paper = Reproduction(block, snakemake.params.lineage)
         runs[name] = (paper, Measurements(summary, comparisons, paper.evaluations))
-    provenance = {"commit": commit(), **snakemake.params.provenance}
+    provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
     table = claims_table(read_claims(snakemake.input.claims), runs, provenance)
     write_table_files(table, list(snakemake.output))
 

@@ -9,7 +9,7 @@ from captionlab.reporting.published import read_published
 from captionlab.reporting.render import write_table_files
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.scripting import run
-from captionlab.tables import COMPARISONS, SUMMARY, read_table
+from captionlab.tables import COMPARISONS, SUMMARY, read_metadata, read_table
 
 
 def main(snakemake: Any) -> None:
@@ -19,7 +19,7 @@ def main(snakemake: Any) -> None:
         read_table(snakemake.input.comparisons, COMPARISONS).to_pylist(),
         paper.evaluations,
     )
-    provenance = {"commit": commit(), **snakemake.params.provenance}
+    provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
     published = read_published(snakemake.input.published)
     for table in discritune_tables(measurements, published, paper, provenance):
         files = [path for path in snakemake.output if f"/{table.name}." in path]

@@ -6,12 +6,12 @@ from captionlab.provenance import commit
 from captionlab.reporting.evaluation_table import evaluation_table
 from captionlab.reporting.render import write_table_files
 from captionlab.scripting import run
-from captionlab.tables import SUMMARY, read_table
+from captionlab.tables import SUMMARY, read_metadata, read_table
 
 
 def main(snakemake: Any) -> None:
     summary = read_table(snakemake.input.summary, SUMMARY).to_pylist()
-    provenance = {"commit": commit(), **snakemake.params.provenance}
+    provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
     write_table_files(evaluation_table(summary, provenance), list(snakemake.output))
 
 

@@ -1,10 +1,13 @@
 """Values of every metric of every evaluation with their intervals, and differences of captioners from their parents."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from captionlab.evaluation.spice import SPICE
 from captionlab.evaluation.summary import (
+    SPICE_METRICS,
     Job,
     Result,
     comparison_columns,
@@ -14,25 +17,33 @@ from captionlab.evaluation.summary import (
 )
 from captionlab.progress import progress
 from captionlab.scripting import run
-from captionlab.tables import COMPARISONS, NLG, RETRIEVAL, SUMMARY, read_table, write_table
+from captionlab.tables import COMPARISONS, NLG, RETRIEVAL, SUMMARY, read_metadata, read_table, write_table
 
 
 def main(snakemake: Any) -> None:
     results = list(_results(snakemake))
     parents = {captioner: of["parent"] for captioner, of in snakemake.params.lineage.items()}
-    write_table(snakemake.output.summary, SUMMARY, summary_columns(results))
+    write_table(snakemake.output.summary, SUMMARY, summary_columns(results), _absent(snakemake.input.spice))
     write_table(snakemake.output.comparisons, COMPARISONS, comparison_columns(results, parents))
 
 
 def _results(snakemake: Any) -> Iterator[Result]:
     sources = [(path, NLG, nlg_results) for path in snakemake.input.nlg]
     sources += [(path, RETRIEVAL, retrieval_results) for path in snakemake.input.retrieval]
+    spice_results = partial(nlg_results, metrics=SPICE_METRICS)
+    sources += [(path, SPICE, spice_results) for path in snakemake.input.spice]
     for path, kind, results_of in progress(sources, "tables of scores", len(sources)):
         # results/evaluation/{captioner}/{evaluation}/{kind}.parquet
         captioner, evaluation = Path(path).parts[-3:-1]
         context = snakemake.params.evaluations[evaluation]
         job = Job(captioner, evaluation, context["decoding"], context["splits"])
         yield from results_of(job, read_table(path, kind), snakemake.params.seed)
+
+
+def _absent(spice: list[str]) -> Mapping[str, str]:
+    """Why there is no SPICE, where its tables say so; it goes into the footers."""
+    reasons = {read_metadata(path).get("unavailable") for path in spice} - {None}
+    return {"without SPICE:": reasons.pop()} if reasons else {}
 
 
 if __name__ == "__main__":

@@ -71,6 +71,7 @@ NLG_METRICS = {
     "ROUGE-L": Metric("rouge_l", mean),
     "CIDEr": Metric("cider", mean),
 }
+SPICE_METRICS = {"SPICE": Metric("all", mean)}
 RETRIEVAL_METRICS = {
     "P@1": Metric("within_1", mean),
     "R@5": Metric("within_5", mean),

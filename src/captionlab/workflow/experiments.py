@@ -20,6 +20,13 @@ DISCRITUNE_TABLES = (
     "discritune_table2_in_domain",
     "discritune_table3_cross_domain",
 )
+LANGUAGE_TABLES = (
+    "probing_table4_statistics",
+    "probing_table5_patterns",
+    "probing_figure4_unigrams",
+    "discritune_table7_adjectives",
+    "discritune_table14_nouns",
+)
 DISCRITUNE_FIGURES = ("discritune_retrieval", "discritune_finetuning")
 
 
@@ -52,6 +59,8 @@ class Experiments:
         self.captioners: Block = config["captioners"]
         self.evaluations: Block = config["evaluations"]
         self.papers: Block = config.get("papers", {})
+        self.spice: str = config.get("spice", "auto") or "off"
+        self.language: Block = config.get("language", {})
         self.style = str(self.root / "config" / "plotting.yaml")
         self.data = str((self.root / config.get("data", ".")).resolve())
 
@@ -79,7 +88,9 @@ class Experiments:
 
     def lend_library(self) -> None:
         """Let scripts import the library of this checkout, also in an environment that Snakemake made."""
-        os.environ["PYTHONPATH"] = str(self.root / "src")
+        others = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        library = str(self.root / "src")
+        os.environ["PYTHONPATH"] = os.pathsep.join([library, *(path for path in others if path not in ("", library))])
 
     # ---------------------------------------------------------------------------------------- fingerprints
     def code(self, script: str, *also: str) -> str:
@@ -272,7 +283,40 @@ class Experiments:
     def _has(self, table: str, captioner: str, evaluation: Block) -> bool:
         if table == "retrieval":
             return bool(evaluation.get("retrievers"))
-        return table != "nlg" or self.family(captioner) != "human"  # human captions are the references
+        if table == "spice" and self.spice == "off":
+            return False
+        return self.family(captioner) != "human"  # human captions are the references
+
+    def spice_file(self, file: str) -> str:
+        """A file that says which parser models SPICE needs."""
+        return str(self.root / "envs" / "spice" / file)
+
+    def parses(self, wildcards: Wildcards) -> list[str]:
+        """Parsed references of each corpus of an evaluation."""
+        return [f"results/spice/parses/{corpus}.parquet" for corpus in self.evaluated_corpora(wildcards)]
+
+    # -------------------------------------------------------------------------------------------- language
+    def language_captioners(self) -> list[str]:
+        """Captioners of the evaluation whose language is studied, by name."""
+        return sorted(self.evaluations[self.language["evaluation"]]["captioners"]) if self.language else []
+
+    def language_tables(self, table: str) -> list[str]:
+        """A table of the language stage for each of these captioners."""
+        evaluation = self.language.get("evaluation")
+        return [f"results/language/{name}/{evaluation}/{table}.parquet" for name in self.language_captioners()]
+
+    def language_model(self, table: str) -> list[str]:
+        """A table of the corpus that the language model is trained on."""
+        return [_corpus_table(self.language["model"]["corpus"], table)] if self.language else []
+
+    def language_splits(self) -> list[str]:
+        """Splits of that corpus."""
+        return sorted(self.language["model"]["splits"]) if self.language else []
+
+    def tagger(self) -> str:
+        """The spaCy model: a name, or the folder of the one that comes with the workflow."""
+        name = self.language.get("tagger", "en_ewt_sm")
+        return str(self.root / "resources" / name) if name == "en_ewt_sm" else str(name)
 
     # ------------------------------------------------------------------------------------------- reporting
     def lineage(self) -> Block:
@@ -326,7 +370,9 @@ class Experiments:
         """Every table that the config asks for, in every format."""
         general = ["evaluation", *(["claims"] if self.papers else [])]
         discritune = DISCRITUNE_TABLES if "discritune" in self.papers else ()
+        language = LANGUAGE_TABLES if self.language else ()
         return [
+            *(f"results/reporting/language/{name}.{ending}" for name in language for ending in PAPER_FORMATS),
             *(f"results/reporting/{name}.{ending}" for name in general for ending in GENERAL_FORMATS),
             *(f"results/reporting/discritune/{name}.{ending}" for name in discritune for ending in PAPER_FORMATS),
         ]

@@ -39,6 +39,9 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     for name, evaluation in config["evaluations"].items():
         yield from _evaluation_mistakes(config, f"evaluations.{name}", evaluation)
     yield from _repeated_evaluations(config["evaluations"])
+    if language := config.get("language"):
+        yield from _known(config, "evaluations", language["evaluation"], "language.evaluation")
+        yield from _known(config, "corpora", language["model"]["corpus"], "language.model.corpus")
     for name, paper in config.get("papers", {}).items():
         yield from _paper_mistakes(config, f"papers.{name}", paper)
 

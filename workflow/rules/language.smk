@@ -1,0 +1,155 @@
+"""Language: what the captions of one evaluation are made of, captioner by captioner.
+
+Needs: results/captions/{captioner}/{evaluation}.parquet, their tokens, and references to train a language model on.
+Makes: results/language/{captioner}/{evaluation}/{tags,measures,statistics,unigrams,patterns}.parquet,
+results/language/model.arpa and results/language/associations.parquet
+"""
+
+
+rule train_language_model:
+    input:
+        images=lab.language_model("images"),
+        captions=lab.language_model("captions"),
+    output:
+        "results/language/model.arpa",
+    log:
+        "results/logs/train_language_model.log",
+    benchmark:
+        "results/benchmarks/train_language_model.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=60,
+    params:
+        code=lab.code("train_language_model"),
+        versions=lab.versions("pycocoevalcap"),
+        splits=lab.language_splits(),
+    message:
+        "train the trigram language model"
+    script:
+        "../scripts/train_language_model.py"
+
+
+rule tag_captions:
+    input:
+        "results/captions/{captioner}/{evaluation}.parquet",
+    output:
+        "results/language/{captioner}/{evaluation}/tags.parquet",
+    log:
+        "results/logs/tag_captions/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/tag_captions/{captioner}/{evaluation}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=lab.code("tag_captions"),
+        versions=lab.versions("spacy"),
+        tagger=lab.tagger(),
+    message:
+        "tag the captions of {wildcards.captioner} for {wildcards.evaluation}"
+    script:
+        "../scripts/tag_captions.py"
+
+
+rule measure_fluency:
+    input:
+        model="results/language/model.arpa",
+        tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
+        tags="results/language/{captioner}/{evaluation}/tags.parquet",
+    output:
+        captions="results/language/{captioner}/{evaluation}/measures.parquet",
+        statistics="results/language/{captioner}/{evaluation}/statistics.parquet",
+    log:
+        "results/logs/measure_fluency/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/measure_fluency/{captioner}/{evaluation}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=lab.code("measure_fluency"),
+    message:
+        "measure the language of {wildcards.captioner} for {wildcards.evaluation}"
+    script:
+        "../scripts/measure_fluency.py"
+
+
+rule mine_patterns:
+    input:
+        tags="results/language/{captioner}/{evaluation}/tags.parquet",
+        published=lab.published("probing_patterns.csv"),
+    output:
+        "results/language/{captioner}/{evaluation}/patterns.parquet",
+    log:
+        "results/logs/mine_patterns/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/mine_patterns/{captioner}/{evaluation}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=lab.code("mine_patterns"),
+    message:
+        "find the patterns in the captions of {wildcards.captioner} for {wildcards.evaluation}"
+    script:
+        "../scripts/mine_patterns.py"
+
+
+rule count_unigrams:
+    input:
+        tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
+        tags="results/language/{captioner}/{evaluation}/tags.parquet",
+    output:
+        "results/language/{captioner}/{evaluation}/unigrams.parquet",
+    log:
+        "results/logs/count_unigrams/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/count_unigrams/{captioner}/{evaluation}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        code=lab.code("count_unigrams"),
+    message:
+        "count the words of {wildcards.captioner} for {wildcards.evaluation}"
+    script:
+        "../scripts/count_unigrams.py"
+
+
+rule associate_lemmas:
+    input:
+        tags=lab.language_tables("tags"),
+    output:
+        "results/language/associations.parquet",
+    log:
+        "results/logs/associate_lemmas.log",
+    benchmark:
+        "results/benchmarks/associate_lemmas.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        code=lab.code("associate_lemmas"),
+        types=lab.language_captioners(),
+    message:
+        "find the adjectives and nouns of each type of captions"
+    script:
+        "../scripts/associate_lemmas.py"
