@@ -211,6 +211,19 @@ def clipcap_weights(path: Path, vocabulary: int, seed: int) -> None:
     torch.save(state, path)
 
 
+def tagger_package(packages: Path, model: Path) -> Path:
+    """An installed package en_core_web_sm that is in truth another model; returns the folder for sys.path."""
+    (packages / "en_core_web_sm").mkdir(parents=True)
+    (packages / "en_core_web_sm" / "__init__.py").write_text(
+        "from spacy.util import load_model_from_path\nfrom pathlib import Path\n\n\n"
+        f"def load(**options):\n    return load_model_from_path(Path({str(model)!r}), **options)\n"
+    )
+    (packages / "en_core_web_sm-3.8.0.dist-info").mkdir()
+    metadata = "Metadata-Version: 2.1\nName: en_core_web_sm\nVersion: 3.8.0\n"
+    (packages / "en_core_web_sm-3.8.0.dist-info" / "METADATA").write_text(metadata)
+    return packages
+
+
 def write_json(path: Path, content: object) -> None:
     """Write JSON, with the folders above it."""
     path.parent.mkdir(parents=True, exist_ok=True)

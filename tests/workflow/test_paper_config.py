@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from stand_ins import write_stand_ins
+from stand_ins import tagger_package, write_stand_ins
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,7 +22,8 @@ def run(tmp_path_factory) -> Path:
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", str(ROOT / "Snakefile")]
     command += ["--configfile", str(ROOT / "config" / "paper.yaml"), "--directory", str(folder / "run")]
     command += ["results/tables/", "--config", f"data={folder / 'data'}"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    packages = tagger_package(folder / "packages", ROOT / "resources" / "en_ewt_sm")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(packages)])}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
     return folder / "run"
