@@ -32,7 +32,7 @@ rule pretrain_captioner:
         gpu=1,
     params:
         code=lab.family_code("pretrain_captioner"),
-        versions=lab.versions("torch", "tokenizers"),
+        versions=lab.versions("numpy", "torch", "tokenizers"),
         config=lab.captioner_block,
         seed=lab.captioner_seed,
     message:

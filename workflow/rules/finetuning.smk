@@ -37,7 +37,7 @@ rule finetune_captioner:
         gpu=1,
     params:
         code=lab.family_code("finetune_captioner"),
-        versions=lab.versions("torch", "open_clip_torch", "tokenizers"),
+        versions=lab.versions("numpy", "torch", "open_clip_torch", "tokenizers"),
         config=lab.captioner_block,
         seed=lab.captioner_seed,
     message:
