@@ -25,7 +25,7 @@ captioners:
     family: clipcap
     encoder: clip
     corpus: world
-    architecture: {width: 8}
+    architecture: {prefix_length: 2, width: 8, layers: 1, heads: 1, positions: 20, mapper_hidden: 8, vocabulary: 300}
     objective: {kind: cross-entropy}
     optimizer: {kind: adam, lr: 1.0e-3, batch: 4, steps: 2}
   child:
@@ -40,8 +40,9 @@ captioners:
   mine: {family: file, captions: {texts: mine.json}}
 decodings:
   greedy: {kind: greedy, max_tokens: 10}
+  beam: {kind: beam, beams: 2, max_tokens: 10}
 evaluations:
-  main: {captioners: [base, child], corpora: [world], decoding: greedy, retrievers: [clip]}
+  main: {captioners: [base, child], corpora: [world], decoding: greedy, retrievers: [clip], candidates: 8}
   given: {captioners: [mine], corpora: [texts]}
 papers:
   discritune: {comparable: false, captioners: {ClipCap-COCO: base}, corpora: {COCO: world}, retrievers: [clip]}
@@ -99,12 +100,23 @@ def test_the_example_is_accepted():
         ("captioners.child.optimizer.batch", 6, "a batch of 6 is no multiple of 4 candidates"),
         ("captioners.child.objective.reward.kind", "cosine", "it must be one of discriminative, accuracy, similarity"),
         ("captioners.child.objective.decoding", "greedi", "did you mean 'greedy'?"),
+        ("captioners.child.objective.decoding", "beam", "REINFORCE needs greedy decoding or sampling"),
+        ("captioners.base.architecture.width", ..., "captioners.base.architecture lacks the key 'width'"),
+        (
+            "captioners.base.optimizer.batch",
+            9,
+            "a batch needs 9 images of the split 'train', and corpora.world.images has 8",
+        ),
+        ("evaluations.main.candidates", 100, "a set of candidates needs 100 images of the split 'test'"),
+        ("decodings.greedy.beams", 3, "decodings.greedy has no key 'beams'"),
+        ("decodings.beam.beams", 1, "1 is less than the minimum of 2"),
+        ("papers.discritune.evaluations", ["nope"], "which is not among the evaluations"),
         ("captioners.Upper", {"family": "human"}, "does not match"),
         ("evaluations.main.corpora", ["worlds"], "did you mean 'world'?"),
         ("evaluations.main.corpora", ["texts"], "the corpus 'texts' is text only (images: null)"),
         ("evaluations.given.corpora", ["texts", "photos"], "the captioner 'mine' has no captions for photos"),
         ("evaluations.given.captioners", ["mine", "mine"], "non-unique"),
-        ("evaluations.main.decoding", ..., "it needs a decoding; there are greedy"),
+        ("evaluations.main.decoding", ..., "it needs a decoding; there are greedy, beam"),
         ("evaluations.again", CONFIG["evaluations"]["main"], "both caption 'world' with 'base' by 'greedy'"),
         ("papers.discritune.captioners", {"X": "bas"}, "did you mean 'base'?"),
     ],

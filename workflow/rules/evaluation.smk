@@ -126,7 +126,7 @@ rule parse_references:
     params:
         code=lab.code("parse_references"),
         versions=lab.versions("pycocoevalcap"),
-        memory_mb=3000,
+        memory_mb=3000,  # of Java's heap; mem_mb is for what stands beside it too
     message:
         "parse the references of {wildcards.corpus} for SPICE"
     script:
@@ -155,7 +155,7 @@ rule score_spice:
         code=lab.code("score_spice"),
         versions=lab.versions("pycocoevalcap"),
         corpora=lab.evaluated_corpora,
-        memory_mb=3000,
+        memory_mb=3000,  # of Java's heap; mem_mb is for what stands beside it too
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by SPICE"
     script:
@@ -184,12 +184,12 @@ rule retrieve_images:
         gpu=1,
     params:
         code=lab.code("retrieve_images"),
-        versions=lab.versions("torch", "open_clip_torch"),
+        versions=lab.versions("numpy", "torch", "open_clip_torch"),
         config=lab.retrieval_block,
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,
         retrievers=lab.retrievers,
-        seed=lab.config["seed"],
+        seed=lab.retrieval_seed,
     message:
         "find the images of {wildcards.evaluation} by the captions of {wildcards.captioner}"
     script:

@@ -31,7 +31,7 @@ rule train_encoder:
         gpu=1,
     params:
         code=lab.code("train_encoder"),
-        versions=lab.versions("numpy", "torch", "open_clip_torch"),
+        versions=lab.versions("numpy", "pillow", "torch", "open_clip_torch"),
         config=lab.encoder_block,
         seed=lab.encoder_seed,
     message:

@@ -33,7 +33,7 @@ rule generate_captions:
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,
         decoding=lab.decoding_block,
-        seed=lab.config["seed"],
+        seed=lab.decoding_seed,
     message:
         "caption the images of {wildcards.evaluation} by {wildcards.captioner}"
     script:

@@ -24,7 +24,7 @@ rule train_language_model:
         runtime=60,
     params:
         code=lab.code("train_language_model"),
-        versions=lab.versions("pycocoevalcap"),
+        versions=lab.versions("numpy", "pycocoevalcap"),
         splits=lab.language_splits(),
     message:
         "train the trigram language model"
@@ -34,7 +34,8 @@ rule train_language_model:
 
 rule tag_captions:
     input:
-        "results/captions/{captioner}/{evaluation}.parquet",
+        captions="results/captions/{captioner}/{evaluation}.parquet",
+        tagger=lab.tagger_files(),
     output:
         "results/language/{captioner}/{evaluation}/tags.parquet",
     log:
@@ -49,8 +50,8 @@ rule tag_captions:
         runtime=60,
     params:
         code=lab.code("tag_captions"),
-        versions=lab.versions("spacy"),
-        tagger=lab.tagger(),
+        versions=lab.tagger_versions(),
+        tagger=lab.tagger,
     message:
         "tag the captions of {wildcards.captioner} for {wildcards.evaluation}"
     script:
@@ -77,6 +78,7 @@ rule measure_fluency:
         runtime=60,
     params:
         code=lab.code("measure_fluency"),
+        versions=lab.versions("numpy"),
     message:
         "measure the language of {wildcards.captioner} for {wildcards.evaluation}"
     script:

@@ -183,6 +183,7 @@ rule plot_discritune_figures:
             captioner=lab.finetuned("discritune"),
         ),
         style=lab.style,
+        published=lab.published("discritune.csv"),
     output:
         retrieval=report(
             "results/figures/discritune_retrieval.png",

@@ -7,10 +7,13 @@ def main(snakemake):
     import yaml
 
     from captionlab.reporting.figures import plot_finetuning, plot_retrieval
+    from captionlab.reporting.published import read_published
 
     with open(snakemake.input.style, encoding="utf-8") as file:
         style = yaml.safe_load(file)
-    plot_retrieval(snakemake.input.summary, snakemake.params.config, style, snakemake.output.retrieval)
+    published = read_published(snakemake.input.published)
+    order = {"captioners": published.rows("1"), "corpora": published.columns("1")}
+    plot_retrieval(snakemake.input.summary, snakemake.params.config, order, style, snakemake.output.retrieval)
     plot_finetuning(snakemake.input.training, snakemake.params.finetuned, style, snakemake.output.finetuning)
 
 

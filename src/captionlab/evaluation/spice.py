@@ -207,8 +207,10 @@ def _run(
     if done.returncode < 0:
         raise SpiceError(
             f"SPICE's Java process was killed by signal {-done.returncode}, as it is when the machine or the cluster "
-            f"job has less memory than the {memory_mb} MB it may take; give the rule more (mem_mb)"
+            f"job has less memory than the {memory_mb} MB it may take; give the rule more (memory_mb and mem_mb)"
         )
     if done.returncode == 3 or "OutOfMemoryError" in done.stdout + said:
-        raise SpiceError(f"SPICE needs more than the {memory_mb} MB of memory it may take; give the rule more (mem_mb)")
+        raise SpiceError(
+            f"SPICE needs more than the {memory_mb} MB of memory it may take; give the rule more (memory_mb and mem_mb)"
+        )
     raise SpiceError(f"SPICE ended with code {done.returncode}: {said[-2000:]}")

@@ -17,6 +17,8 @@ TAGS = frozenset(
 )
 # A lower-cased word that a tagger takes for a name ("a tv") is a noun of the caption too.
 NOUNS = frozenset({"NOUN", "PROPN"})
+# Where the model is that comes with the workflow.
+RESOURCES = Path(__file__).parents[3] / "resources"
 # What a caption needs no more than tags and lemmas for.
 UNUSED = ["parser", "ner", "senter", "entity_linker"]
 
@@ -26,13 +28,13 @@ class TaggerError(RuntimeError):
 
 
 def load_tagger(model: str | os.PathLike[str]) -> "Language":
-    """A spaCy model that tags and lemmatises: a folder, or the name of an installed package such as en_core_web_sm.
+    """A spaCy model that tags and lemmatises: a folder, one of resources/, or an installed package as en_core_web_sm.
 
     Raises TaggerError that says how to get it.
     """
     with _without_torch():
         import spacy
-    folder = Path(model)
+    folder = Path(model) if Path(model).is_dir() else RESOURCES / model
     try:
         tagger = spacy.load(folder if folder.is_dir() else str(model), exclude=UNUSED)
     except OSError as error:

@@ -19,15 +19,18 @@ from captionlab.tables import SUMMARY, TRAINING, read_table
 Style = Mapping[str, Any]
 
 
-def plot_retrieval(summary: str, paper: Mapping[str, Any], style: Style, path: str) -> None:
+def plot_retrieval(
+    summary: str, paper: Mapping[str, Any], published: Mapping[str, Sequence[str]], style: Style, path: str
+) -> None:
     """P@1 of each captioner on each corpus with its interval, a panel for each retriever.
 
-    `summary` is a SUMMARY table; `paper` has `captioners` and `corpora` (label -> name in the config), `retrievers`,
-    and `comparable`.
+    `summary` is a SUMMARY table; `paper` has `captioners` and `corpora` (label -> name in the config) and perhaps
+    `retrievers` and `evaluations`. `published` has the labels in the paper's order.
     """
-    table = read_table(summary, SUMMARY)
-    rows = {(r["captioner"], r["corpus"], r["retriever"]): r for r in _at_one(table.to_pylist())}
-    retrievers, corpora, captioners = paper["retrievers"], paper["corpora"], paper["captioners"]
+    found = _at_one(read_table(summary, SUMMARY).to_pylist(), paper.get("evaluations"))
+    rows = {(row["captioner"], row["corpus"], row["retriever"]): row for row in found}
+    retrievers = paper.get("retrievers") or sorted({row["retriever"] for row in found})
+    corpora, captioners = (_in_order(paper[name], published[name]) for name in ("corpora", "captioners"))
     with plt.rc_context({"font.size": style["font_size"]}):
         figure, axes = plt.subplots(
             len(retrievers), 1, figsize=(7.5, 2.6 * len(retrievers)), sharex=True, squeeze=False, layout="constrained"
@@ -49,13 +52,15 @@ def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, pat
 
     `logs` are TRAINING tables in the order of `names`.
     """
-    statistics = {"reward": "reward", "accuracy": "P@1 in the batch", "length": "tokens of a caption"}
+    statistics = {"reward": "reward", "accuracy": "P@1 in the batch", "caption_length": "tokens of a caption"}
     with plt.rc_context({"font.size": style["font_size"]}):
         figure, axes = plt.subplots(1, len(statistics), figsize=(7.5, 2.6), squeeze=False, layout="constrained")
         for index, (log, name) in enumerate(zip(logs, names, strict=True)):
             table = read_table(log, TRAINING)
             for axis, statistic in zip(axes[0], statistics, strict=True):
                 values = table.filter(pc.equal(table["statistic"], statistic))
+                if not values.num_rows:
+                    raise ValueError(f"{log}: this training logged no {statistic!r}")
                 axis.plot(values["step"], values["value"], color=_colour(style, index), label=name, linewidth=1.2)
         for axis, label in zip(axes[0], statistics.values(), strict=True):
             axis.set_xlabel("updates")
@@ -64,9 +69,21 @@ def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, pat
         _save(figure, path, style)
 
 
-def _at_one(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """P@1 among drawn candidates; a whole test set is another question."""
-    return [row for row in rows if row["metric"] == "P@1" and not str(row["candidates"]).startswith("full")]
+def _at_one(rows: Sequence[Mapping[str, Any]], evaluations: Sequence[str] | None) -> list[Mapping[str, Any]]:
+    """P@1 among drawn candidates, from these evaluations or all; a whole test set is another question."""
+    return [
+        row
+        for row in rows
+        if row["metric"] == "P@1"
+        and not str(row["candidates"]).startswith("full")
+        and (not evaluations or row["evaluation"] in evaluations)
+    ]
+
+
+def _in_order(labels: Mapping[str, str], published: Sequence[str]) -> dict[str, str]:
+    """Labels in the paper's order, then the rest by name."""
+    rank = {label: index for index, label in enumerate(published)}
+    return {label: labels[label] for label in sorted(labels, key=lambda label: (rank.get(label, len(rank)), label))}
 
 
 def _points(axis: Axes, points: Sequence[tuple[float, Mapping[str, Any]]], label: str, colour: str) -> None:

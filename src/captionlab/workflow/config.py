@@ -35,6 +35,10 @@ def _schema_mistakes(config: Block, schema: Block) -> Iterator[str]:
         reader = corpus.get("reader")
         if isinstance(reader, str) and f"corpus_{reader}" in schema["$defs"]:
             yield from _validate(corpus, schema["$defs"][f"corpus_{reader}"], schema, ("corpora", name))
+    for name, decoding in _mapping(config, "decodings"):
+        if decoding.get("kind") in ("greedy", "sample", "beam"):
+            part = schema["$defs"][f"decoding_{decoding['kind']}"]
+            yield from _validate(decoding, part, schema, ("decodings", name))
     for name, captioner in _mapping(config, "captioners"):
         part = schema["$defs"][f"captioner_{captioner_kind(captioner)}"]
         yield from _validate(captioner, part, schema, ("captioners", name))

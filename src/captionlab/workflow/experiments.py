@@ -4,6 +4,7 @@ A rule names a method of `Experiments` as its input function or parameter; Snake
 """
 
 import importlib.metadata
+import importlib.util
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ LANGUAGE_TABLES = (
     "discritune_table7_adjectives",
     "discritune_table14_nouns",
 )
+BUNDLED_TAGGER = "en_ewt_sm"
 DISCRITUNE_FIGURES = ("discritune_retrieval", "discritune_finetuning")
 
 
@@ -79,6 +81,11 @@ class Experiments:
         for name, block in self.captioners.items():
             files |= {f"captioners.{name}.{key}": block[key] for key in ("weights", "tokenizer") if key in block}
             files |= {f"captioners.{name}.captions.{c}": path for c, path in block.get("captions", {}).items()}
+        if self.tagger != BUNDLED_TAGGER and not importlib.util.find_spec(self.tagger):
+            mistakes.append(
+                f"language.tagger: the spaCy model {self.tagger!r} is not installed; "
+                f"get it by `python -m spacy download {self.tagger}`"
+            )
         missing = {key: Path(self.data) / path for key, path in files.items() if not (Path(self.data) / path).is_file()}
         mistakes += [f"{key}: no such file {path}" for key, path in missing.items()]
         if mistakes:
@@ -235,6 +242,14 @@ class Experiments:
         """The decoding of an evaluation, spelled out."""
         return normalise(self.config["decodings"][self.evaluations[wildcards.evaluation]["decoding"]])
 
+    def decoding_seed(self, wildcards: Wildcards) -> int:
+        """Seed of an evaluation's captions; always 0 where nothing is drawn, so that no other seed matters."""
+        return int(self.config["seed"]) if self.decoding_block(wildcards)["kind"] == "sample" else 0
+
+    def retrieval_seed(self, wildcards: Wildcards) -> int:
+        """Seed of the candidates; always 0 where they are not drawn."""
+        return int(self.config["seed"]) if self.retrieval_block(wildcards)["candidate_sets"] == "random" else 0
+
     def given_captions(self, wildcards: Wildcards) -> list[str]:
         """Files of captions made elsewhere, one for each corpus of an evaluation; none for human captions."""
         captions = self.captioners[wildcards.captioner].get("captions", {})
@@ -262,7 +277,7 @@ class Experiments:
         return [path for name in self.retrievers(wildcards) for c in corpora for path in self.features(name, c)]
 
     def retrieval_block(self, wildcards: Wildcards) -> Block:
-        """What retrieval depends on: candidates, corpora with their shards, retrievers."""
+        """How many candidates retrieval has and where they come from."""
         evaluation = self.evaluations[wildcards.evaluation]
         return normalise(
             {
@@ -313,10 +328,19 @@ class Experiments:
         """Splits of that corpus."""
         return sorted(self.language["model"]["splits"]) if self.language else []
 
+    @property
     def tagger(self) -> str:
-        """The spaCy model: a name, or the folder of the one that comes with the workflow."""
-        name = self.language.get("tagger", "en_ewt_sm")
-        return str(self.root / "resources" / name) if name == "en_ewt_sm" else str(name)
+        """Name of the spaCy model."""
+        return str(self.language.get("tagger", BUNDLED_TAGGER))
+
+    def tagger_files(self) -> list[str]:
+        """Files of the spaCy model that comes with the workflow; none for an installed one."""
+        folder = self.root / "resources" / self.tagger
+        return sorted(str(path) for path in folder.rglob("*") if path.is_file())
+
+    def tagger_versions(self) -> dict[str, str]:
+        """Versions of spaCy and, when it is an installed package, of the model."""
+        return self.versions("spacy", *([] if self.tagger == BUNDLED_TAGGER else [self.tagger]))
 
     # ------------------------------------------------------------------------------------------- reporting
     def lineage(self) -> Block:

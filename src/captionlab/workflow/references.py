@@ -89,12 +89,22 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
         yield from _parent_mistakes(config, name)
     if "corpus" in block:
         yield from _known(config, "corpora", block["corpus"], f"{where}.corpus")
+        if "optimizer" in block:
+            yield from _size_mistakes(config, where, block["corpus"], "train", block["optimizer"]["batch"], "a batch")
     if "encoder" in block:
         yield from _known(config, "encoders", block["encoder"], f"{where}.encoder")
     for corpus in block.get("captions", {}):
         yield from _known(config, "corpora", corpus, f"{where}.captions")
     if block.get("objective", {}).get("kind") == "reinforce":
         yield from _reinforce_mistakes(config, where, block)
+
+
+def _size_mistakes(config: Block, where: str, corpus: str, split: str, needed: int, what: str) -> Iterator[str]:
+    """Too few images, where the config says how many there are."""
+    block = config["corpora"].get(corpus, {})
+    if block.get("reader") == "toyworld" and block["images"].get(split, 0) < needed:
+        there = block["images"].get(split, 0)
+        yield f"{where}: {what} needs {needed} images of the split {split!r}, and corpora.{corpus}.images has {there}"
 
 
 def _parent_mistakes(config: Block, name: str) -> Iterator[str]:
@@ -119,6 +129,8 @@ def _reinforce_mistakes(config: Block, where: str, block: Block) -> Iterator[str
     objective, reward = block["objective"], block["objective"]["reward"]
     yield from _known(config, "encoders", reward["retriever"], f"{where}.objective.reward.retriever")
     yield from _known(config, "decodings", objective["decoding"], f"{where}.objective.decoding")
+    if config.get("decodings", {}).get(objective["decoding"], {}).get("kind") == "beam":
+        yield f"{where}.objective.decoding is a beam search; REINFORCE needs greedy decoding or sampling"
     batch, candidates = block["optimizer"]["batch"], reward["candidates"]
     if batch < candidates or batch % candidates:
         what = "smaller than" if batch < candidates else "no multiple of"
@@ -136,6 +148,11 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
         yield from _known(config, "encoders", retriever, f"{where}.retrievers")
     for corpus in evaluation["corpora"]:
         yield from _known(config, "corpora", corpus, f"{where}.corpora")
+        if evaluation.get("retrievers"):
+            split = config["corpora"].get(corpus, {}).get("evaluation_split", "test")
+            yield from _size_mistakes(
+                config, where, corpus, split, evaluation.get("candidates", 100), "a set of candidates"
+            )
     for captioner in evaluation["captioners"]:
         yield from _known(config, "captioners", captioner, f"{where}.captioners")
         block = config["captioners"].get(captioner, {})
@@ -178,3 +195,5 @@ def _paper_mistakes(config: Block, where: str, paper: Block) -> Iterator[str]:
         yield from _known(config, "corpora", name, f"{where}.corpora.{label}")
     for name in paper.get("retrievers", []):
         yield from _known(config, "encoders", name, f"{where}.retrievers")
+    for name in paper.get("evaluations", []):
+        yield from _known(config, "evaluations", name, f"{where}.evaluations")
