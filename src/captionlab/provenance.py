@@ -1,5 +1,6 @@
 """Where a result was made: the commit of the workflow and the device."""
 
+import platform
 import subprocess
 from pathlib import Path
 
@@ -12,3 +13,12 @@ def commit() -> str:
         return "unknown"
     changed = subprocess.run([*git, "diff", "--quiet", "HEAD"], capture_output=True, check=False).returncode
     return found.stdout.strip() + ("+" if changed else "")
+
+
+def device_name() -> str:
+    """Name of the GPU that torch computes on, or the kind of processor."""
+    import torch
+
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return f"CPU ({platform.machine()})"

@@ -82,7 +82,7 @@ def results(request, files, tmp_path_factory):
         run("score_nlg", scored, nlg, corpora=["coco"])
     run(
         "summarise_evaluation",
-        SimpleNamespace(nlg=[nlg], retrieval=[]),
+        SimpleNamespace(nlg=[nlg], spice=[], retrieval=[]),
         {"summary": folder / "summary.parquet", "comparisons": folder / "comparisons.parquet"},
         evaluations={"main": {"decoding": "beam5", "splits": {"coco": "val"}}},
         lineage={"fakecap": {"parent": None}},

@@ -218,7 +218,7 @@ def test_captioners_with_different_images_are_an_error():
 
 
 def test_the_script_writes_both_tables(tmp_path):
-    paths = {"nlg": [], "retrieval": []}
+    paths = {"nlg": [], "spice": [], "retrieval": []}
     for seed, captioner in enumerate(("parent", "child")):
         folder = tmp_path / "evaluation" / captioner / "main"
         write_table(folder / "nlg.parquet", NLG, nlg_table(seed, ("toy", "far")))

@@ -1,5 +1,6 @@
 """The real DAG on the smallest config: it runs, and afterwards only what a change touches runs again."""
 
+import csv
 import os
 import re
 import shutil
@@ -95,6 +96,8 @@ def test_every_table_is_there_and_not_empty(finished):
         assert {f"{name}.{ending}" for ending in ("csv", "md", "tex", "html")} <= names
         assert len((tables / f"{name}.csv").read_text().splitlines()) > 1
     assert {"evaluation.csv", "claims.csv", "index.html"} <= names
+    with open(tables / "evaluation.csv", encoding="utf-8", newline="") as file:
+        assert all(row["device"] and row["commit"] and row["n"] for row in csv.DictReader(file))
 
 
 def test_figures_are_drawn(finished):

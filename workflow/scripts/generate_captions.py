@@ -6,6 +6,7 @@ from captionlab.captioners.store import load_captioner
 from captionlab.generation.captioning import caption_images
 from captionlab.generation.captions import evaluated_images, joined
 from captionlab.generation.decoding import Decoding
+from captionlab.provenance import device_name
 from captionlab.scripting import device, run
 from captionlab.tables import GENERATED, write_table
 
@@ -20,7 +21,8 @@ def main(snakemake):
         ids = evaluated_images(images, corpus, split)
         features = [path for path in snakemake.input.features if Path(path).parent.name == corpus]
         parts.append(caption_images(captioner, tokenizer, ids, features, decoding, corpus, snakemake.params.seed))
-    write_table(snakemake.output[0], GENERATED, joined(parts), {"decoding": dict(snakemake.params.decoding)})
+    metadata = {"decoding": dict(snakemake.params.decoding), "device": device_name()}
+    write_table(snakemake.output[0], GENERATED, joined(parts), metadata)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from captionlab.evaluation.retrieval import ranks, unit_length
 from captionlab.features.clip import Clip
 from captionlab.features.embeddings import load_embeddings
 from captionlab.progress import progress
+from captionlab.provenance import device_name
 from captionlab.scripting import device, run
 from captionlab.tables import GENERATED, IMAGES, RETRIEVAL, TableWriter, read_table
 
@@ -30,7 +31,7 @@ def main(snakemake: Any) -> None:
         encoder, corpus = Path(path).parts[-3:-1]
         shards.setdefault((encoder, corpus), []).append(path)
     settings = {**parameters.config, "seed": parameters.seed}
-    with TableWriter(snakemake.output[0], RETRIEVAL) as writer:
+    with TableWriter(snakemake.output[0], RETRIEVAL, {"device": device_name()}) as writer:
         for retriever, config in zip(parameters.retrievers, snakemake.input.configs, strict=True):
             clip = Clip.load(Path(config).parent, device())
             for corpus, images, split in progress(corpora, f"corpora by {retriever}", len(corpora)):

@@ -1,6 +1,6 @@
 """Values of every metric of every evaluation with their intervals, and differences of captioners from their parents."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from captionlab.tables import COMPARISONS, NLG, RETRIEVAL, SUMMARY, read_metadat
 def main(snakemake: Any) -> None:
     results = list(_results(snakemake))
     parents = {captioner: of["parent"] for captioner, of in snakemake.params.lineage.items()}
-    write_table(snakemake.output.summary, SUMMARY, summary_columns(results), _absent(snakemake.input.spice))
+    write_table(snakemake.output.summary, SUMMARY, summary_columns(results), _notes(snakemake.input))
     write_table(snakemake.output.comparisons, COMPARISONS, comparison_columns(results, parents))
 
 
@@ -40,10 +40,12 @@ def _results(snakemake: Any) -> Iterator[Result]:
         yield from results_of(job, read_table(path, kind), snakemake.params.seed)
 
 
-def _absent(spice: list[str]) -> Mapping[str, str]:
-    """Why there is no SPICE, where its tables say so; it goes into the footers."""
-    reasons = {read_metadata(path).get("unavailable") for path in spice} - {None}
-    return {"without SPICE:": reasons.pop()} if reasons else {}
+def _notes(inputs: Any) -> dict[str, str]:
+    """What the tables of scores say of how they were made, for the footers."""
+    reasons = {read_metadata(path).get("unavailable") for path in inputs.spice} - {None}
+    devices = {read_metadata(path).get("device") for path in inputs.retrieval} - {None}
+    notes = {"device": ", ".join(sorted(devices))} if devices else {}
+    return notes | ({"without SPICE:": reasons.pop()} if reasons else {})
 
 
 if __name__ == "__main__":
