@@ -2,7 +2,6 @@
 
 import csv
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,10 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("Snakefile", "config", "envs", "profiles", "resources", "src", "workflow")
+
+READ = {"generate_captions", "tokenize_captions", "score_nlg", "retrieve_images"}
+STUDY = {"tag_captions", "measure_fluency", "mine_patterns", "count_unigrams"}
+OF_CAPTIONERS = READ | STUDY | {"pretrain_captioner", "finetune_captioner"}
 
 pytestmark = pytest.mark.slow
 
@@ -35,17 +38,17 @@ class Checkout:
         return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=self.root, check=False)
 
     def pending(self) -> set[tuple[str, str]]:
-        """(rule, captioner or other wildcard) of every job that would run now."""
-        result = self.snakemake("--dry-run", "results/tables/")
+        """(rule, captioner) of every job that would run now; the captioner is empty for rules that have none."""
+        result = self.snakemake("--summary")
         assert result.returncode == 0, result.stdout + result.stderr
-        jobs = re.findall(r"^(?:local)?rule (\w+):\n(.*?)(?=\n\n|\Z)", result.stdout, flags=re.MULTILINE | re.DOTALL)
-        found = set()
-        for rule, text in jobs:
-            wildcards = re.search(r"wildcards: (.*)", text)
-            values = dict(re.findall(r"(\w+)=([\w-]+)", wildcards.group(1))) if wildcards else {}
-            found.add((rule, values.get("captioner") or values.get("encoder") or values.get("corpus") or ""))
-        assert found or "Nothing to be done" in result.stdout, result.stdout
-        return found
+        header, *lines = [line.split("\t") for line in result.stdout.splitlines() if "\t" in line]
+        rows = [dict(zip(header, line, strict=True)) for line in lines]
+        assert len(rows) > 100
+        return {
+            (row["rule"], row["output_file"].split("/")[2] if row["rule"] in OF_CAPTIONERS else "")
+            for row in rows
+            if row["plan"] != "no update"
+        }
 
     def edit(self, name: str, old: str, new: str) -> None:
         path = self.root / name
@@ -152,14 +155,16 @@ def test_reordered_keys_run_nothing(checkout):
 
 def after_the_captioner(*captioners: str) -> set[tuple[str, str]]:
     """What reads a captioner; the language of those in the evaluation `main` is studied too."""
-    rules = {"generate_captions", "tokenize_captions", "score_nlg", "retrieve_images"}
-    studied = {"tag_captions", "measure_fluency", "mine_patterns", "count_unigrams"}
-    return {(rule, name) for name in captioners for rule in rules | (set() if name == "sibling" else studied)}
+    return {(rule, name) for name in captioners for rule in READ | (set() if name == "sibling" else STUDY)}
 
 
 def split_off_reporting(jobs: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """The jobs without those of the reporting stage, of which there must be some."""
-    reporting = {job for job in jobs if job[1] == ""}
+    reporting = {
+        (rule, name)
+        for rule, name in jobs
+        if rule.startswith(("collect_", "plot_", "check_", "summarise_", "associate_"))
+    }
     assert ("summarise_evaluation", "") in reporting
     return jobs - reporting
 
