@@ -15,9 +15,9 @@ def run(main: Callable[[Any], None], namespace: dict[str, Any]) -> None:
     if "snakemake" not in namespace:
         raise SystemExit("This script is run by Snakemake; to use it alone, import its main() and pass such an object.")
     snakemake = namespace["snakemake"]
+    # One thread count, whatever the machine: the order of floating-point sums depends on it.
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
         os.environ[name] = str(snakemake.threads)
-    # One thread count, whatever the machine: the order of floating-point sums depends on it.
     with open(snakemake.log[0], "w", buffering=1, encoding="utf-8") as log:
         sys.stdout = sys.stderr = log
         logging.basicConfig(stream=log, level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", force=True)

@@ -31,6 +31,7 @@ def plot_retrieval(
     rows = {(row["captioner"], row["corpus"], row["retriever"]): row for row in found}
     retrievers = paper.get("retrievers") or sorted({row["retriever"] for row in found})
     corpora, captioners = (_in_order(paper[name], published[name]) for name in ("corpora", "captioners"))
+    corpora = _once(corpora)
     with plt.rc_context({"font.size": style["font_size"]}):
         figure, axes = plt.subplots(
             len(retrievers), 1, figsize=(7.5, 2.6 * len(retrievers)), sharex=True, squeeze=False, layout="constrained"
@@ -41,7 +42,7 @@ def plot_retrieval(
                 points = [(x, rows.get((captioner, c, retriever))) for x, c in enumerate(corpora.values())]
                 _points(axis, [(x + shift, row) for x, row in points if row], label, _colour(style, index))
             axis.set_ylabel(f"P@1 by {retriever} (%)")
-            axis.set_ylim(0, 100)
+            axis.set_ylim(0, None)
         axes[-1, 0].set_xticks(range(len(corpora)), list(corpora), rotation=15)
         axes[0, 0].legend(ncols=3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
         _save(figure, path, style)
@@ -65,7 +66,7 @@ def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, pat
         for axis, label in zip(axes[0], statistics.values(), strict=True):
             axis.set_xlabel("updates")
             axis.set_title(label, fontsize=style["font_size"])
-        axes[0, 0].legend(frameon=False)
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
         _save(figure, path, style)
 
 
@@ -84,6 +85,12 @@ def _in_order(labels: Mapping[str, str], published: Sequence[str]) -> dict[str, 
     """Labels in the paper's order, then the rest by name."""
     rank = {label: index for index, label in enumerate(published)}
     return {label: labels[label] for label in sorted(labels, key=lambda label: (rank.get(label, len(rank)), label))}
+
+
+def _once(labels: Mapping[str, str]) -> dict[str, str]:
+    """The first label of each name: Table 1 and Table 3 call one corpus by two labels."""
+    names = list(labels.values())
+    return {label: name for index, (label, name) in enumerate(labels.items()) if name not in names[:index]}
 
 
 def _points(axis: Axes, points: Sequence[tuple[float, Mapping[str, Any]]], label: str, colour: str) -> None:
