@@ -112,6 +112,12 @@ def test_a_module_loaded_by_name_counts_when_it_is_named(fingerprint):
     assert fingerprint(*change, also=("lib.family",)) != fingerprint(also=("lib.family",))
 
 
+def test_a_guarded_import_is_followed(fingerprint, tmp_path):
+    job = tmp_path / "workflow/scripts/job.py"
+    job.write_text("try:\n    from lib.alpha import entry\nexcept ImportError:\n    entry = None\n\nX = entry\n")
+    assert fingerprint("src/lib/omega.py", "FACTOR = 2", "FACTOR = 3") != fingerprint()
+
+
 def test_star_imports_count_as_a_whole(fingerprint):
     star = ("workflow/scripts/job.py", "from lib.alpha import entry", "from lib.alpha import *")
     before = fingerprint(*star)

@@ -8,7 +8,7 @@ either. What cannot be followed exactly (a module used as a value, a star import
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -38,8 +38,9 @@ class Module:
 
     @cached_property
     def imports(self) -> dict[str, tuple[str, str | None]]:
-        """What imports bind at the top level: name -> (module, symbol), symbol None for a module."""
-        return _imports(self.tree.body, self)
+        """What imports bind at the top level, also inside if, try and with: name -> (module, symbol or None)."""
+        guarded = [node for s in self.tree.body if isinstance(s, (ast.If, ast.Try, ast.With)) for node in ast.walk(s)]
+        return _imports([*self.tree.body, *guarded], self)
 
     def absolute(self, node: ast.ImportFrom) -> str:
         """The dotted module that a (possibly relative) from-import names."""
@@ -189,7 +190,7 @@ def _bound_names(statement: ast.stmt) -> set[str]:
     return names | {n.name for n in inner}
 
 
-def _imports(nodes: Iterator[ast.AST] | list[ast.stmt], module: Module) -> dict[str, tuple[str, str | None]]:
+def _imports(nodes: Iterable[ast.AST], module: Module) -> dict[str, tuple[str, str | None]]:
     found: dict[str, tuple[str, str | None]] = {}
     for node in nodes:
         if isinstance(node, ast.Import):
