@@ -134,11 +134,12 @@ class Repository:
         for chain in _chains(statement):
             if chain[0] in local:
                 yield from self._target(*local[chain[0]], chain[1:])
-            elif chain[0] in module.bindings:
+                continue
+            if chain[0] in module.bindings:
                 yield module, chain[0]
-            elif chain[0] in module.imports:
+            if chain[0] in module.imports:  # bound both ways where an import may fail
                 yield from self._target(*module.imports[chain[0]], chain[1:])
-            else:
+            elif chain[0] not in module.bindings:
                 for target, symbol in module.imports.values():
                     if symbol == WHOLE:  # the name may come from a star import
                         yield from self._target(target, WHOLE, ())
