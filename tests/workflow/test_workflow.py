@@ -19,7 +19,7 @@ READ = {"generate_captions", "tokenize_captions", "score_nlg", "retrieve_images"
 STUDY = {"tag_captions", "measure_fluency", "mine_patterns", "count_unigrams"}
 OF_CAPTIONERS = READ | STUDY | {"pretrain_captioner", "finetune_captioner"}
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 
 
 @dataclass
