@@ -183,6 +183,18 @@ RETRIEVAL = Kind(
     },
     ("corpus", "image_id", "caption_index", "retriever", "protocol"),
 )
+ALIGNMENT = Kind(
+    "alignment scores",
+    "a caption scored by a scorer for how well it matches its image",
+    {
+        "corpus": _CORPUS,
+        "image_id": _IMAGE_ID,
+        "caption_index": _CAPTION_INDEX,
+        "scorer": Column(_STRING, "name of the scorer in the config"),
+        "score": Column(_DOUBLE, "matching score, on the scale that the scorer's settings give it"),
+    },
+    ("corpus", "image_id", "caption_index", "scorer"),
+)
 _CAPTIONER = Column(_STRING, "name of the captioner in the config")
 _RETRIEVER = Column(_STRING, "name of the encoder that scores; missing for other metrics", nullable=True)
 _CANDIDATES = Column(_STRING, "how many images to choose from and from where; missing for other metrics", nullable=True)
