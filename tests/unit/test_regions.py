@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 import torch
 from PIL import Image
@@ -344,10 +345,10 @@ def test_wrong_regions(wrong, message, tmp_path):
 
 
 def test_many_images_and_half_precision(tmp_path, monkeypatch):
-    monkeypatch.setattr("captionlab.features.region_tables.GROUP", 5)
+    monkeypatch.setattr("captionlab.features.region_tables.GROUP_ROWS", 5)
     images = [regions(str(number), count=number % 3 + 1, precision="float16") for number in range(1, 8)]
     write_regions(tmp_path / "regions.parquet", images)
-    table = RegionTable(tmp_path / "regions.parquet")
+    table = RegionTable(tmp_path / "regions.parquet", memory=1)
     batch = table.batch(["6", "2", "6"])
     assert batch.features.dtype == torch.float32
     assert batch.counts == [1, 3, 1]
@@ -356,17 +357,42 @@ def test_many_images_and_half_precision(tmp_path, monkeypatch):
     assert batch.sizes.tolist() == [[4, 3]] * 3
 
 
-def test_shards_and_choice_of_images(tmp_path):
+def test_shards(tmp_path):
     for shard, ids in enumerate((["1", "2"], ["3"])):
         write_regions(tmp_path / f"{shard}.parquet", [regions(image_id) for image_id in ids])
     shards = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
     assert RegionTable(shards).batch(["3", "1"]).features[:, 0, 0].tolist() == [3, 1]
-    chosen = RegionTable(shards, images=["2"])
-    assert chosen.batch(["2"]).counts == [2]
-    with pytest.raises(TableError, match=r"no regions of image '1' \(1 of 2 are missing\)"):
-        chosen.batch(["2", "1"])
+    with pytest.raises(TableError, match=r"no regions of image '4' \(1 of 2 are missing\)"):
+        RegionTable(shards).batch(["2", "4"])
     with pytest.raises(TableError, match="regions of image '1' are not together"):
         RegionTable([shards[0], shards[0]])
+
+
+def test_only_what_is_asked_for_is_read_and_little_is_kept(tmp_path, monkeypatch):
+    """Groups of two images each; as many stay in memory as fit, the one used last in any case."""
+    monkeypatch.setattr("captionlab.features.region_tables.GROUP_ROWS", 4)
+    write_regions(tmp_path / "regions.parquet", [regions(str(number)) for number in range(8)])
+    read: list[int] = []
+    original = pq.ParquetFile.read_row_group
+
+    def read_row_group(file, number, columns):
+        if "features" in columns:
+            read.append(number)
+        return original(file, number, columns)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", read_row_group)
+    group = 4 * (4 * SIZE + 4 * 4 + 4 * 2)  # bytes of features, boxes and sizes of four regions
+    table = RegionTable(tmp_path / "regions.parquet", memory=2 * group)
+    assert not read
+    table.batch(["7", "0", "6", "1"])
+    assert read == [0, 3]
+    table.batch(["0", "6"])
+    assert read == [0, 3]
+    table.batch(["2"])
+    table.batch(["7"])
+    assert read == [0, 3, 1]
+    table.batch(["1"])
+    assert read == [0, 3, 1, 0]
 
 
 def test_wrong_files(tmp_path):

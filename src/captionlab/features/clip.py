@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -170,11 +171,19 @@ class Clip:
         rank = {distinct[i]: row for row, i in enumerate(by_length)}
         return embeddings[torch.tensor([rank[caption] for caption in captions], dtype=torch.long, device=self.device)]
 
+    def text_tower(self, notes: Mapping[str, Any]) -> "Clip":
+        """The same encoder for texts alone, of which images can no longer be embedded; `notes` join its config."""
+        model = copy(self.model)
+        model._modules = {name: module for name, module in self.model._modules.items() if name != "visual"}
+        return Clip(model, {**self.config, "image_tower": False, **notes}, self.device)
+
     @classmethod
     def load(cls, directory: str | os.PathLike[str], device: str = "cpu") -> Self:
         """The encoder that `save` wrote."""
         config = json.loads((Path(directory) / "config.json").read_text(encoding="utf-8"))
         model = build(config["architecture"])
+        if not config.get("image_tower", True):
+            del model.visual
         model.load_state_dict(load_file(Path(directory) / "model.safetensors"))
         return cls(model, config, device)
 

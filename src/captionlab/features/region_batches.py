@@ -1,7 +1,8 @@
 """Regions of images as tensors, from tables of regions without a Python loop over their values."""
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,10 +14,12 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
-from captionlab.tables import Kind, TableError, read_table, regions_kind
+from captionlab.tables import Kind, TableError, check_schema, regions_kind
 
 _BOX = ("x1", "y1", "x2", "y2")
 _SIZE = ("width", "height")
+# Bytes of regions that a table keeps in memory: all of a small corpus, an eighth of COCO in half precision.
+MEMORY = 2 << 30
 
 
 @dataclass(frozen=True)
@@ -37,30 +40,49 @@ class RegionBatch:
         return RegionBatch(self.features.to(device), self.boxes.to(device), self.sizes.to(device), self.counts)
 
 
-class RegionTable:
-    """The regions of many images in memory, as precise as the table has them."""
+@dataclass(frozen=True)
+class _Group:
+    """A group of rows of a file, as it is stored."""
 
-    def __init__(
-        self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], images: Collection[str] | None = None
-    ):
-        """Read the shards of a table of regions, only those of `images` when these are given.
+    features: np.ndarray
+    boxes: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def bytes(self) -> int:
+        return self.features.nbytes + self.boxes.nbytes + self.sizes.nbytes
+
+
+class RegionTable:
+    """The regions of many images, read when they are asked for.
+
+    Which image is where is known from the start. The groups of rows that were used last stay in memory, as precise as
+    they are stored, so a small table is read once and a large one never as a whole.
+    """
+
+    def __init__(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], memory: int = MEMORY):
+        """Open the shards of a table of regions, of which up to `memory` bytes are kept.
 
         TableError for files whose regions differ in size, and for an image whose regions are not together in one file.
         """
         self.files = [str(paths)] if isinstance(paths, (str, os.PathLike)) else [str(path) for path in paths]
         if not self.files:
             raise TableError("no file of regions was given")
-        wanted = None if images is None else pa.array(sorted(images), pa.string())
-        self._features: list[np.ndarray] = []
-        self._boxes: list[np.ndarray] = []
-        self._sizes: list[np.ndarray] = []
-        self._place: dict[str, tuple[int, int, int]] = {}
-        for number, path in enumerate(self.files):
-            table = read_table(path, _kind_of(path), ["image_id", *_BOX, *_SIZE, "features"])
-            if wanted is not None:
-                table = table.filter(pa.compute.is_in(table["image_id"], wanted))
-            self._add(number, table)
-        self.region_size = self._features[0].shape[1]
+        self.memory, self._kept = memory, 0
+        self._groups: OrderedDict[tuple[int, int], _Group] = OrderedDict()
+        sizes = [_kind_of(path).columns["features"].type.list_size for path in self.files]
+        for path, size in zip(self.files, sizes, strict=True):
+            if size != sizes[0]:
+                raise TableError(f"{path} has regions of {size} numbers, {self.files[0]} of {sizes[0]}")
+        self.region_size: int = sizes[0]
+        self._open = [pq.ParquetFile(path, memory_map=True) for path in self.files]
+        # File, group of rows, and the rows of that group from the first to before the last.
+        self._place: dict[str, tuple[int, int, int, int]] = {}
+        for file in range(len(self.files)):
+            self._index(file)
+
+    def __contains__(self, image: str) -> bool:
+        return image in self._place
 
     def batch(self, images: Sequence[str]) -> RegionBatch:
         """The regions of these images, in this order; TableError names the first that has none."""
@@ -70,30 +92,49 @@ class RegionTable:
                 "missing); extract them, or leave these images out"
             )
         places = [self._place[image] for image in images]
-        counts = [end - start for _, start, end in places]
+        counts = [end - start for *_, start, end in places]
         features = np.zeros((len(images), max(counts), self.region_size), np.float32)
         boxes = np.zeros((len(images), max(counts), 4), np.float32)
-        for row, (file, start, end) in enumerate(places):
-            features[row, : end - start] = self._features[file][start:end]
-            boxes[row, : end - start] = self._boxes[file][start:end]
-        sizes = np.stack([self._sizes[file][start] for file, start, _ in places])
+        sizes = np.empty((len(images), 2), np.float32)
+        # In the order of the files, so that a group that does not stay in memory is read once.
+        for row in sorted(range(len(images)), key=lambda row: places[row]):
+            file, number, start, end = places[row]
+            group = self._group(file, number)
+            features[row, : end - start] = group.features[start:end]
+            boxes[row, : end - start] = group.boxes[start:end]
+            sizes[row] = group.sizes[start]
         return RegionBatch(torch.from_numpy(features), torch.from_numpy(boxes), torch.from_numpy(sizes), counts)
 
-    def _add(self, number: int, table: pa.Table) -> None:
-        path = self.files[number]
-        column = table["features"].combine_chunks()
-        size = column.type.list_size
-        if self._features and size != self._features[0].shape[1]:
-            raise TableError(f"{path} has regions of {size} numbers, {self.files[0]} of {self._features[0].shape[1]}")
-        self._features.append(column.flatten().to_numpy(zero_copy_only=False).reshape(-1, size))
-        self._boxes.append(np.stack([table[name].to_numpy() for name in _BOX], axis=1))
-        self._sizes.append(np.stack([table[name].to_numpy() for name in _SIZE], axis=1).astype(np.float32))
-        ids = table["image_id"].to_numpy()
-        bounds = [0, *(np.flatnonzero(ids[1:] != ids[:-1]) + 1).tolist(), len(ids)] if len(ids) else []
-        for start, end in pairwise(bounds):
-            if ids[start] in self._place:
-                raise TableError(f"{path}: the regions of image {ids[start]!r} are not together; write the table again")
-            self._place[ids[start]] = (number, start, end)
+    def _index(self, file: int) -> None:
+        """Note where the regions of each image of a file are."""
+        for number in range(self._open[file].num_row_groups):
+            column = self._open[file].read_row_group(number, ["image_id"])["image_id"].combine_chunks()
+            runs = pyarrow.compute.run_end_encode(column)
+            ends = runs.run_ends.to_pylist()
+            for image, bounds in zip(runs.values.to_pylist(), pairwise([0, *ends]), strict=True):
+                if image in self._place:
+                    raise TableError(
+                        f"{self.files[file]}: the regions of image {image!r} are not together; write the table again"
+                    )
+                self._place[image] = (file, number, *bounds)
+
+    def _group(self, file: int, number: int) -> _Group:
+        """A group of rows, from memory when it is there."""
+        if (file, number) in self._groups:
+            self._groups.move_to_end((file, number))
+            return self._groups[file, number]
+        table = self._open[file].read_row_group(number, [*_BOX, *_SIZE, "features"])
+        values = table["features"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        group = _Group(
+            features=values.reshape(-1, self.region_size),
+            boxes=np.stack([table[name].to_numpy() for name in _BOX], axis=1),
+            sizes=np.stack([table[name].to_numpy() for name in _SIZE], axis=1).astype(np.float32),
+        )
+        self._groups[file, number] = group
+        self._kept += group.bytes
+        while self._kept > self.memory and len(self._groups) > 1:
+            self._kept -= self._groups.popitem(last=False)[1].bytes
+        return group
 
 
 def _kind_of(path: str) -> Kind:
@@ -107,4 +148,6 @@ def _kind_of(path: str) -> Kind:
     stored = schema.field("features").type if "features" in schema.names else pa.null()
     if not pa.types.is_fixed_size_list(stored):
         raise TableError(f"{path} is no table of regions; it has the columns {', '.join(schema.names)}")
-    return regions_kind(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
+    kind = regions_kind(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
+    check_schema(path, kind)
+    return kind

@@ -1,7 +1,7 @@
-"""A scorer: a network with its word pieces and its way of making a score."""
+"""A scorer: what it offers; and those that read regions: a network, its word pieces, its way of making a score."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -12,11 +12,31 @@ from captionlab.scorers.text import WordPieces
 from captionlab.scorers.visual import Visual, padding_mask
 
 
-class Scorer(nn.Module):
-    """Says how well captions match images.
+class ImageTextScorer(Protocol):
+    """Says how well captions match images, whatever the family.
 
     Images are encoded once, by `encode_image`; `score` then costs only what depends on the caption.
     """
+
+    reads: str
+    """what `encode_image` is given: regions (a RegionBatch), embeddings (N, d), or pixels (N, 3, height, width)"""
+
+    def encode_image(self, images: Any) -> Visual:
+        """What does not depend on captions, computed once per image."""
+
+    def score(
+        self, visual: Visual, captions: Sequence[str], rows: Sequence[int] | Tensor | None = None, batch: int = 32
+    ) -> Tensor:
+        """Matching scores (B,) of captions, without gradient, `batch` captions at a time.
+
+        `rows` (B,) says which of the images of `visual` each caption is about; without it, caption i is about image i.
+        """
+
+
+class Scorer(nn.Module):
+    """A scorer that reads regions; the families of networks are modules of this package."""
+
+    reads = "regions"
 
     def __init__(self, network: Any, words: WordPieces, matching: Matching):
         """Join a network of one of the families, its vocabulary and settings; ValueError when they do not fit."""

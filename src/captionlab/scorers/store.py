@@ -1,8 +1,9 @@
-"""Scorers on disk: config.json, model.safetensors and vocab.txt in a folder.
+"""Scorers on disk: config.json, model.safetensors and, of those that read regions, vocab.txt in a folder.
 
 A family is a module of this package, loaded by its name. It sets FAMILY to its network, a torch module with `family`
 (its name), `architecture` (the arguments that build it again), `MATCHING` (its authors' way to make a score),
-`encode_image`, `logits`, `pooled` and `states`, and `from_published`.
+`encode_image`, `logits`, `pooled` and `states`, and `from_published`. A family that is no network over regions sets it
+to a scorer that can `save` and `load` itself.
 """
 
 import hashlib
@@ -20,7 +21,7 @@ from torch import Tensor
 
 from captionlab.captioners.store import CaptionerError, read_checkpoint
 from captionlab.scorers.matching import Matching
-from captionlab.scorers.scorer import Scorer
+from captionlab.scorers.scorer import ImageTextScorer, Scorer
 from captionlab.scorers.text import WordPieces
 
 FILES = ("config.json", "model.safetensors", "vocab.txt")
@@ -104,14 +105,18 @@ def save_scorer(scorer: Scorer, directory: str | os.PathLike[str], origin: Mappi
     _replace(directory / FILES[2], scorer.words.save)
 
 
-def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> Scorer:
-    """Read a scorer, frozen and in evaluation mode; a ScorerError names the file that does not fit."""
+def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> ImageTextScorer:
+    """Read a scorer of any family, frozen and in evaluation mode; a ScorerError names the file that does not fit."""
     config, weights, vocabulary = (Path(directory) / name for name in FILES)
     try:
         described = json.loads(config.read_text(encoding="utf-8"))
+        family = family_class(described["family"])
+        if hasattr(family, "load"):
+            loaded: ImageTextScorer = family.load(directory, device)
+            return loaded
         matching = Matching(**described["matching"])
         with torch.device("meta"):
-            network = family_class(described["family"])(**described["architecture"])
+            network = family(**described["architecture"])
         scorer = Scorer(network, _words(vocabulary, matching), matching)
     except (OSError, ValueError, KeyError, TypeError, ImportError, AttributeError) as error:
         raise ScorerError(f"{config} does not describe a scorer: {error!r}; make the scorer again") from error

@@ -1,0 +1,60 @@
+"""CLIP as a scorer: the cosine of image and caption, with a prompt before the caption and a scale.
+
+Radford et al. 2021. CLIPScore (Hessel et al. 2021, github.com/jmhessel/clipscore) is 2.5 times the cosine, no less than
+0, with the prompt "A photo depicts ". Images are the encoder's embeddings; only its text tower is stored and loaded.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from captionlab.features.clip import Clip
+from captionlab.scorers.visual import Visual
+
+
+class ClipScorer(nn.Module):
+    """A scorer that is an encoder with a text tower."""
+
+    reads = "embeddings"
+
+    def __init__(self, encoder: Clip, prompt: str = "", scale: float = 100.0, clamp: bool = False):
+        """Score by an encoder: `prompt` goes before each caption; with `clamp`, no score is below 0."""
+        super().__init__()
+        self.encoder, self.prompt, self.scale, self.clamp = encoder, prompt, scale, clamp
+
+    def encode_image(self, images: Tensor) -> Visual:
+        """Image embeddings (N, d) of length 1, a single state of each image."""
+        return Visual(normalize(images.float(), dim=1)[:, None], [1] * len(images))
+
+    @torch.no_grad()
+    def score(
+        self, visual: Visual, captions: Sequence[str], rows: Sequence[int] | Tensor | None = None, batch: int = 256
+    ) -> Tensor:
+        """Matching scores (B,) of captions: `scale` times the cosine; `rows` as for every scorer.
+
+        A caption that occurs twice is read once, among captions of about its length and no more padding than that.
+        """
+        texts = normalize(self.encoder.embed_texts([self.prompt + caption for caption in captions], batch), dim=1)
+        images = visual.states[:, 0]
+        if rows is not None:
+            images = images[torch.as_tensor(rows, device=images.device)]
+        cosine = (texts * images).sum(1)
+        return self.scale * (cosine.clamp(min=0) if self.clamp else cosine)
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write config.json and model.safetensors: the encoder's, without its image tower, and the settings."""
+        settings = {"prompt": self.prompt, "scale": self.scale, "clamp": self.clamp}
+        self.encoder.text_tower({"matching": settings}).save(directory)
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> Self:
+        """The scorer that `save` wrote, frozen."""
+        encoder = Clip.load(directory, str(device))
+        return cls(encoder, **encoder.config["matching"])
+
+
+FAMILY = ClipScorer
