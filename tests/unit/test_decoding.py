@@ -87,6 +87,56 @@ def naive_beam(table: Table, image: int, longest: int, beams: int, stop: bool) -
     return finished[0]
 
 
+def naive_oscar_beam(table: Table, image: int, longest: int, beams: int) -> tuple[float, tuple[int, ...], float]:
+    """As pytorch-transformers 1.0 has it: candidates in order until the next beam is full, no early end at all."""
+    opened: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    best = (-math.inf, (), 0.0)
+    for length in range(1, longest + 1):
+        candidates = [
+            (score + gain, (*tokens, token))
+            for score, tokens in opened
+            for token, (gain, _) in options(table, image, tokens, stop=False).items()
+        ]
+        opened = []
+        for score, tokens in sorted(candidates, reverse=True)[: 2 * beams]:
+            if tokens[-1] != END and length < longest:
+                opened.append((score, tokens))
+            elif score / length > best[0]:
+                best = score / length, (*tokens[:-1], END), score
+            if len(opened) == beams:
+                break
+    return best
+
+
+@pytest.mark.parametrize("end", [-3.0, 0.0, 1.5, 4.0])
+@pytest.mark.parametrize("kind", ["greedy", "beam"])
+def test_the_rules_of_oscar(kind, end):
+    images, longest = 60, 9
+    table = Table(images, longest, seed=11, end=end)
+    decoded = decode(table, torch.arange(images), Decoding(kind, longest, rules="oscar", beams=3), Vocabulary())
+    for image in range(images):
+        if kind == "greedy":
+            tokens, plain = naive_greedy(table, image, longest, stop=False)
+            tokens = (*tokens[:-1], END)  # which it is already unless the caption was cut
+        else:
+            score, tokens, plain = naive_oscar_beam(table, image, longest, 3)
+            assert math.isclose(decoded.score[image], score, abs_tol=1e-4)
+        length = int(decoded.lengths[image])
+        assert tuple(decoded.tokens[image, :length].tolist()) == tokens
+        assert math.isclose(decoded.log_prob[image], plain, abs_tol=1e-4)
+        assert math.isclose(decoded.confidence[image], math.exp(plain / length), rel_tol=1e-4)
+
+
+def test_the_rules_of_oscar_are_others():
+    """Otherwise the test above would not tell them apart."""
+    table = Table(200, 9, seed=11, end=1.5)
+    ours, theirs = (
+        decode(table, torch.arange(200), Decoding("beam", 9, rules=rules, beams=3), Vocabulary())
+        for rules in ("transformers", "oscar")
+    )
+    assert (ours.score - theirs.score).abs().max() > 1e-3
+
+
 @pytest.mark.parametrize("stop", [None, "."])
 @pytest.mark.parametrize("end", [-3.0, 0.0, 4.0])
 @pytest.mark.parametrize("kind", ["greedy", "beam"])
@@ -168,10 +218,14 @@ def test_decoding_is_read_from_a_config():
     ("block", "message"),
     [
         ({"kind": "nucleus", "max_tokens": 5}, "greedy, sample, beam"),
-        ({"kind": "greedy", "max_tokens": 5, "beams": 3}, "decoding.beams: greedy decoding has only max_tokens, stop"),
+        (
+            {"kind": "greedy", "max_tokens": 5, "beams": 3},
+            "decoding.beams: greedy decoding has only max_tokens, rules, stop",
+        ),
         ({"kind": "beam", "max_tokens": 5, "beams": 1}, "one beam is kind: greedy"),
         ({"kind": "sample", "max_tokens": 5, "temperature": 0}, "temperature is 0"),
         ({"kind": "greedy", "max_tokens": 0}, "max_tokens is 0"),
+        ({"kind": "greedy", "max_tokens": 5, "rules": "vinvl"}, "rules is 'vinvl'; it must be transformers or oscar"),
         ({"kind": "greedy"}, "max_tokens is missing"),
         ({"max_tokens": 3}, "kind is missing"),
     ],

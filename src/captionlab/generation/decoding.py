@@ -3,6 +3,10 @@
 Beam search gives the tokens and scores of transformers' `generate` with its defaults (length_penalty 1, early_stopping
 False, the prefix not counted). `stop` is the rule of the authors of Dessì et al. (2023): after a token whose text
 contains ".", the end token is forced, free of charge. Images that are finished leave the batch.
+
+`rules: oscar` are those of Oscar and VinVL (github.com/microsoft/Oscar, on pytorch-transformers 1.0): a beam search
+ends when no open beam could beat the best finished caption at any length, all continuations that rank before the last
+open beam may finish, and where a caption is cut, the end token takes the place of its last token.
 """
 
 from collections.abc import Mapping
@@ -13,10 +17,11 @@ import torch
 from torch import Tensor
 
 KEYS = {
-    "greedy": {"max_tokens", "stop"},
-    "sample": {"max_tokens", "stop", "temperature", "samples"},
-    "beam": {"max_tokens", "stop", "beams"},
+    "greedy": {"max_tokens", "stop", "rules"},
+    "sample": {"max_tokens", "stop", "rules", "temperature", "samples"},
+    "beam": {"max_tokens", "stop", "rules", "beams"},
 }
+RULES = ("transformers", "oscar")
 
 State = TypeVar("State")
 
@@ -55,6 +60,8 @@ class Decoding:
     """longest caption in tokens, the end token included, a prefix or prompt not"""
     stop: str | None = None
     """a token that contains this text is the last one"""
+    rules: str = "transformers"
+    """whose beam search and whose way to cut a caption: transformers or oscar"""
     beams: int = 5
     temperature: float = 1.0
     """divides the logits before sampling"""
@@ -64,6 +71,8 @@ class Decoding:
     def __post_init__(self) -> None:
         if self.kind not in KEYS:
             raise ValueError(f"decoding.kind is {self.kind!r}; it must be {', '.join(KEYS)}")
+        if self.rules not in RULES:
+            raise ValueError(f"decoding.rules is {self.rules!r}; it must be {' or '.join(RULES)}")
         if self.beams < 2:
             raise ValueError(f"decoding.beams is {self.beams}; beam search has at least 2, one beam is kind: greedy")
         for name in ("max_tokens", "samples", "temperature"):
@@ -90,7 +99,8 @@ class Decoded:
     lengths: Tensor
     """(N,) number of tokens, the end token included where there is one"""
     log_prob: Tensor
-    """(N,) log-probability (nats) of these tokens under the captioner itself: no temperature, no forced end"""
+    """(N,) log-probability (nats) of these tokens under the captioner itself: no temperature, no forced end; where
+    an end token took the place of the last token, that of the latter"""
     score: Tensor
     """(N,) what the search maximised; for a beam: log-probability / length, a forced end counting 0; else `log_prob`"""
 
@@ -163,6 +173,8 @@ def _one_path(
             going, chosen, state = going[open_rows], chosen[open_rows], captioner.reorder(state, open_rows)
         forced = stops[chosen]
         logits, state = captioner.step(chosen, state)
+    if decoding.rules == "oscar":
+        tokens[:, -1] = end
     return Decoded(tokens[:, : int(lengths.max())], lengths, log_prob, log_prob)
 
 
@@ -180,16 +192,16 @@ class _Beams:
 
 @dataclass
 class _Best:
-    """The best finished caption of each image, with the scores of the best `beams` ones, (images, ...)."""
+    """The best finished caption of each image, with the scores of the best few, (images, ...)."""
 
     tokens: Tensor
     lengths: Tensor
     plain: Tensor
     scores: Tensor
-    """(images, beams) log-probability / length, best first; -inf where there are not so many yet"""
+    """(images, few) log-probability / length, best first; -inf where there are not so many yet"""
 
     def offer(self, images: Tensor, scores: Tensor, tokens: Tensor, plain: Tensor) -> None:
-        """Take in finished captions of some images: scores and plain (n, beams), tokens (n, beams, length)."""
+        """Take in finished captions of some images: scores and plain (n, any), tokens (n, any, length)."""
         score, first = scores.max(1)
         better = (score > self.scores[images, 0]).nonzero()[:, 0]
         first, which, length = first[better], images[better], tokens.shape[2]
@@ -202,14 +214,14 @@ class _Best:
 def _beam_search(
     captioner: Decodable[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
 ) -> Decoded:
-    count, width, device = len(logits), decoding.beams, logits.device
+    count, width, device, oscar = len(logits), decoding.beams, logits.device, decoding.rules == "oscar"
     if logits.shape[1] < 2 * width:
         raise ValueError(f"{width} beams need a vocabulary of at least {2 * width} tokens, it has {logits.shape[1]}")
     best = _Best(
         torch.full((count, decoding.max_tokens), end, device=device),
         torch.zeros(count, dtype=torch.long, device=device),
         torch.zeros(count, device=device),
-        torch.full((count, width), -torch.inf, device=device),
+        torch.full((count, 1 if oscar else width), -torch.inf, device=device),
     )
     images = torch.arange(count, device=device)  # those still in the batch
     # At first each image has one beam, which has read nothing.
@@ -220,13 +232,16 @@ def _beam_search(
         finishing = beams.tokens[:, :, -1] == end
         if length == decoding.max_tokens:
             finishing[:] = True
-        # Of the continuations only the best `width` may finish; the others replace beams that did.
-        may_finish = slice(0, width)
-        ended = (beams.scores / length).masked_fill(~finishing, -torch.inf)[:, may_finish]
-        best.offer(images, ended, beams.tokens[:, may_finish], beams.plain[:, may_finish])
+        # Of the continuations only the best `width` may finish, the others replace beams that did; by Oscar's rules
+        # all may that rank before the open one that fills the beam.
+        before = (~finishing).cumsum(1) if oscar else torch.arange(2 * width, device=device)
+        ended = (beams.scores / length).masked_fill(~finishing | (before >= width), -torch.inf)
+        best.offer(images, ended, beams.tokens, beams.plain)
         scores, chosen = beams.scores.masked_fill(finishing, -torch.inf).topk(width)
-        # An image is done when its best open beam, as long as it is now, does not beat its worst finished one.
-        open_images = (scores[:, 0] / length > best.scores[images, -1]).nonzero()[:, 0]
+        # An image is done when its best open beam, as long as it is now, does not beat its worst finished one; for
+        # Oscar, which keeps one, as long as it may become.
+        reached = decoding.max_tokens if oscar else length
+        open_images = (scores[:, 0] / reached > best.scores[images, -1]).nonzero()[:, 0]
         if len(open_images) == 0:
             break
         previous_width = len(logits) // len(images)
@@ -237,6 +252,8 @@ def _beam_search(
         rows = open_images[:, None] * previous_width + _at(parents[open_images], chosen)
         state = captioner.reorder(state, rows.flatten())
         logits, state = captioner.step(beams.tokens[:, :, -1].flatten(), state)
+    if oscar:
+        best.tokens[:, -1] = end
     return Decoded(best.tokens[:, : int(best.lengths.max())], best.lengths, best.plain, best.scores[:, 0])
 
 

@@ -1,7 +1,8 @@
 """The parts of BERT (Devlin et al. 2019) that the scorers are made of, with the parameter names of its checkpoints.
 
 Post-layer-norm, the exact form of GELU, layer norms with an epsilon of 1e-12. A mask is (B, positions), True where
-there is something to attend to, or None where that is everywhere.
+there is something to attend to, or (B, T, positions) where that is not the same for all queries, or None where it is
+everywhere.
 """
 
 from collections.abc import Iterable
@@ -17,7 +18,8 @@ INITIAL_STD = 0.02
 def attend(query: Tensor, key: Tensor, value: Tensor, heads: int, mask: Tensor | None, dropout: float) -> Tensor:
     """Multi-head attention of projected queries (B, T, width) to projected keys and values (B, S, width)."""
     query, key, value = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in (query, key, value))
-    mask = None if mask is None else mask[:, None, None]
+    if mask is not None:
+        mask = mask[:, None] if mask.ndim == 3 else mask[:, None, None]
     attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
     return attended.transpose(1, 2).flatten(2)
 
@@ -99,8 +101,12 @@ class Layer(nn.Module):
     def forward(self, states: Tensor, mask: Tensor | None, positions: slice = slice(None)) -> Tensor:
         """Map (B, S, width) to (B, T, width): the output at some positions, by default all, which see all of them."""
         kept = states[:, positions]
-        kept = self.attention.output(self.attention.self(kept, states, mask), kept)
-        output: Tensor = self.output(self.intermediate(kept), kept)
+        return self.after(self.attention.self(kept, states, mask), kept)
+
+    def after(self, attended: Tensor, states: Tensor) -> Tensor:
+        """What follows attention: the output of the layer at positions (B, T, width) that gathered `attended`."""
+        states = self.attention.output(attended, states)
+        output: Tensor = self.output(self.intermediate(states), states)
         return output
 
 

@@ -1,0 +1,65 @@
+"""What VinVL reads of images: the tags of their objects as word pieces, and their regions."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class TaggedRegions:
+    """Tags and regions of B images, in the order of the images; each row is padded at its end.
+
+    It is indexed and split along the images like a tensor of features.
+    """
+
+    tags: Tensor
+    """(B, L) ids of word pieces, the end token included"""
+    tag_mask: Tensor
+    """(B, L) whether there is a word piece to attend to"""
+    regions: Tensor
+    """(B, R, region size) features, the box included, float32"""
+    region_mask: Tensor
+    """(B, R) whether there is a region to attend to"""
+
+    def __len__(self) -> int:
+        return len(self.tags)
+
+    def __getitem__(self, index: Tensor | slice) -> "TaggedRegions":
+        return TaggedRegions(*(part[index] for part in self._parts()))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.tags.device
+
+    @property
+    def mask(self) -> Tensor:
+        """(B, L + R) what can be attended to, tags before regions."""
+        return torch.cat([self.tag_mask, self.region_mask], dim=1)
+
+    def to(self, device: str | torch.device) -> "TaggedRegions":
+        """The same images on another device."""
+        return TaggedRegions(*(part.to(device) for part in self._parts()))
+
+    def tensor_split(self, parts: int) -> list["TaggedRegions"]:
+        """The images in so many parts of nearly equal size."""
+        pieces = zip(*(part.tensor_split(parts) for part in self._parts()), strict=True)
+        return [TaggedRegions(*piece) for piece in pieces]
+
+    def _parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return self.tags, self.tag_mask, self.regions, self.region_mask
+
+
+def padded(rows: list[Tensor], longest: int, least: int = 0) -> tuple[Tensor, Tensor]:
+    """Rows (n, ...) of different lengths, each cut to `longest`, as one tensor (B, T, ...), and its mask (B, T).
+
+    T is the length of the longest row that is left, but not less than `least`.
+    """
+    rows = [row[:longest] for row in rows]
+    lengths = torch.tensor([len(row) for row in rows])
+    width = max(least, int(lengths.max()))
+    values = rows[0].new_zeros((len(rows), width, *rows[0].shape[1:]))
+    for target, row in zip(values, rows, strict=True):
+        target[: len(row)] = row
+    return values, torch.arange(width) < lengths[:, None]
