@@ -1,16 +1,27 @@
-"""What every rule script shares: its log, its threads, and the device it runs on."""
+"""What every rule script shares: its log, its threads, its GPUs, and how it ends."""
 
 import logging
 import os
+import signal
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from types import FrameType
+from typing import IO, Any
+
+from captionlab.cost import measured
+from captionlab.slots import reserved, visible_devices
+
+log = logging.getLogger(__name__)
 
 
-def run(main: Callable[[Any], None], namespace: dict[str, Any]) -> None:
+def run(main: Callable[[Any], None], namespace: dict[str, Any], parallel: bool = False) -> None:
     """Run a script's `main` with the `snakemake` object that Snakemake put into the script's namespace.
 
-    Everything that is printed or logged, a traceback included, goes to the rule's log file.
+    Everything that is printed or logged, a traceback included, goes to the rule's log file. The script sees as many
+    GPUs as its rule asks for and no others. With `parallel`, a rule that gets several has a process for each of them:
+    this one becomes torch's launcher, which starts the script again, and `main` runs in every process at once (see
+    captionlab.training.distributed).
     """
     if "snakemake" not in namespace:
         raise SystemExit("This script is run by Snakemake; to use it alone, import its main() and pass such an object.")
@@ -18,16 +29,15 @@ def run(main: Callable[[Any], None], namespace: dict[str, Any]) -> None:
     # One thread count, whatever the machine: the order of floating-point sums depends on it.
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
         os.environ[name] = str(snakemake.threads)
-    with open(snakemake.log[0], "w", buffering=1, encoding="utf-8") as log:
-        sys.stdout = sys.stderr = log
-        logging.basicConfig(stream=log, level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", force=True)
-        try:
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        _work_in_one_of_several(main, snakemake)
+        return
+    gpus = int(snakemake.resources.get("gpu", 0))
+    with _logged(snakemake, "w") as file, _stoppable(), reserved(gpus if parallel else min(gpus, 1)) as devices:
+        if len(devices) > 1:
+            _become_launcher(len(devices), file)
+        with measured(snakemake.rule, snakemake.log[0]):
             main(snakemake)
-        except Exception:
-            logging.exception("%s failed", snakemake.rule)
-            raise
-        finally:
-            sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
 
 
 def device() -> str:
@@ -35,3 +45,56 @@ def device() -> str:
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _become_launcher(processes: int, file: IO[str]) -> None:
+    """Replace this process by torch's launcher, which starts this script so many times; what it prints goes to the log.
+
+    The signals of Snakemake or a scheduler reach the launcher, which passes them on, and the GPUs stay reserved.
+    """
+    log.info("Starting %d processes, one for each GPU.", processes)
+    for stream in (1, 2):
+        os.dup2(file.fileno(), stream)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    os.execv(sys.executable, [*launcher, "--local-addr=127.0.0.1", *sys.argv])
+
+
+def _work_in_one_of_several(main: Callable[[Any], None], snakemake: Any) -> None:
+    """The same in a process that the launcher started: the first one logs in full, the others only what is wrong."""
+    from captionlab.training.distributed import is_first, process_group
+
+    os.environ["CUDA_VISIBLE_DEVICES"] = visible_devices()[int(os.environ["LOCAL_RANK"])]
+    with _logged(snakemake, "a"), _stoppable(), process_group():
+        if is_first():
+            with measured(snakemake.rule, snakemake.log[0]):
+                main(snakemake)
+        else:
+            logging.getLogger().setLevel(logging.WARNING)
+            with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+                main(snakemake)
+
+
+@contextmanager
+def _logged(snakemake: Any, mode: str) -> Iterator[IO[str]]:
+    with open(snakemake.log[0], mode, buffering=1, encoding="utf-8") as file:
+        logging.basicConfig(stream=file, level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", force=True)
+        with redirect_stdout(file), redirect_stderr(file):
+            try:
+                yield file
+            except Exception:
+                logging.exception("%s failed", snakemake.rule)
+                raise
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Turn SIGTERM into SystemExit, so that what the work holds is closed; a Java program would live on otherwise."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    previous = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)

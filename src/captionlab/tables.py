@@ -251,6 +251,19 @@ TRAINING = Kind(
     },
     ("step", "statistic"),
 )
+COST = Kind(
+    "cost of a job",
+    "a job, beyond what Snakemake's benchmark of it says",
+    {
+        "rule": Column(_STRING, "name of the rule"),
+        "job": Column(_STRING, "what the rule made: the name of its log file; empty where a rule has one job"),
+        "seconds": Column(_DOUBLE, "wall time of the script's work, s"),
+        "gpu_seconds": Column(_DOUBLE, "the same times the GPUs that it used, s; 0 without a GPU"),
+        "gpu_memory_mb": Column(_DOUBLE, "most memory that torch held on a GPU, MB; 0 without a GPU"),
+        "device": Column(_STRING, "name of the GPU, or kind of processor"),
+    },
+    ("rule", "job"),
+)
 
 
 def embeddings_kind(dimensions: int, precision: str = "float16") -> Kind:

@@ -1,31 +1,58 @@
-"""A script's log holds what was said and what went wrong, and stays readable."""
+"""A script's log holds what was said and what went wrong; its cost is written; it ends when it is asked to."""
 
+import os
+import platform
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
+from captionlab.tables import COST, read_table
+
 
 @pytest.fixture
-def script(tmp_path):
-    """Run a main() as Snakemake would; gives the exit code and the text of the log."""
+def start(tmp_path, monkeypatch):
+    """Start a main() as Snakemake would, in a working directory of its own, where two GPUs seem to be."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    (tmp_path / "results" / "logs" / "job").mkdir(parents=True)
+    started = []
 
-    def start(body):
-        log = tmp_path / "job.log"
-        code = f"""
+    def start(body, parallel=False, **resources):
+        (tmp_path / "script.py").write_text(f"""
 from types import SimpleNamespace
 from captionlab.progress import progress
 from captionlab.scripting import run
-import os
+import os, subprocess, time
 def main(snakemake):
 {textwrap.indent(textwrap.dedent(body), "    ")}
-run(main, {{"snakemake": SimpleNamespace(log=[{str(log)!r}], threads=2, rule="job")}})
-"""
-        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-        return result.returncode, log.read_text()
+job = SimpleNamespace(log=["results/logs/job/of/it.log"], threads=2, rule="job", resources={resources!r})
+run(main, {{"snakemake": job}}, parallel={parallel})
+""")
+        (tmp_path / "results" / "logs" / "job" / "of").mkdir(exist_ok=True)
+        started.append(subprocess.Popen([sys.executable, "script.py"], stderr=subprocess.DEVNULL))
+        return started[-1]
 
-    return start
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def script(start, tmp_path):
+    """Run a main() to its end; gives the exit code and the text of the log."""
+
+    def finish(body, **options):
+        process = start(body, **options)
+        process.wait()
+        return process.returncode, (tmp_path / "results/logs/job/of/it.log").read_text()
+
+    return finish
 
 
 def test_prints_and_threads(script):
@@ -47,6 +74,91 @@ def test_progress_in_a_log_is_whole_lines(script):
     assert "captions: 1000 of 1000" in log
     assert len(log.splitlines()) < 10
     assert "\r" not in log.replace("\r\n", "").strip("\r\n") or log.count("\r") < 10
+
+
+def test_cost_of_what_went_well(script, tmp_path):
+    script("raise ValueError")
+    path = tmp_path / "results" / "cost" / "job" / "of" / "it.parquet"
+    assert not path.exists()
+    assert script("time.sleep(0.3)")[0] == 0
+    (row,) = read_table(path, COST).to_pylist()
+    assert 0.3 < row.pop("seconds") < 3
+    name = f"CPU ({platform.machine()})"
+    assert row == {"rule": "job", "job": "of/it", "gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": name}
+
+
+def test_a_script_sees_the_gpus_of_its_rule(script):
+    shown = "print('sees', os.environ['CUDA_VISIBLE_DEVICES'])"
+    assert "sees 4,7" in script(shown)[1]
+    assert "sees 4\n" in script(shown, gpu=1)[1]
+    assert "sees 4\n" in script(shown, gpu=2)[1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes end with the launcher on Linux only")
+def test_several_gpus_are_several_processes(script, start, tmp_path):
+    body = """
+        import torch, torch.distributed
+        print("first of", torch.distributed.get_world_size())
+        open(os.environ["RANK"], "w").write(os.environ["CUDA_VISIBLE_DEVICES"])
+        open("pid" + os.environ["RANK"], "w").write(str(os.getpid()))
+        total = torch.ones(1)
+        torch.distributed.all_reduce(total)
+        assert total == 2
+    """
+    code, log = script(body, parallel=True, gpu=2)
+    assert code == 0, log
+    assert log.count("first of 2") == 1
+    assert [(tmp_path / rank).read_text() for rank in "01"] == ["4", "7"]
+    assert (tmp_path / "results" / "cost" / "job" / "of" / "it.parquet").is_file()
+    code, log = script(body + "    assert os.environ['RANK'] == '0', 'wrong in one'\n", parallel=True, gpu=2)
+    assert code != 0
+    assert "AssertionError: wrong in one" in log
+    # Asked to stop, and killed without a chance to ask its processes.
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for rank in "01":
+            (tmp_path / f"pid{rank}").unlink()
+        process = start(body + "    time.sleep(600)\n", parallel=True, gpu=2)
+        workers = [int(wait_for(tmp_path / f"pid{rank}")) for rank in "01"]
+        process.send_signal(number)
+        assert process.wait(60) != 0
+        for worker in workers:
+            wait_for_end(worker)
+
+
+def test_asked_to_stop_it_leaves_no_child(start, tmp_path):
+    """A program that is waited for, as the tokeniser is, and one that is talked to, as METEOR is."""
+    body = """
+        from contextlib import ExitStack
+        with ExitStack() as stack:
+            talks = subprocess.Popen(["sleep", "600"])
+            stack.callback(talks.kill)
+            open("talks", "w").write(str(talks.pid))
+            subprocess.run(["sh", "-c", "echo $$ > waits; exec sleep 600"])
+    """
+    process = start(body)
+    children = [int(wait_for(tmp_path / name)) for name in ("talks", "waits")]
+    process.terminate()
+    assert process.wait(30) == 128 + signal.SIGTERM
+    for child in children:
+        wait_for_end(child)
+
+
+def wait_for(path):
+    for _ in range(600):
+        if path.exists() and path.read_text():
+            return path.read_text()
+        time.sleep(0.1)
+    raise TimeoutError(path)
+
+
+def wait_for_end(process):
+    for _ in range(300):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise TimeoutError(f"process {process} lives on")
 
 
 def test_without_snakemake_it_says_so():

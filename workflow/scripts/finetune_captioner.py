@@ -11,6 +11,7 @@ from captionlab.training.baselines import NoBaseline, RunningMean
 from captionlab.training.batches import ImageBatches
 from captionlab.training.checkpoints import fingerprint, remove
 from captionlab.training.data import training_images
+from captionlab.training.distributed import is_first
 from captionlab.training.reinforce import Reinforce, freeze_token_embeddings
 from captionlab.training.rewards import Discriminative
 from captionlab.training.trainer import train
@@ -48,8 +49,9 @@ def main(snakemake):
         ),
         device=device(),
     )
-    save_captioner(captioner, tokenizer, directory, {"config": config, "seed": params.seed})
-    remove(state_directory)
+    if is_first():
+        save_captioner(captioner, tokenizer, directory, {"config": config, "seed": params.seed})
+        remove(state_directory)
 
 
 def retrieval_reward(snakemake, ids):
@@ -62,4 +64,4 @@ def retrieval_reward(snakemake, ids):
 
 
 if __name__ == "__main__":
-    run(main, globals())
+    run(main, globals(), parallel=True)

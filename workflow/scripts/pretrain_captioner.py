@@ -12,6 +12,7 @@ from captionlab.training.batches import CaptionBatches
 from captionlab.training.checkpoints import fingerprint, remove
 from captionlab.training.cross_entropy import CrossEntropy
 from captionlab.training.data import encode_references, references, training_images
+from captionlab.training.distributed import is_first
 from captionlab.training.trainer import train
 
 
@@ -40,9 +41,10 @@ def main(snakemake):
         ),
         device=device(),
     )
-    save_captioner(captioner, tokenizer, directory, {"config": config, "seed": params.seed})
-    remove(state_directory)
+    if is_first():
+        save_captioner(captioner, tokenizer, directory, {"config": config, "seed": params.seed})
+        remove(state_directory)
 
 
 if __name__ == "__main__":
-    run(main, globals())
+    run(main, globals(), parallel=True)

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import torch
 
 from captionlab.training.batches import ImageBatch
+from captionlab.training.distributed import gathered
 
 
 class Reward(Protocol):
@@ -119,7 +120,7 @@ class Reinforce:
 
     def end_batch(self) -> None:
         """Tell the baseline the rewards of the whole batch, which it was not to know before."""
-        self.baseline.update(torch.cat(self._rewards))
+        self.baseline.update(gathered(torch.cat(self._rewards)))
         self._rewards.clear()
 
     def state_dict(self) -> dict[str, Any]:

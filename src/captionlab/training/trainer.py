@@ -1,4 +1,9 @@
-"""The one trainer: precision, accumulation, clipping, schedule, log, checkpoint and resume for any objective."""
+"""The one trainer: precision, accumulation, clipping, schedule, log, checkpoint and resume for any objective.
+
+A batch is computed as a whole, or in parts: as many as `optimizer.accumulate` says, and at least one for each process
+that takes part. What an objective draws at random for a part is a function of seed, step and part. So nothing about
+random numbers has to be saved, and the same parts give the same training whichever process computes them.
+"""
 
 import logging
 import math
@@ -18,6 +23,7 @@ import torch
 from captionlab.progress import progress
 from captionlab.tables import TRAINING, write_table
 from captionlab.training.checkpoints import Checkpoints
+from captionlab.training.distributed import add_up, is_first, largest, one_after_another, processes, share, wait_for_all
 from captionlab.training.optimizers import Adam, build_optimizer, learning_rate, total_steps
 
 logger = logging.getLogger(__name__)
@@ -46,7 +52,7 @@ class Objective(Protocol):
 
 
 class Batches(Protocol):
-    """Where batches come from. With `accumulate`, a batch also has `split(parts)`, and each part a `weight`."""
+    """Where batches come from. To be computed in parts, a batch also has `split(parts)`, and each part a `weight`."""
 
     def __len__(self) -> int:
         """Number of batches in an epoch."""
@@ -109,7 +115,8 @@ def train(
     `optimizer` is that block of the config: kind, lr, betas, weight_decay, epochs or steps, schedule, warmup,
     clip_norm, clip_value, accumulate, precision. Checkpoints go to `state_directory`, and training goes on from the
     newest one of the same `fingerprint` there; on the CPU it then ends with the same bytes as without the interruption.
-    The caller deletes the directory (checkpoints.remove) when the outputs are in their places.
+    The caller deletes the directory (checkpoints.remove) when the outputs are in their places. Where several processes
+    train together, each calls this with the same arguments, and the first writes.
 
     SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
     A loss or gradient that is not finite: TrainingError, and nothing is written.
@@ -117,22 +124,24 @@ def train(
     if device == "cpu":
         # Costs nothing there. torch.use_deterministic_algorithms says the same and imports torch's compiler.
         torch.set_deterministic_debug_mode("error")
-    random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002 (whatever an objective draws from is seeded)
-    torch.manual_seed(seed)
+    else:
+        tf32 = optimizer.get("precision") == "tf32"
+        torch.set_float32_matmul_precision("high" if tf32 else "highest")
     steps = total_steps(optimizer, len(batches))
     stepper = build_optimizer(model.parameters(), optimizer)
     log = Log()
-    checkpoints = Checkpoints(state_directory, fingerprint, checkpoint_seconds, checkpoint_steps)
     saved: dict[str, Any] = {"model": model, "optimizer": stepper, "objective": objective, "log": log}
-    if first := _restore(checkpoints.newest(), saved):
+    with one_after_another():
+        checkpoints = Checkpoints(state_directory, fingerprint, checkpoint_seconds, checkpoint_steps)
+        state = checkpoints.newest()
+    if first := _restore(state, saved):
         logger.info("Going on from the checkpoint of step %d of %d.", first, steps)
     model.train()
     last_line = time.monotonic()
     with _stop_requests() as stop:
         for step in progress(range(first, steps), what="updates", total=steps - first):
             lr = learning_rate(optimizer, step, steps)
-            statistics = _gradients(model, objective, stepper, batches[step], optimizer, device)
+            statistics = _gradients(model, objective, stepper, batches[step], optimizer, device, (seed, step))
             done = step + 1
             _check_finite(statistics, done)
             stepper.step(lr)
@@ -140,43 +149,59 @@ def train(
             if time.monotonic() - last_line > SECONDS_BETWEEN_LINES or done == steps:
                 last_line = time.monotonic()
                 logger.info("update %d of %d: %s", done, steps, _in_words(statistics))
-            if done < steps and (stop or checkpoints.due(done)):
-                states = {name: owner.state_dict() for name, owner in saved.items()}
-                checkpoints.save(done, {"step": done, "random": _random_state(), **states})
-                if stop:
-                    name = signal.Signals(stop[0]).name
-                    logger.warning("Stopped by %s after update %d of %d; run again to go on.", name, done, steps)
-                    raise SystemExit(128 + stop[0])
-    log.write(log_path)
+            stopped_by = largest(stop[0] if stop else 0, device)
+            if done < steps and is_first() and (stopped_by or checkpoints.due(done)):
+                checkpoints.save(done, {"step": done, **{name: owner.state_dict() for name, owner in saved.items()}})
+            if done < steps and stopped_by:
+                wait_for_all()
+                name = signal.Signals(stopped_by).name
+                logger.warning("Stopped by %s after update %d of %d; run again to go on.", name, done, steps)
+                raise SystemExit(128 + stopped_by)
+    if is_first():
+        log.write(log_path)
 
 
 def _gradients(
-    model: torch.nn.Module, objective: Objective, stepper: Adam, batch: Any, config: dict[str, Any], device: str
+    model: torch.nn.Module,
+    objective: Objective,
+    stepper: Adam,
+    batch: Any,
+    config: dict[str, Any],
+    device: str,
+    place: tuple[int, int],
 ) -> dict[str, float]:
-    """Give the parameters their clipped gradients for a batch; returns its statistics."""
-    accumulate = int(config.get("accumulate", 1))
-    parts = batch.split(accumulate) if accumulate > 1 else [batch]
+    """Give the parameters their clipped gradients for a batch; returns its statistics.
+
+    `place` is seed and step of the batch. What is computed here is the share of this process, what comes out is of all.
+    """
+    count = max(int(config.get("accumulate", 1)), processes())
+    parts = batch.split(count) if count > 1 else [batch]
     # A part counts by its weight, so that the sum of the parts' losses is the loss of the whole batch.
-    weights = [part.weight for part in parts] if accumulate > 1 else [1.0]
+    weights = [part.weight for part in parts] if count > 1 else [1.0]
+    if min(weights) == 0:
+        raise ValueError(f"a batch cannot be cut into {count} parts; set optimizer.batch to {count} or more")
     half = config.get("precision", "float32") == "bfloat16"
     stepper.zero_grad()
     sums: dict[str, torch.Tensor] = {}
-    for part, weight in zip(parts, weights, strict=True):
-        share = weight / sum(weights)
+    for number in share(range(count)):
+        fraction = weights[number] / sum(weights)
+        _seed(*place, number)
         with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=half):
-            loss, statistics = objective.loss(model, part)
-        (loss * share).backward()
+            loss, statistics = objective.loss(model, parts[number])
+        (loss * fraction).backward()
         for name, value in {"loss": loss, **statistics}.items():
-            number = torch.as_tensor(value, device=loss.device).detach() * share
-            sums[name] = sums[name] + number if name in sums else number
+            term = torch.as_tensor(value, device=loss.device).detach().double() * fraction
+            sums[name] = sums[name] + term if name in sums else term
     objective.end_batch()
-    norm = sums["gradient_norm"] = torch.nn.utils.get_total_norm(stepper.gradients)
+    add_up([*stepper.gradients, *sums.values()])
+    norm = torch.nn.utils.get_total_norm(stepper.gradients)
+    sums["gradient_norm"] = norm.double()
     if clip_norm := config.get("clip_norm"):
         torch.nn.utils.clip_grads_with_norm_(stepper.parameters, clip_norm, norm)
     if clip_value := config.get("clip_value"):
         torch.nn.utils.clip_grad_value_(stepper.parameters, clip_value)
     # One transfer from the device for all numbers.
-    return dict(zip(sums, torch.stack([value.double() for value in sums.values()]).tolist(), strict=True))
+    return dict(zip(sums, torch.stack(list(sums.values())).tolist(), strict=True))
 
 
 def _check_finite(statistics: dict[str, float], step: int) -> None:
@@ -191,15 +216,12 @@ def _in_words(statistics: dict[str, float]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in statistics.items())
 
 
-def _random_state() -> dict[str, Any]:
-    """The states of all random number generators that an objective may draw from, as tensors and plain values."""
-    kind, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002
-    return {
-        "python": random.getstate(),
-        "numpy": [kind, np.asarray(keys).tolist(), *rest],
-        "torch": torch.get_rng_state(),
-        "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
-    }
+def _seed(*numbers: int) -> None:
+    """Seed every generator of random numbers that an objective may draw from."""
+    high, low = np.random.SeedSequence(numbers).generate_state(2)
+    random.seed(int(low))
+    np.random.seed(low)  # noqa: NPY002
+    torch.manual_seed(int(high) << 32 | int(low))
 
 
 def _restore(state: dict[str, Any] | None, saved: dict[str, Any]) -> int:
@@ -208,12 +230,6 @@ def _restore(state: dict[str, Any] | None, saved: dict[str, Any]) -> int:
         return 0
     for name, owner in saved.items():
         owner.load_state_dict(state[name])
-    generators = state["random"]
-    random.setstate(generators["python"])
-    np.random.set_state(tuple(generators["numpy"]))  # noqa: NPY002
-    torch.set_rng_state(generators["torch"])
-    if len(generators["cuda"]) == torch.cuda.device_count():
-        torch.cuda.set_rng_state_all(generators["cuda"])
     return int(state["step"])
 
 

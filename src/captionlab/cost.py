@@ -1,0 +1,46 @@
+"""What a job costs beside the time and memory that Snakemake's benchmark of it says: a table of one row."""
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from captionlab.tables import COST, write_table
+
+LOGS, COSTS = Path("results/logs"), Path("results/cost")
+
+
+@contextmanager
+def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
+    """Measure the work in the block and, when it ends without an error, write it beside its log.
+
+    results/logs/{rule}/{job}.log gives results/cost/{rule}/{job}.parquet, which is no declared output of any rule: it
+    is overwritten when the job runs again, and nothing depends on it. An interrupted job counts from its resumption.
+    """
+    start = time.perf_counter()
+    yield
+    seconds = time.perf_counter() - start
+    path = (COSTS / Path(log).relative_to(LOGS)).with_suffix(".parquet")
+    gpus, memory, device = _gpu()
+    row = {
+        "rule": [rule],
+        "job": ["/".join(path.relative_to(COSTS).with_suffix("").parts[1:])],
+        "seconds": [seconds],
+        "gpu_seconds": [seconds * gpus],
+        "gpu_memory_mb": [memory],
+        "device": [device],
+    }
+    write_table(path, COST, row)
+
+
+def _gpu() -> tuple[int, float, str]:
+    """How many GPUs were used, the peak of memory on this process's, and its name."""
+    # A job that did not import torch used no GPU, and importing it would cost more than most of them.
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return 0, 0.0, f"CPU ({platform.machine()})"
+    processes = int(os.environ.get("WORLD_SIZE", 1))
+    return processes, torch.cuda.max_memory_reserved() / 1e6, torch.cuda.get_device_name()

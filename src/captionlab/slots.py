@@ -1,0 +1,101 @@
+"""Slots: each job that runs at the same time on a machine has GPUs of its own.
+
+Snakemake counts GPUs (`resources: gpu`) but does not say which. A job locks a file that stands for a GPU, and the
+system releases the lock when the process ends, however it ends. The files lie in a folder of the user and of the
+scheduler's job: within an allocation the GPUs that the scheduler made visible are shared out, and no others.
+"""
+
+import fcntl
+import logging
+import os
+import random
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+# What SLURM, PBS, LSF and Grid Engine call the number of a job.
+SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
+
+
+def visible_devices() -> list[str]:
+    """The GPUs that this process may use: those of CUDA_VISIBLE_DEVICES, or all of the machine where it is not set."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return [name.strip() for name in visible.split(",") if name.strip()]
+    import torch
+
+    return [str(number) for number in range(torch.cuda.device_count())]
+
+
+@contextmanager
+def reserved(count: int) -> Iterator[list[str]]:
+    """Reserve so many GPUs and make only them visible; waits until they are free, and none are used without any.
+
+    Yields their names: fewer than `count` where the machine has fewer, which is logged. CUDA must not have been used in
+    this process before.
+    """
+    devices = visible_devices() if count else []
+    if len(devices) < count and devices:
+        log.warning("%d GPUs were asked for and %d can be seen; going on with these.", count, len(devices))
+    locks = _lock(devices, min(count, len(devices))) if devices else {}
+    before = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if locks:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(locks)
+        log.info("Computing on GPU %s of %s.", ", ".join(locks), ", ".join(devices))
+    try:
+        yield list(locks)
+    finally:
+        for descriptor in locks.values():
+            os.close(descriptor)
+        if locks and before is None:
+            del os.environ["CUDA_VISIBLE_DEVICES"]
+        elif locks and before is not None:
+            os.environ["CUDA_VISIBLE_DEVICES"] = before
+
+
+def _lock(devices: Sequence[str], count: int) -> dict[str, int]:
+    """The first `count` devices that nobody else has, with the open files whose locks say so."""
+    folder = _folder()
+    locks = _free(folder, devices, count)
+    if len(locks) < count:
+        log.info("Waiting for %d of the GPUs %s, which other jobs use.", count, ", ".join(devices))
+    while len(locks) < count:
+        # Two jobs that hold half of what they want would wait for each other for ever.
+        for descriptor in locks.values():
+            os.close(descriptor)
+        time.sleep(random.uniform(0.1, 0.3))
+        locks = _free(folder, devices, count)
+    return locks
+
+
+def _free(folder: Path, devices: Sequence[str], count: int) -> dict[str, int]:
+    locks: dict[str, int] = {}
+    for device in devices:
+        descriptor = os.open(folder / f"gpu-{device.replace('/', '-')}", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            continue
+        # The launcher of several processes takes the place of this one, and the lock with it.
+        os.set_inheritable(descriptor, True)
+        locks[device] = descriptor
+        if len(locks) == count:
+            break
+    return locks
+
+
+def _folder() -> Path:
+    """The folder of the locks, which only this user may enter."""
+    own = Path(tempfile.gettempdir(), f"captionlab-{os.getuid()}")
+    own.mkdir(mode=0o700, exist_ok=True)
+    if own.stat().st_uid != os.getuid():
+        raise PermissionError(f"{own} belongs to somebody else; delete it, or set TMPDIR to a folder of your own")
+    job = next((os.environ[name] for name in SCHEDULERS if os.environ.get(name)), "local")
+    folder = own / f"gpus-of-{job.replace('/', '-')}"
+    folder.mkdir(exist_ok=True)
+    return folder
