@@ -1,7 +1,9 @@
 """VinVL's captioner: its layout, what attends to what, and its generation against computing everything again."""
 
+import runpy
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -321,3 +323,21 @@ def test_parts_of_a_batch_make_up_the_whole(captioner):
 def test_a_wrong_share_is_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         MaskedTokens(**settings)
+
+
+@torch.no_grad()
+def test_the_benchmark_compares_the_same_captions():
+    """At a tiny size; and its counts of operations are torch's."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    benchmark = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "vinvl_generation.py"))
+    sizes = {**SIZES, "vocabulary": 300}
+    captioner = benchmark["random_captioner"](sizes)
+    visual = benchmark["random_images"](2, sizes, tags=4, regions=6)
+    decoding = Decoding("beam", 8, rules="oscar", beams=3)
+    seconds, plain_seconds, counted = benchmark["compare"](captioner, visual, decoding)
+    assert min(seconds, plain_seconds) > 0
+    for model, count in ((captioner, counted.cached), (benchmark["PlainLoop"](captioner), counted.plain)):
+        with FlopCounterMode(display=False) as counter:
+            decode(model, visual, decoding, Vocabulary())
+        assert counter.get_total_flops() == 2 * count
