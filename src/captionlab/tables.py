@@ -2,7 +2,7 @@
 
 A kind says what a row is, which columns it has (type, nullability, meaning and unit) and which of them are its key.
 The schema is checked on writing and on reading; an error names the file and the column. A file is written beside its
-place and then renamed, so a killed job leaves no half table.
+place and then renamed, so a killed job leaves no half table. A checksum of each page tells when a disk damaged it.
 """
 
 import json
@@ -17,8 +17,10 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
-# Rows of a group: large enough for columns to compress, small enough to be read one at a time.
-ROW_GROUP = 16_384
+from captionlab.packing import pack, packed_schema, row_bytes, unpack, unpacked_schema, writer_options
+
+# Rows of a group, and bytes of features in it: enough for columns to compress, and few enough to be read one at a time.
+ROW_GROUP, GROUP_BYTES = 16_384, 8 << 20
 
 
 class TableError(ValueError):
@@ -47,6 +49,11 @@ class Kind:
     def schema(self) -> pa.Schema:
         """The Arrow schema, without metadata."""
         return pa.schema([pa.field(name, c.type, nullable=c.nullable) for name, c in self.columns.items()])
+
+    @property
+    def group_rows(self) -> int:
+        """Most rows of a group, which is what a reader has in memory at a time."""
+        return max(1, min(ROW_GROUP, GROUP_BYTES // (row_bytes(self.schema) or 1)))
 
 
 _STRING, _INT, _LONG, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float32(), pa.float64()
@@ -318,13 +325,17 @@ class TableWriter:
 
     def __enter__(self) -> Self:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._writer = pq.ParquetWriter(self.partial, self.schema, compression="zstd")
+        self._writer = pq.ParquetWriter(self.partial, packed_schema(self.schema), **writer_options(self.schema))
         return self
 
     def write(self, rows: pa.Table | Mapping[str, Any]) -> None:
         """Append rows: an Arrow table or a mapping from column to values."""
         table = conform(rows, self.kind, self.path).replace_schema_metadata(self.schema.metadata)
-        self._writer.write_table(table, row_group_size=ROW_GROUP)
+        try:
+            packed = pack(table)
+        except ValueError as error:
+            raise TableError(f"{self.path}: {error}") from error
+        self._writer.write_table(packed, row_group_size=self.kind.group_rows)
         self.rows += table.num_rows
 
     def __exit__(
@@ -390,10 +401,7 @@ def read_table(
 
 def check_schema(path: str | os.PathLike[str], kind: Kind) -> None:
     """Raise a TableError that names file and column when a file is no table of this kind."""
-    try:
-        schema = pq.read_schema(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise TableError(f"{path} is no readable Parquet file ({error}); delete it and run again") from error
+    schema = read_schema(path)
     for name, column in kind.columns.items():
         if name not in schema.names:
             raise TableError(
@@ -403,6 +411,14 @@ def check_schema(path: str | os.PathLike[str], kind: Kind) -> None:
             raise TableError(
                 f"{path}: column {name!r} is {schema.field(name).type}, a table of {kind.name} has {column.type}"
             )
+
+
+def read_schema(path: str | os.PathLike[str]) -> pa.Schema:
+    """The columns of a table, whatever its kind; TableError when there is no readable file."""
+    try:
+        return unpacked_schema(pq.read_schema(path))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise TableError(f"{path} is no readable Parquet file ({error}); delete it and run again") from error
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -415,9 +431,10 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _read(path: str | os.PathLike[str], kind: Kind, columns: Sequence[str] | None) -> pa.Table:
     check_schema(path, kind)
     try:
-        return pq.read_table(path, columns=list(columns or kind.columns)).replace_schema_metadata(None)
+        table = pq.read_table(path, columns=list(columns or kind.columns), page_checksum_verification=True)
     except (pa.ArrowInvalid, OSError) as error:
         raise TableError(f"{path} cannot be read to its end ({error}); delete it and run again") from error
+    return unpack(table).replace_schema_metadata(None)
 
 
 def _check_key(table: pa.Table, kind: Kind, path: str | os.PathLike[str]) -> None:

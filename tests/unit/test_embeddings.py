@@ -1,5 +1,7 @@
 """Tables of embeddings: what is written is what was embedded, shard by shard, and errors name file and image."""
 
+import subprocess
+import sys
 from io import BytesIO
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 import torch
 from PIL import Image
 
-from captionlab.features.embeddings import load_embeddings
+from captionlab.features.embeddings import load_embeddings, stream_embeddings
 from captionlab.features.images import embed_images, shard_rows
 from captionlab.tables import IMAGES, TableError, embeddings_kind, write_table
 
@@ -133,3 +135,66 @@ def test_errors_name_the_image_and_the_file(tmp_path):
     pq.write_table(pa.table({"image_id": ["x"]}), tmp_path / "other.parquet")
     with pytest.raises(TableError, match=r"other\.parquet is no table of embeddings"):
         load_embeddings(tmp_path / "other.parquet")
+
+
+@pytest.fixture
+def shards(tmp_path, monkeypatch):
+    """Embeddings of 23 images in two files, in groups of four rows."""
+    monkeypatch.setattr("captionlab.tables.GROUP_BYTES", 4 * 4 * 2)
+    values = np.arange(46, dtype=np.float32).reshape(23, 2)
+    for name, rows in (("a", slice(0, 10)), ("b", slice(10, 23))):
+        table = {"image_id": [f"i{row}" for row in range(23)][rows], "embedding": values[rows].tolist()}
+        write_table(tmp_path / name, embeddings_kind(2, "float32"), table)
+    return [tmp_path / "a", tmp_path / "b"]
+
+
+def test_only_those_asked_for_in_that_order(shards):
+    found = load_embeddings(shards, ["i12", "i3", "i22"])
+    assert found.ids == ["i12", "i3", "i22"]
+    assert found.values.tolist() == [[24, 25], [6, 7], [44, 45]]
+    with pytest.raises(TableError, match=r"a, .*b: no embedding of image 'x' \(2 of 3 are missing\)"):
+        load_embeddings(shards, ["x", "i3", "y"])
+    with pytest.raises(TableError, match=r"image 'i3' has more than one"):
+        load_embeddings([*shards, shards[0]], ["i12", "i3"])
+
+
+@pytest.mark.parametrize("order", ["of the table", "reversed"])
+@pytest.mark.parametrize("batch", [1, 3, 5, 100])
+def test_streamed_in_batches(shards, batch, order):
+    ids = [f"i{row}" for row in range(23) if row % 3]
+    if order == "reversed":
+        ids.reverse()
+    batches = list(stream_embeddings(shards, ids, batch))
+    assert [len(part) for part in batches] == [len(ids[start : start + batch]) for start in range(0, len(ids), batch)]
+    assert torch.equal(torch.cat(batches), load_embeddings(shards, ids).values)
+    with pytest.raises(TableError, match=r"no embedding of image 'x' \(1 of 17 are missing\)"):
+        list(stream_embeddings(shards, [*ids, "x", "i0"], batch))
+    assert list(stream_embeddings(shards, [], batch)) == []
+
+
+MEMORY = """
+import resource, sys
+import torch
+from captionlab.features.embeddings import load_embeddings, stream_embeddings
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+path, rows = sys.argv[1], 80_000
+load_embeddings(path, ["0"])
+before = peak()
+for _ in stream_embeddings(path, [str(row) for row in range(rows)], 64): pass
+streamed = peak() - before
+load_embeddings(path, [str(row) for row in range(0, rows, 2)])
+print(streamed, peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
+def test_memory_is_that_of_what_is_kept(tmp_path):
+    """A table of 156 MiB: streaming it takes a few groups of 8 MiB, and half of it little more than the half."""
+    values = np.random.default_rng(0).standard_normal((80_000, 512)).astype(np.float32)
+    kind = embeddings_kind(512, "float32")
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), type=kind.columns["embedding"].type)
+    write_table(tmp_path / "e", kind, pa.table({"image_id": [str(row) for row in range(80_000)], "embedding": lists}))
+    done = subprocess.run([sys.executable, "-c", MEMORY, tmp_path / "e"], capture_output=True, text=True, check=True)
+    streamed, kept = map(float, done.stdout.split())
+    assert streamed < 50
+    assert kept < 78 + 50

@@ -1,16 +1,20 @@
 """The contract of tables: schema and key are checked, errors name file and column, nothing half-written stays."""
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from captionlab.groups import Groups
 from captionlab.tables import (
     CAPTIONS,
     IMAGES,
     TableError,
     TableWriter,
     embeddings_kind,
+    read_schema,
     read_table,
+    regions_kind,
     write_table,
 )
 
@@ -95,3 +99,106 @@ def test_bytes_or_a_path_may_be_missing_but_not_the_id(tmp_path):
     write_table(tmp_path / "images", IMAGES, row)
     with pytest.raises(TableError, match="'image_id'"):
         write_table(tmp_path / "images", IMAGES, {**row, "image_id": [None]})
+
+
+def features(rows, size, precision, start=0):
+    """A table of embeddings whose numbers tell their row."""
+    values = (np.arange(rows)[:, None] + start + np.arange(size) / 64).astype(precision)
+    kind = embeddings_kind(size, precision)
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), type=kind.columns["embedding"].type)
+    return kind, pa.table({"image_id": [f"i{start + row}" for row in range(rows)], "embedding": lists}), values
+
+
+@pytest.mark.parametrize("precision", ["float16", "float32"])
+def test_features_are_bytes_in_the_file_and_lists_in_memory(tmp_path, precision):
+    kind, table, values = features(40, 6, precision)
+    with TableWriter(tmp_path / "e", kind) as writer:
+        writer.write(table.slice(3, 10))  # an array that starts inside its buffer
+        writer.write(pa.concat_tables([table.slice(13, 5), table.slice(20, 20)]))
+    stored = pq.ParquetFile(tmp_path / "e")
+    column = stored.metadata.row_group(0).column(1)
+    assert (column.physical_type, column.compression) == ("FIXED_LEN_BYTE_ARRAY", "UNCOMPRESSED")
+    assert stored.metadata.row_group(0).column(0).compression == "ZSTD"
+    read = read_table(tmp_path / "e", kind)
+    assert read.schema.equals(kind.schema)
+    assert read_schema(tmp_path / "e").equals(kind.schema)
+    expected = [*range(3, 18), *range(20, 40)]
+    assert read["image_id"].to_pylist() == [f"i{row}" for row in expected]
+    found = read["embedding"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    assert (found.reshape(-1, 6) == values[expected]).all()
+    # Anybody can read it: the field says what the bytes are.
+    row = stored.read()["embedding"][0].as_py()
+    assert np.frombuffer(row, stored.schema_arrow.field("embedding").metadata[b"numbers"].decode()).tolist() == (
+        values[3].tolist()
+    )
+
+
+def test_lists_written_by_others_are_read(tmp_path):
+    kind, table, _ = features(5, 3, "float32")
+    pq.write_table(table.cast(kind.schema), tmp_path / "e")
+    assert read_table(tmp_path / "e", kind).equals(table.cast(kind.schema))
+    assert Groups([tmp_path / "e"], kind)[0].equals(table.cast(kind.schema))
+
+
+def test_features_with_a_hole_are_refused(tmp_path):
+    rows = {"image_id": ["a", "b"], "embedding": [[1.0, 2.0], [3.0, None]]}
+    with pytest.raises(TableError, match=r"e: column 'embedding' has 1 missing numbers"):
+        write_table(tmp_path / "e", embeddings_kind(2), rows)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("read", [read_table, lambda path, kind: Groups([path], kind)[0]])
+def test_a_damaged_page_is_noticed(tmp_path, read):
+    """Features are not compressed, so that nothing but a checksum tells a wrong number from a right one."""
+    kind, table, values = features(50, 8, "float32")
+    write_table(tmp_path / "e", kind, table)
+    content = bytearray((tmp_path / "e").read_bytes())
+    content[content.index(values[20].tobytes()) + 5] ^= 4
+    (tmp_path / "e").write_bytes(content)
+    with pytest.raises(TableError, match=r"e cannot be read to its end .*delete it and run again"):
+        read(tmp_path / "e", kind)
+
+
+def test_groups_of_wide_rows_are_small():
+    assert CAPTIONS.group_rows == 16_384
+    assert embeddings_kind(512, "float32").group_rows == 4096
+    assert regions_kind(2048, "float16").group_rows == 2048
+    assert embeddings_kind(2**23, "float32").group_rows == 1
+
+
+@pytest.fixture
+def shards(tmp_path, monkeypatch):
+    """1,030 rows in groups of 16, in two files."""
+    monkeypatch.setattr("captionlab.tables.GROUP_BYTES", 16 * 4 * 4)
+    for name, rows, start in (("a", 500, 0), ("b", 530, 500)):
+        kind, table, _ = features(rows, 4, "float32", start)
+        write_table(tmp_path / name, kind, table)
+    return [tmp_path / "a", tmp_path / "b"], kind
+
+
+def test_groups_in_order(shards):
+    groups = Groups(*shards)
+    assert (len(groups), groups.rows) == (32 + 34, 1030)
+    assert [len(group) for group in groups] == [16] * 31 + [4] + [16] * 33 + [2]
+    assert [name for group in groups for name in group["image_id"].to_pylist()] == [f"i{row}" for row in range(1030)]
+    assert Groups(*shards, ["embedding"])[0].column_names == ["embedding"]
+
+
+def test_groups_shuffled(shards):
+    """Every row once with its own features; the seed decides; neighbours come from all over the files."""
+
+    def rows(seed):
+        tables = list(Groups(*shards).shuffled(seed))
+        assert max(map(len, tables)) <= 8 * 16
+        found = pa.concat_tables(tables)
+        order = [int(name[1:]) for name in found["image_id"].to_pylist()]
+        assert [values[0] for values in found["embedding"].to_pylist()] == order
+        return order
+
+    first = rows(1)
+    assert sorted(first) == list(range(1030))
+    assert rows(1) == first
+    assert rows(2) != first
+    steps = np.abs(np.diff(first))
+    assert np.median(steps) > 150
+    assert (steps == 1).mean() < 0.05

@@ -24,7 +24,7 @@ def main(snakemake):
     if objective.get("freeze_embeddings", True):
         freeze_token_embeddings(captioner, tokenizer.size)
     ids = training_images(snakemake.input.images)
-    visual = load_embeddings(snakemake.input.features).rows(ids).to(device())
+    visual = load_embeddings(snakemake.input.features, ids).values.to(device())
     decoding = Decoding.from_config(objective["decoding"])
     directory = Path(snakemake.output.weights).parent
     state_directory = Path("results/state/finetune_captioner") / directory.name
@@ -34,7 +34,7 @@ def main(snakemake):
             generate=lambda model, visual: decode(model, visual, decoding, tokenizer).tokens,
             decode=lambda tokens: tokenizer.decode(tokens.tolist()),
             end=tokenizer.end,
-            reward=retrieval_reward(snakemake, ids),
+            reward=retrieval_reward(snakemake, ids, visual),
             baseline={"none": NoBaseline, "running-mean": RunningMean}[objective["baseline"]](),
             log_prob=objective.get("log_prob", "mean"),
             dropout=objective.get("dropout", True),
@@ -54,12 +54,14 @@ def main(snakemake):
         remove(state_directory)
 
 
-def retrieval_reward(snakemake, ids):
-    """The reward of the config, for the training images `ids`."""
+def retrieval_reward(snakemake, ids, visual):
+    """The reward of the config, for the training images `ids`; `visual` are what the captioner sees of them."""
     config = snakemake.params.config["objective"]["reward"]
     retriever = Clip.load(Path(snakemake.input.retriever_config).parent, device())
     scale = retriever.logit_scale if config.get("scale", "logit-scale") == "logit-scale" else 1.0
-    images = load_embeddings(snakemake.input.retriever_features).rows(ids).to(device())
+    images = visual
+    if list(snakemake.input.retriever_features) != list(snakemake.input.features):
+        images = load_embeddings(snakemake.input.retriever_features, ids).values.to(device())
     return Discriminative(config["kind"], retriever.embed_texts, images, config["candidates"], scale)
 
 

@@ -19,7 +19,7 @@ from captionlab.training.trainer import train
 def main(snakemake):
     params, config, optimizer = snakemake.params, snakemake.params.config, snakemake.params.config["optimizer"]
     ids = training_images(snakemake.input.images)
-    visual = load_embeddings(snakemake.input.features).rows(ids).to(device())
+    visual = load_embeddings(snakemake.input.features, ids).values.to(device())
     texts = references(snakemake.input.captions, ids)
     sizes = dict(config["architecture"])
     tokenizer = Tokenizer.train((text for of_image in texts for text in of_image), sizes.pop("vocabulary"))

@@ -36,7 +36,7 @@ def main(snakemake: Any) -> None:
             clip = Clip.load(Path(config).parent, device())
             for corpus, images, split in progress(corpora, f"corpora by {retriever}", len(corpora)):
                 ids, sets = images_of(images, split)
-                embeddings = load_embeddings(shards[retriever, corpus]).rows(ids).numpy()
+                embeddings = load_embeddings(shards[retriever, corpus], ids).values.numpy()
                 for found in search(clip, captions[corpus], ids, sets, embeddings, corpus, settings):
                     writer.write({**found, "retriever": [retriever] * len(found["rank"])})
 

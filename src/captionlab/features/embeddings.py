@@ -1,17 +1,19 @@
 """Tables of embeddings, from and to tensors without a Python loop over their values."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
-from captionlab.tables import Kind, TableError, embeddings_kind, read_table
+from captionlab.groups import Groups
+from captionlab.tables import Kind, TableError, embeddings_kind, read_schema
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True)
@@ -27,44 +29,60 @@ class Embeddings:
         object.__setattr__(self, "index", {image_id: row for row, image_id in enumerate(self.ids)})
         if len(self.index) < len(self.ids):
             repeated = next(image_id for row, image_id in enumerate(self.ids) if self.index[image_id] != row)
-            raise TableError(f"{', '.join(self.files)}: image {repeated!r} has more than one embedding")
+            raise _repeated(self.files, repeated)
 
     def rows(self, ids: Sequence[str]) -> Tensor:
         """The embeddings (len(ids), d) of these images, in this order; TableError names the first that has none."""
-        try:
-            return self.values[[self.index[image_id] for image_id in ids]]
-        except KeyError as error:
-            missing = sum(image_id not in self.index for image_id in ids)
-            raise TableError(
-                f"{', '.join(self.files)}: no embedding of image {error.args[0]!r} ({missing} of {len(ids)} are "
-                "missing); delete the file and run again"
-            ) from error
+        if missing := [image_id for image_id in ids if image_id not in self.index]:
+            raise _missing(self.files, missing, len(ids))
+        return self.values[[self.index[image_id] for image_id in ids]]
 
 
-def load_embeddings(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Embeddings:
-    """Read the shards of a table of embeddings, in the order given, as one tensor.
+def load_embeddings(paths: Paths, ids: Sequence[str] | None = None) -> Embeddings:
+    """Read the shards of a table of embeddings as one tensor: all in their order, or those of `ids` in that order.
 
-    Raises TableError that names file and image for a value that is not a finite number, an image with two embeddings,
-    and files of different sizes of embedding.
+    Memory is that of what is kept and of a group of rows. Raises TableError that names file and image for a value that
+    is not a finite number, an image with two embeddings or none, and files of different sizes of embedding.
     """
-    files = [str(paths)] if isinstance(paths, (str, os.PathLike)) else [str(path) for path in paths]
-    ids: list[str] = []
-    values: list[Tensor] = []
-    for path in files:
-        table = read_table(path, _kind_of(path))
-        names = table["image_id"].to_pylist()
-        column = table["embedding"].combine_chunks()
-        array = column.flatten().to_numpy(zero_copy_only=False).reshape(len(names), column.type.list_size)
-        _check_finite(array, names, path)
-        if values and array.shape[1] != values[0].shape[1]:
-            raise TableError(
-                f"{path} has embeddings of {array.shape[1]} dimensions, {files[0]} of {values[0].shape[1]}"
-            )
-        ids += names
-        values.append(torch.from_numpy(array.astype(np.float32)))
-    if not values:
-        raise TableError("no file of embeddings was given")
-    return Embeddings(ids, torch.cat(values), files)
+    files, kind = _files(paths)
+    if ids is None:
+        groups = Groups(files, kind, ["image_id"])
+        ids = [image_id for number in range(len(groups)) for image_id in groups[number]["image_id"].to_pylist()]
+    size = kind.columns["embedding"].type.list_size
+    found = Embeddings(list(ids), torch.empty(len(ids), size), files)
+    values, times = found.values.numpy(), np.zeros(len(ids), np.int32)
+    for names, array in _arrays(files, kind):
+        rows = np.fromiter((found.index.get(name, -1) for name in names), np.int64, len(names))
+        wanted = np.flatnonzero(rows >= 0)
+        rows = rows[wanted]
+        values[rows] = array[wanted]
+        np.add.at(times, rows, 1)
+        if len(repeated := rows[times[rows] > 1]):
+            raise _repeated(files, found.ids[repeated[0]])
+    if len(absent := np.flatnonzero(times == 0)):
+        raise _missing(files, [found.ids[row] for row in absent], len(ids))
+    return found
+
+
+def stream_embeddings(paths: Paths, ids: Sequence[str], batch: int) -> Iterator[Tensor]:
+    """The embeddings of `ids`, in that order, `batch` at a time (fewer in the last one), as float32 (n, d).
+
+    An embedding that is read before its turn waits. So little is in memory where the table has the order of `ids`, as
+    embed_images writes it, and the whole table in the worst case. Raises TableError for what is wrong or missing.
+    """
+    files, kind = _files(paths)
+    wanted, done, ready = set(ids), 0, 0
+    waiting: dict[str, np.ndarray] = {}
+    for names, array in _arrays(files, kind):
+        waiting.update((name, row) for name, row in zip(names, array, strict=True) if name in wanted)
+        while ready < len(ids) and ids[ready] in waiting:
+            ready += 1
+        while ready - done >= batch or done < ready == len(ids):
+            part = [waiting.pop(name) for name in ids[done : min(done + batch, ready)]]
+            yield torch.from_numpy(np.stack(part).astype(np.float32, copy=False))
+            done += len(part)
+    if ready < len(ids):
+        raise _missing(files, [name for name in ids[ready:] if name not in waiting], len(ids))
 
 
 def embedding_rows(ids: pa.ChunkedArray, values: np.ndarray, kind: Kind, path: str | os.PathLike[str]) -> pa.Table:
@@ -78,10 +96,23 @@ def embedding_rows(ids: pa.ChunkedArray, values: np.ndarray, kind: Kind, path: s
     )
 
 
+def _files(paths: Paths) -> tuple[list[str], Kind]:
+    """The files of a table of embeddings, and their common kind."""
+    files = [str(paths)] if isinstance(paths, (str, os.PathLike)) else [str(path) for path in paths]
+    if not files:
+        raise TableError("no file of embeddings was given")
+    kinds = [_kind_of(path) for path in files]
+    sizes = [kind.columns["embedding"].type.list_size for kind in kinds]
+    for path, size in zip(files, sizes, strict=True):
+        if size != sizes[0]:
+            raise TableError(f"{path} has embeddings of {size} dimensions, {files[0]} of {sizes[0]}")
+    return files, kinds[0]
+
+
 def _kind_of(path: str) -> Kind:
     if not Path(path).is_file():
         raise TableError(f"{path}: no such file of embeddings")
-    schema = pq.read_schema(path)
+    schema = read_schema(path)
     stored = schema.field("embedding").type if "embedding" in schema.names else pa.null()
     for precision in ("float16", "float32"):
         if pa.types.is_fixed_size_list(stored):
@@ -89,6 +120,30 @@ def _kind_of(path: str) -> Kind:
             if kind.columns["embedding"].type.equals(stored):
                 return kind
     raise TableError(f"{path} is no table of embeddings; it has the columns {', '.join(schema.names)}")
+
+
+def _arrays(files: Sequence[str], kind: Kind) -> Iterator[tuple[list[str], np.ndarray]]:
+    """Images and their embeddings (n, d), group by group of rows."""
+    for path in files:
+        groups = Groups([path], kind)
+        for number in range(len(groups)):
+            group = groups[number]
+            names = group["image_id"].to_pylist()
+            numbers = group["embedding"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+            array = numbers.reshape(len(names), -1)
+            _check_finite(array, names, path)
+            yield names, array
+
+
+def _repeated(files: Sequence[str], image_id: str) -> TableError:
+    return TableError(f"{', '.join(files)}: image {image_id!r} has more than one embedding")
+
+
+def _missing(files: Sequence[str], missing: Sequence[str], wanted: int) -> TableError:
+    return TableError(
+        f"{', '.join(files)}: no embedding of image {missing[0]!r} ({len(missing)} of {wanted} are missing); "
+        "delete the file and run again"
+    )
 
 
 def _check_finite(values: np.ndarray, ids: Sequence[str], path: str | os.PathLike[str]) -> None:

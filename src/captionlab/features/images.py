@@ -16,7 +16,7 @@ from torch import Tensor
 
 from captionlab.features.embeddings import embedding_rows
 from captionlab.progress import progress
-from captionlab.tables import IMAGES, ROW_GROUP, TableWriter, embeddings_kind, read_table
+from captionlab.tables import IMAGES, TableWriter, embeddings_kind, read_table
 
 
 class Encoder(Protocol):
@@ -106,8 +106,8 @@ def embed_images(
     pixels = progress(decode(table, encoder.preprocess, threads, 2 * batch), what="images", total=len(table))
     with TableWriter(output, kind, metadata) as writer:
         # A row group at a time: written batch by batch, a large table would fall into tiny pieces.
-        for start in range(0, len(table), ROW_GROUP):
-            ids = table["image_id"].slice(start, ROW_GROUP)
+        for start in range(0, len(table), kind.group_rows):
+            ids = table["image_id"].slice(start, kind.group_rows)
             groups = (islice(pixels, min(batch, len(ids) - done)) for done in range(0, len(ids), batch))
             values = torch.cat([encoder.embed_images(torch.stack(list(group))).cpu() for group in groups])
             writer.write(embedding_rows(ids, values.numpy(), kind, output))

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
-from captionlab.tables import Kind, TableError, check_schema, regions_kind
+from captionlab.packing import unpack
+from captionlab.tables import Kind, TableError, check_schema, read_schema, regions_kind
 
 _BOX = ("x1", "y1", "x2", "y2")
 _SIZE = ("width", "height")
@@ -75,7 +76,7 @@ class RegionTable:
             if size != sizes[0]:
                 raise TableError(f"{path} has regions of {size} numbers, {self.files[0]} of {sizes[0]}")
         self.region_size: int = sizes[0]
-        self._open = [pq.ParquetFile(path, memory_map=True) for path in self.files]
+        self._open = [pq.ParquetFile(path, memory_map=True, page_checksum_verification=True) for path in self.files]
         # File, group of rows, and the rows of that group from the first to before the last.
         self._place: dict[str, tuple[int, int, int, int]] = {}
         for file in range(len(self.files)):
@@ -123,7 +124,7 @@ class RegionTable:
         if (file, number) in self._groups:
             self._groups.move_to_end((file, number))
             return self._groups[file, number]
-        table = self._open[file].read_row_group(number, [*_BOX, *_SIZE, "features"])
+        table = unpack(self._open[file].read_row_group(number, [*_BOX, *_SIZE, "features"]))
         values = table["features"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         group = _Group(
             features=values.reshape(-1, self.region_size),
@@ -141,10 +142,7 @@ def _kind_of(path: str) -> Kind:
     """The kind of the table of regions in a file, with the size and precision of its features."""
     if not Path(path).is_file():
         raise TableError(f"{path}: no such file of regions")
-    try:
-        schema = pq.read_schema(path)
-    except pa.ArrowInvalid as error:
-        raise TableError(f"{path} is no readable Parquet file ({error}); delete it and run again") from error
+    schema = read_schema(path)
     stored = schema.field("features").type if "features" in schema.names else pa.null()
     if not pa.types.is_fixed_size_list(stored):
         raise TableError(f"{path} is no table of regions; it has the columns {', '.join(schema.names)}")

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from captionlab.captioners.tokenizer import Tokenizer
-from captionlab.features.embeddings import load_embeddings
+from captionlab.features.embeddings import stream_embeddings
 from captionlab.generation.captions import generated_rows
 from captionlab.generation.decoding import Decoding, decode
 from captionlab.progress import progress
@@ -26,15 +26,13 @@ def caption_images(
 
     A sample depends on the seed and on the images of its own corpus, not on other corpora.
     """
-    embeddings = load_embeddings(features)
     device = next(captioner.parameters()).device
     generator = torch.Generator(device).manual_seed(seed)
     captions, log_probs, confidences = [], [], []
     captioner.eval()
-    starts = range(0, len(ids), batch)
-    for start in progress(starts, what=f"batches of {corpus}", total=len(starts)):
-        visual = embeddings.rows(ids[start : start + batch]).to(device)
-        decoded = decode(captioner, visual, decoding, tokenizer, generator)
+    batches = -(-len(ids) // batch)
+    for visual in progress(stream_embeddings(features, ids, batch), what=f"batches of {corpus}", total=batches):
+        decoded = decode(captioner, visual.to(device), decoding, tokenizer, generator)
         captions += tokenizer.decode(decoded.tokens.tolist())
         log_probs += decoded.log_prob.tolist()
         confidences += decoded.confidence.tolist()

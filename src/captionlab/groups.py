@@ -1,0 +1,52 @@
+"""Large tables, read one group of rows at a time: memory does not grow with the table."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from captionlab.packing import unpack
+from captionlab.tables import Kind, TableError, check_schema
+
+# Groups of rows that are mixed with each other when a table is read in a random order.
+MIXED = 8
+
+
+class Groups:
+    """The groups of rows of some files of one kind, in the order given; `groups[n]` reads one of them."""
+
+    def __init__(
+        self, paths: Iterable[str | os.PathLike[str]], kind: Kind, columns: Sequence[str] | None = None
+    ) -> None:
+        """Open the files, to read all columns or some; TableError names a file that is not of this kind."""
+        self.paths, self.columns = list(paths), list(columns or kind.columns)
+        for path in self.paths:
+            check_schema(path, kind)
+        self.files = [pq.ParquetFile(path, page_checksum_verification=True) for path in self.paths]
+        self.rows = sum(file.metadata.num_rows for file in self.files)
+        self._places = [(n, group) for n, file in enumerate(self.files) for group in range(file.num_row_groups)]
+
+    def __len__(self) -> int:
+        """Number of groups."""
+        return len(self._places)
+
+    def __getitem__(self, number: int) -> pa.Table:
+        """The rows of a group; TableError names a file that is damaged."""
+        file, group = self._places[number]
+        try:
+            table = self.files[file].read_row_group(group, self.columns, use_threads=False)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise TableError(
+                f"{self.paths[file]} cannot be read to its end ({error}); delete it and run again"
+            ) from error
+        return unpack(table).replace_schema_metadata(None)
+
+    def shuffled(self, seed: int) -> Iterator[pa.Table]:
+        """All rows once, in a random order: groups in random order, and the rows of a few of them mixed."""
+        generator = np.random.default_rng(seed)
+        order = generator.permutation(len(self))
+        for start in range(0, len(order), MIXED):
+            table = pa.concat_tables([self[number] for number in order[start : start + MIXED]])
+            yield table.take(generator.permutation(len(table)))
