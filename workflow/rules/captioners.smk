@@ -27,7 +27,7 @@ rule pretrain_captioner:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=lab.memory(8000, features=1.2, captions=5),
         runtime=1440,
         gpu=1,
     params:

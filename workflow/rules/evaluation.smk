@@ -179,7 +179,7 @@ rule retrieve_images:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=lab.memory(8000, features=2.5),
         runtime=120,
         gpu=1,
     params:

@@ -83,7 +83,7 @@ rule embed_images:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=6000,
+        mem_mb=lab.memory(6000, images=2),
         runtime=240,
         gpu=1,
     params:

@@ -32,7 +32,7 @@ rule finetune_captioner:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=12000,
+        mem_mb=lab.memory(12000, features=1.2, retriever_features=1.2),
         runtime=2880,
         gpu=1,
     params:

@@ -24,7 +24,7 @@ rule generate_captions:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=lab.memory(8000, features=0.1),
         runtime=480,
         gpu=1,
     params:

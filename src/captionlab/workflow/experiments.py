@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.references import Block, captioner_kind, root_of
+from captionlab.workflow.resources import memory
 
 GENERAL_FORMATS = ("csv", "md", "html")
 PAPER_FORMATS = ("csv", "md", "tex", "html")
@@ -92,6 +93,8 @@ class Experiments:
             raise ConfigError.listing(
                 f"files are missing below {self.data} (docs/data.md says where they come from)", mistakes
             )
+
+    memory = staticmethod(memory)
 
     def lend_library(self) -> None:
         """Let scripts import the library of this checkout, also in an environment that Snakemake made."""

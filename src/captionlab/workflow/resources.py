@@ -1,0 +1,22 @@
+"""What a job needs of a machine, where that grows with what it reads."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def memory(base: int, **factors: float) -> Callable[[Any, Mapping[str, Any], int], int]:
+    """`mem_mb` of a rule: `base` MB and, for each named input, so many times the size of its files.
+
+    A file that is an input twice counts once. Each further attempt at a job (`retries`) asks for as much again.
+    Snakemake calls this when the inputs exist; before that, a dry run says that it is to be determined.
+    """
+
+    def mem_mb(wildcards: Any, input: Mapping[str, Any], attempt: int) -> int:
+        factor_of: dict[str, float] = {}
+        for name, factor in factors.items():
+            files = input[name]
+            factor_of |= dict.fromkeys([files] if isinstance(files, str) else files, factor)
+        return attempt * int(base + sum(factor * os.path.getsize(path) / 1e6 for path, factor in factor_of.items()))
+
+    return mem_mb
