@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from captionlab.packing import unpack
+from captionlab.packing import mixed, unpack
 from captionlab.tables import Kind, TableError, check_schema
 
 # Groups of rows that are mixed with each other when a table is read in a random order.
-MIXED = 8
+MIXED = 4
 
 
 class Groups:
@@ -34,6 +34,17 @@ class Groups:
 
     def __getitem__(self, number: int) -> pa.Table:
         """The rows of a group; TableError names a file that is damaged."""
+        return unpack(self._read(number))
+
+    def shuffled(self, seed: int) -> Iterator[pa.Table]:
+        """All rows once, in a random order: groups in random order, and the rows of a few of them mixed."""
+        generator = np.random.default_rng(seed)
+        order = generator.permutation(len(self))
+        for start in range(0, len(order), MIXED):
+            tables = [self._read(number) for number in order[start : start + MIXED]]
+            yield unpack(mixed(tables, generator.permutation(sum(map(len, tables)))))
+
+    def _read(self, number: int) -> pa.Table:
         file, group = self._places[number]
         try:
             table = self.files[file].read_row_group(group, self.columns, use_threads=False)
@@ -41,12 +52,4 @@ class Groups:
             raise TableError(
                 f"{self.paths[file]} cannot be read to its end ({error}); delete it and run again"
             ) from error
-        return unpack(table).replace_schema_metadata(None)
-
-    def shuffled(self, seed: int) -> Iterator[pa.Table]:
-        """All rows once, in a random order: groups in random order, and the rows of a few of them mixed."""
-        generator = np.random.default_rng(seed)
-        order = generator.permutation(len(self))
-        for start in range(0, len(order), MIXED):
-            table = pa.concat_tables([self[number] for number in order[start : start + MIXED]])
-            yield table.take(generator.permutation(len(table)))
+        return table.replace_schema_metadata(None)

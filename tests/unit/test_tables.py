@@ -189,7 +189,7 @@ def test_groups_shuffled(shards):
 
     def rows(seed):
         tables = list(Groups(*shards).shuffled(seed))
-        assert max(map(len, tables)) <= 8 * 16
+        assert max(map(len, tables)) <= 4 * 16
         found = pa.concat_tables(tables)
         order = [int(name[1:]) for name in found["image_id"].to_pylist()]
         assert [values[0] for values in found["embedding"].to_pylist()] == order
