@@ -6,8 +6,9 @@ tags and all regions; tags and regions attend to each other and never to the cap
 image, in every layer, is computed once per image, whatever the caption, the step and the beam.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Self
 
 import torch
@@ -188,18 +189,24 @@ class Vinvl(nn.Module):
         """
         return self._whole(visual, ids, layers)[0]
 
-    def attention(self, visual: TaggedRegions, ids: Tensor, layer: int) -> Tensor:
-        """Attention (B, heads, query, key) in a layer, from 1, over captions (B, T) from [CLS] on, tags and regions.
+    def attentions(self, visual: TaggedRegions, ids: Tensor) -> Iterator[Tensor]:
+        """Attention (B, heads, query, key) in each layer, over captions (B, T) from [CLS] on, tags and regions.
 
-        Rows of padding mean nothing; columns of padding are 0. ValueError for a layer that there is not.
+        Rows of padding mean nothing; columns of padding are 0 in all others.
         """
+        states, mask = self._whole(visual, ids, 0)
+        for layer in self._layers:
+            heads = layer.attention.self
+            query, key = (self._split(project(states)) for project in (heads.query, heads.key))
+            scores = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
+            yield scores.masked_fill(~mask[:, None], -torch.inf).softmax(-1)
+            states = layer(states, mask)
+
+    def attention(self, visual: TaggedRegions, ids: Tensor, layer: int) -> Tensor:
+        """Attention in one layer, from 1; ValueError for a layer that there is not."""
         if not 1 <= layer <= len(self._layers):
             raise ValueError(f"there is no layer {layer}, but 1 to {len(self._layers)}")
-        states, mask = self._whole(visual, ids, layer - 1)
-        heads = self._layers[layer - 1].attention.self
-        query, key = (self._split(project(states)) for project in (heads.query, heads.key))
-        scores = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
-        return scores.masked_fill(~mask[:, None], -torch.inf).softmax(-1)
+        return next(islice(self.attentions(visual, ids), layer - 1, None))
 
     def start(self, visual: TaggedRegions, max_tokens: int) -> tuple[Tensor, State]:
         """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""

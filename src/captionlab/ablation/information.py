@@ -1,0 +1,68 @@
+"""Which objects tell a scene: pointwise mutual information (Church and Hanks 1990), as in Cafagna et al. 2022, §6."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+SMOOTHINGS = ("none", "laplace", "discount")
+
+
+@dataclass(frozen=True)
+class Information:
+    """An object in the images of a scene."""
+
+    scene: str
+    label: str
+    together: int
+    """images of the scene with the object"""
+    with_object: int
+    """images with the object"""
+    with_scene: int
+    """images of the scene"""
+    pmi: float
+    """nats"""
+
+
+def pointwise_information(
+    objects: Mapping[str, Iterable[str]],
+    scenes: Mapping[str, Iterable[str]],
+    least: int = 1,
+    smoothing: str = "none",
+) -> list[Information]:
+    """The information about each scene of the objects in its images, the largest first; equal ones by count and name.
+
+    `objects` has the labels of the tags of each image, of which each counts once, and `scenes` the images that depict
+    each scene. Probabilities are shares of the images of `objects`. Objects in fewer than `least` images of a scene are
+    left out: rare ones have the largest information by chance. `smoothing`: none; laplace adds 1 to each of the four
+    cells of scene and object; discount multiplies by n / (n + 1) * m / (m + 1), n the images with both and m the fewer
+    of those with one (Pantel and Ravichandran 2004). ValueError for another one.
+    """
+    if smoothing not in SMOOTHINGS:
+        raise ValueError(f"smoothing is {smoothing!r}; it must be {', '.join(SMOOTHINGS)}")
+    labels = {image: {*found} for image, found in objects.items()}
+    with_object = Counter(label for found in labels.values() for label in found)
+    rows = []
+    for scene, depicting in scenes.items():
+        images = {*depicting} & labels.keys()
+        together = Counter(label for image in images for label in labels[image])
+        rows += [
+            Information(
+                scene, label, count, with_object[label], len(images),
+                _information(count, with_object[label], len(images), len(labels), smoothing),
+            )
+            for label, count in together.items()
+            if count >= least
+        ]  # fmt: skip
+    order = list(scenes)
+    return sorted(rows, key=lambda row: (order.index(row.scene), -row.pmi, -row.together, row.label))
+
+
+def _information(together: int, with_object: int, with_scene: int, images: int, smoothing: str) -> float:
+    if smoothing == "laplace":
+        together, with_object, with_scene, images = together + 1, with_object + 2, with_scene + 2, images + 4
+    value = math.log(together * images / (with_object * with_scene))
+    if smoothing == "discount":
+        fewer = min(with_object, with_scene)
+        value *= together / (together + 1) * fewer / (fewer + 1)
+    return value

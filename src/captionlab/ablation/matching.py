@@ -1,0 +1,39 @@
+"""Which regions show which tagged objects: two detectors' boxes, matched (Cafagna et al. 2022, §6.1)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# The paper's thresholds: intersection over union, and the share of a region's area that is inside the object's box.
+OVERLAP, INSIDE = 0.6, 0.8
+
+
+@dataclass(frozen=True)
+class Match:
+    """How the R regions and T tags of an image go together."""
+
+    overlap: np.ndarray
+    """(R, T) intersection over union"""
+    inside: np.ndarray
+    """(R, T) share of the region's area inside the box of the tag"""
+    tagged: np.ndarray
+    """(R, T) whether the region gets the tag; it may get several"""
+
+    @property
+    def coverage(self) -> float:
+        """Share of the regions that get a tag."""
+        return float(self.tagged.any(1).mean())
+
+
+def match_regions(regions: np.ndarray, tags: np.ndarray, overlap: float = OVERLAP, inside: float = INSIDE) -> Match:
+    """Give tags with boxes (T, 4) to regions (R, 4), corners in pixels: those that overlap enough, or enough inside."""
+    corners = np.maximum(regions[:, None, :2], tags[None, :, :2]), np.minimum(regions[:, None, 2:], tags[None, :, 2:])
+    shared = np.clip(corners[1] - corners[0], 0, None).prod(2)
+    of_regions, of_tags = (np.clip(boxes[:, 2:] - boxes[:, :2], 0, None).prod(1) for boxes in (regions, tags))
+    union = of_regions[:, None] + of_tags - shared
+    # A box without area overlaps nothing.
+    ratio, share = (
+        np.divide(shared, whole, out=np.zeros_like(shared), where=whole > 0)
+        for whole in (union, np.broadcast_to(of_regions[:, None], shared.shape))
+    )
+    return Match(ratio, share, (ratio >= overlap) | (share >= inside))

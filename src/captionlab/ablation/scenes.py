@@ -1,0 +1,63 @@
+"""Which scenes an image depicts: the nouns of its scene captions (Cafagna et al. 2022, §5 and appendix B)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from captionlab.language.tagging import NOUNS
+
+# What the paper adds to spaCy's stop words: captions often start with "the picture is taken".
+ALSO_STOPPED = frozenset({"picture"})
+
+
+def stop_words() -> frozenset[str]:
+    """spaCy's English stop words, and the paper's own."""
+    from spacy.lang.en.stop_words import STOP_WORDS
+
+    return frozenset(STOP_WORDS) | ALSO_STOPPED
+
+
+def scene_nouns(
+    words: Sequence[str], lemmas: Sequence[str], tags: Sequence[str], stopped: Collection[str]
+) -> list[str]:
+    """The lemmas, in lower case, of the nouns of a tagged caption that are no stop words."""
+    nouns = (
+        (word.lower(), lemma.lower()) for word, lemma, tag in zip(words, lemmas, tags, strict=True) if tag in NOUNS
+    )
+    return [lemma for word, lemma in nouns if word not in stopped and lemma not in stopped and lemma.isalpha()]
+
+
+def label_scenes(captions: Iterable[tuple[str, Sequence[str]]]) -> dict[str, Counter[str]]:
+    """For each image its scene labels, each with the number of captions that have it.
+
+    `captions` are the image and the nouns of each caption. An image none of whose captions has a noun has no label.
+    """
+    labels: dict[str, Counter[str]] = defaultdict(Counter)
+    for image, nouns in captions:
+        labels[image].update({*nouns})
+    return dict(labels)
+
+
+def frequent_scenes(labels: Mapping[str, Mapping[str, int]], number: int, least: int = 1) -> list[str]:
+    """The labels that most images have in at least `least` captions, that many of them; equal ones by name."""
+    count = Counter(scene for found in labels.values() for scene, captions in found.items() if captions >= least)
+    return sorted(count, key=lambda scene: (-count[scene], scene))[:number]
+
+
+def images_of_scenes(
+    labels: Mapping[str, Mapping[str, int]], scenes: Sequence[str], least: int = 1
+) -> dict[str, list[str]]:
+    """The images that depict each of these scenes: at least `least` of their captions name it. ValueError for none."""
+    found = {scene: [image for image, of in labels.items() if of.get(scene, 0) >= least] for scene in scenes}
+    if empty := [scene for scene, images in found.items() if not images]:
+        raise ValueError(f"no image has the scene {empty[0]!r} in {least} of its captions; take it off the list")
+    return found
+
+
+def one_scene(labels: Mapping[str, Mapping[str, int]], scenes: Sequence[str], least: int = 1) -> dict[str, str]:
+    """The scene of each image, among these, that most of its captions name; images where two are equal are left out."""
+    chosen = {}
+    for image, found in labels.items():
+        ranked = sorted(((found.get(scene, 0), scene) for scene in scenes), reverse=True)
+        if ranked[0][0] >= least and (len(ranked) == 1 or ranked[0][0] > ranked[1][0]):
+            chosen[image] = ranked[0][1]
+    return chosen

@@ -1,0 +1,154 @@
+"""Probes of scenes: classifiers on the states of a captioner, with baselines (Cafagna et al. 2022, §7, appendix D).
+
+Splits are stratified and, as everything drawn here, functions of a seed.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+PROBES = ("random-forest", "mlp", "random")
+# What the neural probe is chosen among; the paper arrived at one hidden layer of 16 and alpha 1.
+GRID: dict[str, list[Any]] = {"hidden_layer_sizes": [(16,), (16, 16)], "alpha": [0.1, 1.0]}
+FOLDS = 3
+# Enough for lbfgs to converge on some hundreds of images.
+ITERATIONS = 1000
+
+
+@dataclass(frozen=True)
+class Score:
+    """An F1 of a probe on the test part of a split."""
+
+    average: str
+    """micro, macro, weighted or class"""
+    scene: str | None
+    """the class, where it is the F1 of one"""
+    f1: float
+    support: int
+    """test examples: of the class, or all"""
+
+
+def downsample(scenes: Mapping[str, str], most: int, seed: int) -> dict[str, str]:
+    """The images, each with its class, with at most `most` of a class, drawn at random; their order stays."""
+    generator = np.random.default_rng(seed)
+    kept: set[str] = set()
+    for scene in sorted({*scenes.values()}):
+        images = [image for image, found in scenes.items() if found == scene]
+        drawn = generator.permutation(len(images))[:most]
+        kept.update(images[place] for place in drawn)
+    return {image: scene for image, scene in scenes.items() if image in kept}
+
+
+def split(classes: Sequence[str], test_share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows to train on and rows to test on: of each class the same share, but at least one row on either side.
+
+    ValueError for a class of one row.
+    """
+    if rare := [name for name, count in Counter(classes).items() if count < 2]:
+        raise ValueError(
+            f"the scene {rare[0]!r} has one image, which cannot be both trained and tested on; leave it out"
+        )
+    generator = np.random.default_rng(seed)
+    tested: list[int] = []
+    for name in sorted({*classes}):
+        rows = generator.permutation(np.flatnonzero(np.asarray(classes) == name))
+        tested += rows[: min(len(rows) - 1, max(1, round(test_share * len(rows))))].tolist()
+    test = np.sort(np.asarray(tested))
+    return np.setdiff1d(np.arange(len(classes)), test), test
+
+
+def shuffled(classes: Sequence[str], seed: int) -> list[str]:
+    """The classes in a random order: what a probe learns of these is memory and no knowledge of the states."""
+    return [classes[row] for row in np.random.default_rng(seed).permutation(len(classes))]
+
+
+def search_mlp(encodings: np.ndarray, classes: Sequence[str], seed: int) -> dict[str, Any]:
+    """The settings of GRID with the best macro F1 in a cross-validation on these rows; the first of equal ones."""
+    from itertools import product
+
+    results = []
+    for values in product(*GRID.values()):
+        settings = dict(zip(GRID, values, strict=True))
+        scores = [
+            _macro(_fit("mlp", encodings[train], _at(classes, train), seed, settings), encodings[test], classes, test)
+            for train, test in _folds(classes, seed)
+        ]
+        results.append((float(np.mean(scores)), settings))
+    return max(results, key=lambda result: result[0])[1]
+
+
+def probe(
+    name: str,
+    encodings: np.ndarray,
+    classes: Sequence[str],
+    rows: tuple[np.ndarray, np.ndarray],
+    seed: int,
+    settings: Mapping[str, Any] | None = None,
+) -> list[Score]:
+    """Train a probe on the first rows of `encodings` (n, width) and test it on the second.
+
+    `random` guesses classes as often as they are in training. `settings` are those of the neural probe.
+    ValueError for another name.
+    """
+    if name not in PROBES:
+        raise ValueError(f"the probe is {name!r}; it must be {', '.join(PROBES)}")
+    train, test = rows
+    classifier = _fit(name, encodings[train], _at(classes, train), seed, settings or {})
+    return scores(_at(classes, test), list(classifier.predict(encodings[test])))
+
+
+def scores(right: Sequence[str], told: Sequence[str]) -> list[Score]:
+    """The F1s of predictions: micro, macro and weighted over the classes that there are, and of each class."""
+    of_class = {}
+    for name in sorted({*right}):
+        hits = sum(r == t == name for r, t in zip(right, told, strict=True))
+        of_class[name] = 2 * hits / (list(right).count(name) + list(told).count(name))
+    support = Counter(right)
+    total = len(right)
+    micro = sum(r == t for r, t in zip(right, told, strict=True)) / total
+    weighted = sum(f1 * support[name] for name, f1 in of_class.items()) / total
+    return [
+        Score("micro", None, micro, total),
+        Score("macro", None, float(np.mean([*of_class.values()])), total),
+        Score("weighted", None, weighted, total),
+        *(Score("class", name, f1, support[name]) for name, f1 in of_class.items()),
+    ]
+
+
+def _fit(name: str, encodings: np.ndarray, classes: Sequence[str], seed: int, settings: Mapping[str, Any]) -> Any:
+    """A trained classifier."""
+    if name == "random":
+        from sklearn.dummy import DummyClassifier
+
+        return DummyClassifier(strategy="stratified", random_state=seed).fit(encodings, classes)
+    if name == "random-forest":
+        from sklearn.ensemble import RandomForestClassifier
+
+        return RandomForestClassifier(random_state=seed, n_jobs=1).fit(encodings, classes)
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    network = MLPClassifier(solver="lbfgs", max_iter=ITERATIONS, random_state=seed, **settings)
+    return make_pipeline(StandardScaler(), network).fit(encodings, classes)
+
+
+def _macro(classifier: Any, encodings: np.ndarray, classes: Sequence[str], rows: np.ndarray) -> float:
+    return scores(_at(classes, rows), list(classifier.predict(encodings)))[1].f1
+
+
+def _folds(classes: Sequence[str], seed: int) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+    """Rows to train and to test on in a cross-validation of FOLDS parts, each class spread over all of them."""
+    generator = np.random.default_rng(seed)
+    fold = np.empty(len(classes), int)
+    for name in sorted({*classes}):
+        rows = generator.permutation(np.flatnonzero(np.asarray(classes) == name))
+        fold[rows] = (np.arange(len(rows)) + generator.integers(FOLDS)) % FOLDS
+    return [(np.flatnonzero(fold != part), np.flatnonzero(fold == part)) for part in range(FOLDS)]
+
+
+def _at(classes: Sequence[str], rows: np.ndarray) -> list[str]:
+    return [classes[row] for row in rows]
