@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from captionlab.packing import mixed, unpack
-from captionlab.tables import Kind, TableError, check_schema
+from captionlab.tables import Kind, check_schema, damage_named
 
 # Groups of rows that are mixed with each other when a table is read in a random order.
 MIXED = 4
@@ -46,10 +46,6 @@ class Groups:
 
     def _read(self, number: int) -> pa.Table:
         file, group = self._places[number]
-        try:
+        with damage_named(self.paths[file]):
             table = self.files[file].read_row_group(group, self.columns, use_threads=False)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise TableError(
-                f"{self.paths[file]} cannot be read to its end ({error}); delete it and run again"
-            ) from error
         return table.replace_schema_metadata(None)

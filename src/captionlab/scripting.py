@@ -10,6 +10,7 @@ from types import FrameType
 from typing import IO, Any
 
 from captionlab.cost import measured
+from captionlab.failures import advice
 from captionlab.slots import reserved, visible_devices
 
 log = logging.getLogger(__name__)
@@ -81,7 +82,9 @@ def _logged(snakemake: Any, mode: str) -> Iterator[IO[str]]:
         with redirect_stdout(file), redirect_stderr(file):
             try:
                 yield file
-            except Exception:
+            except Exception as failure:
+                if hint := advice(failure, next(iter(snakemake.output), None)):
+                    failure.add_note(hint)
                 logging.exception("%s failed", snakemake.rule)
                 raise
 

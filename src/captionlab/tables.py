@@ -7,7 +7,8 @@ place and then renamed, so a killed job leaves no half table. A checksum of each
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
+from captionlab.files import replacing
 from captionlab.packing import pack, packed_schema, row_bytes, unpack, unpacked_schema, writer_options
 
 # Rows of a group, and bytes of features in it: enough for columns to compress, and few enough to be read one at a time.
@@ -318,14 +320,16 @@ class TableWriter:
 
     def __init__(self, path: str | os.PathLike[str], kind: Kind, metadata: Mapping[str, Any] | None = None):
         self.path, self.kind = Path(path), kind
-        self.partial = self.path.with_name(f".{self.path.name}.partial")
         encoded = {name: json.dumps(value, sort_keys=True) for name, value in (metadata or {}).items()}
         self.schema = kind.schema.with_metadata({"kind": kind.name, **encoded})
         self.rows = 0
 
     def __enter__(self) -> Self:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._writer = pq.ParquetWriter(self.partial, packed_schema(self.schema), **writer_options(self.schema))
+        with ExitStack() as stack:
+            partial = stack.enter_context(replacing(self.path))
+            writer = pq.ParquetWriter(partial, packed_schema(self.schema), **writer_options(self.schema))
+            self._writer = stack.enter_context(writer)
+            self._open = stack.pop_all()
         return self
 
     def write(self, rows: pa.Table | Mapping[str, Any]) -> None:
@@ -341,12 +345,7 @@ class TableWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            self._writer.close()
-            if error is None:
-                os.replace(self.partial, self.path)
-        finally:
-            self.partial.unlink(missing_ok=True)
+        self._open.__exit__(kind, error, trace)
 
 
 def conform(rows: pa.Table | Mapping[str, Any], kind: Kind, path: str | os.PathLike[str]) -> pa.Table:
@@ -399,6 +398,15 @@ def read_table(
     return pa.concat_tables(tables)
 
 
+@contextmanager
+def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn what Arrow says of a damaged file, which does not name it, into a TableError."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise TableError(f"{path} cannot be read to its end ({error}); delete it and run again") from error
+
+
 def check_schema(path: str | os.PathLike[str], kind: Kind) -> None:
     """Raise a TableError that names file and column when a file is no table of this kind."""
     schema = read_schema(path)
@@ -414,26 +422,26 @@ def check_schema(path: str | os.PathLike[str], kind: Kind) -> None:
 
 
 def read_schema(path: str | os.PathLike[str]) -> pa.Schema:
-    """The columns of a table, whatever its kind; TableError when there is no readable file."""
+    """The columns of a table, whatever its kind; a TableError names a file that is not there or cannot be read."""
     try:
         return unpacked_schema(pq.read_schema(path))
-    except (pa.ArrowInvalid, OSError) as error:
+    except FileNotFoundError:
+        raise TableError(f"{path}: no such file; run Snakemake again to make it") from None
+    except (pa.ArrowException, OSError) as error:
         raise TableError(f"{path} is no readable Parquet file ({error}); delete it and run again") from error
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a writer said of a table, the kind aside."""
-    stored = pq.read_schema(path).metadata or {}
+    stored = read_schema(path).metadata or {}
     own = {name.decode(): value for name, value in stored.items() if name not in (b"kind", b"ARROW:schema")}
     return {name: json.loads(value) for name, value in own.items()}
 
 
 def _read(path: str | os.PathLike[str], kind: Kind, columns: Sequence[str] | None) -> pa.Table:
     check_schema(path, kind)
-    try:
+    with damage_named(path):
         table = pq.read_table(path, columns=list(columns or kind.columns), page_checksum_verification=True)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise TableError(f"{path} cannot be read to its end ({error}); delete it and run again") from error
     return unpack(table).replace_schema_metadata(None)
 
 

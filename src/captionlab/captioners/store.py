@@ -11,7 +11,7 @@ import json
 import os
 import pickle
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.files import replacing
 
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
@@ -44,9 +45,12 @@ def save_captioner(
     aliases = _aliases(captioner)
     state = captioner.state_dict().items()
     weights = {name: value.cpu().contiguous() for name, value in state if name not in aliases}
-    _replace(directory / FILES[0], lambda path: path.write_text(text, encoding="utf-8"))
-    _replace(directory / FILES[1], lambda path: save_file(weights, path))
-    _replace(directory / FILES[2], tokenizer.save)
+    with replacing(directory / FILES[0]) as path:
+        path.write_text(text, encoding="utf-8")
+    with replacing(directory / FILES[1]) as path:
+        save_file(weights, path)
+    with replacing(directory / FILES[2]) as path:
+        tokenizer.save(path)
 
 
 def load_captioner(directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> tuple[Any, Tokenizer]:
@@ -139,10 +143,3 @@ def _load_weights(captioner: torch.nn.Module, weights: Mapping[str, Any], path: 
         more = f" and {len(problems) - 10} more" if len(problems) > 10 else ""
         raise CaptionerError(f"{path} does not fit a {type(captioner).__name__}: {'; '.join(problems[:10])}{more}")
     captioner.load_state_dict(stored, strict=False)
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place, then move it there."""
-    partial = path.with_name(f".{path.name}.partial")
-    write(partial)
-    os.replace(partial, path)

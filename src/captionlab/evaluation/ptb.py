@@ -33,6 +33,11 @@ def tokenize(captions: Sequence[str]) -> list[str]:
     text = "".join(LINE_ENDS.sub(" ", caption) + "\n" for caption in captions)
     done = subprocess.run([*program, "-preserveLines", "-lowerCase"], input=text.encode(), capture_output=True)
     messages = done.stderr.decode(errors="replace").strip()
+    if done.returncode < 0:
+        raise JavaError(
+            f"the tokeniser's Java process was killed by signal {-done.returncode}, as it is when the machine or the "
+            "cluster job is short of memory; give the rule more (mem_mb)"
+        )
     if done.returncode:
         raise JavaError(f"the tokeniser ended with code {done.returncode}: {messages[-1000:]}")
     lines = done.stdout.decode().split("\n")[:-1]

@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from captionlab.features.images import crop
+from captionlab.files import replacing
 
 
 @contextmanager
@@ -192,10 +193,8 @@ class Clip:
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         weights = {name: value.contiguous().cpu() for name, value in self.model.state_dict().items()}
-        partial = directory / ".model.safetensors.partial"
-        save_file(weights, partial)
-        os.replace(partial, directory / "model.safetensors")
-        partial = directory / ".config.json.partial"
         text = json.dumps({"family": "clip", **self.config}, indent=2, sort_keys=True)
-        partial.write_text(text + "\n", encoding="utf-8")
-        os.replace(partial, directory / "config.json")
+        with replacing(directory / "model.safetensors") as path:
+            save_file(weights, path)
+        with replacing(directory / "config.json") as path:
+            path.write_text(text + "\n", encoding="utf-8")

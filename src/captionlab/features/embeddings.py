@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -110,8 +109,6 @@ def _files(paths: Paths) -> tuple[list[str], Kind]:
 
 
 def _kind_of(path: str) -> Kind:
-    if not Path(path).is_file():
-        raise TableError(f"{path}: no such file of embeddings")
     schema = read_schema(path)
     stored = schema.field("embedding").type if "embedding" in schema.names else pa.null()
     for precision in ("float16", "float32"):

@@ -5,7 +5,6 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +14,7 @@ import torch
 from torch import Tensor
 
 from captionlab.packing import unpack
-from captionlab.tables import Kind, TableError, check_schema, read_schema, regions_kind
+from captionlab.tables import Kind, TableError, check_schema, damage_named, read_schema, regions_kind
 
 _BOX = ("x1", "y1", "x2", "y2")
 _SIZE = ("width", "height")
@@ -109,7 +108,8 @@ class RegionTable:
     def _index(self, file: int) -> None:
         """Note where the regions of each image of a file are."""
         for number in range(self._open[file].num_row_groups):
-            column = self._open[file].read_row_group(number, ["image_id"])["image_id"].combine_chunks()
+            with damage_named(self.files[file]):
+                column = self._open[file].read_row_group(number, ["image_id"])["image_id"].combine_chunks()
             runs = pyarrow.compute.run_end_encode(column)
             ends = runs.run_ends.to_pylist()
             for image, bounds in zip(runs.values.to_pylist(), pairwise([0, *ends]), strict=True):
@@ -124,7 +124,8 @@ class RegionTable:
         if (file, number) in self._groups:
             self._groups.move_to_end((file, number))
             return self._groups[file, number]
-        table = unpack(self._open[file].read_row_group(number, [*_BOX, *_SIZE, "features"]))
+        with damage_named(self.files[file]):
+            table = unpack(self._open[file].read_row_group(number, [*_BOX, *_SIZE, "features"]))
         values = table["features"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         group = _Group(
             features=values.reshape(-1, self.region_size),
@@ -140,8 +141,6 @@ class RegionTable:
 
 def _kind_of(path: str) -> Kind:
     """The kind of the table of regions in a file, with the size and precision of its features."""
-    if not Path(path).is_file():
-        raise TableError(f"{path}: no such file of regions")
     schema = read_schema(path)
     stored = schema.field("features").type if "features" in schema.names else pa.null()
     if not pa.types.is_fixed_size_list(stored):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from captionlab.files import replacing
 from captionlab.language.ngram import END, LOG_ZERO, START, NgramModel, find
 
 
@@ -18,19 +19,13 @@ class ArpaError(ValueError):
 def write_arpa(model: NgramModel, path: str | os.PathLike[str]) -> None:
     """Write a model, compressed when the name ends in .gz; numbers are written so that they come back exactly."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with open(partial, "wb") as raw:
-            if path.suffix == ".gz":
-                # Without name and time in the header, so that the same model gives the same bytes.
-                with gzip.GzipFile("", "wb", 6, raw, mtime=0) as file:
-                    file.writelines(line.encode() for line in _lines(model))
-            else:
-                raw.writelines(line.encode() for line in _lines(model))
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as partial, open(partial, "wb") as raw:
+        if path.suffix == ".gz":
+            # Without name and time in the header, so that the same model gives the same bytes.
+            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as file:
+                file.writelines(line.encode() for line in _lines(model))
+        else:
+            raw.writelines(line.encode() for line in _lines(model))
 
 
 def read_arpa(path: str | os.PathLike[str]) -> NgramModel:

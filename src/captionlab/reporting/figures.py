@@ -1,8 +1,6 @@
 """Figures of the discritune paper's questions: retrieval by corpus, and how finetuning went."""
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -14,6 +12,7 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from captionlab.files import replacing
 from captionlab.tables import SUMMARY, TRAINING, read_table
 
 Style = Mapping[str, Any]
@@ -107,7 +106,6 @@ def _colour(style: Style, index: int) -> str:
 
 def _save(figure: Figure, path: str, style: Style) -> None:
     """Write beside and rename; no time stamp in the file."""
-    partial = Path(path).with_name(f".{Path(path).name}.partial")
-    figure.savefig(partial, dpi=style["dots_per_inch"], format="png", metadata={"Software": None})
+    with replacing(path) as partial:
+        figure.savefig(partial, dpi=style["dots_per_inch"], format="png", metadata={"Software": None})
     plt.close(figure)
-    os.replace(partial, path)

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from captionlab.files import replacing
+
 Value = str | int | float | bool | None
 
 MISSING = "\N{EN DASH}"  # shown where a number is missing; a note on the cell says why
@@ -83,11 +85,8 @@ def write_table_files(table: Table, paths: Sequence[str | os.PathLike[str]]) -> 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file beside its place and rename it."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(partial, path)
+    with replacing(path) as partial:
+        partial.write_text(text, encoding="utf-8", newline="\n")
 
 
 def csv_text(table: Table) -> str:

@@ -10,7 +10,7 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from captionlab.captioners.store import CaptionerError, read_checkpoint
+from captionlab.files import replacing
 from captionlab.scorers.matching import Matching
 from captionlab.scorers.scorer import ImageTextScorer, Scorer
 from captionlab.scorers.text import WordPieces
@@ -100,9 +101,12 @@ def save_scorer(scorer: Scorer, directory: str | os.PathLike[str], origin: Mappi
     }
     text = json.dumps(config, indent=2, sort_keys=True) + "\n"
     weights = {name: value.cpu().contiguous() for name, value in network.state_dict().items()}
-    _replace(directory / FILES[0], lambda path: path.write_text(text, encoding="utf-8"))
-    _replace(directory / FILES[1], lambda path: save_file(weights, path))
-    _replace(directory / FILES[2], scorer.words.save)
+    with replacing(directory / FILES[0]) as path:
+        path.write_text(text, encoding="utf-8")
+    with replacing(directory / FILES[1]) as path:
+        save_file(weights, path)
+    with replacing(directory / FILES[2]) as path:
+        scorer.words.save(path)
 
 
 def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> ImageTextScorer:
@@ -159,10 +163,3 @@ def _load_weights(scorer: Scorer, weights: Mapping[str, Tensor], path: str | os.
         more = f" and {len(problems) - 10} more" if len(problems) > 10 else ""
         raise ScorerError(f"{path} does not fit {scorer.network.family}: {'; '.join(problems[:10])}{more}")
     scorer.network.load_state_dict({name: value.float() for name, value in weights.items()}, assign=True)
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place, then move it there."""
-    partial = path.with_name(f".{path.name}.partial")
-    write(partial)
-    os.replace(partial, path)
