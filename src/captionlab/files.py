@@ -1,5 +1,6 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are there as a whole or not at all, and digests of what is in them."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,3 +22,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """BLAKE2b of a file, 32 hexadecimal digits; of a folder, from the names and contents of all files in it."""
+    path = Path(path)
+    if not path.is_dir():
+        with open(path, "rb") as content:
+            return hashlib.file_digest(content, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    whole = hashlib.blake2b(digest_size=16)
+    for file in sorted(inner for inner in path.rglob("*") if inner.is_file()):
+        whole.update(f"{file.relative_to(path)}\0{digest(file)}\0".encode())
+    return whole.hexdigest()

@@ -1,8 +1,59 @@
-"""Where a result was made: the commit of the workflow and the device."""
+"""Where a result was made: by which job, from what, at which commit and on which device.
 
+Every table that a job writes carries this in its metadata (captionlab.tables asks for it), so that no script can forget
+it. `python -m captionlab.provenance FILE` prints it, and goes on to the files that the table was made from.
+"""
+
+import argparse
+import json
 import platform
 import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+from captionlab.files import digest
+
+_jobs: list[Any] = []
+
+
+@contextmanager
+def working_on(snakemake: Any) -> Iterator[None]:
+    """What is written in the block is made by this job."""
+    _jobs.append(snakemake)
+    try:
+        yield
+    finally:
+        _jobs.pop()
+        _describe.cache_clear()
+
+
+def current() -> dict[str, Any]:
+    """The job that is under way: rule, wildcards, parameters, inputs with their digests, commit, device, Python.
+
+    The parameters are the part of the config that the job depends on, seeds, versions of libraries and the fingerprint
+    of the code. Nothing of it depends on when or how often the job ran. Empty outside a job.
+    """
+    return _describe() if _jobs else {}
+
+
+@cache
+def _describe() -> dict[str, Any]:
+    # Once in a job: its inputs may be large.
+    job = _jobs[-1]
+    described = {
+        "rule": job.rule,
+        "wildcards": dict(job.wildcards.items()),
+        "params": dict(job.params.items()),
+        "inputs": {str(path): digest(path) for path in job.input},
+        "commit": commit(),
+        "device": device_name(),
+        "python": platform.python_version(),
+    }
+    return dict(json.loads(json.dumps(described, default=str)))
 
 
 def commit() -> str:
@@ -16,9 +67,51 @@ def commit() -> str:
 
 
 def device_name() -> str:
-    """Name of the GPU that torch computes on, or the kind of processor."""
-    import torch
-
-    if torch.cuda.is_available():
-        return torch.cuda.get_device_name()
+    """Name of the GPU that torch computes on, or the kind of processor; what did not import torch used no GPU."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        return str(torch.cuda.get_device_name())
     return f"CPU ({platform.machine()})"
+
+
+def lineage(path: str, depth: int = 0) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """A table and everything that it was made from, depth first: depth, file, and its provenance (empty for others).
+
+    An input that is not what the job read any more has {"changed": True}. Weights were made by the job that wrote the
+    training log beside them. Paths are relative to the run's folder.
+    """
+    from captionlab.tables import read_provenance
+
+    told = Path(path) if path.endswith(".parquet") else Path(path).with_name("training.parquet")
+    known = read_provenance(told) if told.exists() else {}
+    yield depth, path, known
+    for source, expected in known.get("inputs", {}).items():
+        if not Path(source).exists() or digest(source) != expected:
+            yield depth + 1, source, {"changed": True}
+        else:
+            yield from lineage(source, depth + 1)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the provenance of a table, and of what it was made from."""
+    parser = argparse.ArgumentParser(prog="python -m captionlab.provenance", description=main.__doc__)
+    parser.add_argument("table", help="a Parquet table of a run; start this in the folder that holds results/")
+    parser.add_argument("--full", action="store_true", help="everything that is known of the table itself, as JSON")
+    options = parser.parse_args(arguments)
+    if options.full:
+        from captionlab.tables import read_provenance
+
+        print(json.dumps(read_provenance(options.table), indent=2, sort_keys=True))
+        return
+    seen: set[str] = set()
+    for depth, path, known in lineage(options.table):
+        about = "changed or deleted since" if known.get("changed") else ""
+        if "rule" in known:
+            about = f"by {known['rule']}, commit {known['commit']}, {known['device']}"
+        if path not in seen:
+            print("  " * depth + path + (f": {about}" if about else ""))
+        seen.add(path)
+
+
+if __name__ == "__main__":
+    main()

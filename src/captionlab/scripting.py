@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from captionlab.cost import measured
 from captionlab.failures import advice
+from captionlab.provenance import working_on
 from captionlab.slots import reserved, visible_devices
 
 log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ def run(main: Callable[[Any], None], namespace: dict[str, Any], parallel: bool =
     with _logged(snakemake, "w") as file, _stoppable(), reserved(gpus if parallel else min(gpus, 1)) as devices:
         if len(devices) > 1:
             _become_launcher(len(devices), file)
-        with measured(snakemake.rule, snakemake.log[0]):
+        with measured(snakemake.rule, snakemake.log[0]), working_on(snakemake):
             main(snakemake)
 
 
@@ -67,7 +68,7 @@ def _work_in_one_of_several(main: Callable[[Any], None], snakemake: Any) -> None
     os.environ["CUDA_VISIBLE_DEVICES"] = visible_devices()[int(os.environ["LOCAL_RANK"])]
     with _logged(snakemake, "a"), _stoppable(), process_group():
         if is_first():
-            with measured(snakemake.rule, snakemake.log[0]):
+            with measured(snakemake.rule, snakemake.log[0]), working_on(snakemake):
                 main(snakemake)
         else:
             logging.getLogger().setLevel(logging.WARNING)

@@ -18,11 +18,14 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
+from captionlab import provenance
 from captionlab.files import replacing
 from captionlab.packing import pack, packed_schema, row_bytes, unpack, unpacked_schema, writer_options
 
 # Rows of a group, and bytes of features in it: enough for columns to compress, and few enough to be read one at a time.
 ROW_GROUP, GROUP_BYTES = 16_384, 8 << 20
+# The key of the metadata that says which job made a table.
+PROVENANCE = "provenance"
 
 
 class TableError(ValueError):
@@ -320,7 +323,8 @@ class TableWriter:
 
     def __init__(self, path: str | os.PathLike[str], kind: Kind, metadata: Mapping[str, Any] | None = None):
         self.path, self.kind = Path(path), kind
-        encoded = {name: json.dumps(value, sort_keys=True) for name, value in (metadata or {}).items()}
+        notes = dict(metadata or {}) | ({PROVENANCE: made_by} if (made_by := provenance.current()) else {})
+        encoded = {name: json.dumps(value, sort_keys=True) for name, value in notes.items()}
         self.schema = kind.schema.with_metadata({"kind": kind.name, **encoded})
         self.rows = 0
 
@@ -432,10 +436,16 @@ def read_schema(path: str | os.PathLike[str]) -> pa.Schema:
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a writer said of a table, the kind aside."""
+    """What a writer said of a table, its kind and provenance aside."""
     stored = read_schema(path).metadata or {}
-    own = {name.decode(): value for name, value in stored.items() if name not in (b"kind", b"ARROW:schema")}
-    return {name: json.loads(value) for name, value in own.items()}
+    own = {name.decode(): value for name, value in stored.items()}
+    return {name: json.loads(text) for name, text in own.items() if name not in ("kind", "ARROW:schema", PROVENANCE)}
+
+
+def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Of which job a table is and what it was made from (captionlab.provenance.current); empty when no job wrote it."""
+    stored = (read_schema(path).metadata or {}).get(PROVENANCE.encode(), b"{}")
+    return dict(json.loads(stored))
 
 
 def _read(path: str | os.PathLike[str], kind: Kind, columns: Sequence[str] | None) -> pa.Table:

@@ -1,5 +1,6 @@
 """Figures of the discritune paper's questions: retrieval by corpus, and how finetuning went."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from captionlab.files import replacing
+from captionlab.provenance import current
 from captionlab.tables import SUMMARY, TRAINING, read_table
 
 Style = Mapping[str, Any]
@@ -105,7 +107,8 @@ def _colour(style: Style, index: int) -> str:
 
 
 def _save(figure: Figure, path: str, style: Style) -> None:
-    """Write beside and rename; no time stamp in the file."""
+    """Write beside and rename; the file says which job drew it, and has no time stamp."""
+    notes = {"Software": None, "Description": json.dumps(current(), sort_keys=True)}
     with replacing(path) as partial:
-        figure.savefig(partial, dpi=style["dots_per_inch"], format="png", metadata={"Software": None})
+        figure.savefig(partial, dpi=style["dots_per_inch"], format="png", metadata=notes)
     plt.close(figure)

@@ -3,6 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from captionlab.provenance import current
+
+# Inputs that are named below a table; the others are found by way of docs/tracing.md.
+SHOWN = 3
 TOY = "These are numbers of a toy world: rendered images and small models trained from scratch on them."
 
 
@@ -10,7 +14,7 @@ def run_notes(provenance: Mapping[str, Any]) -> list[str]:
     """Sentences on the run: config, seed, commit, whatever else is given, and versions of libraries.
 
     `provenance` has `config` and `seed`, perhaps `commit`, `device`, `toy` (true when the toy world is among the
-    corpora) and `versions` (library -> version); other keys are printed as they are.
+    corpora) and `versions` (library -> version); other keys are printed as they are. Within a job, its inputs follow.
     """
     notes = [TOY] if provenance.get("toy") else []
     facts = {key: value for key, value in provenance.items() if key not in ("config", "toy", "versions")}
@@ -20,6 +24,10 @@ def run_notes(provenance: Mapping[str, Any]) -> list[str]:
     notes.append(", ".join(line) + ".")
     if versions := provenance.get("versions"):
         notes.append(f"Versions: {', '.join(f'{name} {versions[name]}' for name in sorted(versions))}.")
+    if inputs := current().get("inputs"):
+        shown = [f"{path} ({digest[:8]})" for path, digest in list(inputs.items())[:SHOWN]]
+        more = [f"{len(inputs) - SHOWN} more"] if len(inputs) > SHOWN else []
+        notes.append(f"Made from {', '.join(shown + more)}.")
     return notes
 
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import torch
 
+from captionlab.files import digest
+
 log = logging.getLogger(__name__)
 
 # The newest may be damaged by a failing disk; the one before it is then there.
@@ -25,10 +27,10 @@ KEPT = 2
 
 def fingerprint(parameters: Mapping[str, Any], files: Iterable[str | os.PathLike[str]]) -> str:
     """A digest of all that a training follows from: its parameters (as JSON) and the content of its input files."""
-    digest = hashlib.blake2b(json.dumps(dict(parameters), sort_keys=True).encode(), digest_size=16)
+    whole = hashlib.blake2b(json.dumps(dict(parameters), sort_keys=True).encode(), digest_size=16)
     for path in files:
-        digest.update(_digest(Path(path)).encode())
-    return digest.hexdigest()
+        whole.update(digest(path).encode())
+    return whole.hexdigest()
 
 
 class Checkpoints:
@@ -57,7 +59,7 @@ class Checkpoints:
     def newest(self) -> dict[str, Any] | None:
         """The state that was saved last and is intact, on the CPU; None when there is none."""
         for path in reversed(self._saved()):
-            if _digest(path) == path.stem.split("-")[2]:
+            if digest(path) == path.stem.split("-")[2]:
                 return torch.load(path, map_location="cpu", weights_only=True)
             log.warning("The checkpoint %s is damaged and is deleted; looking for an earlier one.", path)
             path.unlink()
@@ -71,7 +73,7 @@ class Checkpoints:
                 torch.save(dict(state), file)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(partial, self.directory / f"{self.key}-{step:09d}-{_digest(partial)}.pt")
+            os.replace(partial, self.directory / f"{self.key}-{step:09d}-{digest(partial)}.pt")
             _sync_directory(self.directory)
             for path in self._saved()[:-KEPT]:
                 path.unlink()
@@ -89,11 +91,6 @@ class Checkpoints:
 def remove(directory: str | os.PathLike[str]) -> None:
     """Delete all checkpoints, when the outputs of the training are in their places."""
     shutil.rmtree(directory, ignore_errors=True)
-
-
-def _digest(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 def _sync_directory(directory: Path) -> None:

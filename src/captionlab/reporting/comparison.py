@@ -1,0 +1,238 @@
+"""Two runs side by side: what differs in the making, and which cells of their tables moved. As Markdown.
+
+What a run was made with is read from its tables, which say by which job they were made (captionlab.provenance). So two
+runs can be compared whose configs are lost or were edited since.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from captionlab.reporting.render import escape_markdown
+from captionlab.tables import read_provenance
+
+Row = Mapping[str, str]
+
+INTERVAL = ("value", "ci_low", "ci_high")
+# Columns that say how a table was made; what differs there is said once and not for each cell.
+MAKING = ("config", "seed", "commit", "device")
+# Columns that follow from the value, or belong to somebody else's.
+DERIVED = ("n", "published", "difference", "verdict")
+# What a row is in tables of verdicts without intervals.
+CLAIM = ("paper", "claim", "scope")
+# Rows shown of a table that has no intervals.
+SHOWN = 5
+NONE = "–"  # noqa: RUF001
+
+
+class ComparisonError(ValueError):
+    """A folder is no finished run."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its jobs by rule and wildcards, and the rows of its tables by name."""
+
+    name: str
+    jobs: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, Sequence[Row]]
+
+
+def read_run(folder: Path) -> Run:
+    """Read the run in a folder that holds results/; ComparisonError when it has no tables."""
+    files = sorted((folder / "results" / "tables").glob("*.csv"))
+    if not files:
+        raise ComparisonError(f"{folder} is no finished run: there are no tables in {folder / 'results' / 'tables'}")
+    jobs = {}
+    for path in sorted((folder / "results").rglob("*.parquet")):
+        if made := read_provenance(path):
+            wildcards = [f"{name} {value}" for name, value in made["wildcards"].items()]
+            jobs[" ".join([made["rule"], *wildcards])] = made
+    tables = {}
+    for path in files:
+        with open(path, encoding="utf-8", newline="") as file:
+            tables[path.stem] = list(csv.DictReader(file))
+    return Run(str(folder), jobs, tables)
+
+
+def compare(before: Run, after: Run) -> str:
+    """The comparison of two runs as a page of Markdown."""
+    lines = [f"# {escape_markdown(before.name)} and {escape_markdown(after.name)}", ""]
+    lines += ["## What they were made with", "", *_making(before, after), ""]
+    lines += ["## What moved", ""]
+    lines += [
+        "A cell moved when its two 95 % intervals have no value in common. By chance alone that happens to about one "
+        "cell in two hundred, if the runs saw different images of the same kind.",
+        "",
+    ]
+    lines += _moved(before, after)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+# -------------------------------------------------------------------------------------------------------- making
+def parameter_differences(before: Run, after: Run) -> list[tuple[str, str, str, str]]:
+    """(job, parameter, value before, value after) of every parameter of every job that differs; code is not among them.
+
+    A job that only one run has is one difference, with the parameter "the job".
+    """
+    found = []
+    for job in sorted(before.jobs.keys() | after.jobs.keys()):
+        if job not in before.jobs or job not in after.jobs:
+            found.append((job, "the job", *_presence(job, before)))
+            continue
+        first, second = (dict(_flat(_parameters(run.jobs[job]))) for run in (before, after))
+        for name in sorted(first.keys() | second.keys()):
+            if first.get(name, NONE) != second.get(name, NONE):
+                found.append((job, name, first.get(name, NONE), second.get(name, NONE)))
+    return found
+
+
+def _presence(job: str, before: Run) -> tuple[str, str]:
+    return ("there", NONE) if job in before.jobs else (NONE, "there")
+
+
+def _parameters(made: Mapping[str, Any]) -> dict[str, Any]:
+    """What a job was given, its code aside: parameters, and the digests of what it read from outside of the run."""
+    outside = {path: digest for path, digest in made["inputs"].items() if not path.startswith("results/")}
+    return {**{name: value for name, value in made["params"].items() if name != "code"}, "input": outside}
+
+
+def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{name}.{key}" if name else str(key))
+    else:
+        yield name, str(value)
+
+
+def _making(before: Run, after: Run) -> list[str]:
+    lines = []
+    for fact in ("commit", "device", "python"):
+        found = [", ".join(sorted({str(made[fact]) for made in run.jobs.values()})) or NONE for run in (before, after)]
+        if found[0] != found[1]:
+            lines.append(f"- {fact}: {escape_markdown(found[0])}, then {escape_markdown(found[1])}")
+    shared = sorted(before.jobs.keys() & after.jobs.keys())
+    other = {
+        before.jobs[job]["rule"]
+        for job in shared
+        if before.jobs[job]["params"].get("code") != after.jobs[job]["params"].get("code")
+    }
+    if other:
+        lines.append(f"- code that differs: {', '.join(escape_markdown(rule) for rule in sorted(other))}")
+    if differences := parameter_differences(before, after):
+        lines += ["", *_table(["job", "parameter", "before", "after"], differences)]
+    return lines or ["Nothing differs."]
+
+
+# --------------------------------------------------------------------------------------------------------- cells
+@dataclass(frozen=True)
+class Moved:
+    """A cell of a table that moved beyond the intervals: the row, and its values before and after."""
+
+    cell: str
+    before: Row
+    after: Row
+
+
+def moved_cells(before: Sequence[Row], after: Sequence[Row]) -> tuple[list[Moved], list[Moved]]:
+    """Cells of a table with intervals that moved, and the others of both runs whose value changed.
+
+    A cell moved when the two intervals have no value in common.
+    """
+    first, second = ({_cell(row): row for row in rows} for rows in (before, after))
+    changed = [
+        Moved(cell, row, second[cell])
+        for cell, row in first.items()
+        if cell in second and row["value"] != second[cell]["value"]
+    ]
+    moved = [cell for cell in changed if not _overlap(cell.before, cell.after)]
+    return moved, [cell for cell in changed if cell not in moved]
+
+
+def _cell(row: Row) -> str:
+    names = [name for name in row if name not in (*INTERVAL, *MAKING, *DERIVED)]
+    return ", ".join(row[name] for name in names if row[name])
+
+
+def _overlap(row: Row, other: Row) -> bool:
+    if not row["value"] or not other["value"]:
+        return False  # a value that appeared or went
+    low, high = (max(float(r["ci_low"]) for r in (row, other)), min(float(r["ci_high"]) for r in (row, other)))
+    return low <= high
+
+
+def _moved(before: Run, after: Run) -> list[str]:
+    lines = []
+    for name in sorted(before.tables.keys() | after.tables.keys()):
+        lines += [f"### {escape_markdown(name)}", ""]
+        if name not in before.tables or name not in after.tables:
+            run = before if name in before.tables else after
+            lines += [f"Only {escape_markdown(run.name)} has it.", ""]
+            continue
+        first, second = before.tables[name], after.tables[name]
+        columns = {column for rows in (first, second) for row in rows[:1] for column in row}
+        if set(INTERVAL) <= columns:
+            lines += _intervals(first, second)
+        elif {*CLAIM, "verdict"} <= columns:
+            lines += _verdicts(first, second)
+        else:
+            lines += _rows(first, second)
+        lines.append("")
+    return lines
+
+
+def _intervals(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
+    moved, changed = moved_cells(first, second)
+    cells = [{_cell(row) for row in rows} for rows in (first, second)]
+    shared = len(cells[0] & cells[1])
+    lines = [f"{len(moved)} of {shared} cells moved; {len(changed)} more changed within their intervals."]
+    if only := len(cells[0] ^ cells[1]):
+        lines[0] += f" {only} are in one run only."
+    if moved:
+        rows = []
+        for cell in moved:
+            change = float(cell.after["value"] or "nan") - float(cell.before["value"] or "nan")
+            rows.append((cell.cell, _shown(cell.before), _shown(cell.after), f"{change:+.2f}"))
+        lines += ["", *_table(["cell", "before", "after", "change"], rows, numeric=3)]
+    return lines
+
+
+def _shown(row: Row) -> str:
+    if not row["value"]:
+        return NONE
+    value, low, high = (float(row[name]) for name in INTERVAL)
+    return f"{value:.2f} [{low:.2f}, {high:.2f}] n = {row['n']}"
+
+
+def _verdicts(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
+    verdicts = [{tuple(row[name] for name in CLAIM): row["verdict"] for row in rows} for rows in (first, second)]
+    changed = [
+        (", ".join(claim), *(found.get(claim, NONE) for found in verdicts))
+        for claim in dict.fromkeys([*verdicts[0], *verdicts[1]])
+        if verdicts[0].get(claim) != verdicts[1].get(claim)
+    ]
+    lines = [f"{len(changed)} of {len(verdicts[0].keys() | verdicts[1].keys())} verdicts changed."]
+    return lines + (["", *_table(["claim", "before", "after"], changed)] if changed else [])
+
+
+def _rows(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
+    """Rows of a table without intervals that the other run does not have, some of them shown."""
+    contents = [
+        [tuple(value for name, value in row.items() if name not in MAKING) for row in rows] for rows in (first, second)
+    ]
+    gone = [row for row in contents[0] if row not in set(contents[1])]
+    come = [row for row in contents[1] if row not in set(contents[0])]
+    if not gone and not come:
+        return [f"All {len(first)} rows are the same."]
+    lines = [f"No intervals: {len(gone)} of {len(first)} rows are gone, {len(come)} of {len(second)} are new."]
+    shown = [("before", row) for row in gone[:SHOWN]] + [("after", row) for row in come[:SHOWN]]
+    return [*lines, "", *_table(["run", "row"], [(run, ", ".join(filter(None, row))) for run, row in shown])]
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], numeric: int = 0) -> list[str]:
+    """A table in Markdown; the last `numeric` columns are aligned to the right."""
+    rules = ["---"] * (len(headings) - numeric) + ["---:"] * numeric
+    cells = [[escape_markdown(text) for text in row] for row in rows]
+    return [f"| {' | '.join(row)} |" for row in (headings, rules, *cells)]

@@ -1,0 +1,122 @@
+"""Two runs side by side."""
+
+import csv
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from captionlab.provenance import working_on
+from captionlab.reporting.comparison import ComparisonError, compare, moved_cells, parameter_differences, read_run
+from captionlab.tables import TRAINING, write_table
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = runpy.run_path(str(ROOT / "workflow" / "scripts" / "compare_runs.py"))
+ROWS = {"step": [1], "epoch": [0], "statistic": ["loss"], "value": [2.5]}
+
+
+def row(metric="CIDEr", value="50.0", low="48.0", high="52.0", **more):
+    return {
+        "captioner": "base", "retriever": "", "metric": metric, "value": value, "ci_low": low, "ci_high": high,
+        "n": "100", "published": "108.35", "verdict": "lower", "config": "toy", "seed": "1", "commit": "abc", **more,
+    }  # fmt: skip
+
+
+def write(folder: Path, tables: dict[str, list[dict]], lr: float = 1e-3, **params) -> Path:
+    (folder / "results" / "tables").mkdir(parents=True)
+    for name, rows in tables.items():
+        with open(folder / "results" / "tables" / f"{name}.csv", "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    job = SimpleNamespace(
+        rule="finetune_captioner",
+        wildcards={"captioner": "tuned"},
+        params={"config": {"optimizer": {"lr": lr, "batch": 8}}, "code": "1", **params},
+        input=[],
+    )
+    with working_on(job):
+        write_table(folder / "results" / "captioners" / "tuned" / "training.parquet", TRAINING, ROWS)
+    return folder
+
+
+def test_equal_runs(tmp_path):
+    runs = [read_run(write(tmp_path / name, {"evaluation": [row()]})) for name in "ab"]
+    text = compare(*runs)
+    assert "Nothing differs." in text
+    assert "0 of 1 cells moved; 0 more changed" in text
+
+
+def test_only_parameters_that_differ_are_named(tmp_path):
+    before = read_run(write(tmp_path / "a", {"evaluation": [row()]}, seed=7))
+    after = read_run(write(tmp_path / "b", {"evaluation": [row()]}, lr=2e-3, seed=7, code="2"))
+    job = "finetune_captioner captioner tuned"
+    assert parameter_differences(before, after) == [(job, "config.optimizer.lr", "0.001", "0.002")]
+    text = compare(before, after)
+    assert r"| finetune\_captioner captioner tuned | config.optimizer.lr | 0.001 | 0.002 |" in text
+    assert r"code that differs: finetune\_captioner" in text
+
+
+def test_a_parameter_or_a_job_that_one_run_has(tmp_path):
+    before = read_run(write(tmp_path / "a", {"evaluation": [row()]}))
+    after = read_run(write(tmp_path / "b", {"evaluation": [row()]}, seed=7))
+    assert [found[1:] for found in parameter_differences(before, after)] == [("seed", "–", "7")]  # noqa: RUF001
+    (tmp_path / "b" / "results" / "captioners" / "tuned" / "training.parquet").unlink()
+    after = read_run(tmp_path / "b")
+    assert [found[1:] for found in parameter_differences(before, after)] == [("the job", "there", "–")]  # noqa: RUF001
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "moved", "changed"),
+    [
+        ("50.0", "48.0", "52.0", 0, 0),
+        ("51.9", "49.9", "53.9", 0, 1),
+        # Each value is outside of the other's interval, but the intervals overlap.
+        ("53.0", "51.0", "55.0", 0, 1),
+        ("54.0", "52.0", "56.0", 0, 1),
+        ("54.1", "52.1", "56.1", 1, 0),
+        ("40.0", "39.0", "41.0", 1, 0),
+        ("", "", "", 1, 0),
+    ],
+)
+def test_a_cell_moves_when_intervals_have_nothing_in_common(value, low, high, moved, changed):
+    found = moved_cells([row(), row("SPICE")], [row(value=value, low=low, high=high), row("SPICE")])
+    assert [len(cells) for cells in found] == [moved, changed]
+
+
+def test_a_moved_cell_is_shown_with_its_intervals(tmp_path):
+    before = read_run(write(tmp_path / "a", {"evaluation": [row(), row("SPICE")]}))
+    after = read_run(write(tmp_path / "b", {"evaluation": [row(value="60.0", low="58.0", high="62.0", n="90")]}))
+    text = compare(before, after)
+    assert "1 of 1 cells moved; 0 more changed within their intervals. 1 are in one run only." in text
+    line = next(line for line in text.splitlines() if "CIDEr" in line)
+    assert line == "| base, CIDEr | 50.00 [48.00, 52.00] n = 100 | 60.00 [58.00, 62.00] n = 90 | +10.00 |"
+
+
+def test_verdicts_and_other_tables(tmp_path):
+    claim = {"paper": "p", "claim": "c|1", "scope": "s", "verdict": "holds", "evidence": "+1"}
+    word = {"captioner": "base", "rank": "1", "ngram": "a", "commit": "abc"}
+    first = {"claims": [claim], "unigrams": [word, {**word, "ngram": "the"}], "gone": [word]}
+    second = {"claims": [{**claim, "verdict": "mixed"}], "unigrams": [{**word, "commit": "x"}, {**word, "ngram": "an"}]}
+    text = compare(read_run(write(tmp_path / "a", first)), read_run(write(tmp_path / "b", second)))
+    assert "1 of 1 verdicts changed." in text
+    assert r"| p, c\|1, s | holds | mixed |" in text
+    assert "No intervals: 1 of 2 rows are gone, 1 of 2 are new." in text
+    assert "| before | base, 1, the |" in text
+    assert f"Only {tmp_path}/a has it." in text.replace("\\", "")
+
+
+def test_the_script(tmp_path, capsys):
+    folders = [str(write(tmp_path / name, {"evaluation": [row()]})) for name in "ab"]
+    SCRIPT["main"](folders)
+    assert capsys.readouterr().out.startswith("# ")
+    with pytest.raises(SystemExit) as left:
+        SCRIPT["main"]([folders[0], str(tmp_path / "nothing")])
+    assert left.value.code == 1
+    assert "nothing is no finished run: there are no tables" in capsys.readouterr().err
+
+
+def test_a_folder_without_tables_is_named(tmp_path):
+    with pytest.raises(ComparisonError, match="is no finished run"):
+        read_run(tmp_path)

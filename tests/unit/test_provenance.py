@@ -1,0 +1,130 @@
+"""Every table that a job writes says which job made it, from what."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from captionlab import provenance
+from captionlab.files import digest
+from captionlab.provenance import current, working_on
+from captionlab.reporting.footnotes import run_notes
+from captionlab.tables import TRAINING, read_metadata, read_provenance, write_table
+
+ROWS = {"step": [1], "epoch": [0], "statistic": ["loss"], "value": [2.5]}
+
+
+def job(rule, inputs=(), **params):
+    return SimpleNamespace(rule=rule, input=list(inputs), params=params, wildcards={"captioner": "base"})
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A folder with two tables, the second made from the first and a file."""
+    monkeypatch.chdir(tmp_path)
+    with working_on(job("pretrain_captioner", config={"lr": 1e-3}, seed=7, versions={"torch": "2.9"})):
+        write_table("first.parquet", TRAINING, ROWS)
+    (tmp_path / "published.csv").write_text("a,b\n")
+    (tmp_path / "captioners").mkdir()
+    with working_on(job("finetune_captioner", ["first.parquet"])):
+        write_table("captioners/training.parquet", TRAINING, ROWS)
+    (tmp_path / "captioners" / "model.safetensors").write_text("weights")
+    with working_on(job("generate_captions", ["captioners/model.safetensors"])):
+        write_table("captions.parquet", TRAINING, ROWS)
+    with working_on(job("summarise_evaluation", ["first.parquet", "published.csv"])):
+        write_table("second.parquet", TRAINING, ROWS, {"device": "GPU"})
+    return tmp_path
+
+
+def test_a_table_says_what_it_was_made_from(run):
+    said = read_provenance("second.parquet")
+    assert said["rule"] == "summarise_evaluation"
+    assert said["wildcards"] == {"captioner": "base"}
+    content = (run / "published.csv").read_bytes()
+    assert said["inputs"]["published.csv"] == hashlib.blake2b(content, digest_size=16).hexdigest()
+    assert said["commit"] == provenance.commit()
+    assert read_provenance("first.parquet")["params"] == {
+        "config": {"lr": 1e-3},
+        "seed": 7,
+        "versions": {"torch": "2.9"},
+    }
+
+
+def test_it_is_no_note_of_the_writer(run):
+    assert read_metadata("second.parquet") == {"device": "GPU"}
+    assert read_metadata("first.parquet") == {}
+
+
+def test_the_same_job_writes_the_same_bytes(run):
+    before = (run / "second.parquet").read_bytes()
+    with working_on(job("summarise_evaluation", ["first.parquet", "published.csv"])):
+        write_table("second.parquet", TRAINING, ROWS, {"device": "GPU"})
+    assert (run / "second.parquet").read_bytes() == before
+
+
+def test_outside_a_job_there_is_none(run):
+    assert current() == {}
+    write_table("alone.parquet", TRAINING, ROWS)
+    assert read_provenance("alone.parquet") == {}
+
+
+def test_the_lineage_goes_back_to_the_start(run, capsys):
+    provenance.main(["second.parquet"])
+    first, second, third = capsys.readouterr().out.splitlines()
+    assert first.startswith("second.parquet: by summarise_evaluation, commit ")
+    assert second.startswith("  first.parquet: by pretrain_captioner, commit ")
+    assert third == "  published.csv"
+
+
+def test_weights_are_as_their_training_log_says(run, capsys):
+    provenance.main(["captions.parquet"])
+    said = [line.split(", commit")[0] for line in capsys.readouterr().out.splitlines()]
+    assert said == [
+        "captions.parquet: by generate_captions",
+        "  captioners/model.safetensors: by finetune_captioner",
+        "    first.parquet: by pretrain_captioner",
+    ]
+
+
+def test_what_changed_since_is_said(run, capsys):
+    (run / "published.csv").write_text("a,c\n")
+    (run / "first.parquet").unlink()
+    provenance.main(["second.parquet"])
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "  first.parquet: changed or deleted since",
+        "  published.csv: changed or deleted since",
+    ]
+
+
+def test_all_of_it_as_json(run, capsys):
+    provenance.main(["--full", "first.parquet"])
+    assert json.loads(capsys.readouterr().out) == read_provenance("first.parquet")
+
+
+def test_footers_name_the_inputs(run):
+    with working_on(
+        job("collect_evaluation", ["second.parquet", "first.parquet", "published.csv", "captions.parquet"])
+    ):
+        note = run_notes({"config": "toy", "seed": 1})[-1]
+    assert note.startswith(f"Made from second.parquet ({digest('second.parquet')[:8]}), first.parquet (")
+    assert note.endswith("), 1 more.")
+    assert "Made from first" not in " ".join(run_notes({"config": "toy", "seed": 1}))
+
+
+def test_a_folder_has_the_digest_of_its_files(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name / "deep").mkdir(parents=True)
+        (tmp_path / name / "deep" / "x.jar").write_text("x")
+    assert digest(tmp_path / "a") == digest(tmp_path / "b")
+    os.rename(tmp_path / "b" / "deep" / "x.jar", tmp_path / "b" / "deep" / "y.jar")
+    assert digest(tmp_path / "a") != digest(tmp_path / "b")
+
+
+def test_a_job_without_torch_does_not_import_it():
+    code = "import sys; from captionlab.provenance import device_name; device_name(); print('torch' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"

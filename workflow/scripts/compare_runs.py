@@ -1,0 +1,24 @@
+"""Compare two finished runs, by hand: which parameters differ, and which cells of their tables moved.
+
+python workflow/scripts/compare_runs.py runs/a runs/b > comparison.md
+"""
+
+import argparse
+from pathlib import Path
+
+from captionlab.reporting.comparison import ComparisonError, compare, read_run
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before", type=Path, help="folder of a run, the one that holds results/")
+    parser.add_argument("after", type=Path, help="folder of the run that it is compared with")
+    options = parser.parse_args(arguments)
+    try:
+        print(compare(read_run(options.before), read_run(options.after)), end="")
+    except ComparisonError as error:
+        parser.exit(1, f"{error}\n")
+
+
+if __name__ == "__main__":
+    main()
