@@ -1,0 +1,169 @@
+"""The whole DAG on a machine that fails: killed at any moment, a full disk, a locked folder, a lost process."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from small import small_config, start
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+CONFIG = small_config(["base", "tuned"], ["clip-a"])
+KILLS = 5
+
+
+class Run:
+    """A folder in which the small DAG is run, perhaps several times."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.output = folder, folder.with_name(f"{folder.name}.out")
+
+    def start(self, *arguments: str) -> subprocess.Popen:
+        # Snakemake, when killed, leaves its lock behind; a person would take it away by --unlock.
+        arguments = ("--cores", "2", "--nolock", *(arguments or ("results/tables",)))
+        return start(self.folder, CONFIG, *arguments, output=self.output)
+
+    def __call__(self, *arguments: str) -> int:
+        process = self.start(*arguments)
+        try:
+            return process.wait(900)
+        finally:
+            kill(process)
+
+    def said(self) -> str:
+        return self.output.read_text()[-8000:]
+
+    def results(self) -> dict[str, bytes]:
+        """Every file of the results but logs and measurements of time."""
+        results = self.folder / "results"
+        passing = ("logs", "benchmarks", "state", "cost")
+        files = [path for path in results.rglob("*") if path.is_file() and path.name != ".snakemake_timestamp"]
+        names = {str(path.relative_to(results)): path for path in files}
+        return {name: path.read_bytes() for name, path in names.items() if name.split("/")[0] not in passing}
+
+
+def kill(process: subprocess.Popen) -> None:
+    """Kill a process group and wait until none of its processes is left."""
+    try:
+        while True:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.poll()
+            time.sleep(0.05)
+    except ProcessLookupError:
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> tuple[dict[str, bytes], float]:
+    """The results of a run that nothing happened to, and its seconds."""
+    run = Run(tmp_path_factory.mktemp("undisturbed") / "run")
+    started = time.monotonic()
+    assert run() == 0, run.said()
+    return run.results(), time.monotonic() - started
+
+
+def test_killed_at_random_moments_it_ends_with_the_same_results(undisturbed, tmp_path):
+    results, seconds = undisturbed
+    moments, run, interrupted = random.Random(20), Run(tmp_path / "run"), 0
+    for _ in range(KILLS):
+        process = run.start()
+        try:
+            process.wait(moments.uniform(0.1, 0.35) * seconds)
+        except subprocess.TimeoutExpired:
+            interrupted += 1
+        kill(process)
+    assert run() == 0, run.said()
+    assert interrupted >= 3
+    found = run.results()
+    assert found.keys() == results.keys()
+    assert [name for name in results if found[name] != results[name]] == []
+    assert not list((run.folder / "results" / "state").rglob("*.pt"))
+
+
+@contextmanager
+def mounted(folder: Path, options: str) -> Iterator[None]:
+    """A file system in memory at `folder`; the test is skipped where nobody may mount one."""
+    folder.mkdir(parents=True)
+    command = ["mount", "-t", "tmpfs", "-o", options, "captionlab-test", str(folder)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        pytest.skip(f"a file system cannot be mounted here: {result.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_full_disk_is_named_and_the_next_run_finishes(undisturbed, tmp_path):
+    results, _ = undisturbed
+    run = Run(tmp_path / "run")
+    # Enough for the corpus and not for the encoder.
+    with mounted(run.folder / "results", "size=4m"):
+        assert run() != 0
+        assert "is full" in run.said()
+        assert "Make room and run again" in run.said()
+        assert not (run.folder / "results" / "tables").exists()
+        assert not list((run.folder / "results").rglob("*.partial"))
+        subprocess.run(["mount", "-o", "remount,size=200m", str(run.folder / "results")], check=True)
+        assert run() == 0, run.said()
+        assert run.results() == results
+
+
+def test_a_read_only_folder_is_named(tmp_path):
+    run = Run(tmp_path / "run")
+    with mounted(run.folder / "results", "ro"):
+        assert run() != 0
+        assert "Read-only file system: 'results/" in run.said()
+
+
+def process_of(run: Run, script: str) -> int | None:
+    """The process that runs a script of a run."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command, place = (entry / "cmdline").read_bytes().decode(), os.readlink(entry / "cwd")
+            except OSError:
+                continue
+            if place == str(run.folder) and script in command and "snakemake\0" not in command:
+                return int(entry.name)
+    return None
+
+
+def test_a_lost_process_is_started_again(tmp_path):
+    run = Run(tmp_path / "run")
+    process = run.start("--retries", "1", "results/encoders/clip-a/model.safetensors")
+    try:
+        while process.poll() is None and not (worker := process_of(run, "train_encoder")):
+            time.sleep(0.02)
+        assert process.poll() is None, run.said()
+        os.kill(worker, signal.SIGKILL)
+        assert process.wait(600) == 0, run.said()
+    finally:
+        kill(process)
+    assert "Trying to restart job" in run.said()
+    assert (run.folder / "results/encoders/clip-a/model.safetensors").is_file()
+
+
+def test_a_damaged_shard_is_named_and_gives_no_captions(undisturbed, tmp_path):
+    results, _ = undisturbed
+    run = Run(tmp_path / "run")
+    for name, content in results.items():
+        path = run.folder / "results" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    shard = run.folder / "results/features/clip-a/coco/0-of-1.parquet"
+    damaged = bytearray(shard.read_bytes())
+    damaged[len(damaged) // 2] ^= 4
+    shard.write_bytes(damaged)
+    captions = "results/captions/base/main.parquet"
+    (run.folder / captions).unlink()
+    assert run("--rerun-triggers", "mtime", "--", captions) != 0
+    assert "results/features/clip-a/coco/0-of-1.parquet cannot be read to its end" in run.said()
+    assert "delete it and run again" in run.said()
+    assert not (run.folder / captions).exists()
