@@ -311,6 +311,23 @@ def test_hl_scenes_and_captions(data, read):
         read(config)
 
 
+def test_hl_scene_captions_and_a_validation_split(data, read):
+    lines = [json.dumps(hl_record(n)) for n in range(1, 31)]
+    for split in ("train", "test"):
+        (data / f"{split}.jsonl").write_text("\n".join(lines) + "\n")
+        lines = [json.dumps(hl_record(n)) for n in range(31, 61)]
+    config = {"reader": "hl", "annotations": {"train": "train.jsonl", "test": "test.jsonl"}, "images": None}
+    corpus = read(config | {"text": "scene", "validation": {"images": 7, "seed": 1}})
+    assert corpus.column("captions", "caption") == ["in a car", "at sea"] * 60
+    splits = corpus.column("images", "split")
+    assert Counter(splits) == {"train": 23, "val": 7, "test": 30}
+    assert set(splits[30:]) == {"test"}
+    again = read(config | {"validation": {"images": 7, "seed": 1}}).column("images", "split")
+    assert splits == again != read(config | {"validation": {"images": 7, "seed": 2}}).column("images", "split")
+    with pytest.raises(CorpusError, match=r"train\.jsonl has 30 images; validation\.images is 30, which leaves none"):
+        read(config | {"validation": {"images": 30, "seed": 1}})
+
+
 # --- images that cannot be used ---
 
 

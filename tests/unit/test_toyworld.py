@@ -327,6 +327,14 @@ def test_concadia_twins_share_their_images(corpora):
     assert not {i.captions[0] for i in descriptions} & {i.captions[0] for i in captions}
 
 
+def test_scene_captions_are_about_the_images_of_scenes(corpora):
+    objects, scenes = corpora["scenes"], corpora["scene-captions"]
+    assert [(i.image_id, i.data, i.scene_captions) for i in objects] == [
+        (i.image_id, i.data, i.scene_captions) for i in scenes
+    ]
+    assert all(i.captions == [caption for caption, _ in i.scene_captions] for i in scenes)
+
+
 def true_of(statement: str, image: ToyImage) -> bool:
     """Is a statement of a look-alike caption true of an image?"""
     if match := re.fullmatch(r"(?:there (?:is|are)|you can see) (only one|two|three) (.+)", statement):

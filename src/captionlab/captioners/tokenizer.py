@@ -10,6 +10,8 @@ import tokenizers
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 END = "<|endoftext|>"
+# What ends a caption: GPT-2's token, or BERT's.
+_ENDS = (END, "[SEP]")
 # The spaces that the authors' decoding (clean_up_tokenization_spaces of transformers) takes away.
 _SPACED = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
 
@@ -17,15 +19,16 @@ _SPACED = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
 class Tokenizer:
     """A tokenizer with an end token."""
 
-    def __init__(self, tokenizer: tokenizers.Tokenizer, end: str = END):
-        """Wrap a tokenizer of the tokenizers library; ValueError when `end` is not one of its tokens."""
-        if (number := tokenizer.token_to_id(end)) is None:
-            raise ValueError(f"the tokenizer has no token {end!r}; it cannot end a caption")
-        self.tokenizer, self.end = tokenizer, number
+    def __init__(self, tokenizer: tokenizers.Tokenizer):
+        """Wrap a tokenizer of the tokenizers library; ValueError when it has no end token."""
+        ends = [number for end in _ENDS if (number := tokenizer.token_to_id(end)) is not None]
+        if not ends:
+            raise ValueError(f"the tokenizer has no token {' or '.join(map(repr, _ENDS))}; it cannot end a caption")
+        self.tokenizer, self.end = tokenizer, ends[0]
         self.stop_ids = cache(self._stop_ids)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], end: str = END) -> Self:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a tokenizer.json; ValueError when the file is not one."""
         try:
             tokenizer = tokenizers.Tokenizer.from_str(Path(path).read_text(encoding="utf-8"))
@@ -33,7 +36,7 @@ class Tokenizer:
             raise ValueError(f"{path} is no tokenizer.json of the tokenizers library: {error}") from error
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        return cls(tokenizer, end)
+        return cls(tokenizer)
 
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary: int) -> Self:

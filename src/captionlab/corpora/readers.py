@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from captionlab.corpora.images import Fault
@@ -157,13 +158,18 @@ def read_imagecode(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
 def read_hl(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     """The High-Level dataset (Cafagna et al. 2023): JSON lines, a file per split, images of COCO train2014.
 
-    Object captions, which are COCO's, become captions; scene captions become scenes with their confidence. An
-    image is known by its COCO number, as in the other readers of COCO.
+    Object captions, which are COCO's, become captions, or with `text: scene` the scene captions do; scene captions
+    always become scenes with their confidence. An image is known by its COCO number, as in the other readers of COCO.
+
+    The validation split of Cafagna et al. 2022 was not published: it is in the published train split. `validation`
+    draws so many `images` with a `seed` and calls their split val.
     """
     expected = '{"file_name", "captions": {"object": [...], "scene": [...]}, "confidence": {"scene": [...]}}'
+    kept = config.get("text", "object")
     for split, file_name in config["annotations"].items():
         folder = _folder(config, root, split)
-        for where, line in _lines(root / file_name):
+        drawn = _drawn_lines(config.get("validation"), root / file_name) if split == "train" else set()
+        for number, (where, line) in enumerate(_lines(root / file_name)):
             record = _parse(line, where)
             name = _take(record, "file_name", str, where, expected)
             texts = _take(record, "captions", dict, where, expected)
@@ -176,11 +182,21 @@ def read_hl(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
             coco_number = re.fullmatch(r"COCO_\w+_(\d{12})", Path(name).stem)
             yield Entry(
                 image_id=str(int(coco_number[1])) if coco_number else Path(name).stem,
-                split=split,
+                split="val" if number in drawn else split,
                 path=_path(folder, name),
-                captions=_texts(texts, "object", f"{where}: captions", expected),
+                captions=_texts(texts, kept, f"{where}: captions", expected),
                 scenes=[Scene(*pair) for pair in zip(scenes, confidences, strict=True)],
             )
+
+
+def _drawn_lines(validation: Mapping[str, int] | None, file: Path) -> set[int]:
+    """The numbers, from 0, of the lines that are drawn for validation."""
+    if validation is None:
+        return set()
+    lines = sum(1 for _ in _lines(file))
+    if validation["images"] >= lines:
+        raise CorpusError(f"{file} has {lines} images; validation.images is {validation['images']}, which leaves none")
+    return {*Random(validation["seed"]).sample(range(lines), validation["images"])}
 
 
 READERS: dict[str, Callable[[Mapping[str, Any], Path], Iterator[Entry]]] = {

@@ -56,6 +56,8 @@ DOMAINS: Mapping[str, Domain] = {
     "web": Domain("web", "mixture", 6, ("clear", "clear", "hazy", "faded", "dusk"), 0.2, 0.2),
     # Object captions that seldom name the scene, beside scene captions that do; some scenes are rare.
     "scenes": Domain("scenes", "human", 5, scenes=SKEWED, scene_mention=0.08),
+    # The same images with these scene captions in the place of the object captions.
+    "scene-captions": Domain("scenes", "scene", 3, scenes=SKEWED, scene_mention=0.08),
 }
 
 

@@ -71,6 +71,7 @@ def render(domain: str, seed: int, images: Mapping[str, int]) -> Iterator[ToyIma
             image_id = f"{split}-{rank:06d}"
             random = Random(f"{settings.pictures}/{seed}/{split}/{rank}/scenes")
             scene_captions = scene_captions_of(picture, random)
+            captions = captions or [caption for caption, _ in scene_captions]
             data = encode(draw(picture))
             yield ToyImage(image_id, split, position, data, image_set, captions, scene_captions, picture)
             position += 1
@@ -79,7 +80,7 @@ def render(domain: str, seed: int, images: Mapping[str, int]) -> Iterator[ToyIma
 def _compose(
     domain: str, settings: Domain, seed: int, split: str, number: int
 ) -> Iterator[tuple[Picture, list[str], str | None]]:
-    """Picture, captions and look-alike set of every image of a split."""
+    """Picture, captions (none where scene captions stand for them) and look-alike set of every image of a split."""
     stream = f"{settings.pictures}/{seed}/{split}"
     if settings.style == "distinction":
         for rank in range(number // LOOKALIKES):
@@ -89,7 +90,9 @@ def _compose(
         for rank in range(number):
             picture = sample_picture(settings, Random(f"{stream}/{rank}"), BACKDROPS)
             # Captions have a stream of their own, so that two domains can describe the same picture.
-            yield picture, captions_of(picture, settings, Random(f"{domain}/{seed}/{split}/{rank}/captions")), None
+            stream_of_captions = Random(f"{domain}/{seed}/{split}/{rank}/captions")
+            in_scenes = settings.style == "scene"
+            yield picture, [] if in_scenes else captions_of(picture, settings, stream_of_captions), None
 
 
 def corpus_paths(directory: str | os.PathLike[str]) -> dict[str, Path]:
