@@ -44,6 +44,7 @@ include: "workflow/rules/finetuning.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/language.smk"
+include: "workflow/rules/study.smk"
 include: "workflow/rules/reporting.smk"
 
 
@@ -52,3 +53,4 @@ rule all:
     input:
         "results/tables",
         lab.figures(),
+        lab.study.results(),

@@ -16,6 +16,7 @@ from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.references import Block, captioner_kind, root_of
 from captionlab.workflow.resources import memory
+from captionlab.workflow.study import Study
 
 GENERAL_FORMATS = ("csv", "md", "html")
 PAPER_FORMATS = ("csv", "md", "tex", "html")
@@ -66,6 +67,7 @@ class Experiments:
         self.papers: Block = config.get("papers", {})
         self.spice: str = config.get("spice", "auto") or "off"
         self.language: Block = config.get("language", {})
+        self.study = Study(self)
         self.style = _on_disk(self.root / "config" / "plotting.yaml")
         self.data = str((self.root / config.get("data", ".")).resolve())
 
@@ -91,6 +93,7 @@ class Experiments:
             )
         missing = {key: Path(self.data) / path for key, path in files.items() if not (Path(self.data) / path).is_file()}
         mistakes += [f"{key}: no such file {path}" for key, path in missing.items()]
+        mistakes += self.study.missing_files()
         if mistakes:
             raise ConfigError.listing(
                 f"files are missing below {self.data} (docs/data.md says where they come from)", mistakes

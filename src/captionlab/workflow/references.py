@@ -42,6 +42,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     if language := config.get("language"):
         yield from _known(config, "evaluations", language["evaluation"], "language.evaluation")
         yield from _known(config, "corpora", language["model"]["corpus"], "language.model.corpus")
+    if study := config.get("study"):
+        yield from _study_mistakes(config, study)
     for name, paper in config.get("papers", {}).items():
         yield from _paper_mistakes(config, f"papers.{name}", paper)
 
@@ -197,3 +199,21 @@ def _paper_mistakes(config: Block, where: str, paper: Block) -> Iterator[str]:
         yield from _known(config, "encoders", name, f"{where}.retrievers")
     for name in paper.get("evaluations", []):
         yield from _known(config, "evaluations", name, f"{where}.evaluations")
+
+
+def _study_mistakes(config: Block, study: Block) -> Iterator[str]:
+    for key, section in (("corpus", "corpora"), ("evaluation", "evaluations"), ("encoder", "encoders")):
+        yield from _known(config, section, study[key], f"study.{key}")
+    if "simulated" in study:
+        yield from _known(config, "encoders", study["simulated"]["retriever"], "study.simulated.retriever")
+    evaluation = config["evaluations"].get(study["evaluation"], {})
+    for key, of_study in (("corpora", [study["corpus"]]), ("captioners", study["captioners"])):
+        for name in of_study:
+            if name not in evaluation.get(key, [name]):
+                yield f"study shows {name!r}, which evaluations.{study['evaluation']}.{key} does not name; add it there"
+    kinds = [captioner_kind(config["captioners"].get(name, {})) for name in study["captioners"]]
+    if kinds.count("human") != 1:
+        yield "study.captioners must have one captioner of the family human: controls show human captions"
+    sets, block = (study.get(key, default) for key, default in (("sets", 500), ("block", 100)))
+    if sets % block:
+        yield f"study.sets is {sets}, no multiple of study.block; write sets: {max(1, sets // block) * block}"

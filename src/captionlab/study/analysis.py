@@ -1,0 +1,142 @@
+"""What the answers say: accuracy by type of captions, differences between types, agreement.
+
+Participants and sets of images are both samples, so intervals resample both, crossed: the weight of an answer is how
+often its participant was drawn times how often its set was drawn (Owen 2007, "The pigeonhole bootstrap", section 3),
+which is on the safe side. Agreement beyond chance is the kappa of Brennan and Prediger 1981, whose chance is that of
+blind choice: each screen has images of its own, so the choices of other screens say nothing about it.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from captionlab.evaluation.intervals import RESAMPLES, bootstrap_p_value, percentile_interval
+from captionlab.study.stimuli import IMAGES_OF_SCREEN
+
+Answer = Mapping[str, Any]
+ALL_TYPES = "all"
+MEASURES = ("pairs", "kappa")
+
+
+class Accuracies:
+    """Accuracy of each caption type, on all answers that count and on crossed bootstrap samples of them."""
+
+    def __init__(self, answers: Sequence[Answer], seed: int):
+        self.answers = [answer for answer in answers if answer["role"] == "question" and not answer["excluded"]]
+        self.types = sorted({answer["caption_type"] for answer in self.answers})
+        people, person = np.unique([answer["participant"] for answer in self.answers], return_inverse=True)
+        sets, of_set = np.unique([answer["stimulus"] for answer in self.answers], return_inverse=True)
+        generator = np.random.default_rng(seed)
+        weights_of_people = _draws(generator, len(people))
+        weights_of_sets = _draws(generator, len(sets))
+        self.resampled: dict[str, np.ndarray] = {}
+        self.value: dict[str, float] = {}
+        for name in self.types:
+            chosen = np.array([answer["caption_type"] == name for answer in self.answers])
+            shape = (len(people), len(sets))
+            right, all_ = np.zeros(shape), np.zeros(shape)
+            correct = np.array([float(answer["correct"]) for answer in self.answers])
+            np.add.at(right, (person[chosen], of_set[chosen]), correct[chosen])
+            np.add.at(all_, (person[chosen], of_set[chosen]), 1.0)
+            self.value[name] = 100 * right.sum() / all_.sum()
+            hits = np.einsum("rp,ps,rs->r", weights_of_people, right, weights_of_sets, optimize=True)
+            counts = np.einsum("rp,ps,rs->r", weights_of_people, all_, weights_of_sets, optimize=True)
+            with np.errstate(invalid="ignore"):
+                # A sample without an answer of this type, possible with few participants, says nothing.
+                self.resampled[name] = np.where(counts > 0, 100 * hits / counts, np.nan)
+
+    def table(self) -> list[dict[str, Any]]:
+        """Rows of the ACCURACY table."""
+        rows = []
+        for name in self.types:
+            low, high = _interval(self.resampled[name])
+            own = [answer for answer in self.answers if answer["caption_type"] == name]
+            rows.append(
+                {
+                    "caption_type": name,
+                    "value": self.value[name],
+                    "ci_low": low,
+                    "ci_high": high,
+                    "answers": len(own),
+                    "participants": len({answer["participant"] for answer in own}),
+                    "stimuli": len({answer["stimulus"] for answer in own}),
+                }
+            )
+        return rows
+
+    def pairwise(self) -> list[dict[str, Any]]:
+        """Rows of the PAIRWISE table: every two types, on the same samples."""
+        rows = []
+        for name, other in combinations(self.types, 2):
+            differences = self.resampled[name] - self.resampled[other]
+            low, high = _interval(differences)
+            rows.append(
+                {
+                    "caption_type": name,
+                    "against": other,
+                    "difference": self.value[name] - self.value[other],
+                    "ci_low": low,
+                    "ci_high": high,
+                    "p_value": bootstrap_p_value(differences[np.isfinite(differences)]),
+                }
+            )
+        adjusted = holm([row["p_value"] for row in rows])
+        return [{**row, "p_adjusted": p_value} for row, p_value in zip(rows, adjusted, strict=True)]
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values after Holm's step-down correction (Holm 1979)."""
+    adjusted = [1.0] * len(p_values)
+    worst = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        worst = max(worst, (len(p_values) - rank) * p_values[index])
+        adjusted[index] = min(1.0, worst)
+    return adjusted
+
+
+def agreement(answers: Sequence[Answer], seed: int) -> list[dict[str, Any]]:
+    """Rows of the AGREEMENT table, by caption type and for all of them together."""
+    counted = [answer for answer in answers if answer["role"] == "question" and not answer["excluded"]]
+    types = sorted({answer["caption_type"] for answer in counted})
+    rows = []
+    for name in [*types, ALL_TYPES]:
+        screens: dict[tuple[int, int], list[str]] = {}
+        for answer in counted:
+            if name in (answer["caption_type"], ALL_TYPES):
+                screens.setdefault((answer["block"], answer["question"]), []).append(answer["chosen"])
+        pairs = np.array([_pairs(choices) for choices in screens.values() if len(choices) > 1]).reshape(-1, 2)
+        drawn = _draws(np.random.default_rng(seed), len(pairs)) if len(pairs) else None
+        for measure in MEASURES:
+            value, low, high = None, None, None
+            if drawn is not None:
+                value = float(_measure(measure, pairs.sum(axis=0)))
+                low, high = percentile_interval(_measure(measure, drawn @ pairs))
+            row = {"caption_type": name, "measure": measure, "value": value, "ci_low": low, "ci_high": high}
+            rows.append({**row, "screens": len(pairs)})
+    return rows
+
+
+def _pairs(choices: Sequence[str]) -> tuple[float, float]:
+    """Pairs of answers to a screen that agree, and all pairs."""
+    counts = np.unique(choices, return_counts=True)[1]
+    return float((counts * (counts - 1)).sum() / 2), len(choices) * (len(choices) - 1) / 2
+
+
+def _measure(measure: str, pairs: np.ndarray) -> np.ndarray:
+    """A measure (...) from agreeing pairs and all pairs (..., 2)."""
+    observed = pairs[..., 0] / pairs[..., 1]
+    if measure == "pairs":
+        return observed
+    chance = 1 / IMAGES_OF_SCREEN
+    return (observed - chance) / (1 - chance)
+
+
+def _draws(generator: np.random.Generator, units: int) -> np.ndarray:
+    """How often each unit is drawn, in each of the samples with replacement: (resamples, units)."""
+    return generator.multinomial(units, np.full(units, 1 / units), size=RESAMPLES).astype(np.float64)
+
+
+def _interval(resampled: np.ndarray) -> tuple[float, float]:
+    return percentile_interval(resampled[np.isfinite(resampled)])

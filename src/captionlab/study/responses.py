@@ -1,0 +1,139 @@
+"""Answers of participants, from the CSV files of the web page and of PsychoPy (also from Pavlovia)."""
+
+import csv
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
+
+# "We excluded the data of participants that made more than one mistake when scoring the controls" (appendix A).
+MISTAKES_ALLOWED = 1
+SIMULATED = "simulated"
+WEB = ("study", "participant", "block", "question", "chosen")
+PSYCHOPY = ("study", "participant", "study_block", "question", "mouse.clicked_name")
+_CLICKED = re.compile(r"\bimage_(\d+)\b")
+
+
+def read_answers(
+    paths: Iterable[str | os.PathLike[str]], study: str, screens: Iterable[Mapping[str, Any]], simulated: bool = False
+) -> list[dict[str, Any]]:
+    """Rows of the ANSWERS table from files of answers, those of participants who are excluded marked.
+
+    `screens` are the study's rows of STIMULI, `study` its name. StudyError names file and line of an answer that
+    belongs to another study or to no screen, that repeats another, or that is simulated (the participant's code says
+    so) where answers of people are wanted, or the other way round.
+    """
+    shown = {(row["block"], row["question"]): row for row in screens}
+    answers: dict[tuple[str, int, int], dict[str, Any]] = {}
+    for path in paths:
+        for where, source, row in _rows(path):
+            if row["study"] != study:
+                raise StudyError(f"{where}: the answer belongs to {row['study']!r}, these are the screens of {study!r}")
+            block, question = (_whole(row[name], where, name) for name in ("block", "question"))
+            if (block, question) not in shown:
+                raise StudyError(f"{where}: block {block} of the study has no screen {question}")
+            screen = shown[block, question]
+            if screen["role"] == "example":
+                continue
+            participant = row["participant"].strip()
+            if not participant:
+                raise StudyError(f"{where}: no participant code")
+            if participant.startswith(SIMULATED) != simulated:
+                what = (
+                    "is simulated and must not be read as a person" if not simulated else "is no simulated participant"
+                )
+                raise StudyError(f"{where}: the participant {participant!r} {what}")
+            if (participant, block, question) in answers:
+                raise StudyError(
+                    f"{where}: the participant {participant!r} answered screen {question} of block {block} before; "
+                    "keep one of the files, or give people codes of their own"
+                )
+            place = _whole(row["chosen"], where, "chosen")
+            if not 1 <= place <= IMAGES_OF_SCREEN:
+                raise StudyError(f"{where}: chosen is {place}; a screen has the images 1 to {IMAGES_OF_SCREEN}")
+            answers[participant, block, question] = {
+                "participant": participant,
+                **{name: screen[name] for name in ("block", "question", "role", "stimulus", "caption_type")},
+                "chosen": screen["images"][place - 1],
+                "correct": place == screen["position"],
+                "source": SIMULATED if simulated else source,
+            }
+    if not answers:
+        raise StudyError("no file holds an answer")
+    excluded = {code for code, missed in _missed(answers.values()).items() if missed > MISTAKES_ALLOWED}
+    return [{**answer, "excluded": answer["participant"] in excluded} for _, answer in sorted(answers.items())]
+
+
+def participants(answers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of the PARTICIPANTS table: a participant in a block."""
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for answer in answers:
+        row = found.setdefault(
+            (answer["participant"], answer["block"]),
+            {
+                "participant": answer["participant"],
+                "block": answer["block"],
+                "answers": 0,
+                "controls": 0,
+                "controls_missed": 0,
+                "excluded": answer["excluded"],
+            },
+        )
+        control = answer["role"] == "control"
+        row["answers"] += 1
+        row["controls"] += control
+        row["controls_missed"] += control and not answer["correct"]
+    return list(found.values())
+
+
+def _missed(answers: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Controls missed, the worst block of each participant."""
+    of_block: dict[tuple[str, int], int] = {}
+    for answer in answers:
+        key = (answer["participant"], answer["block"])
+        of_block[key] = of_block.get(key, 0) + (answer["role"] == "control" and not answer["correct"])
+    worst: dict[str, int] = {}
+    for (participant, _), missed in of_block.items():
+        worst[participant] = max(worst.get(participant, 0), missed)
+    return worst
+
+
+def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Place, source (web or psychopy), and study, participant, block, question and chosen of each answer of a file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise StudyError(f"{path} is not UTF-8 ({error}); save it as UTF-8") from error
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    header = set(reader.fieldnames or ())
+    if set(WEB) <= header:
+        source, columns = "web", WEB
+    elif set(PSYCHOPY) <= header:
+        source, columns = "psychopy", PSYCHOPY
+    else:
+        raise StudyError(
+            f"{path} is neither a file of the web page (columns {', '.join(WEB)}) nor one of PsychoPy "
+            f"({', '.join(PSYCHOPY)}); its columns are {', '.join(reader.fieldnames or ()) or 'none'}"
+        )
+    for row in reader:
+        where = f"{path}, line {reader.line_num}"
+        values = [row[name] or "" for name in columns]
+        if source == "psychopy":
+            if not values[0].strip():
+                continue  # the screens of text, which have no conditions
+            places = _CLICKED.findall(values[-1])
+            if not places:
+                continue  # the participant stopped here
+            values[-1] = places[-1]
+        yield where, source, dict(zip(WEB, values, strict=True))
+
+
+def _whole(text: str, where: str, name: str) -> int:
+    # Pandas and spreadsheets write whole numbers as 3.0.
+    if not (found := re.fullmatch(r"\s*(\d+)(?:\.0*)?\s*", text)):
+        raise StudyError(f"{where}: {name} is {text!r}; it must be a whole number")
+    return int(found[1])

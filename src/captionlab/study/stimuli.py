@@ -1,0 +1,175 @@
+"""The screens of the study: sets of ten look-alike images, each with every type of captions, in blocks with controls.
+
+Dessì et al. 2023, section 4.2.4 and appendix A.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# Images of a screen: two rows of five (appendix A, figure 3).
+IMAGES_OF_SCREEN = 10
+EXAMPLE = "example"
+
+
+class StudyError(ValueError):
+    """The study cannot be made, or its responses cannot be read, from what was given."""
+
+
+def choose_sets(
+    images: np.ndarray,
+    order: Iterable[int],
+    free: np.ndarray,
+    count: int,
+    max_similarity: float,
+) -> list[list[int]]:
+    """`count` sets of a target and its nine nearest neighbours, as rows of `images`, the target first.
+
+    `images` (n, d) are normalised. Targets are taken in `order`; neighbours are the most similar ones (cosine) that are
+    not more similar than `max_similarity`, which leaves out near duplicates, and not in a set yet. `free` (n,) says
+    which images may be used; those of the sets are no longer free afterwards. StudyError when images are too few.
+    """
+    chosen: list[list[int]] = []
+    neighbours = IMAGES_OF_SCREEN - 1
+    for target in order:
+        if len(chosen) == count:
+            break
+        if not free[target]:
+            continue
+        similarity = images @ images[target]
+        candidates = np.flatnonzero(free & (similarity <= max_similarity))
+        candidates = candidates[candidates != target]
+        if len(candidates) < neighbours:
+            continue
+        nearest = candidates[np.argsort(-similarity[candidates], kind="stable")[:neighbours]]
+        members = [int(target), *map(int, nearest)]
+        free[members] = False
+        chosen.append(members)
+    if len(chosen) < count:
+        raise StudyError(
+            f"{len(images)} images give {len(chosen)} sets of {IMAGES_OF_SCREEN} with similarities up to "
+            f"{max_similarity}, {count} are wanted; lower study.sets, raise study.max_similarity or take more images"
+        )
+    return chosen
+
+
+def choose_controls(
+    targets: Sequence[int],
+    free: np.ndarray,
+    count: int,
+    found: Callable[[Sequence[Sequence[int]]], Sequence[bool]],
+    generator: np.random.Generator,
+) -> list[list[int]]:
+    """`count` sets of a target and nine random images, the target first; their images are no longer free afterwards.
+
+    Controls must be easy, which the authors made sure of by hand. Here `found` takes sets and says whether a retriever
+    finds each target; others are not used. StudyError when too few are found.
+    """
+    others = IMAGES_OF_SCREEN - 1
+    spare = max(0, int(free.sum()) - count * others)
+    candidates = [target for target in targets if free[target]][:spare]
+    pool = generator.permutation(np.setdiff1d(np.flatnonzero(free), candidates))
+    if len(candidates) < count:
+        raise StudyError(
+            f"{int(free.sum())} images are left for {count} controls and the example, which need "
+            f"{count * IMAGES_OF_SCREEN}; lower study.sets or take a larger corpus"
+        )
+    chosen: list[list[int]] = []
+    while len(chosen) < count and candidates:
+        needed = count - len(chosen)
+        now, candidates = candidates[:needed], candidates[needed:]
+        # Images of a set that is not easy go back into the pool.
+        sets = [[target, *map(int, pool[i * others : (i + 1) * others])] for i, target in enumerate(now)]
+        easy = [members for members, good in zip(sets, found(sets), strict=True) if good]
+        chosen += easy
+        taken = [image for members in easy for image in members]
+        free[taken] = False
+        pool = generator.permutation(np.setdiff1d(pool, taken))
+    if len(chosen) < count:
+        raise StudyError(
+            f"only {len(chosen)} of {count} controls are easy: the retriever does not find the others by their human "
+            "captions; take a better study.encoder or a larger corpus"
+        )
+    return chosen
+
+
+def arrange(
+    sets: Sequence[Sequence[int]],
+    controls: Sequence[Sequence[int]],
+    block_size: int,
+    types: Sequence[str],
+    control_type: str,
+    generator: np.random.Generator,
+) -> list[dict[str, Any]]:
+    """The screens of all blocks, then the example: block, question, role, stimulus, caption_type, members, position.
+
+    Sets come in groups of `block_size`; a group makes a block for each of the `types`. A block shows each set of its
+    group once and each type equally often; the blocks of a group together show each set with captions of each type.
+    `controls` are dealt to the blocks in turn, at random places, and the last one is the example. `members` are the
+    images in the order of the screen, `position` the target's place, from 1. StudyError when sets do not fill blocks.
+    """
+    if len(sets) % block_size:
+        raise StudyError(f"study.sets is {len(sets)}, which is no multiple of study.block, {block_size}")
+    groups = [sets[start : start + block_size] for start in range(0, len(sets), block_size)]
+    blocks = len(groups) * len(types)
+    *dealt, example = controls
+    per_block = len(dealt) // blocks
+    screens: list[dict[str, Any]] = []
+    for group, members_of_group in enumerate(groups):
+        first = [int(shift) for shift in generator.permutation(np.arange(block_size) % len(types))]
+        for turn in range(len(types)):
+            block = group * len(types) + turn + 1
+            shown = [
+                ("question", f"set-{group * block_size + i + 1:04d}", types[(first[i] + turn) % len(types)], members)
+                for i, members in enumerate(members_of_group)
+            ]
+            shown += [
+                ("control", f"control-{number + 1:03d}", control_type, dealt[number])
+                for number in range((block - 1) * per_block, block * per_block)
+            ]
+            for question, index in enumerate(generator.permutation(len(shown)), 1):
+                role, stimulus, caption_type, members = shown[index]
+                screen = _screen(role, stimulus, caption_type, members, generator)
+                screens.append({"block": block, "question": question, **screen})
+    screens.append({"block": 0, "question": 0, **_screen(EXAMPLE, EXAMPLE, control_type, example, generator)})
+    return screens
+
+
+def _screen(
+    role: str, stimulus: str, caption_type: str, members: Sequence[int], generator: np.random.Generator
+) -> dict[str, Any]:
+    """One screen, its images in a random order; `members` has the target first."""
+    order = [int(place) for place in generator.permutation(len(members))]
+    return {
+        "role": role,
+        "stimulus": stimulus,
+        "caption_type": caption_type,
+        "members": [members[place] for place in order],
+        "position": order.index(0) + 1,
+    }
+
+
+def study_name(screens: Iterable[Mapping[str, Any]]) -> str:
+    """A name that only these screens have; responses carry it, so that they are never read with other screens.
+
+    Screens are rows of the STIMULI table.
+    """
+    content = [[row["block"], row["question"], row["caption"], list(row["images"])] for row in screens]
+    return "study-" + hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
+
+
+def read_exclusions(path: str | os.PathLike[str], known: Iterable[str]) -> set[str]:
+    """Ids of images that must not be shown: one in a line, empty lines and comments (#) aside.
+
+    StudyError for an id that is not in the corpus: a mistyped line would let a disturbing image through.
+    """
+    lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    excluded = {line for line in lines if line and not line.startswith("#")}
+    if unknown := sorted(excluded - set(known)):
+        raise StudyError(f"{path}: {unknown[0]!r} is no image of the corpus ({len(unknown)} such lines)")
+    return excluded

@@ -1,0 +1,113 @@
+"""The study's part of the config: what its jobs read, and what they depend on. All is empty where there is no study."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from captionlab.workflow.references import Block, captioner_kind
+
+if TYPE_CHECKING:
+    from captionlab.workflow.experiments import Experiments
+
+# The block of the config says nothing of these: they are Dessì et al. 2023, section 4.2.4 and appendix A.
+DEFAULTS = {"sets": 500, "block": 100, "controls": 5, "max_similarity": 0.8}
+
+
+class Participants(Protocol):
+    """The wildcard of a job that analyses answers: people or simulated."""
+
+    participants: str
+
+
+class Study:
+    """The study that a config declares; a rule names its methods as input functions."""
+
+    def __init__(self, lab: "Experiments"):
+        self.lab = lab
+        self.config: Block = lab.config.get("study", {})
+
+    def block(self) -> Block:
+        """What the choice of the screens depends on, names aside."""
+        return {key: self.config.get(key, default) for key, default in sorted(DEFAULTS.items())}
+
+    def corpus(self) -> str | None:
+        """Corpus whose images are shown."""
+        return self.config.get("corpus")
+
+    def split(self) -> str | None:
+        """Its split that evaluations use."""
+        return self.lab.evaluation_split(self.config["corpus"]) if self.config else None
+
+    def captioners(self) -> list[str]:
+        """Captioners whose captions are shown."""
+        return list(self.config.get("captioners", []))
+
+    def people(self) -> str | None:
+        """The one of them that has human captions, which the controls show."""
+        return next((name for name in self.captioners() if self._human(name)), None)
+
+    def captions(self) -> list[str]:
+        """Tables of captions, a captioner each."""
+        return [f"results/captions/{name}/{self.config['evaluation']}.parquet" for name in self.captioners()]
+
+    def table(self, table: str) -> list[str]:
+        """A table of the corpus."""
+        return [f"results/corpora/{self.config['corpus']}/{table}.parquet"] if self.config else []
+
+    def features(self, encoder: str | None) -> list[str]:
+        """Feature tables of the corpus by an encoder."""
+        return self.lab.features(encoder, self.config["corpus"]) if encoder else []
+
+    def encoder(self) -> str | None:
+        """Encoder that finds neighbours and checks controls."""
+        return self.config.get("encoder")
+
+    def simulating(self) -> str | None:
+        """Retriever that drives the simulated participants."""
+        return self.config.get("simulated", {}).get("retriever")
+
+    def number_simulated(self) -> int:
+        """How many simulated participants there are."""
+        return int(self.config.get("simulated", {}).get("participants", 0))
+
+    def encoder_files(self, encoder: str | None) -> dict[str, str]:
+        """Config and weights of an encoder, by name."""
+        folder = f"results/encoders/{encoder}"
+        return {"config": f"{folder}/config.json", "weights": f"{folder}/model.safetensors"} if encoder else {}
+
+    def data(self, key: str) -> list[str]:
+        """The file, or the files, that the block names under a key."""
+        named = self.config.get(key, [])
+        return [str(Path(self.lab.data) / path) for path in ([named] if isinstance(named, str) else named)]
+
+    def resource(self, file: str) -> str:
+        """A file that comes with the workflow."""
+        return str(self.lab.root / "resources" / "study" / file)
+
+    def consent(self) -> list[str]:
+        """The text that participants agree to."""
+        return self.data("consent") or [self.resource("consent.txt")]
+
+    def responses(self, wildcards: Participants) -> list[str]:
+        """Files of answers: of people as the config names them, or of simulated participants."""
+        return (
+            ["results/study/simulated/responses.csv"]
+            if wildcards.participants == "simulated"
+            else self.data("responses")
+        )
+
+    def participants(self) -> list[str]:
+        """Whose answers are analysed."""
+        return [kind for kind, key in (("people", "responses"), ("simulated", "simulated")) if self.config.get(key)]
+
+    def results(self) -> list[str]:
+        """What the study makes for people to use."""
+        return ["results/study/web", "results/study/psychopy", "results/study/review.html"] if self.config else []
+
+    def missing_files(self) -> Iterator[str]:
+        """A sentence for each file that the block names and that is not there."""
+        for key in ("exclude", "consent", "responses"):
+            yield from (f"study.{key}: no such file {path}" for path in self.data(key) if not Path(path).is_file())
+
+    def _human(self, captioner: str) -> bool:
+        return captioner_kind(self.lab.captioners[captioner]) == "human"

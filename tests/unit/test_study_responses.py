@@ -1,0 +1,210 @@
+"""Answers from the files of the web page and of PsychoPy, and what is computed from them, against naive counts."""
+
+import csv
+import io
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from study_stand_in import TYPES, study_screens
+
+from captionlab.evaluation.intervals import RESAMPLES
+from captionlab.study.analysis import Accuracies, agreement, holm
+from captionlab.study.responses import participants, read_answers
+from captionlab.study.simulation import simulate
+from captionlab.study.stimuli import StudyError, study_name
+
+SCREENS = study_screens(controls=2)
+STUDY = study_name(SCREENS)
+
+
+def chosen_by(block: int, wrong: set[int] = frozenset()) -> list[tuple[int, int]]:
+    """(question, place) of a block, the questions in `wrong` answered with the place after the right one."""
+    here = sorted((s["question"], s["position"]) for s in SCREENS if s["block"] == block)
+    return [(question, place % 10 + 1 if question in wrong else place) for question, place in here]
+
+
+def web_file(path: Path, participant: str, block: int, answers: list[tuple[int, int]]) -> Path:
+    rows = [f"{STUDY},{participant},{block},{question},{place}" for question, place in answers]
+    path.write_text("\n".join(["study,participant,block,question,chosen", *rows]) + "\n")
+    return path
+
+
+def psychopy_file(path: Path, participant: str, block: int, answers: list[tuple[int, int]]) -> Path:
+    """As PsychoPy writes it: a byte order mark, rows of screens of text, the name of the clicked image in a list."""
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    head = ["study", "study_block", "question", "caption", "trials.thisN", "mouse.time", "mouse.clicked_name"]
+    writer.writerow([*head, "participant", "block", "date"])
+    who = [participant, str(block), "2026-01-01"]
+    writer.writerow(["", "", "", "", "", "", "", *who])
+    writer.writerow([STUDY, 0, 0, "an example", "", "[1.0]", "['image_3']", *who])
+    for question, place in answers:
+        writer.writerow([STUDY, f"{block}.0", question, 'a "caption", with a comma', question, "[2.1]",
+                         f"['image_{place}']", *who])  # fmt: skip
+    writer.writerow([STUDY, block, 99, "stopped here", "", "", "", *who])
+    path.write_text(stream.getvalue(), encoding="utf-8-sig")
+    return path
+
+
+def test_both_files_are_read_alike(tmp_path):
+    wrong = {2, 5}
+    web = read_answers([web_file(tmp_path / "a.csv", "anna", 2, chosen_by(2, wrong))], STUDY, SCREENS)
+    psychopy = read_answers([psychopy_file(tmp_path / "b.csv", "anna", 2, chosen_by(2, wrong))], STUDY, SCREENS)
+    assert [{**row, "source": ""} for row in web] == [{**row, "source": ""} for row in psychopy]
+    assert {row["question"] for row in web if not row["correct"]} == wrong
+    assert len(web) == 8
+    by_question = {s["question"]: s for s in SCREENS if s["block"] == 2}
+    for row in web:
+        screen = by_question[row["question"]]
+        assert (row["chosen"] == screen["target"]) == row["correct"]
+
+
+def test_two_controls_missed_exclude(tmp_path):
+    controls = [s["question"] for s in SCREENS if s["block"] == 1 and s["role"] == "control"]
+    files = [
+        web_file(tmp_path / "a.csv", "one-missed", 1, chosen_by(1, {controls[0]})),
+        web_file(tmp_path / "b.csv", "two-missed", 1, chosen_by(1, set(controls))),
+        web_file(tmp_path / "c.csv", "careful", 1, chosen_by(1, set(range(1, 9)) - set(controls))),
+    ]
+    answers = read_answers(files, STUDY, SCREENS)
+    assert {row["participant"] for row in answers if row["excluded"]} == {"two-missed"}
+    rows = {row["participant"]: row for row in participants(answers)}
+    assert [rows[name]["controls_missed"] for name in ("one-missed", "two-missed", "careful")] == [1, 2, 0]
+    assert [rows[name]["controls"] for name in ("one-missed", "two-missed", "careful")] == [2, 2, 2]
+    # Who is excluded does not count, and controls do not count for anybody.
+    table = {row["caption_type"]: row for row in Accuracies(answers, seed=0).table()}
+    assert {name: table[name]["value"] for name in TYPES} == dict.fromkeys(TYPES, 50.0)
+    assert [table[name]["answers"] for name in TYPES] == [4, 4, 4]
+    assert [table[name]["participants"] for name in TYPES] == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("study-000000000000,anna,1,1,3", "line 2: the answer belongs to 'study-000000000000'"),
+        (f"{STUDY},anna,9,1,3", "line 2: block 9 of the study has no screen 1"),
+        (f"{STUDY},anna,1,1,11", "line 2: chosen is 11; a screen has the images 1 to 10"),
+        (f"{STUDY},anna,1,1,0", "line 2: chosen is 0"),
+        (f"{STUDY},anna,1,one,3", "line 2: question is 'one'; it must be a whole number"),
+        (f"{STUDY},,1,1,3", "line 2: no participant code"),
+        (f"{STUDY},anna,1,1,3\n{STUDY},anna,1,1,3", "line 3: the participant 'anna' answered screen 1 of block 1"),
+        (f"{STUDY},simulated-001,1,1,3", "'simulated-001' is simulated and must not be read as a person"),
+        ("", "no file holds an answer"),
+    ],
+)  # fmt: skip
+def test_bad_answers_are_a_sentence(tmp_path, line, message):
+    path = tmp_path / "answers.csv"
+    path.write_text(f"study,participant,block,question,chosen\n{line}\n")
+    with pytest.raises(StudyError, match=message.replace("[", r"\[")):
+        read_answers([path], STUDY, SCREENS)
+
+
+def test_other_files_are_refused(tmp_path):
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(StudyError, match=r"neither a file of the web page .* its columns are a, b"):
+        read_answers([tmp_path / "other.csv"], STUDY, SCREENS)
+    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(StudyError, match="not UTF-8"):
+        read_answers([tmp_path / "binary.csv"], STUDY, SCREENS)
+
+
+def random_answers(people: int, seed: int) -> list[dict]:
+    """Answers of participants of different skill to sets of different difficulty, as rows of ANSWERS."""
+    generator = np.random.default_rng(seed)
+    skill, ease = generator.normal(size=people), generator.normal(size=40)
+    rows = []
+    for person in range(people):
+        for item in range(40):
+            name = TYPES[(person + item) % 3]
+            chance = 1 / (1 + np.exp(-(skill[person] + ease[item] + {"plain": -1, "tuned": 1, "people": 0}[name])))
+            correct = bool(generator.random() < chance)
+            chosen = f"{item}-0" if correct else f"{item}-{generator.integers(1, 10)}"
+            rows.append(
+                {
+                    "participant": f"p{person}", "block": 1 + (person % 3), "question": item + 1, "role": "question",
+                    "stimulus": f"set-{item}", "caption_type": name, "chosen": chosen, "correct": correct,
+                    "excluded": False, "source": "web",
+                }
+            )  # fmt: skip
+    return rows
+
+
+def test_intervals_resample_participants_and_sets():
+    answers = random_answers(12, seed=1)
+    accuracies = Accuracies(answers, seed=3)
+    # The same samples, drawn and counted answer by answer.
+    people, sets = sorted({a["participant"] for a in answers}), sorted({a["stimulus"] for a in answers})
+    generator = np.random.default_rng(3)
+    of_people = generator.multinomial(12, np.full(12, 1 / 12), size=RESAMPLES)
+    of_sets = generator.multinomial(40, np.full(40, 1 / 40), size=RESAMPLES)
+    for sample in (0, 7, 1999):
+        for name in TYPES:
+            right = total = 0
+            for a in answers:
+                if a["caption_type"] == name:
+                    weight = (
+                        of_people[sample, people.index(a["participant"])] * of_sets[sample, sets.index(a["stimulus"])]
+                    )
+                    right += weight * a["correct"]
+                    total += weight
+            assert accuracies.resampled[name][sample] == pytest.approx(100 * right / total)
+    rows = {row["caption_type"]: row for row in accuracies.table()}
+    for name in TYPES:
+        own = [a["correct"] for a in answers if a["caption_type"] == name]
+        assert rows[name]["value"] == pytest.approx(100 * np.mean(own))
+        assert rows[name]["ci_low"] < rows[name]["value"] < rows[name]["ci_high"]
+        # Answers are not independent: the interval is wider than that of as many coins.
+        assert rows[name]["ci_high"] - rows[name]["ci_low"] > 2 * 196 * np.sqrt(
+            np.mean(own) * (1 - np.mean(own)) / len(own)
+        )
+
+
+def test_pairs_of_types():
+    rows = Accuracies(random_answers(24, seed=2), seed=0).pairwise()
+    assert [(row["caption_type"], row["against"]) for row in rows] == list(combinations(sorted(TYPES), 2))
+    plain_tuned = next(row for row in rows if (row["caption_type"], row["against"]) == ("plain", "tuned"))
+    assert plain_tuned["ci_high"] < 0
+    assert plain_tuned["p_value"] < 0.01
+    assert all(row["p_adjusted"] >= row["p_value"] for row in rows)
+
+
+def test_holm():
+    # Worked by hand: 3 x 0.01, 2 x 0.02, then not below the one before.
+    assert holm([0.02, 0.01, 0.03]) == pytest.approx([0.04, 0.03, 0.04])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+
+
+def test_agreement():
+    answers = random_answers(9, seed=4)
+    rows = {(row["caption_type"], row["measure"]): row for row in agreement(answers, seed=0)}
+    agreeing = pairs = 0
+    for first, second in combinations(answers, 2):
+        if (first["block"], first["question"]) == (second["block"], second["question"]):
+            pairs += 1
+            agreeing += first["chosen"] == second["chosen"]
+    assert rows["all", "pairs"]["value"] == pytest.approx(agreeing / pairs)
+    assert rows["all", "kappa"]["value"] == pytest.approx((agreeing / pairs - 0.1) / 0.9)
+    assert rows["all", "kappa"]["ci_low"] < rows["all", "kappa"]["value"] < rows["all", "kappa"]["ci_high"]
+    assert rows["all", "pairs"]["screens"] == 120
+    alone = [answer for answer in answers if answer["participant"] == "p0"]
+    assert [row["value"] for row in agreement(alone, seed=0)] == [None] * 8
+
+
+def test_simulated_participants_follow_the_retriever(tmp_path):
+    similarities = np.zeros((len(SCREENS), 10))
+    for row, screen in enumerate(SCREENS):
+        similarities[row, screen["position"] - 1] = 0.3
+    path = tmp_path / "simulated.csv"
+    path.write_text(simulate(SCREENS, similarities, 100.0, 4, STUDY, seed=0))
+    answers = read_answers([path], STUDY, SCREENS, simulated=True)
+    assert len(answers) == 4 * 8
+    assert all(row["correct"] for row in answers)
+    assert {row["source"] for row in answers} == {"simulated"}
+    assert {row["block"] for row in answers} == {1, 2, 3}
+    path.write_text(simulate(SCREENS, np.zeros_like(similarities), 100.0, 60, STUDY, seed=0))
+    blind = read_answers([path], STUDY, SCREENS, simulated=True)
+    assert np.mean([row["correct"] for row in blind]) == pytest.approx(0.1, abs=0.05)
+    with pytest.raises(StudyError, match="is simulated and must not"):
+        read_answers([path], STUDY, SCREENS)

@@ -1,0 +1,132 @@
+"""Study: do captions let people find an image among look-alikes?
+
+Needs: the captions of an evaluation with human captions among them, the features of its images, and, once people took
+part, their files of answers.
+Makes: results/study/{stimuli.parquet,web/,psychopy/,review.html}; from answers of people or of simulated participants
+results/study/{participants}/{answers,participants,accuracy,pairwise,agreement}.parquet
+"""
+
+
+rule sample_stimuli:
+    input:
+        **lab.study.encoder_files(lab.study.encoder()),
+        images=lab.study.table("images"),
+        captions=lab.study.captions(),
+        features=lab.study.features(lab.study.encoder()),
+        exclude=lab.study.data("exclude"),
+    output:
+        "results/study/stimuli.parquet",
+    log:
+        "results/logs/sample_stimuli.log",
+    benchmark:
+        "results/benchmarks/sample_stimuli.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000,
+        runtime=60,
+    params:
+        code=lab.code("sample_stimuli"),
+        versions=lab.versions("numpy", "torch", "open_clip_torch"),
+        config=lab.study.block(),
+        corpus=lab.study.corpus(),
+        split=lab.study.split(),
+        captioners=lab.study.captioners(),
+        people=lab.study.people(),
+        seed=lab.config["seed"],
+    message:
+        "choose the sets of images of the study"
+    script:
+        "../scripts/sample_stimuli.py"
+
+
+rule build_study:
+    input:
+        stimuli="results/study/stimuli.parquet",
+        images=lab.study.table("images"),
+        consent=lab.study.consent(),
+        page=lab.study.resource("page.html"),
+        review=lab.study.resource("review.html"),
+    output:
+        web=directory("results/study/web"),
+        psychopy=directory("results/study/psychopy"),
+        review="results/study/review.html",
+    log:
+        "results/logs/build_study.log",
+    benchmark:
+        "results/benchmarks/build_study.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=lab.code("build_study"),
+        versions=lab.versions("pillow"),
+        post=lab.study.config.get("post"),
+    message:
+        "build the web page and the PsychoPy experiment of the study"
+    script:
+        "../scripts/build_study.py"
+
+
+rule simulate_responses:
+    input:
+        **lab.study.encoder_files(lab.study.simulating()),
+        stimuli="results/study/stimuli.parquet",
+        features=lab.study.features(lab.study.simulating()),
+    output:
+        "results/study/simulated/responses.csv",
+    log:
+        "results/logs/simulate_responses.log",
+    benchmark:
+        "results/benchmarks/simulate_responses.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000,
+        runtime=60,
+    params:
+        code=lab.code("simulate_responses"),
+        versions=lab.versions("numpy", "torch", "open_clip_torch"),
+        participants=lab.study.number_simulated(),
+        seed=lab.config["seed"],
+    message:
+        "let simulated participants, driven by a retriever, take part in the study"
+    script:
+        "../scripts/simulate_responses.py"
+
+
+rule analyse_responses:
+    input:
+        stimuli="results/study/stimuli.parquet",
+        responses=lab.study.responses,
+    output:
+        answers="results/study/{participants}/answers.parquet",
+        participants="results/study/{participants}/participants.parquet",
+        accuracy="results/study/{participants}/accuracy.parquet",
+        pairwise="results/study/{participants}/pairwise.parquet",
+        agreement="results/study/{participants}/agreement.parquet",
+    log:
+        "results/logs/analyse_responses/{participants}.log",
+    benchmark:
+        "results/benchmarks/analyse_responses/{participants}.tsv"
+    wildcard_constraints:
+        participants="people|simulated",
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=lab.code("analyse_responses"),
+        versions=lab.versions("numpy"),
+        seed=lab.config["seed"],
+    message:
+        "analyse the answers of {wildcards.participants} participants"
+    script:
+        "../scripts/analyse_responses.py"

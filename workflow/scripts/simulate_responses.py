@@ -1,0 +1,37 @@
+"""Let simulated participants, driven by a retriever, take part in the study."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from captionlab.evaluation.retrieval import unit_length
+from captionlab.features.clip import Clip
+from captionlab.features.embeddings import load_embeddings
+from captionlab.reporting.render import write_text
+from captionlab.scripting import device, run
+from captionlab.study.kinds import STIMULI
+from captionlab.study.simulation import simulate
+from captionlab.tables import read_metadata, read_table
+
+
+def main(snakemake: Any) -> None:
+    screens = read_table(snakemake.input.stimuli, STIMULI).to_pylist()
+    clip = Clip.load(Path(snakemake.input.weights).parent, device())
+    embeddings = load_embeddings(snakemake.input.features)
+    captions = [screen["caption"] for screen in screens]
+    texts = unit_length(clip.embed_texts(captions).cpu().numpy(), captions, "captions of the study")
+    rows = [image for screen in screens for image in screen["images"]]
+    images = unit_length(embeddings.rows(rows).numpy(), rows, "images of the study").reshape(
+        len(screens), -1, texts.shape[1]
+    )
+    similarities = np.einsum("sd,sid->si", texts, images)
+    study = read_metadata(snakemake.input.stimuli)["study"]
+    answers = simulate(
+        screens, similarities, clip.logit_scale, snakemake.params.participants, study, snakemake.params.seed
+    )
+    write_text(snakemake.output[0], answers)
+
+
+if __name__ == "__main__":
+    run(main, globals())
