@@ -37,13 +37,15 @@ captioners:
       baseline: running-mean
       decoding: greedy
     optimizer: {kind: adam, lr: 1.0e-3, batch: 4, epochs: 1}
+  people: {family: human}
   mine: {family: file, captions: {texts: mine.json}}
 decodings:
   greedy: {kind: greedy, max_tokens: 10}
   beam: {kind: beam, beams: 2, max_tokens: 10}
 evaluations:
-  main: {captioners: [base, child], corpora: [world], decoding: greedy, retrievers: [clip], candidates: 8}
+  main: {captioners: [base, child, people], corpora: [world], decoding: greedy, retrievers: [clip], candidates: 8}
   given: {captioners: [mine], corpora: [texts]}
+study: {corpus: world, evaluation: main, captioners: [people, base], encoder: clip, sets: 4, block: 2}
 papers:
   discritune: {comparable: false, captioners: {ClipCap-COCO: base}, corpora: {COCO: world}, retrievers: [clip]}
 """)
@@ -110,6 +112,12 @@ def test_the_example_is_accepted():
         ("evaluations.main.candidates", 100, "a set of candidates needs 100 images of the split 'test'"),
         ("decodings.greedy.beams", 3, "decodings.greedy has no key 'beams'"),
         ("decodings.beam.beams", 1, "1 is less than the minimum of 2"),
+        ("study.sets", 5, "study.sets is 5, no multiple of study.block; write sets: 4"),
+        ("study.captioners", ["base", "child"], "must have one captioner of the family human"),
+        ("study.captioners", ["people", "mine"], "study shows 'mine', which evaluations.main.captioners does not name"),
+        ("study.corpus", "photos", "study shows 'photos', which evaluations.main.corpora does not name; add it there"),
+        ("study.simulated", {"retriever": "clap", "participants": 3}, "study.simulated.retriever is 'clap'"),
+        ("study.post", "mailto:me", "study.post: 'mailto:me' does not match"),
         ("papers.discritune.evaluations", ["nope"], "which is not among the evaluations"),
         ("captioners.Upper", {"family": "human"}, "does not match"),
         ("evaluations.main.corpora", ["worlds"], "did you mean 'world'?"),

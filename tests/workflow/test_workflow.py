@@ -105,7 +105,13 @@ def test_every_table_is_there_and_not_empty(finished):
 
 def test_figures_are_drawn(finished):
     figures = finished.run / "results" / "figures"
-    assert {path.name for path in figures.iterdir()} == {"discritune_retrieval.png", "discritune_finetuning.png"}
+    names = [
+        "discritune_retrieval",
+        "discritune_finetuning",
+        "discritune_figure2_simulated",
+        "discritune_figure3_screen",
+    ]
+    assert {path.name for path in figures.iterdir()} == {f"{name}.png" for name in names}
 
 
 def test_nothing_half_written_is_left(finished):

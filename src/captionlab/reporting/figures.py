@@ -46,7 +46,7 @@ def plot_retrieval(
             axis.set_ylim(0, None)
         axes[-1, 0].set_xticks(range(len(corpora)), list(corpora), rotation=15)
         axes[0, 0].legend(ncols=3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-        _save(figure, path, style)
+        save(figure, path, style)
 
 
 def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, path: str) -> None:
@@ -68,7 +68,7 @@ def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, pat
             axis.set_xlabel("updates")
             axis.set_title(label, fontsize=style["font_size"])
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
-        _save(figure, path, style)
+        save(figure, path, style)
 
 
 def _at_one(rows: Sequence[Mapping[str, Any]], evaluations: Sequence[str] | None) -> list[Mapping[str, Any]]:
@@ -106,7 +106,7 @@ def _colour(style: Style, index: int) -> str:
     return str(style["colours"][index % len(style["colours"])])
 
 
-def _save(figure: Figure, path: str, style: Style) -> None:
+def save(figure: Figure, path: str, style: Style) -> None:
     """Write beside and rename; the file says which job drew it, and has no time stamp."""
     notes = {"Software": None, "Description": json.dumps(current(), sort_keys=True)}
     with replacing(path) as partial:

@@ -404,6 +404,7 @@ class Experiments:
         discritune = DISCRITUNE_TABLES if "discritune" in self.papers else ()
         language = LANGUAGE_TABLES if self.language else ()
         return [
+            *(f"results/reporting/study/{name}.{ending}" for name in self.study.tables() for ending in PAPER_FORMATS),
             *(f"results/reporting/language/{name}.{ending}" for name in language for ending in PAPER_FORMATS),
             *(f"results/reporting/{name}.{ending}" for name in general for ending in GENERAL_FORMATS),
             *(f"results/reporting/discritune/{name}.{ending}" for name in discritune for ending in PAPER_FORMATS),
@@ -411,7 +412,8 @@ class Experiments:
 
     def figures(self) -> list[str]:
         """Every figure that the config asks for."""
-        return [f"results/figures/{name}.png" for name in DISCRITUNE_FIGURES if "discritune" in self.papers]
+        discritune = DISCRITUNE_FIGURES if "discritune" in self.papers else ()
+        return [f"results/figures/{name}.png" for name in (*discritune, *self.study.figures())]
 
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""

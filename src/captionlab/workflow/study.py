@@ -100,6 +100,15 @@ class Study:
         """Whose answers are analysed."""
         return [kind for kind, key in (("people", "responses"), ("simulated", "simulated")) if self.config.get(key)]
 
+    def tables(self) -> list[str]:
+        """Names of the tables on the answers."""
+        return [f"discritune_table6_{kind}" for kind in self.participants()]
+
+    def figures(self) -> list[str]:
+        """Names of the figures."""
+        examples = [f"discritune_figure2_{kind}" for kind in self.participants()]
+        return [*examples, "discritune_figure3_screen"] if self.config else []
+
     def results(self) -> list[str]:
         """What the study makes for people to use."""
         return ["results/study/web", "results/study/psychopy", "results/study/review.html"] if self.config else []

@@ -1,0 +1,159 @@
+"""Table 6 of Dessì et al. 2023 from answers of people, or, under another name, from those of simulated participants."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from captionlab.reporting.footnotes import run_notes
+from captionlab.reporting.language import Paper
+from captionlab.reporting.measurements import Measurement
+from captionlab.reporting.published import PublishedValue
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.verdicts import MARKERS, Verdict, judge, legend
+from captionlab.study.analysis import ALL_TYPES, MEASURES
+
+Row = Mapping[str, Any]
+# The paper asked people about images of Conceptual Captions.
+TABLE, CORPUS, METRIC = "6", "ConCap", "accuracy"
+# A bootstrap over fewer participants gives intervals that are clearly too narrow.
+FEW_PARTICIPANTS = 10
+SIMULATED_NOTE = (
+    "Simulated participants: a retriever drew the images. No person took part; the numbers say nothing about people."
+)
+NAMES = {"people": "discritune_table6_people", "simulated": "discritune_table6_simulated"}
+RECORD_COLUMNS = (
+    "participants", "quantity", "caption_type", "against", "value", "ci_low", "ci_high", "p_value", "p_adjusted", "n",
+    "published", "verdict", "config", "seed", "commit",
+)  # fmt: skip
+
+
+def study_table(
+    participants: str,
+    results: Mapping[str, Sequence[Row]],
+    types: Sequence[str],
+    corpus: str,
+    paper: Paper,
+    provenance: Mapping[str, Any],
+) -> Table:
+    """The table of a study; `participants` is people or simulated.
+
+    `results` has the rows of ACCURACY, PAIRWISE, AGREEMENT and PARTICIPANTS under accuracy, pairwise, agreement and
+    participants; `types` are the caption types in the order of the config, `corpus` is that of the images.
+    """
+    people = participants == "people"
+    comparable = paper.comparable and people and paper.corpora.get(CORPUS) == corpus
+    accuracy = {row["caption_type"]: row for row in results["accuracy"]}
+    agreement = {(row["caption_type"], row["measure"]): row for row in results["agreement"]}
+    printed = {name: _published(paper, name) for name in types}
+    verdicts: dict[str, Verdict] = {
+        name: judge(_measurement(row, corpus), printed[name], comparable) for name, row in accuracy.items()
+    }
+    rows = []
+    for name in types:
+        if name not in accuracy:
+            unanswered = Cell(MISSING, note="Nobody who counts was asked about these captions.")
+            rows.append([Cell(name), unanswered, *[Cell(MISSING)] * (len(types) + 4)])
+            continue
+        row, theirs = accuracy[name], printed[name]
+        marked = [theirs.text, MARKERS.get(verdicts[name], "")] if theirs else [MISSING]
+        rows.append(
+            [
+                Cell(name),
+                Cell(f"{row['value']:.1f}", f"[{row['ci_low']:.1f}, {row['ci_high']:.1f}]"),
+                Cell(" ".join(filter(None, marked))),
+                Cell(str(row["answers"]), f"by {row['participants']} on {row['stimuli']} sets"),
+                *(_against(name, other, results["pairwise"]) for other in types),
+                *(_agreement(agreement.get((name, measure))) for measure in MEASURES),
+            ]
+        )
+    records = [
+        *(
+            {"quantity": "accuracy", **row, "n": row["answers"], "verdict": verdicts[name],
+             "published": theirs.text if (theirs := printed.get(name)) else None}
+            for name, row in accuracy.items()
+        ),
+        *({"quantity": "difference", **row, "value": row["difference"]} for row in results["pairwise"]),
+        *({"quantity": f"agreement, {row['measure']}", **row, "n": row["screens"]} for row in results["agreement"]),
+    ]  # fmt: skip
+    made = {"participants": participants, **{key: provenance.get(key) for key in ("config", "seed", "commit")}}
+    who = "people" if people else "simulated participants"
+    title = "DiscriTune, table 6: accuracy of people who choose an image"
+    simulated = "Simulated participants in place of table 6 of DiscriTune: a retriever chooses images"
+    return Table(
+        NAMES[participants],
+        title if people else simulated,
+        f"How often {who} find the image that a caption describes among ten that look alike, by type of captions (%), "
+        "with 95 % intervals over participants and sets of images; differences in percentage points.",
+        [
+            Column("captions", numeric=False),
+            Column("accuracy"),
+            Column("paper"),
+            Column("answers"),
+            *(Column(f"minus {other}", group="difference") for other in types),
+            Column("pairs, %", group="agreement"),
+            Column("kappa", group="agreement"),
+        ],
+        [Block(rows)],
+        [{key: (record | made).get(key) for key in RECORD_COLUMNS} for record in records],
+        RECORD_COLUMNS,
+        _notes(who, results, {*verdicts.values()}, comparable, provenance),
+    )
+
+
+def _published(paper: Paper, captioner: str) -> PublishedValue | None:
+    """What the paper prints for a type of captions, whatever the images of this study are."""
+    if paper.published is None:
+        return None
+    found = (paper.published.find(TABLE, label, CORPUS, METRIC) for label in paper.labels(captioner))
+    return next((value for value in found if value is not None), None)
+
+
+def _measurement(row: Row, corpus: str) -> Measurement:
+    """A row of ACCURACY as the summary has its values."""
+    value, low, high = row["value"], row["ci_low"], row["ci_high"]
+    return Measurement(row["caption_type"], corpus, "", "", "", None, None, METRIC, value, low, high, row["answers"])
+
+
+def _against(name: str, other: str, pairwise: Sequence[Row]) -> Cell:
+    """The difference of two types, whichever way round it was computed."""
+    for row in pairwise:
+        for sign, pair in ((1, (name, other)), (-1, (other, name))):
+            if (row["caption_type"], row["against"]) == pair:
+                low, high = sorted((sign * row["ci_low"], sign * row["ci_high"]))
+                p_value = "p < 0.001" if row["p_adjusted"] < 0.001 else f"p = {row['p_adjusted']:.3f}"
+                return Cell(f"{sign * row['difference']:+.1f}", f"[{low:+.1f}, {high:+.1f}], {p_value}")
+    return Cell("")
+
+
+def _agreement(row: Row | None) -> Cell:
+    if row is None or row["value"] is None:
+        return Cell(MISSING, note="No screen of this type was answered twice.")
+    factor, places = (100, 1) if row["measure"] == "pairs" else (1, 2)
+    low, high = factor * row["ci_low"], factor * row["ci_high"]
+    return Cell(f"{factor * row['value']:.{places}f}", f"[{low:.{places}f}, {high:.{places}f}]")
+
+
+def _notes(
+    who: str,
+    results: Mapping[str, Sequence[Row]],
+    verdicts: set[Verdict],
+    comparable: bool,
+    provenance: Mapping[str, Any],
+) -> list[str]:
+    everybody = {row["participant"]: row["excluded"] for row in results["participants"]}
+    excluded = sum(everybody.values())
+    notes = [] if who == "people" else [SIMULATED_NOTE]
+    if markers := legend(verdicts):
+        notes.append(markers)
+    notes.append(
+        f"{len(everybody)} {who} took part; {excluded} missed more than one control and do not count. Controls do not "
+        "count either. Chance is 10 %."
+    )
+    notes.append("Differences: two-sided bootstrap over participants and sets, p after Holm's correction.")
+    for row in results["agreement"]:
+        if (row["caption_type"], row["measure"]) == (ALL_TYPES, "kappa") and row["value"] is not None:
+            notes.append(f"Agreement over all types: kappa {row['value']:.2f} on {row['screens']} screens.")
+    if len(everybody) - excluded < FEW_PARTICIPANTS:
+        notes.append(f"Only {len(everybody) - excluded} {who} count: the intervals are too narrow.")
+    if not comparable:
+        notes.append("The published column is context: participants, images or captions are not the paper's.")
+    return [*notes, *run_notes(provenance)]

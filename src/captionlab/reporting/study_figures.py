@@ -1,0 +1,117 @@
+"""Figures 2 and 3 of Dessì et al. 2023: where one type of captions succeeds and others fail; a screen of the study."""
+
+import io
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import pyarrow as pa
+import pyarrow.compute as pc
+from matplotlib.axes import Axes
+from PIL import Image
+
+from captionlab.reporting.figures import Style, save
+from captionlab.study.pictures import file_name, pictures
+from captionlab.study.psychopy import COLUMNS, quoted
+
+Row = Mapping[str, Any]
+EXAMPLES = 6
+RIGHT = "#2f7d32"
+
+
+def examples(screens: Sequence[Row], answers: Sequence[Row], number: int = EXAMPLES) -> list[dict[str, Any]]:
+    """Sets of images that all answers to one caption type find and all those to some other type miss.
+
+    Each has `target`, `captions` (type -> caption), `found` (type -> share of right answers) and `chosen`, the image
+    that most answers to failing types chose. Those with more answers and more failing types come first: in the paper's
+    figure one type of three succeeds.
+    """
+    by_set: dict[str, dict[str, list[Row]]] = {}
+    for answer in answers:
+        if answer["role"] == "question" and not answer["excluded"]:
+            by_set.setdefault(answer["stimulus"], {}).setdefault(answer["caption_type"], []).append(answer)
+    shown: dict[str, dict[str, Row]] = {}
+    for screen in screens:
+        shown.setdefault(screen["stimulus"], {})[screen["caption_type"]] = screen
+    found = []
+    for stimulus, by_type in sorted(by_set.items()):
+        shares = {name: sum(a["correct"] for a in given) / len(given) for name, given in by_type.items()}
+        failing = [name for name in sorted(shares) if shares[name] == 0]
+        if 1.0 not in shares.values() or not failing:
+            continue
+        chosen = Counter(answer["chosen"] for name in failing for answer in by_type[name]).most_common(1)[0][0]
+        first = next(iter(shown[stimulus].values()))
+        rank = (-sum(map(len, by_type.values())), -len(failing), stimulus)
+        captions = {name: shown[stimulus][name]["caption"] for name in sorted(shares)}
+        found.append((rank, {"target": first["target"], "chosen": chosen, "captions": captions, "found": shares}))
+    return [example for _, example in sorted(found, key=lambda pair: pair[0])[:number]]
+
+
+def plot_examples(
+    chosen: Sequence[Mapping[str, Any]], images: pa.Table, simulated: bool, style: Style, path: str
+) -> None:
+    """Each example: the target in a green frame, the image chosen instead, the captions and how often they were right.
+
+    `images` has the columns image_id, path and data.
+    """
+    photos = _photos(images, {image for example in chosen for image in (example["target"], example["chosen"])})
+    rows = max(1, -(-len(chosen) // 2))
+    with plt.rc_context({"font.size": style["font_size"]}):
+        figure, axes = plt.subplots(
+            rows, 6, figsize=(11, 1.9 * rows + 0.5), squeeze=False, width_ratios=[1, 1, 2.2] * 2, layout="constrained"
+        )
+        who = "simulated participants, driven by a retriever" if simulated else "people"
+        figure.suptitle(f"Images that are found by one type of captions and not by another: answers of {who}")
+        for axis in axes.flat:
+            axis.axis("off")
+        if not chosen:
+            axes[0, 0].text(
+                0, 0.5, "No set of images is found by all answers to one type of captions and none to another."
+            )
+        for index, example in enumerate(chosen):
+            target, other, text = axes[index // 2, 3 * (index % 2) : 3 * (index % 2) + 3]
+            _photo(target, photos[example["target"]], RIGHT)
+            _photo(other, photos[example["chosen"]], None)
+            lines = [
+                f"{name} ({100 * example['found'][name]:.0f} % right):\n{_wrapped(caption)}"
+                for name, caption in example["captions"].items()
+            ]
+            text.text(0, 1, "\n".join(lines), va="top", parse_math=False, fontsize=0.8 * style["font_size"])
+        save(figure, path, style)
+
+
+def plot_screen(screen: Row, images: pa.Table, style: Style, path: str) -> None:
+    """A screen as participants see it: the caption above two rows of five images."""
+    photos = _photos(images, set(screen["images"]))
+    rows = len(screen["images"]) // COLUMNS
+    with plt.rc_context({"font.size": style["font_size"]}):
+        figure, axes = plt.subplots(rows, COLUMNS, figsize=(8, 1.7 * rows + 0.5), squeeze=False, layout="constrained")
+        figure.suptitle(quoted(screen["caption"]), parse_math=False, wrap=True)
+        for axis, image in zip(axes.flat, screen["images"], strict=True):
+            _photo(axis, photos[image], None)
+        save(figure, path, style)
+
+
+def _photos(images: pa.Table, wanted: set[str]) -> dict[str, Image.Image]:
+    names = {file_name(image): image for image in wanted}
+    table = images.filter(pc.is_in(images["image_id"], pa.array(sorted(wanted), pa.string())))
+    return {names[name]: Image.open(io.BytesIO(content)) for name, content in pictures(table)}
+
+
+def _photo(axis: Axes, photo: Image.Image, frame: str | None) -> None:
+    axis.imshow(photo)
+    axis.axis("on")
+    axis.set_xticks([])
+    axis.set_yticks([])
+    for side in axis.spines.values():
+        side.set(visible=frame is not None, color=frame, linewidth=3)
+
+
+def _wrapped(caption: str) -> str:
+    return "\n".join(textwrap.wrap(textwrap.shorten(quoted(caption), 150, placeholder=" ..."), 40))

@@ -1,0 +1,25 @@
+"""Draw where one type of captions succeeds and another fails."""
+
+from typing import Any
+
+import yaml
+
+from captionlab.reporting.study_figures import examples, plot_examples
+from captionlab.scripting import run
+from captionlab.study.kinds import ANSWERS, STIMULI
+from captionlab.study.responses import SIMULATED
+from captionlab.tables import IMAGES, read_table
+
+
+def main(snakemake: Any) -> None:
+    with open(snakemake.input.style, encoding="utf-8") as file:
+        style = yaml.safe_load(file)
+    screens = read_table(snakemake.input.stimuli, STIMULI).to_pylist()
+    answers = read_table(snakemake.input.answers, ANSWERS).to_pylist()
+    images = read_table(snakemake.input.images, IMAGES, ["image_id", "path", "data"])
+    simulated = snakemake.wildcards.participants == SIMULATED
+    plot_examples(examples(screens, answers), images, simulated, style, snakemake.output[0])
+
+
+if __name__ == "__main__":
+    run(main, globals())
