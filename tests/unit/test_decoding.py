@@ -225,7 +225,10 @@ def test_decoding_is_read_from_a_config():
         ({"kind": "beam", "max_tokens": 5, "beams": 1}, "one beam is kind: greedy"),
         ({"kind": "sample", "max_tokens": 5, "temperature": 0}, "temperature is 0"),
         ({"kind": "greedy", "max_tokens": 0}, "max_tokens is 0"),
-        ({"kind": "greedy", "max_tokens": 5, "rules": "vinvl"}, "rules is 'vinvl'; it must be transformers or oscar"),
+        (
+            {"kind": "greedy", "max_tokens": 5, "rules": "vinvl"},
+            "rules is 'vinvl'; it must be one of transformers, oscar, camel",
+        ),
         ({"kind": "greedy"}, "max_tokens is missing"),
         ({"max_tokens": 3}, "kind is missing"),
     ],

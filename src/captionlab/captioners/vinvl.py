@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from captionlab.captioners.gpt2 import Cache
 from captionlab.captioners.oscar import Bert, Head
+from captionlab.captioners.sharing import images_kept
 from captionlab.features.tagged_regions import TaggedRegions
 from captionlab.scorers.bert import attend, count_layers, initialise
 
@@ -241,13 +242,9 @@ class Vinvl(nn.Module):
 
     def reorder(self, state: State, index: Tensor) -> State:
         """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
-        images = len(state.hidden)
-        of_rows = torch.arange(images, device=index.device).repeat_interleave(state.rows // images)[index]
-        kept, counts = of_rows.unique_consecutive(return_counts=True)
-        if (counts != counts[0]).any():  # no equal shares: an image for each row
-            kept = of_rows
+        kept = images_kept(state.rows, len(state.hidden), index)
         captions = state.captions.reorder(index)
-        if len(kept) == images and bool((kept == torch.arange(images, device=index.device)).all()):
+        if kept is None:
             return State(state.keys, state.values, state.hidden, captions)
         return State(state.keys[:, kept], state.values[:, kept], state.hidden[kept], captions)
 

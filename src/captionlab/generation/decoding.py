@@ -7,6 +7,8 @@ contains ".", the end token is forced, free of charge. Images that are finished 
 `rules: oscar` are those of Oscar and VinVL (github.com/microsoft/Oscar, on pytorch-transformers 1.0): a beam search
 ends when no open beam could beat the best finished caption at any length, all continuations that rank before the last
 open beam may finish, and where a caption is cut, the end token takes the place of its last token.
+
+`rules: camel` is the beam search of captionlab.generation.sum_beams; greedy decoding and sampling are as by default.
 """
 
 from collections.abc import Mapping
@@ -21,7 +23,7 @@ KEYS = {
     "sample": {"max_tokens", "stop", "rules", "temperature", "samples"},
     "beam": {"max_tokens", "stop", "rules", "beams"},
 }
-RULES = ("transformers", "oscar")
+RULES = ("transformers", "oscar", "camel")
 
 State = TypeVar("State")
 
@@ -61,7 +63,7 @@ class Decoding:
     stop: str | None = None
     """a token that contains this text is the last one"""
     rules: str = "transformers"
-    """whose beam search and whose way to cut a caption: transformers or oscar"""
+    """whose beam search and whose way to cut a caption: transformers, oscar or camel"""
     beams: int = 5
     temperature: float = 1.0
     """divides the logits before sampling"""
@@ -72,7 +74,7 @@ class Decoding:
         if self.kind not in KEYS:
             raise ValueError(f"decoding.kind is {self.kind!r}; it must be {', '.join(KEYS)}")
         if self.rules not in RULES:
-            raise ValueError(f"decoding.rules is {self.rules!r}; it must be {' or '.join(RULES)}")
+            raise ValueError(f"decoding.rules is {self.rules!r}; it must be one of {', '.join(RULES)}")
         if self.beams < 2:
             raise ValueError(f"decoding.beams is {self.beams}; beam search has at least 2, one beam is kind: greedy")
         for name in ("max_tokens", "samples", "temperature"):
@@ -102,7 +104,8 @@ class Decoded:
     """(N,) log-probability (nats) of these tokens under the captioner itself: no temperature, no forced end; where
     an end token took the place of the last token, that of the latter"""
     score: Tensor
-    """(N,) what the search maximised; for a beam: log-probability / length, a forced end counting 0; else `log_prob`"""
+    """(N,) what the search maximised, a forced end counting 0: for a beam, log-probability / length, by the rules of
+    CaMEL log-probability; else `log_prob`"""
 
     @property
     def mask(self) -> Tensor:
@@ -132,6 +135,10 @@ def decode(
     stops = torch.zeros(logits.shape[1], dtype=torch.bool, device=logits.device)
     if decoding.stop is not None:
         stops[vocabulary.stop_ids(decoding.stop)] = True
+    if decoding.kind == "beam" and decoding.rules == "camel":
+        from captionlab.generation.sum_beams import beam_search
+
+        return beam_search(captioner, logits, state, decoding, vocabulary.end, stops)
     if decoding.kind == "beam":
         return _beam_search(captioner, logits, state, decoding, vocabulary.end, stops)
     return _one_path(captioner, logits, state, decoding, vocabulary.end, stops, generator)

@@ -1,0 +1,377 @@
+"""CaMEL (Barraco et al. 2022): a memory-augmented encoder over a grid of image features, a meshed or plain decoder.
+
+After github.com/aimagelab/camel (models/transformer/), with the parameter names of its checkpoints; layers, memory and
+mesh are those of Cornia et al. 2020. What the decoder reads of an image is computed once, whatever the step and beam.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from captionlab.captioners.gpt2 import Cache
+from captionlab.captioners.sharing import images_kept
+from captionlab.captioners.tokenizer import Tokenizer
+
+# Of the published captioner: a head is 64 wide, a caption up to 40 tokens long, an image up to 500 places large; the
+# ids of CLIP's start token and of padding, which also is that of "!".
+HEAD_SIZE, LONGEST, PLACES = 64, 40, 500
+START, PADDING = 49406, 0
+NETWORKS = {"online": "state_dict_o", "target": "state_dict_t"}
+
+
+class Projections(nn.Module):
+    """The four projections of an attention, and perhaps memory: keys and values that belong to no input."""
+
+    def __init__(self, width: int, heads: int, head_size: int, memory: int = 0):
+        super().__init__()
+        inner = heads * head_size
+        self.heads, self.head_size = heads, head_size
+        self.fc_q, self.fc_k, self.fc_v = (nn.Linear(width, inner) for _ in range(3))
+        self.fc_o = nn.Linear(inner, width)
+        if memory:
+            self.m_k, self.m_v = (nn.Parameter(torch.empty(1, memory, inner)) for _ in range(2))
+
+    def context(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values (B, heads, S, head size) of states (B, S, width), and of the memory after them."""
+        keys, values = self.fc_k(states), self.fc_v(states)
+        if hasattr(self, "m_k"):
+            rows, (_, memory, _) = len(states), self.m_k.shape
+            keys = torch.cat([keys, self.head_size**0.5 * self.m_k.expand(rows, -1, -1)], dim=1)
+            values = torch.cat([values, memory**0.5 * self.m_v.expand(rows, -1, -1)], dim=1)
+        return self._split(keys), self._split(values)
+
+    def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
+        """What states (B, T, width) gather from keys and values (B, heads, S, head size)."""
+        query = self._split(self.fc_q(states))
+        gathered = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
+        output: Tensor = self.fc_o(gathered.transpose(1, 2).flatten(2))
+        return output
+
+    def _split(self, states: Tensor) -> Tensor:
+        return states.unflatten(-1, (self.heads, self.head_size)).transpose(1, 2)
+
+
+class Attention(nn.Module):
+    """Attention, added to its input and normalised."""
+
+    def __init__(self, width: int, heads: int, head_size: int, dropout: float, memory: int = 0):
+        super().__init__()
+        self.attention = Projections(width, heads, head_size, memory)
+        self.dropout, self.layer_norm = nn.Dropout(dropout), nn.LayerNorm(width)
+
+    def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Map (B, T, width) to the same shape; see `Projections.forward`."""
+        output: Tensor = self.layer_norm(states + self.dropout(self.attention(states, keys, values, mask)))
+        return output
+
+
+class FeedForward(nn.Module):
+    """Two layers with a ReLU between them, added to their input and normalised."""
+
+    def __init__(self, width: int, inner: int, dropout: float):
+        super().__init__()
+        self.fc1, self.fc2, self.layer_norm = nn.Linear(width, inner), nn.Linear(inner, width), nn.LayerNorm(width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map (..., width) to the same shape."""
+        inner = self.dropout(functional.relu(self.fc1(states)))
+        output: Tensor = self.layer_norm(states + self.dropout(self.fc2(inner)))
+        return output
+
+
+class EncoderLayer(nn.Module):
+    """Attention of the grid to itself and to memory, then a feed-forward layer."""
+
+    def __init__(self, width: int, heads: int, head_size: int, feed_forward: int, memory: int, dropout: float):
+        super().__init__()
+        self.mhatt = Attention(width, heads, head_size, dropout, memory)
+        self.pwff = FeedForward(width, feed_forward, dropout)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map (B, S, width) to the same shape."""
+        output: Tensor = self.pwff(self.mhatt(states, *self.mhatt.attention.context(states)))
+        return output
+
+
+class DecoderLayer(nn.Module):
+    """Attention to the words so far and to the image, then a feed-forward layer.
+
+    With `levels`, the image is read from the output of so many encoder layers, each through a gate (the mesh).
+    """
+
+    def __init__(self, width: int, heads: int, head_size: int, feed_forward: int, levels: int, dropout: float):
+        super().__init__()
+        self.self_att = Attention(width, heads, head_size, dropout)
+        self.enc_att = Attention(width, heads, head_size, dropout)
+        self.pwff = FeedForward(width, feed_forward, dropout)
+        self.fc_alpha = nn.ModuleList(nn.Linear(2 * width, width) for _ in range(levels))
+
+    def read(self, states: Tensor, image: list[tuple[Tensor, Tensor]]) -> Tensor:
+        """Map states after self-attention (N, T, width) to the layer's output.
+
+        `image` are keys and values (G, heads, S, head size) of each level; N / G consecutive rows share an image.
+        """
+        rows, length, _ = states.shape
+        shared = states.reshape(len(image[0][0]), -1, states.shape[2])  # one longer sequence for each image
+        found = [self.enc_att(shared, keys, values) for keys, values in image]
+        if not self.fc_alpha:
+            [mixed] = found
+        else:
+            gates = [gate(torch.cat([shared, level], dim=-1)) for gate, level in zip(self.fc_alpha, found, strict=True)]
+            parts = [gate.sigmoid() * level for gate, level in zip(gates, found, strict=True)]
+            mixed = torch.stack(parts).sum(dim=0) / len(parts) ** 0.5
+        output: Tensor = self.pwff(mixed).reshape(rows, length, -1)
+        return output
+
+
+class Encoder(nn.Module):
+    """The grid's features, projected, through layers."""
+
+    def __init__(self, visual_size: int, layers: int, layer: tuple[int, int, int, int, int, float], positions: bool):
+        super().__init__()
+        width, dropout, self.positions = layer[0], layer[-1], positions
+        self.fc, self.layer_norm, self.dropout = nn.Linear(visual_size, width), nn.LayerNorm(width), nn.Dropout(dropout)
+        # Stored with the weights also where it is not used.
+        self.pos_emb = nn.Embedding(PLACES + 1, visual_size).requires_grad_(False)
+        self.layers = nn.ModuleList(EncoderLayer(*layer) for _ in range(layers))
+
+    def forward(self, visual: Tensor) -> list[Tensor]:
+        """The output (B, S, width) of each layer for features (B, S, visual_size)."""
+        if self.positions:
+            visual = visual + self.pos_emb.weight[1 : visual.shape[1] + 1]
+        states = [self.layer_norm(self.dropout(functional.relu(self.fc(visual))))]
+        for layer in self.layers:
+            states.append(layer(states[-1]))
+        return states[1:]
+
+
+class Decoder(nn.Module):
+    """Tables of words and positions, layers, and the output layer."""
+
+    def __init__(self, vocabulary: int, longest: int, layers: int, layer: tuple[int, int, int, int, int, float]):
+        super().__init__()
+        self.word_emb = nn.Embedding(vocabulary, layer[0])
+        self.pos_emb = nn.Embedding(longest + 1, layer[0]).requires_grad_(False)
+        self.layers = nn.ModuleList(DecoderLayer(*layer) for _ in range(layers))
+        self.fc = nn.Linear(layer[0], vocabulary, bias=False)
+
+
+Image = list[list[tuple[Tensor, Tensor]]]
+
+
+@dataclass(frozen=True)
+class State:
+    """N captions in the making, N / G consecutive ones for each of G images."""
+
+    image: Image
+    """of each layer and level, keys and values (G, heads, S, head size)"""
+    captions: Cache
+    """keys and values of the words so far"""
+    hidden: Tensor
+    """(positions, N) whether a word is padding, which is not attended to"""
+
+
+class Camel(nn.Module):
+    """The captioner. `visual` is a grid of features (B, S, visual_size), the encoder's as they are."""
+
+    family = "camel"
+    # A reference that is cut to the longest caption loses its end token.
+    cut_keeps_end = False
+    read_tokenizer = Tokenizer.load
+
+    def __init__(
+        self,
+        visual_size: int,
+        vocabulary: int,
+        width: int,
+        encoder_layers: int,
+        decoder_layers: int,
+        heads: int,
+        feed_forward: int,
+        memory: int,
+        meshed: bool,
+        start: int,
+        padding: int | None = None,
+        longest: int = LONGEST,
+        head_size: int = HEAD_SIZE,
+        grid_positions: bool = False,
+        dropout: float = 0.1,
+    ):
+        """Build a captioner with random weights.
+
+        `start` is the id that stands before every caption; `padding` one that is never attended to and after which
+        every word is equally likely, as the original treats 0 wherever it stands. `longest` counts the end token.
+        """
+        super().__init__()
+        self.architecture = {
+            "visual_size": visual_size,
+            "vocabulary": vocabulary,
+            "width": width,
+            "encoder_layers": encoder_layers,
+            "decoder_layers": decoder_layers,
+            "heads": heads,
+            "feed_forward": feed_forward,
+            "memory": memory,
+            "meshed": meshed,
+            "start": start,
+            "padding": padding,
+            "longest": longest,
+            "head_size": head_size,
+            "grid_positions": grid_positions,
+            "dropout": dropout,
+        }
+        self.start_id, self.padding, self.longest, self.meshed = start, padding, longest, meshed
+        self.heads, self.head_size = heads, head_size
+        sizes = width, heads, head_size, feed_forward
+        self.encoder = Encoder(visual_size, encoder_layers, (*sizes, memory, dropout), grid_positions)
+        self.decoder = Decoder(vocabulary, longest, decoder_layers, (*sizes, encoder_layers if meshed else 0, dropout))
+        for parameter in self.parameters():
+            if parameter.ndim > 1:  # tables of positions too: in the original they are no sinusoids
+                nn.init.xavier_uniform_(parameter)
+        for module in self.modules():
+            if isinstance(module, nn.Linear) and module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+    @classmethod
+    def for_corpus(
+        cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
+    ) -> tuple[Self, Tokenizer]:
+        """A captioner with random weights for features of `visual_size` numbers, and its tokenizer.
+
+        The byte pairs are learnt from the training references `texts` alone; the end token also begins captions.
+        """
+        sizes = dict(architecture)
+        tokenizer = Tokenizer.train(texts, sizes.pop("vocabulary"))
+        return cls(visual_size, tokenizer.size, start=tokenizer.end, **sizes), tokenizer
+
+    @classmethod
+    def from_published(
+        cls, checkpoint: Mapping[str, Any], network: str = "online", start: int = START, padding: int | None = PADDING
+    ) -> tuple[Self, dict[str, Tensor]]:
+        """A captioner of the sizes that a published checkpoint has, and the weights to load into it.
+
+        Of the two networks of a training, `network` is the online one, which Dessì et al. 2023 finetune, or the target,
+        its running mean, which CaMEL's authors evaluate; a state dict alone is either. A KeyError names a tensor that a
+        checkpoint of this family must have.
+        """
+        found: Mapping[str, Tensor] = checkpoint.get(NETWORKS[network], checkpoint)
+        # How far the last generation came; no parameter.
+        weights = {name: value for name, value in found.items() if not name.endswith("running_seq")}
+        vocabulary, width = weights["decoder.word_emb.weight"].shape
+        first = "encoder.layers.0.mhatt.attention"
+        memory = weights.get(f"{first}.m_k")
+        captioner = cls(
+            visual_size=weights["encoder.fc.weight"].shape[1],
+            vocabulary=vocabulary,
+            width=width,
+            encoder_layers=_count(weights, "encoder.layers"),
+            decoder_layers=_count(weights, "decoder.layers"),
+            heads=len(weights[f"{first}.fc_q.bias"]) // HEAD_SIZE,
+            feed_forward=len(weights["encoder.layers.0.pwff.fc1.bias"]),
+            memory=0 if memory is None else memory.shape[1],
+            meshed="decoder.layers.0.fc_alpha.0.weight" in weights,
+            start=start,
+            padding=padding,
+            longest=len(weights["decoder.pos_emb.weight"]) - 1,
+        )
+        return captioner, weights
+
+    def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.
+
+        `tokens` (B, T) are ids, padded at the end with any id; `mask` (B, T) tells tokens from padding, where the
+        result is 0. ValueError when there are more tokens than the longest caption has.
+        """
+        mask = mask.bool()
+        losses = functional.cross_entropy(self.logits(visual, tokens)[mask].float(), tokens[mask], reduction="none")
+        return losses.new_zeros(tokens.shape).masked_scatter(mask, -losses)
+
+    def logits(self, visual: Tensor, tokens: Tensor) -> Tensor:
+        """Logits (B, T, vocabulary), with gradient, of each of the tokens (B, T) after those before it."""
+        self._check_length(tokens.shape[1])
+        words = torch.cat([torch.full_like(tokens[:, :1], self.start_id), tokens[:, :-1]], dim=1)
+        length, padded = words.shape[1], self._padded(words)
+        causal = torch.ones(length, length, dtype=torch.bool, device=words.device).tril()
+        # A word that is padding sees itself, which changes nothing: what it becomes is set to 0 below.
+        seen = causal & (~padded[:, None] | torch.eye(length, dtype=torch.bool, device=words.device))
+        places = torch.arange(1, length + 1, device=words.device).expand_as(words).masked_fill(padded, 0)
+        states = self.decoder.word_emb(words) + self.decoder.pos_emb(places)
+        for layer, image in zip(self._layers, self._read_image(visual), strict=True):
+            attention = layer.self_att
+            states = attention(states, *attention.attention.context(states), seen[:, None])
+            states = layer.read(states, image).masked_fill(padded[:, :, None], 0)
+        logits: Tensor = self.decoder.fc(states)
+        return logits
+
+    def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
+        """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
+        self._check_length(max_tokens)
+        shape = max_tokens, len(self._layers), len(visual), self.heads, self.head_size
+        captions = Cache(visual.new_empty(shape), visual.new_empty(shape))
+        hidden = torch.zeros(max_tokens, len(visual), dtype=torch.bool, device=visual.device)
+        state = State(self._read_image(visual), captions, hidden)
+        return self.step(torch.full((len(visual),), self.start_id, device=visual.device), state)
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place."""
+        cache, padded = state.captions, self._padded(tokens)
+        cache.length += 1
+        place = cache.length - 1
+        state.hidden[place] = padded
+        seen = ~state.hidden[: cache.length].T
+        seen[:, -1] = True
+        states = (self.decoder.word_emb(tokens) + self.decoder.pos_emb.weight[cache.length])[:, None]
+        for number, (layer, image) in enumerate(zip(self._layers, state.image, strict=True)):
+            attention = layer.self_att
+            for memory, new in zip((cache.keys, cache.values), attention.attention.context(states), strict=True):
+                memory[place, number] = new[:, :, 0]
+            read = (part[: cache.length, number].permute(1, 2, 0, 3) for part in (cache.keys, cache.values))
+            states = layer.read(attention(states, *read, seen[:, None, None]), image)
+            states = states.masked_fill(padded[:, None, None], 0)
+        logits: Tensor = self.decoder.fc(states[:, 0])
+        return logits, state
+
+    def reorder(self, state: State, index: Tensor) -> State:
+        """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
+        image = state.image
+        kept = images_kept(state.hidden.shape[1], len(image[0][0][0]), index)
+        if kept is not None:
+            image = [[(keys[kept], values[kept]) for keys, values in levels] for levels in image]
+        return State(image, state.captions.reorder(index), state.hidden[:, index])
+
+    @property
+    def _layers(self) -> list[Any]:
+        return list(self.decoder.layers)
+
+    def _read_image(self, visual: Tensor) -> Image:
+        """What each layer of the decoder reads of images, keys and values of each level."""
+        if visual.ndim != 3 or visual.shape[2] != self.architecture["visual_size"]:
+            raise ValueError(
+                f"the features of an image are {tuple(visual.shape[1:])} and this captioner reads a grid of vectors of "
+                f"{self.architecture['visual_size']} numbers; give it the encoder that it was trained with"
+            )
+        outputs = self.encoder(visual)
+        levels = outputs if self.meshed else outputs[-1:]
+        return [[layer.enc_att.attention.context(level) for level in levels] for layer in self._layers]
+
+    def _padded(self, tokens: Tensor) -> Tensor:
+        if self.padding is None:
+            return torch.zeros_like(tokens, dtype=torch.bool)
+        return tokens == self.padding
+
+    def _check_length(self, tokens: int) -> None:
+        if tokens > self.longest:
+            raise ValueError(f"{tokens} tokens are asked for and a caption has up to {self.longest}; lower max_tokens")
+
+
+def _count(weights: Mapping[str, Tensor], stack: str) -> int:
+    """Number of layers of a stack."""
+    return 1 + max(int(name[len(stack) + 1 :].split(".")[0]) for name in weights if name.startswith(f"{stack}."))
+
+
+FAMILY = Camel
