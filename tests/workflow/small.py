@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def small_config(captioners: Sequence[str], encoders: Sequence[str]) -> dict:
-    """Trains these encoders and captioners, captions one corpus and scores the captions; no paper, no language."""
+    """Trains these encoders and captioners, captions one corpus and scores the captions; nothing else."""
     config = yaml.safe_load(Path(__file__).with_name("config.yaml").read_text())
     config["name"] = "small"
     config["corpora"] = {"coco": config["corpora"]["coco"]}
@@ -26,7 +26,7 @@ def small_config(captioners: Sequence[str], encoders: Sequence[str]) -> dict:
             "retrievers": list(encoders),
         }
     }
-    del config["language"], config["papers"]
+    del config["language"], config["papers"], config["study"]
     return config
 
 

@@ -24,7 +24,7 @@ rule sample_stimuli:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=6000,
+        mem_mb=lab.memory(4000, features=2.5),
         runtime=60,
     params:
         code=lab.code("sample_stimuli"),
@@ -60,7 +60,7 @@ rule build_study:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=lab.memory(2000, images=2),
         runtime=60,
     params:
         code=lab.code("build_study"),
@@ -87,7 +87,7 @@ rule simulate_responses:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=6000,
+        mem_mb=lab.memory(4000, features=2.5),
         runtime=60,
     params:
         code=lab.code("simulate_responses"),

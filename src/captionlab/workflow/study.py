@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from snakemake.io import local
+
 from captionlab.workflow.references import Block, captioner_kind
 
 if TYPE_CHECKING:
@@ -78,11 +80,11 @@ class Study:
     def data(self, key: str) -> list[str]:
         """The file, or the files, that the block names under a key."""
         named = self.config.get(key, [])
-        return [str(Path(self.lab.data) / path) for path in ([named] if isinstance(named, str) else named)]
+        return [local(str(Path(self.lab.data) / path)) for path in ([named] if isinstance(named, str) else named)]
 
     def resource(self, file: str) -> str:
         """A file that comes with the workflow."""
-        return str(self.lab.root / "resources" / "study" / file)
+        return local(str(self.lab.root / "resources" / "study" / file))
 
     def consent(self) -> list[str]:
         """The text that participants agree to."""
