@@ -6,11 +6,21 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
+import vinvl_stand_in as stand_in
 
-from captionlab.ablation.comparison import changed, mean_over_images, z_test
+from captionlab.ablation.captioning import caption_samples
+from captionlab.ablation.comparison import (
+    Pair,
+    changed,
+    compare_splits,
+    effects,
+    mean_over_images,
+    pairs,
+    z_test,
+)
 from captionlab.ablation.information import pointwise_information
 from captionlab.ablation.matching import match_regions
-from captionlab.ablation.removal import Sample, remove, samples
+from captionlab.ablation.removal import Removal, Sample, remove, samples
 from captionlab.ablation.scenes import (
     frequent_scenes,
     images_of_scenes,
@@ -20,6 +30,7 @@ from captionlab.ablation.scenes import (
     stop_words,
 )
 from captionlab.features.tagged_regions import TaggedRegions, padded
+from captionlab.generation.decoding import Decoding, decode
 from captionlab.language.tagging import load_tagger, tag
 
 
@@ -197,3 +208,90 @@ def test_z_test():
         z_test([1.0], [1.0, 2.0])
     with pytest.raises(ValueError, match="values that differ"):
         z_test([1.0, 1.0], [2.0, 2.0])
+
+
+@pytest.fixture
+def removal(tmp_path) -> Removal:
+    images = stand_in.images(tmp_path)
+    matches = [
+        (image, int(region), int(tag))
+        for image in stand_in.OBJECTS
+        for region, tag in np.argwhere(match_regions(*images.boxes(image)).tagged)
+    ]
+    return Removal(images, matches, closed=True)
+
+
+def test_objects_go_with_their_regions(removal):
+    """Both boats of the last image and the regions with their boxes; the region that is the whole image stays."""
+    visual = removal.without(["4", "3", "2", "2"], [{"boat"}, {"boat"}, {"wine glass", "sky"}, set()])
+    assert visual.tags.tolist()[0][:4] == [6, 0, 0, 3]
+    assert visual.region_mask[0].tolist() == [True, True, False, False]
+    assert torch.equal(visual.regions[1], removal.images.rows(["4", "3"]).regions[1])
+    assert visual.tags[2].tolist() == [7, 0, 0, 5, 3]  # two word pieces
+    assert visual.region_mask[2].tolist() == [True, True, False, True]
+    assert visual.tag_mask[2].tolist() == [True, False, False, True, True]
+    assert visual.mask[3].all()
+
+
+def test_captions_of_samples(removal):
+    captioner, tokenizer, decoding = stand_in.captioner(), stand_in.tokenizer(), Decoding("beam", 6, rules="oscar")
+    chosen = [Sample("2", "", ()), Sample("4", "sea", ("boat",)), Sample("4", "", ())]
+    rows = caption_samples(captioner, tokenizer, removal, chosen, decoding)
+    assert [(row["image_id"], row["scene"], row["objects"], row["labels"]) for row in rows] == [
+        ("2", "", 0, []),
+        ("4", "sea", 1, ["boat"]),
+        ("4", "", 0, []),
+    ]
+    alone = decode(captioner, removal.without(["4"], [{"boat"}]), decoding, tokenizer)
+    assert rows[1]["caption"] == tokenizer.decode(alone.tokens.tolist())[0]
+    assert rows[1]["confidence"] == pytest.approx(alone.confidence.item(), rel=1e-5)
+    assert rows[1]["log_prob"] == pytest.approx(alone.log_prob.item(), rel=1e-5)
+
+
+def row_of(image: str, objects: int, caption: str, confidence: float, split: str = "test", scene: str = "sea") -> dict:
+    return {"image_id": image, "split": split, "scene": scene, "objects": objects, "caption": caption,
+            "confidence": confidence}  # fmt: skip
+
+
+def test_effects():
+    rows = [
+        row_of("1", 0, "at sea", 0.7, scene=""),
+        row_of("2", 0, "a road", 0.6, scene=""),
+        row_of("3", 0, "a road", 0.5, "train", scene=""),
+        row_of("1", 1, "at sea", 0.6),
+        row_of("1", 2, "at the sea", 0.9),
+        row_of("2", 1, "a road", 0.7),
+        row_of("3", 1, "a rock", 0.4, "train"),
+    ]
+    found = pairs(rows)
+    assert found == [
+        Pair("1", "test", 1, False, 0.7, 0.6),
+        Pair("1", "test", 2, True, 0.7, 0.9),
+        Pair("2", "test", 1, False, 0.6, 0.7),
+        Pair("3", "train", 1, True, 0.5, 0.4),
+    ]
+    values = {(row["split"], row["objects"], row["statistic"]): (row["value"], row["n"]) for row in effects(found, 0)}
+    assert values == {
+        ("test", 0, "changed"): (pytest.approx(1 / 3), 3),
+        ("test", 0, "confidence"): (pytest.approx(0.65), 2),
+        ("test", 0, "shift"): (pytest.approx(0.0), 2),
+        ("test", 1, "changed"): (0.0, 2),
+        ("test", 1, "confidence"): (pytest.approx(0.65), 2),
+        ("test", 1, "shift"): (pytest.approx(0.0), 2),
+        ("test", 2, "changed"): (1.0, 1),
+        ("test", 2, "confidence"): (None, 0),
+        ("test", 2, "shift"): (None, 0),
+        ("train", 0, "changed"): (1.0, 1),
+        ("train", 0, "confidence"): (None, 0),
+        ("train", 0, "shift"): (None, 0),
+        ("train", 1, "changed"): (1.0, 1),
+        ("train", 1, "confidence"): (None, 0),
+        ("train", 1, "shift"): (None, 0),
+    }
+    (splits,) = compare_splits(found)
+    assert splits == {"split": "test", "against": "train", "z": None, "p_value": None}
+    more = [*found, Pair("4", "train", 1, False, 0.5, 0.4), Pair("5", "train", 1, False, 0.5, 0.3)]
+    (splits,) = compare_splits(more)
+    assert (splits["z"], splits["p_value"]) == z_test([0.7 - 0.6, 0.6 - 0.7], [0.5 - 0.4, 0.5 - 0.3])
+    with pytest.raises(ValueError, match="no caption of the whole image '1'"):
+        pairs(rows[3:])

@@ -4,12 +4,17 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
+import vinvl_stand_in as stand_in
 
 from captionlab.attention.blocks import blocks, image_attention, received, special_shares
 from captionlab.attention.density import estimate_density
 from captionlab.attention.differences import paired_difference
+from captionlab.attention.extraction import extract_attention
+from captionlab.attention.kinds import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.features.tagged_regions import TaggedRegions, padded
+from captionlab.generation.decoding import Decoding, decode
+from captionlab.tables import write_table
 
 START, END, MASK = 1, 2, 3
 
@@ -160,3 +165,39 @@ def test_paired_difference():
     assert (found.p_value, found.n) == (pytest.approx(2 / 2001), 60)
     with pytest.raises(ValueError, match=r"not measured on the same images \(60 and 59\)"):
         paired_difference(first, dict(list(second.items())[1:]), seed=1)
+
+
+def test_extraction(tmp_path):
+    """Of all images, a sample and an example, against each image by itself; the rows are those of the tables."""
+    captioner, tokenizer, images = stand_in.captioner(), stand_in.tokenizer(), stand_in.images(tmp_path)
+    decoding = Decoding("greedy", 6)
+    found = extract_attention(captioner, tokenizer, images, ["1", "2", "3", "4"], ["4", "2", "3"], ["2"], 2, decoding)
+    for name, kind in (("blocks", BLOCKS), ("received", RECEIVED), ("shares", SHARES), ("matrices", MATRICES)):
+        rows = getattr(found, name)
+        write_table(
+            tmp_path / f"{name}.parquet", kind, {column: [row[column] for row in rows] for column in kind.columns}
+        )
+    assert {row["image_id"] for row in found.blocks} == {row["image_id"] for row in found.shares} == {"2", "3", "4"}
+    assert {row["image_id"] for row in found.received} == {"1", "2", "4"}  # the third has no tag
+    visual = images.rows(["2"])
+    attention = image_attention(captioner, visual, 2)[0].numpy()
+    # Pieces: car, wine, glass, boat, end; then four regions.
+    queries = [0, 1, 2, 3, 5, 6, 7, 8]
+    inbound = attention[queries].mean(0)
+    expected = {"car": inbound[0], "wine glass": inbound[1] + inbound[2], "boat": inbound[3]}
+    assert {row["label"]: row["attention"] for row in found.received if row["image_id"] == "2"} == pytest.approx(
+        expected
+    )
+    (matrix,) = found.matrices
+    assert matrix["positions"] == ["car", "wine", "glass", "boat", "[SEP]", "0", "1", "2", "3"]
+    assert matrix["attention"] == pytest.approx(attention.ravel().tolist(), abs=1e-6)
+    masses = {row["relation"]: row["mass"] for row in found.blocks if row["image_id"] == "2"}
+    assert masses["vision-label"] == pytest.approx(attention[5:, :4].sum(), rel=1e-5)
+    tokens = decode(captioner, visual, decoding, tokenizer).tokens
+    ids = torch.cat([torch.tensor([[captioner.start_id]]), tokens, torch.tensor([[tokenizer.end]])], dim=1)
+    shares = {(layer, kind, target): value for layer, kind, target, value in special_shares(captioner, visual, ids, 3)}
+    for row in found.shares:
+        if row["image_id"] == "2":
+            value = shares[row["layer"], row["attending"], row["target"]][0]
+            assert row["share"] == pytest.approx(value, abs=1e-6) or (row["share"] is None and np.isnan(value))
+    assert {row["relation"] for row in found.blocks if row["image_id"] == "3"} == {"vision-vision", "all"}

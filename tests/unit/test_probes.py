@@ -9,7 +9,10 @@ import torch
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.features.tagged_regions import TaggedRegions, padded
 from captionlab.probes.encodings import encode_scenes
+from captionlab.probes.experiment import run_probes
+from captionlab.probes.kinds import SCORES
 from captionlab.probes.probe import GRID, Score, downsample, probe, scores, search_mlp, shuffled, split
+from captionlab.tables import write_table
 
 CLASSES = ["sea"] * 60 + ["road"] * 30 + ["room"] * 10
 
@@ -109,3 +112,26 @@ def test_encodings_leave_padding_out():
         with torch.no_grad():
             states = captioner.states(alone, torch.tensor([[1, 7, 8]]))[0, 3:]  # whatever the caption
         torch.testing.assert_close(found[row], states.mean(0), rtol=0, atol=1e-5)
+
+
+def test_all_probes(encodings, tmp_path, monkeypatch):
+    """States that tell scenes, and states that do not after ablation."""
+    monkeypatch.setattr("captionlab.probes.probe.GRID", {"hidden_layer_sizes": [(8,)], "alpha": [1.0]})
+    noise = np.random.default_rng(0).normal(size=encodings.shape)
+    rows, settings = run_probes({0: encodings, 1: noise}, CLASSES, [0.1, 0.5], [3, 4])
+    assert settings == {"hidden_layer_sizes": (8,), "alpha": 1.0}
+    # Two states, two shares, two seeds, five probes and tasks, three averages and three scenes.
+    assert len(rows) == 2 * 2 * 2 * 5 * 6
+    columns = {name: [row.get(name, "pretrained") for row in rows] for name in SCORES.columns}
+    write_table(tmp_path / "scores.parquet", SCORES, columns)
+
+    def mean(**chosen) -> float:
+        return np.mean([row["f1"] for row in rows if chosen.items() <= row.items()])
+
+    for name in ("random-forest", "mlp"):
+        assert mean(objects=0, probe=name, classes="scenes", average="macro") > 0.9
+        assert mean(objects=0, probe=name, classes="shuffled", average="macro") < 0.6
+        assert mean(objects=1, probe=name, classes="scenes", average="macro") < 0.6
+    rows_again, _ = run_probes({0: encodings}, CLASSES, [0.5], [3])
+    kept = [row for row in rows if (row["objects"], row["test_share"], row["seed"]) == (0, 0.5, 3)]
+    assert rows_again == kept

@@ -1,8 +1,10 @@
 """Captions with and without the objects that tell a scene (Cafagna et al. 2022, §6.2, Figures 6, 7 and 12)."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -51,3 +53,71 @@ def z_test(first: Sequence[float], second: Sequence[float]) -> tuple[float, floa
         raise ValueError("a z-test needs values that differ")
     z = float(np.mean(first) - np.mean(second)) / error
     return z, math.erfc(abs(z) / math.sqrt(2))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A caption before and after objects were removed from its image."""
+
+    image: str
+    split: str
+    objects: int
+    changed: bool
+    before: float
+    """confidence of the caption of the whole image"""
+    after: float
+    """confidence of the caption of the other"""
+
+
+def pairs(rows: Sequence[Mapping[str, Any]]) -> list[Pair]:
+    """Each sample of a table of captions of ablated images with the whole image; ValueError where that is missing."""
+    whole = {row["image_id"]: row for row in rows if not row["objects"]}
+    found = []
+    for row in rows:
+        if row["objects"]:
+            if row["image_id"] not in whole:
+                raise ValueError(f"there is no caption of the whole image {row['image_id']!r}; caption it as well")
+            before = whole[row["image_id"]]
+            differs = changed(before["caption"], row["caption"])
+            numbers = before["confidence"], row["confidence"]
+            found.append(Pair(row["image_id"], row["split"], row["objects"], differs, *numbers))
+    return found
+
+
+def effects(found: Sequence[Pair], seed: int) -> list[dict[str, Any]]:
+    """The share of captions that change, and confidence and shift of those that do not.
+
+    For each split and number of removed objects, and with the number 0 for all numbers together. The shift is the
+    confidence before minus the one after: it is negative where the captioner is surer of what it sees less of.
+    """
+    rows = []
+    for split in sorted({pair.split for pair in found}):
+        of_split = [pair for pair in found if pair.split == split]
+        for objects in (0, *sorted({pair.objects for pair in of_split})):
+            chosen = [pair for pair in of_split if objects in (0, pair.objects)]
+            same = [pair for pair in chosen if not pair.changed]
+            numbers = {
+                "changed": (chosen, [float(pair.changed) for pair in chosen]),
+                "confidence": (same, [pair.after for pair in same]),
+                "shift": (same, [pair.before - pair.after for pair in same]),
+            }
+            for statistic, (of, values) in numbers.items():
+                empty: dict[str, Any] = {"value": None, "ci_low": None, "ci_high": None, "deviation": None, "n": 0}
+                mean = asdict(mean_over_images(values, [pair.image for pair in of], seed)) if values else empty
+                rows.append({"split": split, "objects": objects, "statistic": statistic, **mean})
+    return rows
+
+
+def compare_splits(found: Sequence[Pair]) -> list[dict[str, Any]]:
+    """The z-test of the confidence shifts of unchanged captions, for each two splits; None where it cannot be made."""
+    shifts: dict[str, list[float]] = {}
+    for pair in found:
+        shifts.setdefault(pair.split, []).extend([] if pair.changed else [pair.before - pair.after])
+    rows = []
+    for split, against in combinations(sorted(shifts), 2):
+        try:
+            z, p_value = z_test(shifts[split], shifts[against])
+        except ValueError:
+            z, p_value = None, None  # too few captions that did not change
+        rows.append({"split": split, "against": against, "z": z, "p_value": p_value})
+    return rows

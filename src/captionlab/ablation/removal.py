@@ -1,10 +1,12 @@
 """Images without some of their objects (Cafagna et al. 2022, §6.1)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor
 
+from captionlab.features.tagged_images import TaggedImages
 from captionlab.features.tagged_regions import TaggedRegions
 
 
@@ -35,6 +37,34 @@ def samples(
         for image in images
         if {*informative[scene][:number]} <= {*objects.get(image, ())}
     ]
+
+
+class Removal:
+    """Images without objects: their tags, and the regions that show them."""
+
+    def __init__(
+        self,
+        images: TaggedImages,
+        matches: Iterable[tuple[str, int, int]],
+        padding: int = 0,
+        closed: bool = False,
+    ):
+        """`matches` are image, region and tag, for each region that shows a tagged object; the rest as in `remove`."""
+        self.images, self.padding, self.closed = images, padding, closed
+        self.regions: dict[tuple[str, int], list[int]] = {}
+        for image, region, tag in matches:
+            self.regions.setdefault((image, tag), []).append(region)
+
+    def without(self, images: Sequence[str], labels: Sequence[Collection[str]]) -> TaggedRegions:
+        """These images, each without the objects of some labels; nothing is removed for labels that are not there."""
+        visual, owners = self.images.rows(images), self.images.owners(images)
+        pieces, regions = torch.zeros_like(visual.tag_mask), torch.zeros_like(visual.region_mask)
+        for row, (image, removed) in enumerate(zip(images, labels, strict=True)):
+            for number, tag in enumerate(self.images.tags.get(image, [])):
+                if tag.label in removed:
+                    pieces[row] |= owners[row] == number
+                    regions[row, self.regions.get((image, number), [])] = True
+        return remove(visual, pieces, regions, self.padding, self.closed)
 
 
 def remove(

@@ -1,0 +1,45 @@
+"""Captions of images with and without the objects that tell their scene."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from captionlab.ablation.removal import Removal, Sample
+from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.captioners.vinvl import Vinvl
+from captionlab.generation.captions import one_line
+from captionlab.generation.decoding import Decoding, decode
+from captionlab.progress import progress
+
+BATCH = 64
+
+
+def caption_samples(
+    captioner: Vinvl, tokenizer: Tokenizer, removal: Removal, samples: Sequence[Sample], decoding: Decoding
+) -> list[dict[str, Any]]:
+    """For each sample image, scene, number and labels of the removed objects, caption, log_prob and confidence.
+
+    A sample without labels is the whole image.
+    """
+    device = next(captioner.parameters()).device
+    captioner.eval()
+    rows = []
+    starts = range(0, len(samples), BATCH)
+    for start in progress(starts, what="batches", total=len(starts)):
+        part = samples[start : start + BATCH]
+        visual = removal.without([sample.image for sample in part], [sample.labels for sample in part]).to(device)
+        decoded = decode(captioner, visual, decoding, tokenizer)
+        captions = tokenizer.decode(decoded.tokens.tolist())
+        numbers = zip(captions, decoded.log_prob.tolist(), decoded.confidence.tolist(), strict=True)
+        rows += [
+            {
+                "image_id": sample.image,
+                "scene": sample.scene,
+                "objects": len(sample.labels),
+                "labels": list(sample.labels),
+                "caption": one_line(caption),
+                "log_prob": log_prob,
+                "confidence": confidence,
+            }
+            for sample, (caption, log_prob, confidence) in zip(part, numbers, strict=True)
+        ]
+    return rows

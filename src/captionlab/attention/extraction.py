@@ -1,0 +1,115 @@
+"""What a captioner attends to in many images, as rows of tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from captionlab.attention.blocks import blocks, image_attention, received, special_shares
+from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.captioners.vinvl import Vinvl
+from captionlab.features.tagged_images import TaggedImages
+from captionlab.features.tagged_regions import TaggedRegions
+from captionlab.generation.decoding import Decoding, decode
+from captionlab.progress import progress
+
+Rows = list[dict[str, Any]]
+BATCH = 32
+
+
+@dataclass
+class Extracted:
+    """Rows of the tables of a captioner; `attention.kinds` says what they are."""
+
+    blocks: Rows = field(default_factory=list)
+    received: Rows = field(default_factory=list)
+    shares: Rows = field(default_factory=list)
+    matrices: Rows = field(default_factory=list)
+
+
+def extract_attention(
+    captioner: Vinvl,
+    tokenizer: Tokenizer,
+    images: TaggedImages,
+    ids: Sequence[str],
+    sample: Sequence[str],
+    examples: Sequence[str],
+    layer: int,
+    decoding: Decoding,
+) -> Extracted:
+    """Attention to the tags of the images `ids`; blocks and shares of special tokens of those of a `sample`; and the
+    matrices of a few `examples` of these.
+
+    Special tokens need a caption: the captioner's own.
+    """
+    device = next(captioner.parameters()).device
+    captioner.eval()
+    found, sampled, shown = Extracted(), {*sample}, {*examples}
+    everything = list(dict.fromkeys([*ids, *sample]))
+    parts = [everything[start : start + BATCH] for start in range(0, len(everything), BATCH)]
+    for part in progress(parts, what="batches", total=len(parts)):
+        visual = images.rows(part).to(device)
+        attention = image_attention(captioner, visual, layer).cpu().numpy()
+        owners = images.owners(part).numpy()
+        for row, image in enumerate(part):
+            tags, regions, valid, of_tags = _places(visual, owners, row)
+            found.received += _received(attention[row], images, image, of_tags, valid)
+            if image in sampled:
+                found.blocks += [
+                    {"image_id": image, "layer": layer, **vars(block)}
+                    for block in blocks(attention[row], tags, regions)
+                ]
+            if image in shown:
+                found.matrices.append(_matrix(attention[row], visual, row, tokenizer, image, layer))
+        if rows := [row for row, image in enumerate(part) if image in sampled]:
+            kept = visual[torch.tensor(rows, device=device)]
+            found.shares += _shares(captioner, tokenizer, kept, [part[row] for row in rows], decoding)
+    return found
+
+
+def _places(visual: TaggedRegions, owners: np.ndarray, row: int) -> tuple[np.ndarray, ...]:
+    """Of the positions (S,) of an image: word pieces of tags, regions, both, and the tag that each piece is of."""
+    length = visual.tags.shape[1]
+    regions = visual.region_mask[row].cpu().numpy()
+    of_tags = np.concatenate([owners[row], np.full(len(regions), -1)])
+    is_region = np.concatenate([np.zeros(length, bool), regions])
+    return of_tags >= 0, is_region, (of_tags >= 0) | is_region, of_tags
+
+
+def _received(attention: np.ndarray, images: TaggedImages, image: str, owners: np.ndarray, valid: np.ndarray) -> Rows:
+    labels = images.labels(image)
+    values = received(attention, owners, valid, len(labels))
+    return [
+        {"image_id": image, "tag_index": number, "label": label, "attention": float(value)}
+        for number, (label, value) in enumerate(zip(labels, values, strict=True))
+    ]
+
+
+def _matrix(
+    attention: np.ndarray, visual: TaggedRegions, row: int, tokenizer: Tokenizer, image: str, layer: int
+) -> dict[str, Any]:
+    """The attention of an image without padding, and the names of its positions."""
+    kept = np.flatnonzero(visual.mask[row].cpu().numpy())
+    pieces = [tokenizer.tokenizer.id_to_token(piece) for piece in visual.tags[row][visual.tag_mask[row]].tolist()]
+    names = [*pieces, *map(str, range(int(visual.region_mask[row].sum())))]
+    values = attention[np.ix_(kept, kept)].ravel().tolist()
+    return {"image_id": image, "layer": layer, "positions": names, "attention": values}
+
+
+def _shares(
+    captioner: Vinvl, tokenizer: Tokenizer, visual: TaggedRegions, images: Sequence[str], decoding: Decoding
+) -> Rows:
+    tokens = decode(captioner, visual, decoding, tokenizer).tokens
+    starts, ends = (torch.full_like(tokens[:, :1], token) for token in (captioner.start_id, tokenizer.end))
+    ids = torch.cat([starts, tokens, ends], dim=1)  # a caption of greatest length may have no end of its own
+    return [
+        {"image_id": image, "layer": layer, "attending": kind, "target": target, "share": _number(share)}
+        for layer, kind, target, shares in special_shares(captioner, visual, ids, tokenizer.end)
+        for image, share in zip(images, shares, strict=True)
+    ]
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

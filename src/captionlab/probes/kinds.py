@@ -1,0 +1,53 @@
+"""The tables of the stage of probes."""
+
+import pyarrow as pa
+
+from captionlab.tables import Column, Kind
+
+_STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
+_CAPTIONER = Column(_STRING, "pretrained or finetuned")
+_OBJECTS = Column(_INT, "how many of the objects that tell its scene were removed from each image; 0: none")
+_PROBE = Column(_STRING, "random-forest, mlp or random")
+
+SCORES = Kind(
+    "scores of probes",
+    "an F1 of a probe that was trained on a split drawn with a seed",
+    {
+        "captioner": _CAPTIONER,
+        "objects": _OBJECTS,
+        "probe": _PROBE,
+        "classes": Column(_STRING, "scenes, or shuffled: the control task"),
+        "test_share": Column(_DOUBLE, "share of the images that is tested on"),
+        "seed": Column(_LONG, "seed of split and probe"),
+        "average": Column(_STRING, "micro, macro, weighted, or class: of one scene"),
+        "scene": Column(_STRING, "the scene; empty for an average"),
+        "f1": Column(_DOUBLE, "0 to 1"),
+        "support": Column(_INT, "images tested on, of the scene or all"),
+    },
+    ("captioner", "objects", "probe", "classes", "test_share", "seed", "average", "scene"),
+)
+SEARCH = Kind(
+    "settings of the neural probe",
+    "the settings that a search chose, for the states of a captioner",
+    {
+        "captioner": _CAPTIONER,
+        "hidden": Column(pa.list_(_INT), "units of each hidden layer"),
+        "alpha": Column(_DOUBLE, "strength of the L2 penalty"),
+    },
+    ("captioner",),
+)
+
+
+def encodings_kind(dimensions: int) -> Kind:
+    """A table of encodings of images with so many numbers."""
+    return Kind(
+        "encodings of scenes",
+        "what a captioner makes of an image, whole or without some of its objects",
+        {
+            "image_id": Column(_STRING, "identifier of the image in its corpus"),
+            "scene": Column(_STRING, "the scene that most of its captions name"),
+            "objects": _OBJECTS,
+            "encoding": Column(pa.list_(pa.float32(), dimensions), "mean of the last states of tags and regions"),
+        },
+        ("image_id", "objects"),
+    )
