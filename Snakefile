@@ -31,6 +31,8 @@ wildcard_constraints:
     encoder="[a-z0-9-]+",
     captioner="[a-z0-9-]+",
     evaluation="[a-z0-9-]+",
+    regions="[a-z0-9-]+",
+    scorer="[a-z0-9-]+",
     shard="[0-9]+-of-[0-9]+",
 
 
@@ -40,6 +42,7 @@ report: "workflow/report/workflow.rst"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/captioners.smk"
+include: "workflow/rules/scorers.smk"
 include: "workflow/rules/finetuning.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/evaluation.smk"

@@ -20,6 +20,20 @@ corpora:
   photos: {reader: karpathy, annotations: photos.json, images: photos, max_rejected: 0.1}
 encoders:
   clip: {family: clip, weights: clip.safetensors}
+regions:
+  boxes: {source: boxes, encoder: clip}
+  butd: {source: files, format: lxmert-tsv, files: {photos: [a.tsv, b.tsv]}}
+  detector: {source: detector, weights: detector.pth}
+scorers:
+  uniter: {family: uniter, regions: butd, weights: uniter.pt, vocabulary: vocab.txt, scale: 100}
+  ours:
+    family: lxmert
+    regions: boxes
+    corpus: world
+    architecture: {vocabulary: 90, positions: 20, width: 8, layers: 1, heads: 1, feed_forward: 8}
+    negatives: {encoder: clip, hard: 0.5, nearest: 0.1}
+    optimizer: {kind: adamw, lr: 1.0e-3, batch: 4, steps: 2}
+  clip: {family: clip, encoder: clip, prompt: "A photo depicts "}
 captioners:
   base:
     family: clipcap
@@ -79,6 +93,32 @@ def test_the_example_is_accepted():
     ("path", "value", "sentence"),
     [
         ("corpara", {}, "the top level has no key 'corpara'; did you mean 'corpora'?"),
+        ("regions.boxes.source", "box", "regions.boxes.source is 'box'; it must be one of boxes, files, detector"),
+        ("regions.boxes.encoder", "clap", "regions.boxes.encoder is 'clap', which is not among the encoders"),
+        ("regions.boxes.weights", "x", "regions.boxes has no key 'weights'"),
+        ("regions.butd.format", "lxmert", "regions.butd.format is 'lxmert'; it must be one of lxmert-tsv"),
+        ("regions.butd.files", {"coco": "a.tsv"}, "regions.butd.files is 'coco', which is not among the corpora"),
+        ("scorers.uniter.vocab", "x", "scorers.uniter has no key 'vocab'; did you mean 'vocabulary'?"),
+        ("scorers.uniter.vocabulary", ..., "scorers.uniter lacks the key 'vocabulary'"),
+        (
+            "scorers.uniter.regions",
+            "bud",
+            "scorers.uniter.regions is 'bud', which is not among the regions; did you mean",
+        ),
+        ("scorers.ours.negatives", ..., "scorers.ours lacks the key 'negatives'"),
+        ("scorers.ours.negatives.encoder", "x", "scorers.ours.negatives.encoder is 'x'"),
+        ("scorers.ours.architecture.depth", 2, "scorers.ours.architecture has no key 'depth'"),
+        ("scorers.ours.optimizer.batch", 9, "scorers.ours: a batch needs 9 images of the split 'train'"),
+        ("scorers.ours.regions", "butd", "the scorer reads regions.butd, which has no files of 'world'; add them"),
+        ("scorers.clip.scael", 1, "scorers.clip has no key 'scael'; did you mean 'scale'?"),
+        ("scorers.clip.encoder", "clop", "scorers.clip.encoder is 'clop'"),
+        ("evaluations.main.scorers", ["blip"], "evaluations.main.scorers is 'blip', which is not among the scorers"),
+        (
+            "evaluations.main.scorers",
+            ["uniter"],
+            "evaluations.main: the scorer reads regions.butd, which has no files of",
+        ),
+        ("evaluations.given.scorers", ["clip"], "no scorer look at it"),
         ("corpora.photos.imges", "x", "corpora.photos has no key 'imges'; did you mean 'images'?"),
         ("corpora.photos.domain", "coco", "corpora.photos has no key 'domain'; known keys: "),
         ("corpora.photos.reader", "karpaty", "Did you mean 'karpathy'?"),

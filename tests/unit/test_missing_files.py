@@ -20,6 +20,8 @@ def test_each_is_named_with_its_key(tmp_path):
     text = str(raised.value)
     for key in ("corpora.texts.annotations.test", "corpora.photos.annotations", "encoders.clip.weights"):
         assert key in text
+    for key in ("regions.butd.files.photos", "regions.detector.weights", "scorers.uniter.vocabulary"):
+        assert f"{key}: no such file or folder {tmp_path}/" in text
     assert f"captioners.mine.captions.texts: no such file {tmp_path}/mine.json" in text
     assert "docs/data.md" in text
 
@@ -27,4 +29,5 @@ def test_each_is_named_with_its_key(tmp_path):
 def test_nothing_is_missing_when_all_are_there(tmp_path):
     (tmp_path / "photos").mkdir()
     names = ("refs.json", "photos.json", "clip.safetensors", "mine.json")
+    names += ("a.tsv", "b.tsv", "detector.pth", "uniter.pt", "vocab.txt")
     experiments(tmp_path, present=names).check_files()

@@ -2,10 +2,14 @@
 
 import base64
 import csv
+import io
 import json
 import logging
+import pickle
+from collections import OrderedDict
 from pathlib import Path
 
+import lmdb
 import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -13,6 +17,7 @@ import pytest
 import torch
 from PIL import Image
 
+from captionlab.features.plain_values import decode_msgpack
 from captionlab.features.region_batches import RegionTable
 from captionlab.features.region_tables import ImageRegions, RegionError, write_regions
 from captionlab.features.regions import READERS, image_name, read_regions
@@ -121,6 +126,171 @@ def vinvl_pair(folder: Path) -> Path:
     return write_tsv(folder / "features.tsv", rows)
 
 
+def msgpack(value) -> bytes:
+    """MessagePack as msgpack.dumps writes it, arrays as msgpack_numpy does."""
+    if isinstance(value, np.ndarray):
+        fields = {b"nd": True, b"type": value.dtype.str, b"kind": b"", b"shape": value.shape, b"data": value.tobytes()}
+        return msgpack(fields)
+    if isinstance(value, bool):
+        return b"\xc3" if value else b"\xc2"
+    if isinstance(value, int):
+        return bytes([value]) if value < 128 else b"\xcd" + value.to_bytes(2, "big")
+    if isinstance(value, str):
+        return bytes([0xA0 + len(value)]) + value.encode()
+    if isinstance(value, bytes):
+        return (b"\xc4" + bytes([len(value)]) if len(value) < 256 else b"\xc5" + len(value).to_bytes(2, "big")) + value
+    if isinstance(value, tuple):
+        return bytes([0x90 + len(value)]) + b"".join(map(msgpack, value))
+    return bytes([0x80 + len(value)]) + b"".join(msgpack(key) + msgpack(item) for key, item in value.items())
+
+
+def database(folder: Path, values: dict[bytes, bytes]) -> Path:
+    with lmdb.open(str(folder / "database"), map_size=1 << 24) as environment, environment.begin(write=True) as writer:
+        for key, value in values.items():
+            writer.put(key, value)
+    return folder / "database"
+
+
+def relative(image_id: str) -> dict[str, np.ndarray]:
+    """What UNITER stores of an image."""
+    found = detections(image_id)
+    corners = found["boxes"] / np.array([*IMAGES[image_id], *IMAGES[image_id]], np.float32)
+    return {
+        "features": found["features"].astype(np.float16),
+        "norm_bb": np.concatenate([corners, corners[:, 2:] - corners[:, :2]], axis=1).astype(np.float16),
+        "conf": found["confidence"][:, None].astype(np.float16),
+        "soft_labels": np.zeros((COUNTS[image_id], 3), np.float16),
+    }
+
+
+def uniter_lmdb(folder: Path) -> Path:
+    return database(folder, {f"{file_name(i)}.npz".lower().encode(): msgpack(relative(i)) for i in IMAGES})
+
+
+def uniter_compressed_lmdb(folder: Path) -> Path:
+    values = {}
+    for image_id in IMAGES:
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **relative(image_id))
+        values[f"{file_name(image_id)}.npz".lower().encode()] = buffer.getvalue()
+    return database(folder, values)
+
+
+def vilbert_rows(arrays_as) -> dict[bytes, dict]:
+    return {
+        image_id.encode(): {
+            "image_id": int(image_id),
+            "image_w": width,
+            "image_h": height,
+            "num_boxes": COUNTS[image_id],
+            "boxes": arrays_as(detections(image_id)["boxes"]),
+            "features": arrays_as(detections(image_id)["features"]),
+        }
+        for image_id, (width, height) in IMAGES.items()
+    }
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4])
+@pytest.mark.parametrize("rows", [vilbert_rows(encode), vilbert_rows(np.asfortranarray), vilbert_rows(np.array)])
+@pytest.mark.parametrize("mapping", [dict, OrderedDict])
+def test_vilbert_lmdb(rows, protocol, mapping, tmp_path):
+    """Rows with arrays in base64 (vilbert_beta) or as they are (12-in-1), under several versions of Python."""
+    values = {key: pickle.dumps(mapping(row), protocol) for key, row in rows.items()}
+    values[b"keys"] = pickle.dumps(list(rows), protocol)
+    regions = read("vilbert-lmdb", database(tmp_path, values))
+    assert set(regions) == set(IMAGES)
+    for image_id, got in regions.items():
+        found = detections(image_id)
+        assert (got.width, got.height) == IMAGES[image_id]
+        np.testing.assert_array_equal(got.boxes, found["boxes"])
+        np.testing.assert_array_equal(got.features, found["features"])
+
+
+@pytest.mark.parametrize("make", [uniter_lmdb, uniter_compressed_lmdb])
+def test_uniter_lmdb(make, tmp_path):
+    regions = read("uniter-lmdb", make(tmp_path))
+    assert set(regions) == set(IMAGES)
+    for image_id, got in regions.items():
+        stored = relative(image_id)
+        assert (got.width, got.height) == IMAGES[image_id]
+        np.testing.assert_array_equal(got.features, stored["features"])
+        np.testing.assert_array_equal(got.confidence, stored["conf"][:, 0])
+        width, height = IMAGES[image_id]
+        expected = stored["norm_bb"][:, :4].astype(np.float32) * [width, height, width, height]
+        np.testing.assert_allclose(got.boxes, expected, rtol=1e-6)
+
+
+class Payload:
+    """Something that runs code when it is unpickled."""
+
+    def __reduce__(self):
+        return (print, ("executed",))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (pickle.dumps({"image_w": Payload()}), r"image 58350 cannot be read: .*it names builtins\.print"),
+        (pickle.dumps(Path("x")), "not looked up because it could run code"),
+        (pickle.dumps({"image_w": 1})[:-3], "no pickle of plain values"),
+        (b"\x00", "no pickle of plain values"),
+        (pickle.dumps({"image_w": 1}), "has no field 'image_h'; it has image_w"),
+        (pickle.dumps(np.array([{}], object)), "no pickle of plain values"),
+    ],
+)
+def test_databases_run_no_code(value, message, tmp_path, capsys):
+    with pytest.raises(RegionError, match=message):
+        read("vilbert-lmdb", database(tmp_path, {b"58350": value}))
+    assert "executed" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (msgpack(relative("58350"))[:-4], "no MessagePack value"),
+        (msgpack(relative("58350")) + b"\x00", "1 bytes follow"),
+        (b"\xc1", "no MessagePack value"),
+        (msgpack({"features": 3}), "holds no arrays"),
+        (
+            msgpack({b"nd": True, b"type": "|O", b"kind": b"", b"shape": (1,), b"data": b"12345678"}),
+            "no MessagePack value",
+        ),
+        (msgpack({"features": np.zeros((1, 2), np.float16)}), "has no array 'conf'; it has features"),
+        (b"PK\x03\x04 and no more", "cannot be read"),
+    ],
+)
+def test_broken_databases_of_uniter(value, message, tmp_path):
+    with pytest.raises(RegionError, match=message):
+        read("uniter-lmdb", database(tmp_path, {b"coco_val2014_000000058350.npz": value}))
+
+
+def test_no_database(tmp_path):
+    (tmp_path / "file").write_text("no database")
+    with pytest.raises(RegionError, match="cannot be read as an LMDB database"):
+        read("uniter-lmdb", tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        (b"\x07", 7),
+        (b"\xff", -1),
+        (b"\xd1\xff\x00", -256),
+        (b"\xcf" + b"\x00" * 6 + b"\x01\x00", 256),
+        (b"\xcb\x40\x09\x21\xfb\x54\x44\x2d\x18", np.pi),
+        (b"\xca\x3f\x80\x00\x00", 1.0),
+        (b"\xc0", None),
+        (b"\xd9\x03abc", "abc"),
+        (b"\xda\x00\x02\xc3\xa4", "ä"),
+        (b"\xdc\x00\x02\x01\xc2", [1, False]),
+        (b"\xde\x00\x01\xa1a\x93\x01\x02\xc4\x01z", {"a": [1, 2, b"z"]}),
+    ],
+)
+def test_msgpack(raw, value):
+    """Bytes from the tables of its specification."""
+    assert decode_msgpack(raw) == value
+
+
 FORMATS = {
     "lxmert-tsv": lxmert_tsv,
     "rosita-tsv": rosita_tsv,
@@ -152,7 +322,7 @@ def test_formats(format, tmp_path):
 
 
 def test_every_format_is_tested():
-    assert set(READERS) == {*FORMATS, "uniter-npz"}
+    assert set(READERS) == {*FORMATS, "uniter-npz", "uniter-lmdb", "vilbert-lmdb"}
 
 
 def test_uniter_npz(tmp_path):

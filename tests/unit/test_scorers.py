@@ -60,7 +60,7 @@ def vocabulary(tmp_path_factory):
     return path
 
 
-def build(family, vocabulary, region_size=12, scale_weights=8.0, **config) -> Scorer:
+def build(family, vocabulary, region_size=12, scale_weights=1.0, **config) -> Scorer:
     """A scorer with weights that are large enough for its inputs to matter."""
     torch.manual_seed(3)
     block = {"family": family, "architecture": ARCHITECTURES[family], "max_tokens": 20, **config}
@@ -515,7 +515,7 @@ def test_real_features(family, shared_data, tmp_path, vocabulary):
         image_name(path.name): np.load(path)["text"].tolist() for path in sorted((folder / "features").glob("*.npz"))
     }
     batch = RegionTable(tmp_path / "regions.parquet").batch(list(captions))
-    scorer = build(family, vocabulary, region_size=2048, scale_weights=2.0)
+    scorer = build(family, vocabulary, region_size=2048, scale_weights=0.25)
     visual = scorer.encode_image(batch)
     texts = [text for of_image in captions.values() for text in of_image]
     scores = scorer.score(visual, texts, [row for row, of_image in enumerate(captions.values()) for _ in of_image])

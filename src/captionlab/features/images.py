@@ -51,6 +51,11 @@ def crop(image: Image.Image, size: int) -> Tensor:
     return torch.from_numpy(array.transpose(2, 0, 1).copy())
 
 
+def colours(image: Image.Image) -> Tensor:
+    """An image as bytes (3, height, width), RGB, of its own size."""
+    return torch.from_numpy(np.asarray(image.convert("RGB")).transpose(2, 0, 1).copy())
+
+
 def decode(
     images: pa.Table, prepare: Callable[[Image.Image], Tensor], threads: int, ahead: int = 512
 ) -> Iterator[Tensor]:

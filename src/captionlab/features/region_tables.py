@@ -33,7 +33,7 @@ class ImageRegions:
     """(R, region size), float16 or float32"""
     confidence: np.ndarray | None = None
     """(R,), 0 to 1"""
-    label: Sequence[str] | None = None
+    label: Sequence[str | None] | None = None
     label_id: np.ndarray | None = None
     """(R,), whole numbers: places in the detector's vocabulary"""
     attribute_id: np.ndarray | None = None

@@ -5,12 +5,9 @@ finds them by their name in the file: the number of an image of COCO, else the n
 the tables of images. Nothing is unpickled.
 """
 
-import base64
-import binascii
 import json
 import logging
 import os
-import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -19,22 +16,18 @@ from typing import Any
 
 import numpy as np
 
+from captionlab.features.region_arrays import Sizes, decode, image_name, in_pixels, take, uniter_regions
+from captionlab.features.region_databases import read_uniter_lmdb, read_vilbert_lmdb
 from captionlab.features.region_tables import ImageRegions, RegionError
 from captionlab.progress import progress
 
 logger = logging.getLogger(__name__)
-
-# Images, each with its width and height in pixels.
-Sizes = Mapping[str, tuple[int, int]]
 
 # Columns of the tab-separated formats. All but name, width, height and count are arrays in base64.
 _LABELS = ("label_id", "confidence", "attribute_id", "attribute_confidence")
 _LXMERT = ("name", "height", "width", *_LABELS, "count", "boxes", "features")
 _ROSITA = ("name", "features", "height", "width", "count", "boxes", *_LABELS)
 _BOTTOM_UP = ("name", "width", "height", "count", "boxes", "features")
-# UNITER's choice among the regions of a file, which are in the order of their confidence: those above the threshold,
-# but at least 10 and at most 100 (scripts/convert_imgdir.py of its repository).
-_THRESHOLD, _LEAST, _MOST = 0.2, 10, 100
 # Enough of a line to hold the name of an image.
 _NAME_BYTES = 512
 
@@ -63,13 +56,6 @@ def read_regions(format: str, paths: Iterable[str | os.PathLike[str]], images: S
         logger.warning("%s: no regions of %d of %d images, as %r", names, len(missing), len(images), missing[0])
 
 
-def image_name(name: str) -> str:
-    """The identifier of an image from its name in a file of features, which may be that of a file."""
-    stem = re.sub(r"(\.(npz|jpg|jpeg|png))+$", "", name.rsplit("/", 1)[-1], flags=re.IGNORECASE)
-    number = re.fullmatch(r"coco_[a-z]+20\d\d_(\d{12})", stem, flags=re.IGNORECASE)
-    return str(int(number[1])) if number else stem
-
-
 def read_lxmert_tsv(path: Path, images: Sizes) -> Iterator[ImageRegions]:
     """LXMERT's files, such as val2014_obj36.tsv (github.com/airsplay/lxmert, src/utils.py)."""
     return _read_tsv(path, images, _LXMERT)
@@ -90,10 +76,10 @@ def read_rosita_npz(folder: Path, images: Sizes) -> Iterator[ImageRegions]:
     for where, image_id, arrays in _read_npz(folder, images):
         yield ImageRegions(
             image_id,
-            width=int(_take(arrays, "image_w", where, 0)),
-            height=int(_take(arrays, "image_h", where, 0)),
-            boxes=_take(arrays, "boxes", where, 2),
-            features=_take(arrays, "x", where, 2),
+            width=int(take(arrays, "image_w", where, 0)),
+            height=int(take(arrays, "image_h", where, 0)),
+            boxes=take(arrays, "boxes", where, 2),
+            features=take(arrays, "x", where, 2),
             confidence=arrays.get("objects_conf"),
             label_id=_whole(arrays.get("objects_id")),
             attribute_id=_whole(arrays.get("attrs_id")),
@@ -102,20 +88,9 @@ def read_rosita_npz(folder: Path, images: Sizes) -> Iterator[ImageRegions]:
 
 
 def read_uniter_npz(folder: Path, images: Sizes) -> Iterator[ImageRegions]:
-    """A folder of UNITER's files, one per image (github.com/ChenRocks/UNITER, scripts/convert_imgdir.py).
-
-    Their boxes are relative: the size of the image is the one that is given. UNITER's choice of regions is made.
-    """
+    """A folder of UNITER's files, one per image (github.com/ChenRocks/UNITER, scripts/convert_imgdir.py)."""
     for where, image_id, arrays in _read_npz(folder, images):
-        confidence = _take(arrays, "conf", where, 2)[:, 0].astype(np.float32)
-        count = min(max(int((confidence > _THRESHOLD).sum()), _LEAST), _MOST)
-        yield ImageRegions(
-            image_id,
-            *images[image_id],
-            boxes=_in_pixels(_take(arrays, "norm_bb", where, 2)[:count, :4], images[image_id]),
-            features=_take(arrays, "features", where, 2)[:count],
-            confidence=confidence[:count],
-        )
+        yield uniter_regions(image_id, arrays, images[image_id], where)
 
 
 def read_vinvl_tsv(path: Path, images: Sizes) -> Iterator[ImageRegions]:
@@ -132,12 +107,12 @@ def read_vinvl_tsv(path: Path, images: Sizes) -> Iterator[ImageRegions]:
         document = _document(_split(line, 2, where)[1], where)
         if "objects" in document:
             encoded = [_field(found, "feature", where) for found in document["objects"]]
-            features = np.concatenate([_decode(text, 1, f"{where}: feature") for text in encoded])
+            features = np.concatenate([decode(text, 1, f"{where}: feature") for text in encoded])
             yield _vinvl_regions(image_id, images[image_id], document, features, where)
         else:
             count = int(_field(document, "num_boxes", where))
-            features = _decode(_field(document, "features", where), count, f"{where}: features")
-            boxes = _in_pixels(features[:, -6:-2], images[image_id])
+            features = decode(_field(document, "features", where), count, f"{where}: features")
+            boxes = in_pixels(features[:, -6:-2], images[image_id])
             yield ImageRegions(image_id, *images[image_id], boxes=boxes, features=features)
 
 
@@ -147,6 +122,8 @@ READERS: dict[str, Callable[[Path, Sizes], Iterator[ImageRegions]]] = {
     "bottom-up-tsv": read_bottom_up_tsv,
     "rosita-npz": read_rosita_npz,
     "uniter-npz": read_uniter_npz,
+    "uniter-lmdb": read_uniter_lmdb,
+    "vilbert-lmdb": read_vilbert_lmdb,
     "vinvl-tsv": read_vinvl_tsv,
 }
 
@@ -158,7 +135,7 @@ def _read_tsv(path: Path, images: Sizes, columns: Sequence[str]) -> Iterator[Ima
         width, height, count = (_number(values.pop(name), f"{where}: {name}") for name in ("width", "height", "count"))
         arrays: dict[str, Any] = {}
         for name in values.keys() - {"name"}:
-            array = _decode(values[name], count, f"{where}: {name}", whole=name.endswith("_id"))
+            array = decode(values[name], count, f"{where}: {name}", whole=name.endswith("_id"))
             arrays[name] = array if name in ("boxes", "features") else array[:, 0]
         yield ImageRegions(image_id, width, height, **arrays)
 
@@ -177,7 +154,7 @@ def _read_vinvl_pair(path: Path, images: Sizes) -> Iterator[ImageRegions]:
                 raise RegionError(f"{where} is about {_text(name)!r}, and {place} about {_text(other_name)!r}")
             image_id = image_name(_text(name))
             if image_id in images:
-                features = _decode(encoded, _number(count, where), f"{where}: features")
+                features = decode(encoded, _number(count, where), f"{where}: features")
                 yield _vinvl_regions(image_id, images[image_id], _document(text, place), features, place)
 
 
@@ -237,21 +214,8 @@ def _read_npz(folder: Path, images: Sizes) -> Iterator[tuple[str, str, dict[str,
                 raise RegionError(f"{path} cannot be read: {error}; is the download complete?") from error
 
 
-def _take(arrays: Mapping[str, np.ndarray], name: str, where: str, dimensions: int) -> np.ndarray:
-    """An array of a file, with so many dimensions."""
-    if name not in arrays:
-        raise RegionError(f"{where} has no array {name!r}; it has {', '.join(arrays)}. Is it of this format?")
-    if arrays[name].ndim != dimensions:
-        raise RegionError(f"{where}: {name} has the shape {arrays[name].shape}; {dimensions} dimensions are expected")
-    return arrays[name]
-
-
 def _whole(numbers: np.ndarray | None) -> np.ndarray | None:
     return None if numbers is None else numbers.astype(np.int32)
-
-
-def _in_pixels(relative: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    return relative.astype(np.float32) * np.array([*size, *size], np.float32)
 
 
 def _split(line: bytes, columns: int, where: str) -> list[bytes]:
@@ -270,17 +234,6 @@ def _number(value: bytes, where: str) -> int:
         return int(value)
     except ValueError as error:
         raise RegionError(f"{where} is {_text(value)[:40]!r} and no whole number; is it of this format?") from error
-
-
-def _decode(value: bytes | str, count: int, where: str, whole: bool = False) -> np.ndarray:
-    """Numbers in base64 as (count, numbers of each); whole ones may be stored as int64 or as float32."""
-    try:
-        raw = base64.b64decode(value, validate=True)
-        kind = np.dtype(np.int64) if whole and len(raw) == 8 * count else np.dtype(np.float32)
-        array = np.frombuffer(raw, kind).reshape(count, -1)
-    except (binascii.Error, ValueError) as error:
-        raise RegionError(f"{where} is not {count} times the same number of values in base64: {error}") from error
-    return array.astype(np.int32) if whole else array
 
 
 def _document(value: bytes, where: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from transformers.models.lxmert.configuration_lxmert import LxmertConfig
 from transformers.models.lxmert.modeling_lxmert import LxmertModel
 
 from captionlab.features.region_batches import RegionBatch
+from captionlab.scorers.bert import initialise
 from captionlab.scorers.boxes import corners
 from captionlab.scorers.matching import Matching
 from captionlab.scorers.visual import Visual
@@ -69,8 +70,7 @@ class Lxmert(nn.Module):
         )
         self.lxmert = LxmertModel(config)
         self.head = nn.Linear(width, outputs)
-        nn.init.normal_(self.head.weight, std=config.initializer_range)
-        nn.init.zeros_(self.head.bias)
+        initialise(self)
 
     @classmethod
     def from_published(
@@ -132,6 +132,11 @@ class Lxmert(nn.Module):
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
         """What the head says (B, outputs) about each image and text."""
         logits: Tensor = self.head(self.pooled(visual, ids, mask))
+        return logits
+
+    def judge(self, text: Tensor, image: Tensor) -> Tensor:
+        """What the head says (B, outputs), from the final states of text and regions."""
+        logits: Tensor = self.head(self.lxmert.pooler(text))
         return logits
 
     def _before_last(

@@ -85,6 +85,11 @@ class SingleStream(nn.Module):
         logits: Tensor = self.head(self.pooled(visual, ids, mask))
         return logits
 
+    def judge(self, text: Tensor, image: Tensor) -> Tensor:
+        """What the head says (B, outputs), from the final states of text and regions."""
+        logits: Tensor = self.head(torch.tanh(self.pooler(text)))
+        return logits
+
     def _before_last(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         states = torch.cat([self.embeddings(ids), visual.states], dim=1)
         mask = join(mask, ids.shape[1], visual.mask, visual.states.shape[1])

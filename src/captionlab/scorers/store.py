@@ -10,7 +10,7 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from captionlab.captioners.store import CaptionerError, read_checkpoint
 from captionlab.files import replacing
 from captionlab.scorers.matching import Matching
 from captionlab.scorers.scorer import ImageTextScorer, Scorer
-from captionlab.scorers.text import WordPieces
+from captionlab.scorers.text import WordPieces, learn_pieces
 
 FILES = ("config.json", "model.safetensors", "vocab.txt")
 
@@ -45,14 +45,36 @@ def build_scorer(
     `config` is its block of the config: `family`, `architecture` (all sizes but those of vocabulary, regions and head),
     and perhaps settings of `Matching`. A ScorerError says what does not fit.
     """
-    family = family_class(config["family"])
-    matching = _matching(family, config)
+    matching = _matching(family_class(config["family"]), config)
     try:
-        words = _words(vocabulary, matching)
-        sizes = {"vocabulary": len(words.pieces), "region_size": region_size, "outputs": matching.outputs}
-        return Scorer(family(**config["architecture"], **sizes), words, matching).to(device)
+        return _build(config, config["architecture"], _words(vocabulary, matching), matching, region_size).to(device)
     except (TypeError, ValueError) as error:
         raise ScorerError(f"no {config['family']} scorer can be built from this config: {error}") from error
+
+
+def new_scorer(
+    config: Mapping[str, Any], texts: Iterable[str], region_size: int, device: str | torch.device = "cpu"
+) -> Scorer:
+    """The same, with word pieces learnt from texts: `architecture` also says how many there may be, `vocabulary`.
+
+    It reads texts as long as it has positions, unless `max_tokens` says otherwise.
+    """
+    sizes = dict(config["architecture"])
+    count = sizes.pop("vocabulary")
+    matching = _matching(family_class(config["family"]), {"max_tokens": sizes["positions"], **config})
+    try:
+        pieces = learn_pieces(texts, count, matching.lowercase, matching.strip_punctuation)
+        words = WordPieces(pieces, matching.lowercase, matching.strip_punctuation)
+        return _build(config, sizes, words, matching, region_size).to(device)
+    except (TypeError, ValueError) as error:
+        raise ScorerError(f"no {config['family']} scorer can be built from this config: {error}") from error
+
+
+def _build(
+    config: Mapping[str, Any], sizes: Mapping[str, Any], words: WordPieces, matching: Matching, region_size: int
+) -> Scorer:
+    given = {"vocabulary": len(words.pieces), "region_size": region_size, "outputs": matching.outputs}
+    return Scorer(family_class(config["family"])(**sizes, **given), words, matching)
 
 
 def import_scorer(

@@ -2,14 +2,15 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers
 
-UNKNOWN, START, END = "[UNK]", "[CLS]", "[SEP]"
+PADDING, UNKNOWN, START, END, MASK = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
 # Anything but spaces, letters and digits, as ROSITA's readers take it out.
 _PUNCTUATION = re.compile(r"([^\s\w]|_)+")
 
@@ -29,6 +30,7 @@ class WordPieces:
             repeated = next(piece for number, piece in enumerate(pieces) if ids[piece] != number)
             raise ValueError(f"the vocabulary has {repeated!r} twice")
         self.pieces, self.start, self.end = list(pieces), ids[START], ids[END]
+        self.mask = ids.get(MASK, ids[UNKNOWN])
         self.strip_punctuation = strip_punctuation
         self._tokenizer = tokenizers.Tokenizer(models.WordPiece(ids, unk_token=UNKNOWN, max_input_chars_per_word=100))
         self._tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
@@ -53,3 +55,24 @@ class WordPieces:
             texts = [_PUNCTUATION.sub("", text) for text in texts]
         pieces = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
         return [[self.start, *ids[: max_tokens - 2], self.end] for ids in pieces]
+
+
+def learn_pieces(texts: Iterable[str], size: int, lowercase: bool = True, strip_punctuation: bool = False) -> list[str]:
+    """Word pieces for texts: the special ones, all characters, and the most frequent words, at most `size` in all.
+
+    Any other word of these texts is cut into its characters. The tokenizers library can learn word pieces too, but
+    which ones, and in which order, changes from run to run. ValueError when the characters alone are more than `size`.
+    """
+    normalizer, splitter = normalizers.BertNormalizer(lowercase=lowercase), pre_tokenizers.BertPreTokenizer()
+    counts: Counter[str] = Counter()
+    for text in texts:
+        cleaned = _PUNCTUATION.sub("", text) if strip_punctuation else text
+        counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(cleaned)))
+    characters = sorted({character for word in counts for character in word})
+    pieces = [PADDING, UNKNOWN, START, END, MASK, *characters, *(f"##{character}" for character in characters)]
+    if len(pieces) > size:
+        raise ValueError(
+            f"architecture.vocabulary is {size}; the special tokens and characters alone are {len(pieces)}"
+        )
+    words = sorted((word for word in counts if len(word) > 1), key=lambda word: (-counts[word], word))
+    return pieces + words[: size - len(pieces)]

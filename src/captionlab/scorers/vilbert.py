@@ -266,8 +266,11 @@ class Vilbert(nn.Module):
 
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
         """What the head says (B, outputs) about each image and text."""
-        t, v = self.pooled(visual, ids, mask)
-        logits: Tensor = self.head(self.dropout(t * v))
+        return self.judge(*self._streams(visual, ids, mask, FIRST))
+
+    def judge(self, text: Tensor, image: Tensor) -> Tensor:
+        """What the head says (B, outputs), from the final states of text and regions."""
+        logits: Tensor = self.head(self.dropout(torch.relu(self.t_pooler(text)) * torch.relu(self.v_pooler(image))))
         return logits
 
     def _streams(self, visual: Visual, ids: Tensor, mask: Tensor | None, positions: slice) -> tuple[Tensor, Tensor]:

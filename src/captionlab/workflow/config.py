@@ -9,7 +9,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from captionlab.workflow.references import Block, captioner_kind, reference_mistakes
+from captionlab.workflow.references import Block, captioner_kind, reference_mistakes, scorer_kind
 
 
 class ConfigError(ValueError):
@@ -42,6 +42,12 @@ def _schema_mistakes(config: Block, schema: Block) -> Iterator[str]:
     for name, captioner in _mapping(config, "captioners"):
         part = schema["$defs"][f"captioner_{captioner_kind(captioner)}"]
         yield from _validate(captioner, part, schema, ("captioners", name))
+    for name, regions in _mapping(config, "regions"):
+        if regions.get("source") in ("boxes", "files", "detector"):
+            yield from _validate(regions, schema["$defs"][f"regions_{regions['source']}"], schema, ("regions", name))
+    for name, scorer in _mapping(config, "scorers"):
+        part = schema["$defs"][f"scorer_{scorer_kind(scorer)}"]
+        yield from _validate(scorer, part, schema, ("scorers", name))
 
 
 def _mapping(config: Block, section: str) -> Iterator[tuple[str, Block]]:

@@ -14,8 +14,9 @@ from snakemake.io import local
 
 from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
-from captionlab.workflow.references import Block, captioner_kind, root_of
+from captionlab.workflow.references import Block, captioner_kind, normalise, root_of
 from captionlab.workflow.resources import memory
+from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
 
 GENERAL_FORMATS = ("csv", "md", "html")
@@ -46,13 +47,6 @@ class Wildcards(Protocol):
     shard: str
 
 
-def normalise(value: Any) -> Any:
-    """The same value with the keys of every mapping in order, so that reordering a config changes nothing."""
-    if isinstance(value, Mapping):
-        return {key: normalise(value[key]) for key in sorted(value)}
-    return [normalise(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
 class Experiments:
     """The experiments that a config declares; `root` is the folder of the Snakefile."""
 
@@ -70,6 +64,7 @@ class Experiments:
         self.study = Study(self)
         self.style = _on_disk(self.root / "config" / "plotting.yaml")
         self.data = str((self.root / config.get("data", ".")).resolve())
+        self.scoring = Scoring(self)
 
     def check_files(self) -> None:
         """Raise a ConfigError that lists every file or folder that the config names and that is not there."""
@@ -94,6 +89,7 @@ class Experiments:
         missing = {key: Path(self.data) / path for key, path in files.items() if not (Path(self.data) / path).is_file()}
         mistakes += [f"{key}: no such file {path}" for key, path in missing.items()]
         mistakes += self.study.missing_files()
+        mistakes += self.scoring.missing_files()
         if mistakes:
             raise ConfigError.listing(
                 f"files are missing below {self.data} (docs/data.md says where they come from)", mistakes
@@ -306,6 +302,8 @@ class Experiments:
     def _has(self, table: str, captioner: str, evaluation: Block) -> bool:
         if table == "retrieval":
             return bool(evaluation.get("retrievers"))
+        if table == "alignment":
+            return bool(evaluation.get("scorers"))
         if table == "spice" and self.spice == "off":
             return False
         return self.family(captioner) != "human"  # human captions are the references

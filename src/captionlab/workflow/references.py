@@ -12,6 +12,13 @@ Block = dict[str, Any]
 GIVEN = {"file", "human"}
 
 
+def normalise(value: Any) -> Any:
+    """The same value with the keys of every mapping in order, so that reordering a config changes nothing."""
+    if isinstance(value, Mapping):
+        return {key: normalise(value[key]) for key in sorted(value)}
+    return [normalise(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
 def captioner_kind(block: Mapping[str, Any]) -> str:
     """How a captioner comes about: file, human, finetuned, imported or pretrained."""
     if block.get("family") in GIVEN:
@@ -19,6 +26,13 @@ def captioner_kind(block: Mapping[str, Any]) -> str:
     if "parent" in block:
         return "finetuned"
     return "imported" if "weights" in block else "pretrained"
+
+
+def scorer_kind(block: Mapping[str, Any]) -> str:
+    """How a scorer comes about: encoder, imported or trained."""
+    if "encoder" in block:
+        return "encoder"
+    return "imported" if "weights" in block else "trained"
 
 
 def root_of(config: Block, captioner: str) -> str:
@@ -34,6 +48,10 @@ def reference_mistakes(config: Block) -> Iterator[str]:
         yield from _corpus_mistakes(name, corpus)
     for name, encoder in config.get("encoders", {}).items():
         yield from _encoder_mistakes(config, name, encoder)
+    for name, regions in config.get("regions", {}).items():
+        yield from _regions_mistakes(config, f"regions.{name}", regions)
+    for name, scorer in config.get("scorers", {}).items():
+        yield from _scorer_mistakes(config, f"scorers.{name}", scorer)
     for name, captioner in config["captioners"].items():
         yield from _captioner_mistakes(config, name, captioner)
     for name, evaluation in config["evaluations"].items():
@@ -83,6 +101,30 @@ def _encoder_mistakes(config: Block, name: str, encoder: Block) -> Iterator[str]
         yield f"encoders.{name} has no weights, so it is trained here and needs {', '.join(missing)}"
     else:
         yield from _known(config, "corpora", encoder["corpus"], f"encoders.{name}.corpus")
+
+
+def _regions_mistakes(config: Block, where: str, regions: Block) -> Iterator[str]:
+    if "encoder" in regions:
+        yield from _known(config, "encoders", regions["encoder"], f"{where}.encoder")
+    for corpus in regions.get("files", {}):
+        yield from _known(config, "corpora", corpus, f"{where}.files")
+
+
+def _scorer_mistakes(config: Block, where: str, scorer: Block) -> Iterator[str]:
+    for section, key in (("encoders", "encoder"), ("regions", "regions"), ("corpora", "corpus")):
+        if key in scorer:
+            yield from _known(config, section, scorer[key], f"{where}.{key}")
+    if scorer_kind(scorer) == "trained":
+        yield from _known(config, "encoders", scorer["negatives"]["encoder"], f"{where}.negatives.encoder")
+        yield from _regions_of(config, where, scorer, scorer["corpus"])
+        yield from _size_mistakes(config, where, scorer["corpus"], "train", scorer["optimizer"]["batch"], "a batch")
+
+
+def _regions_of(config: Block, where: str, scorer: Block, corpus: str) -> Iterator[str]:
+    """Regions that are read from files are there for the corpora that are named."""
+    files = config.get("regions", {}).get(scorer.get("regions", ""), {}).get("files")
+    if files is not None and corpus not in files:
+        yield f"{where}: the scorer reads regions.{scorer['regions']}, which has no files of {corpus!r}; add them"
 
 
 def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]:
@@ -148,6 +190,10 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
         yield from _known(config, "decodings", evaluation["decoding"], f"{where}.decoding")
     for retriever in evaluation.get("retrievers", []):
         yield from _known(config, "encoders", retriever, f"{where}.retrievers")
+    for name in evaluation.get("scorers", []):
+        yield from _known(config, "scorers", name, f"{where}.scorers")
+        for corpus in evaluation["corpora"]:
+            yield from _regions_of(config, where, config.get("scorers", {}).get(name, {}), corpus)
     for corpus in evaluation["corpora"]:
         yield from _known(config, "corpora", corpus, f"{where}.corpora")
         if evaluation.get("retrievers"):
@@ -164,12 +210,12 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
     kinds = {captioner_kind(config["captioners"].get(c, {"family": "file"})) for c in evaluation["captioners"]}
     if "decoding" not in evaluation and not kinds <= GIVEN:
         yield f"{where} has captioners that generate, so it needs a decoding; there are {_names(config, 'decodings')}"
-    if evaluation.get("retrievers") or not kinds <= GIVEN:
+    if evaluation.get("retrievers") or evaluation.get("scorers") or not kinds <= GIVEN:
         for corpus in evaluation["corpora"]:
             if config["corpora"].get(corpus, {}).get("images", "") is None:
                 yield (
                     f"{where}: the corpus {corpus!r} is text only (images: null), "
-                    "so no captioner can describe it and no retriever search in it"
+                    "so no captioner can describe it, no retriever search in it and no scorer look at it"
                 )
 
 

@@ -1,0 +1,77 @@
+"""How well a scorer tells captions of an image from captions of others, on images that it was not trained on."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from captionlab.evaluation.intervals import percentile_interval, resampled_sums
+from captionlab.progress import progress
+from captionlab.scorers.images import ScorerImages
+from captionlab.scorers.pairs import Negatives
+from captionlab.scorers.scorer import Scorer
+from captionlab.tables import Column, Kind
+
+MATCHING = Kind(
+    "accuracy of a scorer",
+    "a measure of a scorer on pairs of image and caption, one kind of negatives",
+    {
+        "split": Column(pa.string(), "split of the corpus that the images are of"),
+        "negatives": Column(pa.string(), "captions of any other image (random) or of one that is alike (hard)"),
+        "measure": Column(
+            pa.string(),
+            "accuracy: pairs, half of them matching, on the right side of one half; "
+            "ranking: matching captions with a larger score than a negative of the same image",
+        ),
+        "value": Column(pa.float64(), "share, 0 to 1"),
+        "ci_low": Column(pa.float64(), "lower end of the 95 % interval, bootstrap over images"),
+        "ci_high": Column(pa.float64(), "upper end of the same"),
+        "n": Column(pa.int32(), "images"),
+    },
+    ("negatives", "measure"),
+)
+# Images whose captions are scored together.
+CHUNK = 64
+
+
+def examine(
+    scorer: Scorer,
+    images: ScorerImages,
+    ids: Sequence[str],
+    captions: Sequence[Sequence[str]],
+    negatives: Negatives,
+    split: str,
+    seed: int,
+) -> dict[str, list[Any]]:
+    """Columns of a table of MATCHING: each caption of the images `ids` against one random and one hard negative."""
+    generator = np.random.default_rng(seed)
+    drawn = {
+        kind: [
+            [negatives.draw(row, kind == "hard", generator) for _ in of_image] for row, of_image in enumerate(captions)
+        ]
+        for kind in ("random", "hard")
+    }
+    scores: dict[str, list[np.ndarray]] = {"match": [], "random": [], "hard": []}
+    for start in progress(range(0, len(ids), CHUNK), "parts of the images"):
+        visual = images.visual(ids[start : start + CHUNK])
+        for kind, texts in {"match": captions, **drawn}.items():
+            part = texts[start : start + CHUNK]
+            rows = [row for row, of_image in enumerate(part) for _ in of_image]
+            flat = [caption for of_image in part for caption in of_image]
+            scores[kind].append(scorer.score(visual, flat, rows).double().cpu().numpy())
+    match = np.concatenate(scores["match"])
+    image = np.repeat(np.arange(len(ids)), [len(of_image) for of_image in captions])
+    half = scorer.matching.scale / 2
+    columns: dict[str, list[Any]] = {name: [] for name in MATCHING.columns}
+    for kind in ("random", "hard"):
+        other = np.concatenate(scores[kind])
+        right = {"accuracy": ((match > half).astype(float) + (other <= half)) / 2, "ranking": match > other}
+        for measure, hits in right.items():
+            of_images = np.stack([np.bincount(image, hits, len(ids)), np.bincount(image, minlength=len(ids))], axis=1)
+            sums = resampled_sums(of_images, seed)
+            low, high = percentile_interval(sums[:, 0] / sums[:, 1])
+            row = (split, kind, measure, float(hits.mean()), low, high, len(ids))
+            for name, value in zip(MATCHING.columns, row, strict=True):
+                columns[name].append(value)
+    return columns

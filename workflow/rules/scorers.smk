@@ -1,0 +1,193 @@
+"""Scorers: how well does a caption match an image?
+
+Needs: a corpus; for scorers that read regions, boxes with an encoder, a detector's weights or files of regions; for a
+scorer, weights and a vocabulary, or an encoder, or nothing when it is trained here (docs/data.md).
+Makes: results/regions/{regions}/{corpus}/{shard}.parquet; results/scorers/{scorer}/{config.json,model.safetensors},
+vocab.txt for those that read regions, training.parquet and matching.parquet for those trained here; and
+results/evaluation/{captioner}/{evaluation}/alignment.parquet, a row for each caption and scorer
+"""
+
+
+rule extract_regions:
+    input:
+        images="results/corpora/{corpus}/images.parquet",
+        objects=lab.scoring.regions_objects,
+        encoder_config=lab.scoring.regions_encoder("config.json"),
+        encoder_weights=lab.scoring.regions_encoder("model.safetensors"),
+        weights=lab.scoring.regions_weights,
+    output:
+        "results/regions/{regions}/{corpus}/{shard}.parquet",
+    log:
+        "results/logs/extract_regions/{regions}/{corpus}/{shard}.log",
+    benchmark:
+        "results/benchmarks/extract_regions/{regions}/{corpus}/{shard}.tsv"
+    wildcard_constraints:
+        regions=lab.scoring.regions_from("boxes", "detector"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=720,
+        gpu=1,
+    params:
+        code=lab.code("extract_regions"),
+        versions=lab.versions("torch", "torchvision", "open_clip_torch", "pillow"),
+        config=lab.scoring.regions_block,
+    message:
+        "extract the regions {wildcards.regions} of part {wildcards.shard} of {wildcards.corpus}"
+    script:
+        "../scripts/extract_regions.py"
+
+
+rule read_regions:
+    input:
+        images="results/corpora/{corpus}/images.parquet",
+        files=lab.scoring.regions_files,
+    output:
+        "results/regions/{regions}/{corpus}/{shard}.parquet",
+    log:
+        "results/logs/read_regions/{regions}/{corpus}/{shard}.log",
+    benchmark:
+        "results/benchmarks/read_regions/{regions}/{corpus}/{shard}.tsv"
+    wildcard_constraints:
+        regions=lab.scoring.regions_from("files"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000,
+        runtime=720,
+    params:
+        code=lab.code("read_regions"),
+        config=lab.scoring.regions_block,
+    message:
+        "read the regions {wildcards.regions} of {wildcards.corpus}"
+    script:
+        "../scripts/read_regions.py"
+
+
+rule import_scorer:
+    input:
+        weights=lab.scoring.scorer_file("weights"),
+        vocabulary=lab.scoring.scorer_file("vocabulary"),
+    output:
+        config="results/scorers/{scorer}/config.json",
+        weights="results/scorers/{scorer}/model.safetensors",
+        vocabulary="results/scorers/{scorer}/vocab.txt",
+    log:
+        "results/logs/import_scorer/{scorer}.log",
+    benchmark:
+        "results/benchmarks/import_scorer/{scorer}.tsv"
+    wildcard_constraints:
+        scorer=lab.scoring.scorers_of("imported"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=30,
+    params:
+        code=lab.scoring.scorer_code("import_scorer"),
+        versions=lab.scoring.scorer_versions,
+        config=lab.scoring.scorer_block,
+    message:
+        "import the scorer {wildcards.scorer}"
+    script:
+        "../scripts/import_scorer.py"
+
+
+rule adopt_encoder:
+    input:
+        config=lab.scoring.scorer_encoder("config.json"),
+        weights=lab.scoring.scorer_encoder("model.safetensors"),
+    output:
+        config="results/scorers/{scorer}/config.json",
+        weights="results/scorers/{scorer}/model.safetensors",
+    log:
+        "results/logs/adopt_encoder/{scorer}.log",
+    benchmark:
+        "results/benchmarks/adopt_encoder/{scorer}.tsv"
+    wildcard_constraints:
+        scorer=lab.scoring.scorers_of("encoder"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000,
+        runtime=30,
+    params:
+        code=lab.scoring.scorer_code("adopt_encoder"),
+        versions=lab.scoring.scorer_versions,
+        config=lab.scoring.scorer_block,
+    message:
+        "make an encoder the scorer {wildcards.scorer}"
+    script:
+        "../scripts/adopt_encoder.py"
+
+
+rule pretrain_scorer:
+    input:
+        images=lab.scoring.training_table("images"),
+        captions=lab.scoring.training_table("captions"),
+        regions=lab.scoring.training_regions,
+        neighbours=lab.scoring.training_neighbours,
+    output:
+        config="results/scorers/{scorer}/config.json",
+        weights="results/scorers/{scorer}/model.safetensors",
+        vocabulary="results/scorers/{scorer}/vocab.txt",
+        training="results/scorers/{scorer}/training.parquet",
+        matching="results/scorers/{scorer}/matching.parquet",
+    log:
+        "results/logs/pretrain_scorer/{scorer}.log",
+    benchmark:
+        "results/benchmarks/pretrain_scorer/{scorer}.tsv"
+    wildcard_constraints:
+        scorer=lab.scoring.scorers_of("trained"),
+    # Trainings are the longest way through the DAG.
+    priority: 10
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=1440,
+        gpu=1,
+    params:
+        code=lab.scoring.scorer_code("pretrain_scorer"),
+        versions=lab.scoring.training_versions,
+        config=lab.scoring.scorer_block,
+        seed=lab.scoring.scorer_seed,
+        split=lab.scoring.training_split,
+    message:
+        "train the scorer {wildcards.scorer} to match images and captions"
+    script:
+        "../scripts/pretrain_scorer.py"
+
+
+rule score_alignment:
+    input:
+        captions="results/captions/{captioner}/{evaluation}.parquet",
+        scorers=lab.scoring.evaluated_folders,
+        features=lab.scoring.evaluated_features,
+    output:
+        "results/evaluation/{captioner}/{evaluation}/alignment.parquet",
+    log:
+        "results/logs/score_alignment/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/score_alignment/{captioner}/{evaluation}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=480,
+        gpu=1,
+    params:
+        code=lab.scoring.evaluated_code("score_alignment"),
+        versions=lab.scoring.evaluated_versions,
+        sources=lab.scoring.evaluated_sources,
+    message:
+        "score how well the captions of {wildcards.captioner} for {wildcards.evaluation} match their images"
+    script:
+        "../scripts/score_alignment.py"

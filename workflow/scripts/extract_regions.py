@@ -1,0 +1,42 @@
+"""Find the regions of a shard of the images of a corpus: given boxes, cut out and embedded, or a detector's."""
+
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from captionlab.features.images import shard_rows
+from captionlab.features.region_tables import write_regions
+from captionlab.progress import progress
+from captionlab.scripting import device, run
+from captionlab.tables import IMAGES, OBJECTS, read_table
+
+
+def main(snakemake):
+    images = read_table(snakemake.input.images, IMAGES, ["image_id", "path", "data", "width", "height"])
+    part = shard_rows(snakemake.wildcards.shard, len(images))
+    images = images.slice(part.start, part.stop - part.start)
+    config = snakemake.params.config
+    regions = cropped if config["source"] == "boxes" else detected
+    found = progress(regions(snakemake, images), what="images", total=len(images))
+    write_regions(snakemake.output[0], found, {"regions": config})
+
+
+def cropped(snakemake, images):
+    from captionlab.features.clip import Clip
+    from captionlab.features.region_crops import boxes_by_image, cropped_regions
+
+    objects = read_table(snakemake.input.objects, OBJECTS)
+    objects = objects.filter(pc.is_in(objects["image_id"], images["image_id"].combine_chunks()))
+    clip = Clip.load(Path(snakemake.input.encoder_weights[0]).parent, device())
+    return cropped_regions(clip, clip.image_size, images, boxes_by_image(objects), snakemake.threads)
+
+
+def detected(snakemake, images):
+    from captionlab.features.detection import Detector
+
+    settings = {key: value for key, value in snakemake.params.config.items() if key in ("count", "size")}
+    return Detector(snakemake.input.weights[0], **settings, device=device()).regions(images, snakemake.threads)
+
+
+if __name__ == "__main__":
+    run(main, globals())

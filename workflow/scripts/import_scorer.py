@@ -1,0 +1,15 @@
+"""Store a scorer whose weights were published, in the layout of the scorers trained here."""
+
+from pathlib import Path
+
+from captionlab.scorers.store import import_scorer
+from captionlab.scripting import run
+
+
+def main(snakemake):
+    files = snakemake.input
+    import_scorer(snakemake.params.config, files.weights, files.vocabulary, Path(snakemake.output.config).parent)
+
+
+if __name__ == "__main__":
+    run(main, globals())

@@ -1,0 +1,67 @@
+"""Train a scorer from scratch on images and captions of a corpus, then examine it on images that it has not seen."""
+
+from pathlib import Path
+
+import torch
+
+from captionlab.features.embeddings import load_embeddings
+from captionlab.features.region_batches import RegionTable
+from captionlab.generation.captions import evaluated_images
+from captionlab.scorers.examination import MATCHING, examine
+from captionlab.scorers.images import ScorerImages
+from captionlab.scorers.learning import Learner, MatchingObjective
+from captionlab.scorers.pairs import MatchingBatches, Negatives, nearest_images
+from captionlab.scorers.store import new_scorer, save_scorer
+from captionlab.scripting import device, run
+from captionlab.tables import write_table
+from captionlab.training.checkpoints import fingerprint, remove
+from captionlab.training.data import references, training_images
+from captionlab.training.trainer import train
+
+
+def main(snakemake):
+    params, config = snakemake.params, snakemake.params.config
+    embeddings = load_embeddings(snakemake.input.neighbours)
+    regions = RegionTable(snakemake.input.regions)
+    ids = training_images(snakemake.input.images)
+    texts, negatives = pairs(snakemake, ids, embeddings)
+    torch.manual_seed(params.seed)
+    scorer = new_scorer(config, (text for of_image in texts for text in of_image), regions.region_size, device())
+    directory = Path(snakemake.output.weights).parent
+    state_directory = Path("results/state/pretrain_scorer") / directory.name
+    hard, size = config["negatives"]["hard"], config["optimizer"]["batch"]
+    train(
+        Learner(scorer).to(device()),
+        MatchingObjective(config.get("masking", 0.15)),
+        MatchingBatches(ids, regions, texts, negatives, hard, size, params.seed, device()),
+        config["optimizer"],
+        seed=params.seed,
+        log_path=snakemake.output.training,
+        state_directory=state_directory,
+        fingerprint=fingerprint(
+            {name: params[name] for name in ("code", "versions", "config", "seed")}, list(snakemake.input)
+        ),
+        device=device(),
+    )
+    scorer.eval()
+    ids = evaluated_images(snakemake.input.images, Path(snakemake.input.images).parent.name, params.split)
+    texts, negatives = pairs(snakemake, ids, embeddings)
+    images = ScorerImages(scorer, snakemake.input.regions, device())
+    write_table(
+        snakemake.output.matching,
+        MATCHING,
+        examine(scorer, images, ids, texts, negatives, params.split, params.seed),
+    )
+    save_scorer(scorer, directory, {"config": config, "seed": params.seed})
+    remove(state_directory)
+
+
+def pairs(snakemake, ids, embeddings):
+    """The captions of these images, and where negatives among them come from."""
+    texts = references(snakemake.input.captions, ids)
+    alike = max(1, round(snakemake.params.config["negatives"]["nearest"] * len(ids)))
+    return texts, Negatives(texts, nearest_images(embeddings.rows(ids), min(alike, len(ids) - 1)))
+
+
+if __name__ == "__main__":
+    run(main, globals())

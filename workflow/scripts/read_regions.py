@@ -1,0 +1,19 @@
+"""Read the regions of the images of a corpus from files in a published format."""
+
+from captionlab.features.region_tables import write_regions
+from captionlab.features.regions import read_regions
+from captionlab.scripting import run
+from captionlab.tables import IMAGES, read_table
+
+
+def main(snakemake):
+    images = read_table(snakemake.input.images, IMAGES, ["image_id", "width", "height"]).to_pydict()
+    sizes = dict(zip(images["image_id"], zip(images["width"], images["height"], strict=True), strict=True))
+    config = snakemake.params.config
+    write_regions(
+        snakemake.output[0], read_regions(config["format"], snakemake.input.files, sizes), {"regions": config}
+    )
+
+
+if __name__ == "__main__":
+    run(main, globals())
