@@ -110,6 +110,11 @@ def test_the_example_is_accepted():
         ("scorers.ours.architecture.depth", 2, "scorers.ours.architecture has no key 'depth'"),
         ("scorers.ours.optimizer.batch", 9, "scorers.ours: a batch needs 9 images of the split 'train'"),
         ("scorers.ours.regions", "butd", "the scorer reads regions.butd, which has no files of 'world'; add them"),
+        (
+            "scorers.ours",
+            {**CONFIG["scorers"]["ours"], "regions": "detector", "word_embeddings": "encoder"},
+            "write `word_embeddings: random`",
+        ),
         ("scorers.clip.scael", 1, "scorers.clip has no key 'scael'; did you mean 'scale'?"),
         ("scorers.clip.encoder", "clop", "scorers.clip.encoder is 'clop'"),
         ("evaluations.main.scorers", ["blip"], "evaluations.main.scorers is 'blip', which is not among the scorers"),

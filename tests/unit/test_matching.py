@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import cross_entropy, log_softmax
+from torch.nn.functional import log_softmax
 
 from captionlab.features.region_batches import RegionBatch, RegionTable
 from captionlab.features.region_tables import ImageRegions, write_regions
 from captionlab.scorers.examination import MATCHING, examine
-from captionlab.scorers.learning import Learner, MatchingObjective
+from captionlab.scorers.learning import MatchingObjective, align_words
 from captionlab.scorers.pairs import MatchingBatches, Negatives, PairBatch, nearest_images
 from captionlab.scorers.store import ScorerError, new_scorer
 from captionlab.scorers.text import WordPieces, learn_pieces
@@ -63,7 +63,7 @@ def test_learnt_pieces():
     """Special pieces, characters, then words by how often they occur; what is left out is cut into characters."""
     pieces = learn_pieces(["The cat, the cats.", "a THE cat"], 100)
     letters = sorted(set("the,cats.a"))
-    expected = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
+    expected = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters, *(f"##{letter}" for letter in letters)]
     assert pieces == [*expected, "the", "cat", "cats"]
     assert learn_pieces(["The cat, the cats.", "a THE cat"], len(expected) + 1) == [*expected, "the"]
     words = WordPieces(pieces[:-1])
@@ -140,16 +140,13 @@ def test_batches(table):
 
 
 @pytest.mark.parametrize("family", ARCHITECTURES)
-@pytest.mark.parametrize("masking", [0.0, 1.0])
-def test_loss(family, masking, monkeypatch):
-    """Against each caption alone with its image: with no word hidden, and with all of them."""
-    monkeypatch.setattr("captionlab.scorers.learning.CHUNK", 2)
-    learner = Learner(scorer(family)).eval()
-    model = learner.scorer
+def test_loss(family):
+    """Against each caption alone with its image."""
+    model = scorer(family).eval()
     captions = ["a red dog", "two cats and a dog", "the boat", "a cat", "a dog runs"]
     batch = PairBatch(regions(), captions, [0, 1, 2, 0, 1], [True, True, True, False, False])
-    loss, statistics = MatchingObjective(masking).loss(learner, batch)
-    index, match, words, right = model.matching.match_index, [], [], []
+    loss, statistics = MatchingObjective().loss(model, batch)
+    index, losses, right = model.matching.match_index, [], []
     for row, caption, matches in zip(batch.rows, captions, batch.matches, strict=True):
         count = batch.regions.counts[row]
         alone = RegionBatch(
@@ -159,40 +156,49 @@ def test_loss(family, masking, monkeypatch):
             [count],
         )
         ids = torch.tensor(model.encode_text([caption]))
-        hidden = ids.clone()
-        if masking:
-            hidden[0, 1:-1] = model.words.pieces.index("[MASK]")
-        visual = model.encode_image(alone)
-        logits = model.network.logits(visual, hidden, None)[0]
-        match.append(-log_softmax(logits, 0)[index if matches else 1 - index])
+        logits = model.network.logits(model.encode_image(alone), ids, None)[0]
+        losses.append(-log_softmax(logits, 0)[index if matches else 1 - index])
         right.append(float((logits.argmax() == index) == matches))
-        if masking and matches:
-            text, _ = model.network.states(visual, hidden, None)
-            words.append(cross_entropy(learner.guess(text[0, 1:-1]), ids[0, 1:-1], reduction="none"))
-    expected = torch.stack(match).mean() + (torch.cat(words).mean() if words else 0)
-    torch.testing.assert_close(loss, expected, atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(statistics["match_loss"], torch.stack(match).mean(), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(loss, torch.stack(losses).mean(), atol=1e-5, rtol=1e-5)
     assert float(statistics["accuracy"]) == pytest.approx(np.mean(right))
 
 
 def test_loss_of_a_retrieval_head():
-    learner = Learner(scorer(head="retrieval")).eval()
+    model = scorer(head="retrieval").eval()
     batch = PairBatch(regions(), ["a red dog", "the boat"], [0, 2], [True, False])
-    loss, _ = MatchingObjective(0.0).loss(learner, batch)
-    visual = learner.scorer.encode_image(batch.regions)
-    matching, other = learner.scorer.logits(visual, learner.scorer.encode_text(batch.captions), [0, 2])[:, 0].tolist()
+    loss, _ = MatchingObjective().loss(model, batch)
+    tokens = model.encode_text(batch.captions)
+    matching, other = model.logits(model.encode_image(batch.regions), tokens, [0, 2])[:, 0].tolist()
     expected = -(math.log(1 / (1 + math.exp(-matching))) + math.log(1 - 1 / (1 + math.exp(-other)))) / 2
-    assert float(loss) == pytest.approx(expected, rel=1e-5)
+    assert loss.item() == pytest.approx(expected, rel=1e-5)
 
 
-def test_hidden_words_are_those_between_the_special_tokens():
-    objective = MatchingObjective(0.3)
+@pytest.mark.parametrize("family", ARCHITECTURES)
+def test_words_start_where_regions_that_show_them_do(family):
+    """A region that is the text embedding of a word, less the mean of all, is projected onto that word's embedding."""
     torch.manual_seed(0)
-    hidden = torch.stack([objective._hidden(torch.zeros(2, 9, dtype=torch.long), [9, 5]) for _ in range(2000)])
-    shares = hidden.float().mean(0)
-    assert shares[0, [0, 8]].tolist() == [0, 0]
-    assert shares[1, [0, 4, 5, 6, 7, 8]].tolist() == [0] * 6
-    torch.testing.assert_close(shares[0, 1:8], torch.full((7,), 0.3), atol=0.05, rtol=0)
+    embeddings = {}
+
+    def embed_texts(words):
+        return torch.stack([embeddings.setdefault(word, 5 * torch.randn(6) + 1) for word in words])
+
+    model = scorer(family)
+    before = model.network.word_embeddings.weight.std().item()
+    align_words(model, SimpleNamespace(embed_texts=embed_texts))
+    words = model.network.word_embeddings.weight
+    assert words.std().item() == pytest.approx(before, rel=1e-4)
+    units = torch.stack([embeddings[piece.removeprefix("##")] for piece in model.words.pieces])
+    units = units / units.norm(dim=1, keepdim=True)
+    projection = model.network.region_projection
+    for row in (5, 20, len(units) - 1):
+        shown = projection(units[row] - units.mean(0)) - projection.bias
+        assert torch.cosine_similarity(shown, words[row], dim=0).item() == pytest.approx(1, abs=1e-5)
+    with pytest.raises(ValueError, match="the encoder's embeddings have 7 numbers and regions 6"):
+        align_words(model, SimpleNamespace(embed_texts=lambda words: torch.randn(len(words), 7)))
+    other = scorer(family, architecture={**ARCHITECTURES[family], "width": 24}) if family == "vilbert" else None
+    if other:
+        with pytest.raises(ValueError, match="words are 24 wide and regions 12; both must be equal"):
+            align_words(other, SimpleNamespace(embed_texts=embed_texts))
 
 
 def test_examination():

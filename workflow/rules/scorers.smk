@@ -132,6 +132,8 @@ rule pretrain_scorer:
         captions=lab.scoring.training_table("captions"),
         regions=lab.scoring.training_regions,
         neighbours=lab.scoring.training_neighbours,
+        encoder_config=lab.scoring.training_encoder("config.json"),
+        encoder_weights=lab.scoring.training_encoder("model.safetensors"),
     output:
         config="results/scorers/{scorer}/config.json",
         weights="results/scorers/{scorer}/model.safetensors",

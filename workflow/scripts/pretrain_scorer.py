@@ -4,12 +4,13 @@ from pathlib import Path
 
 import torch
 
+from captionlab.features.clip import Clip
 from captionlab.features.embeddings import load_embeddings
 from captionlab.features.region_batches import RegionTable
 from captionlab.generation.captions import evaluated_images
 from captionlab.scorers.examination import MATCHING, examine
 from captionlab.scorers.images import ScorerImages
-from captionlab.scorers.learning import Learner, MatchingObjective
+from captionlab.scorers.learning import MatchingObjective, align_words
 from captionlab.scorers.pairs import MatchingBatches, Negatives, nearest_images
 from captionlab.scorers.store import new_scorer, save_scorer
 from captionlab.scripting import device, run
@@ -27,12 +28,14 @@ def main(snakemake):
     texts, negatives = pairs(snakemake, ids, embeddings)
     torch.manual_seed(params.seed)
     scorer = new_scorer(config, (text for of_image in texts for text in of_image), regions.region_size, device())
+    if config.get("word_embeddings") == "encoder":
+        align_words(scorer, Clip.load(Path(snakemake.input.encoder_weights[0]).parent, device()))
     directory = Path(snakemake.output.weights).parent
     state_directory = Path("results/state/pretrain_scorer") / directory.name
     hard, size = config["negatives"]["hard"], config["optimizer"]["batch"]
     train(
-        Learner(scorer).to(device()),
-        MatchingObjective(config.get("masking", 0.15)),
+        scorer,
+        MatchingObjective(),
         MatchingBatches(ids, regions, texts, negatives, hard, size, params.seed, device()),
         config["optimizer"],
         seed=params.seed,

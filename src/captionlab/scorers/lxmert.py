@@ -105,6 +105,16 @@ class Lxmert(nn.Module):
         )
         return network, weights
 
+    @property
+    def word_embeddings(self) -> nn.Embedding:
+        """The table of word pieces."""
+        return self.lxmert.embeddings.word_embeddings
+
+    @property
+    def region_projection(self) -> nn.Linear:
+        """The layer that the features of regions go through first."""
+        return self.lxmert.encoder.visn_fc.visn_fc
+
     def encode_image(self, regions: RegionBatch) -> Visual:
         """The regions after the object-relation layers."""
         states = self.lxmert.encoder.visn_fc(regions.features, corners(regions.boxes, regions.sizes))
@@ -132,11 +142,6 @@ class Lxmert(nn.Module):
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
         """What the head says (B, outputs) about each image and text."""
         logits: Tensor = self.head(self.pooled(visual, ids, mask))
-        return logits
-
-    def judge(self, text: Tensor, image: Tensor) -> Tensor:
-        """What the head says (B, outputs), from the final states of text and regions."""
-        logits: Tensor = self.head(self.lxmert.pooler(text))
         return logits
 
     def _before_last(

@@ -75,6 +75,13 @@ class Rosita(SingleStream):
         weights = {_rename(name): value for name, value in published.items() if name.split(".")[0] in _MODULES}
         return cls.fitting(weights, "img_embeddings.dense_imgfeat.weight", heads), weights
 
+    @property
+    def region_projection(self) -> nn.Linear:
+        """The layer that the features of regions go through first."""
+        embeddings: Any = self.img_embeddings
+        projection: nn.Linear = embeddings.dense_imgfeat
+        return projection
+
     def encode_image(self, regions: RegionBatch) -> Visual:
         """The embeddings of regions."""
         boxes = corners_area(regions.boxes, regions.sizes)

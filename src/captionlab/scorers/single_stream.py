@@ -69,6 +69,11 @@ class SingleStream(nn.Module):
             outputs=len(weights["head.bias"]),
         )
 
+    @property
+    def word_embeddings(self) -> nn.Embedding:
+        """The table of word pieces."""
+        return self.embeddings.word_embeddings
+
     def states(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """Final states of text (B, T, width) and regions (B, R, width); `mask` (B, T) hides padding of `ids` (B, T)."""
         states, mask = self._before_last(visual, ids, mask)
@@ -83,11 +88,6 @@ class SingleStream(nn.Module):
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
         """What the head says (B, outputs) about each image and text."""
         logits: Tensor = self.head(self.pooled(visual, ids, mask))
-        return logits
-
-    def judge(self, text: Tensor, image: Tensor) -> Tensor:
-        """What the head says (B, outputs), from the final states of text and regions."""
-        logits: Tensor = self.head(torch.tanh(self.pooler(text)))
         return logits
 
     def _before_last(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:

@@ -10,7 +10,7 @@ from typing import Self
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers
 
-PADDING, UNKNOWN, START, END, MASK = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
+PADDING, UNKNOWN, START, END = "[PAD]", "[UNK]", "[CLS]", "[SEP]"
 # Anything but spaces, letters and digits, as ROSITA's readers take it out.
 _PUNCTUATION = re.compile(r"([^\s\w]|_)+")
 
@@ -30,7 +30,6 @@ class WordPieces:
             repeated = next(piece for number, piece in enumerate(pieces) if ids[piece] != number)
             raise ValueError(f"the vocabulary has {repeated!r} twice")
         self.pieces, self.start, self.end = list(pieces), ids[START], ids[END]
-        self.mask = ids.get(MASK, ids[UNKNOWN])
         self.strip_punctuation = strip_punctuation
         self._tokenizer = tokenizers.Tokenizer(models.WordPiece(ids, unk_token=UNKNOWN, max_input_chars_per_word=100))
         self._tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
@@ -69,7 +68,7 @@ def learn_pieces(texts: Iterable[str], size: int, lowercase: bool = True, strip_
         cleaned = _PUNCTUATION.sub("", text) if strip_punctuation else text
         counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(cleaned)))
     characters = sorted({character for word in counts for character in word})
-    pieces = [PADDING, UNKNOWN, START, END, MASK, *characters, *(f"##{character}" for character in characters)]
+    pieces = [PADDING, UNKNOWN, START, END, *characters, *(f"##{character}" for character in characters)]
     if len(pieces) > size:
         raise ValueError(
             f"architecture.vocabulary is {size}; the special tokens and characters alone are {len(pieces)}"

@@ -62,6 +62,13 @@ class Uniter(SingleStream):
                 weights[f"head.{part}"] = published[f"itm_output.{part}"][1:]
         return cls.fitting(weights, "img_embeddings.img_linear.weight", heads), weights
 
+    @property
+    def region_projection(self) -> nn.Linear:
+        """The layer that the features of regions go through first."""
+        embeddings: Any = self.img_embeddings
+        projection: nn.Linear = embeddings.img_linear
+        return projection
+
     def encode_image(self, regions: RegionBatch) -> Visual:
         """The embeddings of regions."""
         boxes = corners_sides_area(regions.boxes, regions.sizes)

@@ -243,6 +243,16 @@ class Vilbert(nn.Module):
         )
         return network, weights
 
+    @property
+    def word_embeddings(self) -> nn.Embedding:
+        """The table of word pieces."""
+        return self.embeddings.word_embeddings
+
+    @property
+    def region_projection(self) -> nn.Linear:
+        """The layer that the features of regions go through first."""
+        return self.v_embeddings.image_embeddings
+
     def encode_image(self, regions: RegionBatch) -> Visual:
         """The regions after the layers that see no text, behind a token for the image: the mean of its regions."""
         counts = torch.tensor(regions.counts, device=regions.features.device)
@@ -266,11 +276,8 @@ class Vilbert(nn.Module):
 
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
         """What the head says (B, outputs) about each image and text."""
-        return self.judge(*self._streams(visual, ids, mask, FIRST))
-
-    def judge(self, text: Tensor, image: Tensor) -> Tensor:
-        """What the head says (B, outputs), from the final states of text and regions."""
-        logits: Tensor = self.head(self.dropout(torch.relu(self.t_pooler(text)) * torch.relu(self.v_pooler(image))))
+        t, v = self.pooled(visual, ids, mask)
+        logits: Tensor = self.head(self.dropout(t * v))
         return logits
 
     def _streams(self, visual: Visual, ids: Tensor, mask: Tensor | None, positions: slice) -> tuple[Tensor, Tensor]:

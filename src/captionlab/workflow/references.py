@@ -117,6 +117,12 @@ def _scorer_mistakes(config: Block, where: str, scorer: Block) -> Iterator[str]:
     if scorer_kind(scorer) == "trained":
         yield from _known(config, "encoders", scorer["negatives"]["encoder"], f"{where}.negatives.encoder")
         yield from _regions_of(config, where, scorer, scorer["corpus"])
+        regions = config.get("regions", {}).get(scorer["regions"], {})
+        if scorer.get("word_embeddings") == "encoder" and regions and "encoder" not in regions:
+            yield (
+                f"{where}.word_embeddings is 'encoder', but regions.{scorer['regions']} are of no encoder that knows "
+                "words; write `word_embeddings: random`"
+            )
         yield from _size_mistakes(config, where, scorer["corpus"], "train", scorer["optimizer"]["batch"], "a batch")
 
 

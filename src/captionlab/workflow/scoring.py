@@ -159,9 +159,19 @@ class Scoring:
         block = self.scorers[wildcards.scorer]
         return self.lab.features(block["negatives"]["encoder"], block["corpus"])
 
+    def training_encoder(self, file: str) -> Callable[[Wildcards], list[str]]:
+        """A file of the encoder that word pieces start from, which is that of the regions; none for a random start."""
+
+        def path(wildcards: Wildcards) -> list[str]:
+            block = self.scorers[wildcards.scorer]
+            aligned = block.get("word_embeddings") == "encoder"
+            return [f"results/encoders/{self.regions[block['regions']]['encoder']}/{file}"] if aligned else []
+
+        return path
+
     def training_versions(self, wildcards: Wildcards) -> dict[str, str]:
         """Versions of the libraries that matter to a training: numpy draws the pairs."""
-        return self.lab.versions("numpy", *self.libraries(wildcards.scorer))
+        return self.lab.versions(*{"numpy", "open_clip_torch"}.union(self.libraries(wildcards.scorer)))
 
     def training_split(self, wildcards: Wildcards) -> str:
         """The split of that corpus that a trained scorer is examined on."""
