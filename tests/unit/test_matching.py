@@ -139,6 +139,23 @@ def test_batches(table):
             assert any(caption in CAPTIONS[other] for other in NEIGHBOURS[row])
 
 
+def test_parts_of_a_batch():
+    """Each image is in one part, with its captions; the parts' losses, weighted, are that of the whole."""
+    model = scorer().eval()
+    captions = ["a red dog", "two cats and a dog", "the boat", "a cat", "a dog runs", "a blue cat"]
+    batch = PairBatch(regions(), captions, [0, 1, 2, 0, 1, 2], [True, True, True, False, False, False])
+    parts = batch.split(2)
+    assert [part.captions for part in parts] == [
+        ["a red dog", "two cats and a dog", "a cat", "a dog runs"],
+        ["the boat", "a blue cat"],
+    ]
+    assert [part.rows for part in parts] == [[0, 1, 0, 1], [0, 0]]
+    assert [part.weight for part in parts] == [4, 2]
+    assert parts[1].regions.counts == [4]
+    losses = [MatchingObjective().loss(model, part)[0] * part.weight / batch.weight for part in parts]
+    torch.testing.assert_close(sum(losses), MatchingObjective().loss(model, batch)[0])
+
+
 @pytest.mark.parametrize("family", ARCHITECTURES)
 def test_loss(family):
     """Against each caption alone with its image."""

@@ -27,7 +27,7 @@ rule extract_regions:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=lab.memory(8000, images=2, objects=10),
         runtime=720,
         gpu=1,
     params:
@@ -56,7 +56,7 @@ rule read_regions:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=6000,
+        mem_mb=lab.memory(6000, images=2),
         runtime=720,
     params:
         code=lab.code("read_regions"),
@@ -85,7 +85,7 @@ rule import_scorer:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=lab.memory(3000, weights=4),
         runtime=30,
     params:
         code=lab.scoring.scorer_code("import_scorer"),
@@ -114,7 +114,7 @@ rule adopt_encoder:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=6000,
+        mem_mb=lab.memory(3000, weights=4),
         runtime=30,
     params:
         code=lab.scoring.scorer_code("adopt_encoder"),
@@ -152,7 +152,7 @@ rule pretrain_scorer:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=lab.memory(8000, captions=20, neighbours=2),
         runtime=1440,
         gpu=1,
     params:
@@ -182,7 +182,7 @@ rule score_alignment:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=lab.memory(8000, captions=20, scorers=2),
         runtime=480,
         gpu=1,
     params:

@@ -17,15 +17,15 @@ from captionlab.scripting import device, run
 from captionlab.tables import write_table
 from captionlab.training.checkpoints import fingerprint, remove
 from captionlab.training.data import references, training_images
+from captionlab.training.distributed import is_first
 from captionlab.training.trainer import train
 
 
 def main(snakemake):
     params, config = snakemake.params, snakemake.params.config
-    embeddings = load_embeddings(snakemake.input.neighbours)
     regions = RegionTable(snakemake.input.regions)
     ids = training_images(snakemake.input.images)
-    texts, negatives = pairs(snakemake, ids, embeddings)
+    texts, negatives = pairs(snakemake, ids)
     torch.manual_seed(params.seed)
     scorer = new_scorer(config, (text for of_image in texts for text in of_image), regions.region_size, device())
     if config.get("word_embeddings") == "encoder":
@@ -46,25 +46,25 @@ def main(snakemake):
         ),
         device=device(),
     )
+    if not is_first():
+        return
     scorer.eval()
     ids = evaluated_images(snakemake.input.images, Path(snakemake.input.images).parent.name, params.split)
-    texts, negatives = pairs(snakemake, ids, embeddings)
+    texts, negatives = pairs(snakemake, ids)
     images = ScorerImages(scorer, snakemake.input.regions, device())
-    write_table(
-        snakemake.output.matching,
-        MATCHING,
-        examine(scorer, images, ids, texts, negatives, params.split, params.seed),
-    )
+    found = examine(scorer, images, ids, texts, negatives, params.split, params.seed)
+    write_table(snakemake.output.matching, MATCHING, found)
     save_scorer(scorer, directory, {"config": config, "seed": params.seed})
     remove(state_directory)
 
 
-def pairs(snakemake, ids, embeddings):
+def pairs(snakemake, ids):
     """The captions of these images, and where negatives among them come from."""
     texts = references(snakemake.input.captions, ids)
+    embeddings = load_embeddings(snakemake.input.neighbours, ids).values
     alike = max(1, round(snakemake.params.config["negatives"]["nearest"] * len(ids)))
-    return texts, Negatives(texts, nearest_images(embeddings.rows(ids), min(alike, len(ids) - 1)))
+    return texts, Negatives(texts, nearest_images(embeddings, min(alike, len(ids) - 1)))
 
 
 if __name__ == "__main__":
-    run(main, globals())
+    run(main, globals(), parallel=True)

@@ -73,6 +73,28 @@ class PairBatch:
     matches: list[bool]
     """whether it matches"""
 
+    @property
+    def weight(self) -> float:
+        """Number of pairs: the loss of a batch is a mean over them."""
+        return float(len(self.captions))
+
+    def split(self, parts: int) -> list["PairBatch"]:
+        """The same batch in so many parts with nearly the same number of images, each with its captions."""
+        whole, pieces = self.regions, []
+        for part in np.array_split(np.arange(len(whole.counts)), parts):
+            chosen = [pair for pair, row in enumerate(self.rows) if row in part]
+            pieces.append(
+                PairBatch(
+                    RegionBatch(
+                        whole.features[part], whole.boxes[part], whole.sizes[part], [whole.counts[row] for row in part]
+                    ),
+                    [self.captions[pair] for pair in chosen],
+                    [self.rows[pair] - int(part[0]) for pair in chosen],
+                    [self.matches[pair] for pair in chosen],
+                )
+            )
+        return pieces
+
 
 class MatchingBatches:
     """Batches to learn matching from: each image of a batch with one of its captions and with one negative."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from snakemake.io import local
+
 from captionlab.workflow.references import Block, normalise, scorer_kind
 
 if TYPE_CHECKING:
@@ -37,8 +39,12 @@ class Scoring:
         self.regions: Block = lab.config.get("regions", {})
         self.scorers: Block = lab.config.get("scorers", {})
 
-    def files(self) -> Iterator[tuple[str, str]]:
-        """Files and folders that the config names: key and path."""
+    def missing_files(self) -> list[str]:
+        """A sentence for each file or folder that the config names and that is not there."""
+        places = ((key, Path(self.lab.data) / path) for key, path in self._files())
+        return [f"{key}: no such file or folder {path}" for key, path in places if not path.exists()]
+
+    def _files(self) -> Iterator[tuple[str, str]]:
         for name, block in self.regions.items():
             if "weights" in block:
                 yield f"regions.{name}.weights", block["weights"]
@@ -90,7 +96,7 @@ class Scoring:
         return [given] if isinstance(given, str) else list(given)
 
     def _in_data(self, path: str) -> str:
-        return str(Path(self.lab.data) / path)
+        return local(str(Path(self.lab.data) / path))
 
     # --------------------------------------------------------------------------------------------- scorers
     def scorers_of(self, kind: str) -> str:
