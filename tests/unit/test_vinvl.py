@@ -13,7 +13,7 @@ from torch import Tensor
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.features.tagged_regions import TaggedRegions, padded
 from captionlab.generation.decoding import Decoding, decode
-from captionlab.training.masked_tokens import MaskedBatch, MaskedTokens, divergences, mask_tokens
+from captionlab.training.masked_tokens import MaskedBatch, MaskedBatches, MaskedTokens, divergences, mask_tokens
 
 END, START, MASK = 2, 1, 3
 SIZES = {
@@ -314,6 +314,34 @@ def test_parts_of_a_batch_make_up_the_whole(captioner):
     parts = batch.split(3)
     loss = sum(part.weight * MaskedTokens().loss(captioner, part)[0] for part in parts) / batch.weight
     torch.testing.assert_close(loss, MaskedTokens().loss(captioner, batch)[0])
+
+
+def test_batches_of_references():
+    """Every reference once in an epoch, with its image; what is masked depends on seed and step alone."""
+    visual = images([5, 2, 8, 1], [4, 7, 1, 3])
+    captions = [[[10, 11, END], [12, END]], [[13, 14, 15, 16, END]], [[17, END]], [[18, END], [19, END], [20, 21, END]]]
+    settings = {"start": START, "mask": MASK, "vocabulary": 60}
+    batches = MaskedBatches(visual, captions, 3, 5, **settings)
+    assert len(batches) == 2  # seven references, the tail is left out
+    seen = Counter()
+    for step in range(400):
+        batch = batches[step]
+        whole = batch.ids.masked_scatter(batch.chosen, batch.targets)
+        assert (whole[:, 0] == START).all()
+        for row, ids in enumerate(whole.tolist()):
+            caption = tuple(ids[1 : ids.index(END) + 1])
+            image = next(image for image, found in enumerate(captions) if list(caption) in found)
+            assert torch.equal(batch.visual.tags[row], visual.tags[image])
+            seen[caption] += 1
+    assert len(seen) == 7
+    assert min(seen.values()) > 140  # of 200 epochs of which each leaves one reference out
+    epoch = [batches[2 * 7], batches[2 * 7 + 1]]
+    assert (
+        len({tuple(ids) for part in epoch for ids in part.ids.masked_scatter(part.chosen, part.targets).tolist()}) == 6
+    )
+    again = MaskedBatches(visual, captions, 3, 5, **settings)[14]
+    assert torch.equal(again.ids, epoch[0].ids)
+    assert torch.equal(again.chosen, epoch[0].chosen)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,15 @@ oscar/modeling/modeling_bert.py). Its other settings (optimizer, schedule, epoch
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
+
+from captionlab.training.batches import Order
 
 # Oscar's defaults (run_captioning.py: mask_prob, max_masked_tokens).
 SHARE, MOST = 0.15, 3
@@ -44,6 +48,52 @@ class MaskedBatch:
             strict=True,
         )
         return [MaskedBatch(*piece) for piece in pieces]
+
+
+class MaskedBatches:
+    """Batches of references, each with its image: each comes once in an epoch, every time with other tokens masked."""
+
+    def __init__(
+        self,
+        visual: Any,
+        captions: Sequence[Sequence[Sequence[int]]],
+        size: int,
+        seed: int,
+        *,
+        start: int,
+        mask: int,
+        vocabulary: int,
+    ):
+        """Make batches of `size` references.
+
+        `visual` gives images by their rows, on the device where the batches are wanted; `captions` has, for each image,
+        the token ids of each of its references, the end token included. `start` and `mask` are ids of a vocabulary of
+        so many tokens.
+        """
+        self.visual, self.mask, self.vocabulary = visual, mask, vocabulary
+        self.images = np.repeat(np.arange(len(captions)), [len(references) for references in captions])
+        flat = [[start, *caption] for references in captions for caption in references]
+        self.lengths = np.array([len(ids) for ids in flat])
+        self.ids = np.zeros((len(flat), int(self.lengths.max())), np.int32)
+        self.ids[np.arange(self.ids.shape[1]) < self.lengths[:, None]] = np.concatenate(flat)
+        self.order = Order(len(flat), size, seed)
+
+    def __len__(self) -> int:
+        """Number of batches in an epoch."""
+        return self.order.per_epoch
+
+    def __getitem__(self, step: int) -> MaskedBatch:
+        """Batch number `step`, counted from 0 over all epochs."""
+        rows = self.order[step]
+        lengths = self.lengths[rows]
+        ids = self.ids[rows, : lengths.max()].astype(np.int64)
+        # A stream of random numbers for each batch.
+        generator = np.random.default_rng([self.order.seed, step, 1])
+        masked, chosen = mask_tokens(ids, lengths, self.mask, self.vocabulary, generator)
+        visual = self.visual[torch.from_numpy(self.images[rows])]
+        device = visual.device
+        tensors = (torch.from_numpy(array).to(device) for array in (masked, chosen, ids[chosen]))
+        return MaskedBatch(visual, *tensors)
 
 
 class MaskedTokens:
