@@ -435,6 +435,11 @@ def read_schema(path: str | os.PathLike[str]) -> pa.Schema:
         raise TableError(f"{path} is no readable Parquet file ({error}); delete it and run again") from error
 
 
+def read_kind(path: str | os.PathLike[str]) -> str:
+    """The name of the kind of a table, as its writer called it."""
+    return (read_schema(path).metadata or {}).get(b"kind", b"").decode()
+
+
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a writer said of a table, its kind and provenance aside."""
     stored = read_schema(path).metadata or {}

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from captionlab.features.region_tables import ImageRegions, write_regions
-from captionlab.features.tagged_images import TaggedImages, objects_of, read_tags
+from captionlab.features.tagged_images import TaggedImages, objects_of, open_tagged_images, read_tags
 from captionlab.features.tags import TAGS, TagError, labelled_rows, read_vinvl_tags, write_tags
 from captionlab.tables import OBJECTS, TableError, read_table, write_table
 
@@ -134,7 +135,7 @@ def test_what_is_read(folder):
 
 def test_what_is_too_much_is_cut(folder):
     """The last place of the tags is that of the end token, also in the middle of a tag."""
-    images = opened(folder, most_pieces=3, most_regions=3)
+    images = opened(folder, max_pieces=3, max_regions=3)
     visual = images.rows(["7", "8"])
     assert visual.tags.tolist() == [[10, 11, END], [13, 14, END]]
     assert images.owners(["7"]).tolist() == [[0, 1, -1]]
@@ -149,6 +150,17 @@ def test_boxes_are_read_where_the_captioner_has_places_for_them(folder):
     torch.testing.assert_close(visual.regions[0, :, 3:], torch.tensor(expected))
     with pytest.raises(ValueError, match="3 numbers, or 9 with their boxes, and the captioner reads 5"):
         opened(folder, region_size=5)
+
+
+def test_tables_in_any_order(folder):
+    tokenizer = SimpleNamespace(encode=encode, end=END)
+    paths = [str(folder / "tags.parquet"), str(folder / "regions.parquet")]
+    for order in (paths, paths[::-1]):
+        visual = open_tagged_images(order, tokenizer, 3, max_pieces=3).rows(["7"])
+        assert visual.tags.tolist() == [[10, 11, END]]
+        assert visual.regions.shape == (1, 2, 3)
+    with pytest.raises(ValueError, match=r"tags.parquet: tags alone; the captioner reads regions as well"):
+        open_tagged_images(paths[:1], tokenizer, 3)
 
 
 def test_what_is_not_there(folder):

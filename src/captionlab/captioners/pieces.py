@@ -31,6 +31,13 @@ def pieces_tokenizer(pieces: Sequence[str]) -> Tokenizer:
     return Tokenizer(tokenizer)
 
 
+def piece_id(tokenizer: Tokenizer, piece: str) -> int:
+    """The id of a piece; ValueError when the tokenizer has no such piece."""
+    if (number := tokenizer.tokenizer.token_to_id(piece)) is None:
+        raise ValueError(f"the tokenizer has no piece {piece!r}; it is none of a BERT")
+    return int(number)
+
+
 def read_pieces(path: str | os.PathLike[str]) -> Tokenizer:
     """A tokenizer of a published vocab.txt, one piece a line; ValueError names the file when it is none."""
     try:

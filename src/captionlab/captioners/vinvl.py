@@ -6,7 +6,7 @@ tags and all regions; tags and regions attend to each other and never to the cap
 image, in every layer, is computed once per image, whatever the caption, the step and the beam.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Self
@@ -17,13 +17,18 @@ from torch.nn import functional
 
 from captionlab.captioners.gpt2 import Cache
 from captionlab.captioners.oscar import Bert, Head
+from captionlab.captioners.pieces import read_pieces
 from captionlab.captioners.sharing import images_kept
+from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.features.tagged_images import TaggedImages, open_tagged_images
 from captionlab.features.tagged_regions import TaggedRegions
 from captionlab.scorers.bert import attend, count_layers, initialise
 
 # Ids of [CLS] and [MASK] in the vocabulary of bert-base-uncased, and where the positions of tags start in training
 # (max_seq_a_length), which captioning keeps whatever the length of captions.
 START, MASK, TAG_POSITION = 101, 103, 40
+# What is read of an image: max_seq_length - max_seq_a_length, and max_img_seq_length.
+MAX_PIECES, MAX_REGIONS = 30, 50
 CAPTION, TAGS = 0, 1
 
 
@@ -75,14 +80,18 @@ class Vinvl(nn.Module):
         tag_position: int = TAG_POSITION,
         start: int = START,
         mask: int = MASK,
+        max_pieces: int = MAX_PIECES,
+        max_regions: int = MAX_REGIONS,
         dropout: float = 0.1,
     ):
         """Build a captioner with random weights for regions with `region_size` numbers, the box included.
 
-        Tags have the positions from `tag_position` on; `start` and `mask` are the ids of [CLS] and [MASK].
+        Tags have the positions from `tag_position` on; `start` and `mask` are the ids of [CLS] and [MASK]. Of the word
+        pieces of an image's tags the first `max_pieces` are read, the end token among them, and of its regions the
+        first `max_regions`.
         """
         super().__init__()
-        self.architecture = {
+        self.architecture: dict[str, Any] = {
             "vocabulary": vocabulary,
             "positions": positions,
             "width": width,
@@ -93,6 +102,8 @@ class Vinvl(nn.Module):
             "tag_position": tag_position,
             "start": start,
             "mask": mask,
+            "max_pieces": max_pieces,
+            "max_regions": max_regions,
             "dropout": dropout,
         }
         self.bert = Bert(vocabulary, positions, width, layers, heads, feed_forward, region_size, dropout)
@@ -110,6 +121,8 @@ class Vinvl(nn.Module):
         tag_position: int = TAG_POSITION,
         start: int = START,
         mask: int = MASK,
+        max_pieces: int = MAX_PIECES,
+        max_regions: int = MAX_REGIONS,
     ) -> tuple[Self, dict[str, Tensor]]:
         """A captioner of the sizes that a published state dict has, and the weights to load into it.
 
@@ -133,8 +146,22 @@ class Vinvl(nn.Module):
             tag_position=tag_position,
             start=start,
             mask=mask,
+            max_pieces=max_pieces,
+            max_regions=max_regions,
         )
         return captioner, weights
+
+    read_tokenizer = staticmethod(read_pieces)
+
+    def open_images(self, features: Iterable[str], tokenizer: Tokenizer) -> TaggedImages:
+        """What gives this captioner images by their identifiers, from their tables of regions and of tags."""
+        return open_tagged_images(
+            features,
+            tokenizer,
+            self.architecture["region_size"],
+            max_pieces=self.architecture["max_pieces"],
+            max_regions=self.architecture["max_regions"],
+        )
 
     def masked_logits(self, visual: TaggedRegions, ids: Tensor, chosen: Tensor) -> Tensor:
         """Logits (n, vocabulary), with gradient, of what stands at the n `chosen` positions (B, T), row by row.

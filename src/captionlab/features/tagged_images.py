@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from captionlab.features.region_batches import RegionBatch, RegionTable
 from captionlab.features.tagged_regions import TaggedRegions, padded
 from captionlab.features.tags import TAGS
-from captionlab.tables import TableError, read_table
+from captionlab.tables import TableError, read_kind, read_table
 
 Paths = Iterable[str | os.PathLike[str]]
 # Numbers that say where a region is.
@@ -38,17 +39,17 @@ class TaggedImages:
         end: int,
         *,
         region_size: int,
-        most_pieces: int = 30,
-        most_regions: int = 50,
+        max_pieces: int = 30,
+        max_regions: int = 50,
     ):
         """Open tables of regions and of tags.
 
-        `encode` cuts labels into word pieces. Of the pieces of all tags together the first `most_pieces` - 1 are kept,
-        and `end` follows them; of the regions the first `most_regions`. `region_size` is what the captioner reads: the
+        `encode` cuts labels into word pieces. Of the pieces of all tags together the first `max_pieces` - 1 are kept,
+        and `end` follows them; of the regions the first `max_regions`. `region_size` is what the captioner reads: the
         numbers of a region as they are, or with six for its box. ValueError for another one.
         """
         self.table, self.region_size, self.end = RegionTable(regions), region_size, end
-        self.most_pieces, self.most_regions = most_pieces, most_regions
+        self.max_pieces, self.max_regions = max_pieces, max_regions
         if region_size not in (self.table.region_size, self.table.region_size + BOX):
             raise ValueError(
                 f"{', '.join(self.table.files)}: the regions have {self.table.region_size} numbers, or "
@@ -70,12 +71,12 @@ class TaggedImages:
             features = torch.cat([features, relative_boxes(batch)], dim=2)
         kept = [row[:count] for row, count in zip(features, batch.counts, strict=True)]
         pieces = [torch.tensor([piece for piece, _ in self._kept(image)] + [self.end]) for image in images]
-        return TaggedRegions(*padded(pieces, self.most_pieces), *padded(kept, self.most_regions))
+        return TaggedRegions(*padded(pieces, self.max_pieces), *padded(kept, self.max_regions))
 
     def owners(self, images: Sequence[str]) -> Tensor:
         """For each position (B, L) of the tags that `rows` gives, the number of the tag in its image, or -1."""
         numbers = [torch.tensor([owner for _, owner in self._kept(image)] + [-1]) for image in images]
-        values, mask = padded(numbers, self.most_pieces)
+        values, mask = padded(numbers, self.max_pieces)
         return values.masked_fill(~mask, -1)
 
     def labels(self, image: str) -> list[str]:
@@ -87,7 +88,7 @@ class TaggedImages:
         """Boxes, in pixels, of the regions that `rows` gives (R, 4) and of all tags (T, 4) of an image."""
         batch = self.table.batch([image])
         tags = [tag.box for tag in self.tags.get(image, [])]
-        regions = batch.boxes[0, : min(batch.counts[0], self.most_regions)].numpy()
+        regions = batch.boxes[0, : min(batch.counts[0], self.max_regions)].numpy()
         return regions, np.array(tags, np.float32).reshape(-1, 4)
 
     def _kept(self, image: str) -> list[tuple[int, int]]:
@@ -95,7 +96,31 @@ class TaggedImages:
         pairs = [
             (piece, number) for number, tag in enumerate(self.tags.get(image, [])) for piece in self._pieces[tag.label]
         ]
-        return pairs[: self.most_pieces - 1]
+        return pairs[: self.max_pieces - 1]
+
+
+def open_tagged_images(
+    paths: Iterable[str], tokenizer: Any, region_size: int, *, max_pieces: int = 30, max_regions: int = 50
+) -> TaggedImages:
+    """The same from tables of regions and of tags in any order, for a tokenizer of word pieces.
+
+    ValueError when there is no table of regions.
+    """
+    tags: list[str] = []
+    regions: list[str] = []
+    for path in paths:
+        (tags if read_kind(path) == TAGS.name else regions).append(path)
+    if not regions:
+        raise ValueError(f"{', '.join(tags)}: tags alone; the captioner reads regions as well")
+    return TaggedImages(
+        regions,
+        tags,
+        tokenizer.encode,
+        tokenizer.end,
+        region_size=region_size,
+        max_pieces=max_pieces,
+        max_regions=max_regions,
+    )
 
 
 def read_tags(paths: Paths) -> dict[str, list[Tag]]:

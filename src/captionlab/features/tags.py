@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from captionlab.features.regions import image_name
-from captionlab.tables import Column, Kind, TableWriter
+from captionlab.tables import Column, Kind, TableWriter, read_schema, read_table, regions_kind
 
 logger = logging.getLogger(__name__)
 
@@ -95,6 +95,13 @@ def labelled_rows(table: pa.Table, index: str) -> Iterator[Row]:
             box = {name: columns[name][row] for name in ("x1", "y1", "x2", "y2")}
             yield {"image_id": image, "tag_index": rank[image], "label": columns["label"][row],
                    "confidence": confidence[row], **box}  # fmt: skip
+
+
+def read_region_labels(path: str | os.PathLike[str]) -> pa.Table:
+    """A table of regions without their features."""
+    stored = read_schema(path).field("features").type
+    kind = regions_kind(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
+    return read_table(path, kind, ["image_id", "region_index", "label", "confidence", "x1", "y1", "x2", "y2"])
 
 
 def write_tags(path: str | os.PathLike[str], rows: Iterable[Row], metadata: Mapping[str, Any] | None = None) -> int:

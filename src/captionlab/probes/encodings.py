@@ -1,10 +1,22 @@
 """What a probe reads of an image: the mean of VinVL's last states (Cafagna et al. 2022, §7)."""
 
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 import torch
 from torch import Tensor
 
+from captionlab.ablation.removal import Removal
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.features.tagged_regions import TaggedRegions
+from captionlab.probes.kinds import encodings_kind
+from captionlab.progress import progress
+from captionlab.tables import read_schema, read_table
+
+BATCH = 64
 
 
 @torch.no_grad()
@@ -16,3 +28,44 @@ def encode_scenes(captioner: Vinvl, visual: TaggedRegions) -> Tensor:
     ids = visual.tags.new_full((len(visual), 1), captioner.start_id)
     states, mask = captioner.states(visual, ids)[:, 1:], visual.mask[:, :, None]
     return (states * mask).sum(1) / mask.sum(1)
+
+
+def encode_images(
+    captioner: Vinvl,
+    removal: Removal,
+    classes: Mapping[str, str],
+    informative: Mapping[str, Sequence[str]],
+    numbers: Sequence[int],
+) -> dict[str, Any]:
+    """Columns of a table of encodings of images, each with its scene.
+
+    For each of the `numbers`, all images are encoded without those objects that are among so many most informative ones
+    of their scene.
+    """
+    device = next(captioner.parameters()).device
+    captioner.eval()
+    images = list(classes)
+    starts = [(number, start) for number in numbers for start in range(0, len(images), BATCH)]
+    parts = []
+    for number, start in progress(starts, what="batches", total=len(starts)):
+        part = images[start : start + BATCH]
+        labels = [{*informative.get(classes[image], ())[:number]} for image in part]
+        parts.append(encode_scenes(captioner, removal.without(part, labels).to(device)).cpu().numpy())
+    values = np.concatenate(parts).astype(np.float32)
+    kind = encodings_kind(values.shape[1])
+    return {
+        "image_id": images * len(numbers),
+        "scene": [*classes.values()] * len(numbers),
+        "objects": [number for number in numbers for _ in images],
+        "encoding": pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), type=kind.columns["encoding"].type),
+    }
+
+
+def read_encodings(path: str | os.PathLike[str]) -> tuple[dict[int, np.ndarray], list[str]]:
+    """Encodings (n, width) of the same n images by the number of removed objects, and the scenes of the images."""
+    size = read_schema(path).field("encoding").type.list_size
+    table = read_table(path, encodings_kind(size))
+    values = table["encoding"].combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(-1, size)
+    objects, scenes = np.array(table["objects"].to_pylist()), table["scene"].to_pylist()
+    first = [scenes[row] for row in np.flatnonzero(objects == objects[0])]
+    return {int(number): values[objects == number] for number in dict.fromkeys(objects.tolist())}, first

@@ -1,0 +1,70 @@
+"""What later stages read of the tables of scenes."""
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from captionlab.ablation.kinds import CHOSEN, INFORMATION, LABELS, MATCHES
+from captionlab.ablation.removal import Removal
+from captionlab.ablation.scenes import images_of_scenes, one_scene
+from captionlab.captioners.pieces import PADDING, piece_id
+from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.features.tagged_images import TaggedImages
+from captionlab.tables import read_table
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """The scenes that are studied, and the labels of all images."""
+
+    chosen: list[str]
+    labels: dict[str, dict[str, int]]
+    split: dict[str, str]
+    """of each image"""
+    least: int
+    """captions of an image that must name a scene for the image to depict it"""
+
+    @property
+    def images(self) -> list[str]:
+        """All images that have a label."""
+        return list(self.labels)
+
+    def depicting(self, splits: Collection[str] | None = None) -> dict[str, list[str]]:
+        """The images of each scene, of all splits or of some; none for a scene that these do not show."""
+        found = images_of_scenes(self.labels, self.chosen, self.least)
+        return {
+            scene: [image for image in images if splits is None or self.split[image] in splits]
+            for scene, images in found.items()
+        }
+
+    def classes(self, number: int, splits: Collection[str]) -> dict[str, str]:
+        """The scene of each image of some splits that depicts one of the first `number` scenes more than the others."""
+        found = one_scene(self.labels, self.chosen[:number], self.least)
+        return {image: scene for image, scene in found.items() if self.split[image] in splits}
+
+
+def read_scenes(labels: str | os.PathLike[str], chosen: str | os.PathLike[str], least: int) -> Scenes:
+    """Read the two tables that label_scenes makes."""
+    rows = read_table(labels, LABELS).to_pydict()
+    found: dict[str, dict[str, int]] = {}
+    for image, scene, captions in zip(rows["image_id"], rows["scene"], rows["captions"], strict=True):
+        found.setdefault(image, {})[scene] = captions
+    split = dict(zip(rows["image_id"], rows["split"], strict=True))
+    return Scenes(read_table(chosen, CHOSEN).sort_by("rank")["scene"].to_pylist(), found, split, least)
+
+
+def read_informative(information: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """The objects of each scene, the most informative first."""
+    rows = read_table(information, INFORMATION).sort_by("rank").to_pydict()
+    found: dict[str, list[str]] = {}
+    for scene, label in zip(rows["scene"], rows["label"], strict=True):
+        found.setdefault(scene, []).append(label)
+    return found
+
+
+def read_removal(matches: str | os.PathLike[str], images: TaggedImages, tokenizer: Tokenizer, closed: bool) -> Removal:
+    """What removes objects from images, by a table of the regions that show them."""
+    columns = ["image_id", "region_index", "tag_index"]
+    rows = read_table(matches, MATCHES, columns).to_pydict()
+    pairs = zip(*(rows[name] for name in columns), strict=True)
+    return Removal(images, pairs, piece_id(tokenizer, PADDING), closed)

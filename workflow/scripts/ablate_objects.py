@@ -1,0 +1,35 @@
+"""Caption images of scenes, whole and without the objects that tell the scene."""
+
+from pathlib import Path
+from typing import Any
+
+from captionlab.ablation.captioning import caption_samples
+from captionlab.ablation.kinds import ABLATED
+from captionlab.ablation.removal import Sample, samples
+from captionlab.ablation.tables import read_informative, read_removal, read_scenes
+from captionlab.captioners.store import load_captioner
+from captionlab.generation.decoding import Decoding
+from captionlab.scripting import device, run
+from captionlab.tables import write_table
+
+
+def main(snakemake: Any) -> None:
+    params, config = snakemake.params, snakemake.params.config
+    captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
+    images = captioner.open_images(snakemake.input.features, tokenizer)
+    scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["least_captions"])
+    depicting = scenes.depicting(params.splits)
+    informative = read_informative(snakemake.input.information)
+    objects = {image: images.labels(image) for found in depicting.values() for image in found}
+    ablated = [sample for number in config["objects"] for sample in samples(depicting, informative, objects, number)]
+    whole = [Sample(image, "", ()) for image in dict.fromkeys(sample.image for sample in ablated)]
+    removal = read_removal(snakemake.input.matches, images, tokenizer, config["mask"] == "closed")
+    decoding = Decoding.from_config(params.decoding)
+    rows = caption_samples(captioner, tokenizer, removal, [*whole, *ablated], decoding)
+    for row in rows:
+        row["split"] = scenes.split[row["image_id"]]
+    write_table(snakemake.output[0], ABLATED, {name: [row[name] for row in rows] for name in ABLATED.columns})
+
+
+if __name__ == "__main__":
+    run(main, globals())

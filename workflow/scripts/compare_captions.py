@@ -1,0 +1,22 @@
+"""Compare captions before and after objects are removed, by both captioners and on all splits."""
+
+from typing import Any
+
+from captionlab.ablation.comparison import compare_splits, effects, pairs
+from captionlab.ablation.kinds import ABLATED, EFFECTS, SPLITS
+from captionlab.scripting import run
+from captionlab.tables import read_table, write_table
+
+
+def main(snakemake: Any) -> None:
+    found, tests = [], []
+    for name in ("pretrained", "finetuned"):
+        of_captioner = pairs(read_table(snakemake.input[name], ABLATED).to_pylist())
+        found += [{"captioner": name, **row} for row in effects(of_captioner, snakemake.params.seed)]
+        tests += [{"captioner": name, **row} for row in compare_splits(of_captioner)]
+    for path, kind, rows in ((snakemake.output.effects, EFFECTS, found), (snakemake.output.splits, SPLITS, tests)):
+        write_table(path, kind, {column: [row[column] for row in rows] for column in kind.columns})
+
+
+if __name__ == "__main__":
+    run(main, globals())

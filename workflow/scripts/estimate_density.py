@@ -1,0 +1,49 @@
+"""Estimate how attention is spread before and after finetuning, and test the difference."""
+
+from typing import Any
+
+import numpy as np
+
+from captionlab.attention.blocks import ALL, RELATIONS
+from captionlab.attention.density import estimate_density
+from captionlab.attention.differences import paired_difference
+from captionlab.attention.kinds import BLOCKS, DENSITIES, DIFFERENCES
+from captionlab.scripting import run
+from captionlab.tables import read_table, write_table
+
+STATISTICS = ("deviation", "mass")
+
+
+def main(snakemake: Any) -> None:
+    names = ("pretrained", "finetuned")
+    tables = {name: read_table(snakemake.input[name], BLOCKS).to_pylist() for name in names}
+    densities: dict[str, list[Any]] = {name: [] for name in DENSITIES.columns}
+    differences: dict[str, list[Any]] = {name: [] for name in DIFFERENCES.columns}
+    for relation in (*RELATIONS, ALL):
+        rows = {name: {row["image_id"]: row for row in tables[name] if row["relation"] == relation} for name in names}
+        points = {name: np.array([[row[s] for s in STATISTICS] for row in rows[name].values()]) for name in names}
+        for name in names:
+            density = estimate_density(
+                points[name], snakemake.params.config["steps"], np.concatenate([*points.values()])
+            )
+            deviation, mass = np.meshgrid(*density.axes, indexing="ij")
+            falling = np.argsort(-density.values, axis=None, kind="stable")
+            enclosed = np.empty(density.values.size)
+            enclosed[falling] = np.cumsum(density.values.ravel()[falling]) / density.values.sum()
+            columns = (deviation.ravel(), mass.ravel(), density.values.ravel(), enclosed)
+            for column, values in zip(("deviation", "mass", "density", "enclosed"), columns, strict=True):
+                densities[column] += values.tolist()
+            densities["captioner"] += [name] * density.values.size
+            densities["relation"] += [relation] * density.values.size
+        for statistic in STATISTICS:
+            values = [{image: row[statistic] for image, row in rows[name].items()} for name in names]
+            found = vars(paired_difference(*values, snakemake.params.seed))
+            row = {**found, "pretrained": found["first"], "finetuned": found["second"]}
+            for column in differences:
+                differences[column].append({"relation": relation, "statistic": statistic, **row}[column])
+    write_table(snakemake.output.densities, DENSITIES, densities)
+    write_table(snakemake.output.differences, DIFFERENCES, differences)
+
+
+if __name__ == "__main__":
+    run(main, globals())

@@ -1,0 +1,34 @@
+"""Extract what a captioner attends to in the images of a corpus."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from captionlab.attention.extraction import extract_attention
+from captionlab.attention.kinds import BLOCKS, MATRICES, RECEIVED, SHARES
+from captionlab.captioners.store import load_captioner
+from captionlab.generation.captions import evaluated_images
+from captionlab.generation.decoding import Decoding
+from captionlab.scripting import device, run
+from captionlab.tables import write_table
+
+
+def main(snakemake: Any) -> None:
+    params, config = snakemake.params, snakemake.params.config
+    captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
+    images = captioner.open_images(snakemake.input.features, tokenizer)
+    ids = evaluated_images(snakemake.input.images, params.corpus, params.split)
+    # The same images for every captioner.
+    order = np.random.default_rng(params.seed).permutation(len(ids))
+    sample = [ids[row] for row in order[: config["images"]]]
+    decoding = Decoding.from_config(params.decoding)
+    examples = sample[: config["examples"]]
+    found = extract_attention(captioner, tokenizer, images, ids, sample, examples, config["layer"], decoding)
+    for name, kind in (("blocks", BLOCKS), ("received", RECEIVED), ("shares", SHARES), ("matrices", MATRICES)):
+        rows = getattr(found, name)
+        write_table(snakemake.output[name], kind, {column: [row[column] for row in rows] for column in kind.columns})
+
+
+if __name__ == "__main__":
+    run(main, globals())

@@ -1,0 +1,40 @@
+"""Say which scenes the images of a corpus depict: the nouns of their scene captions."""
+
+from typing import Any
+
+from captionlab.ablation.kinds import CHOSEN, LABELS
+from captionlab.ablation.scenes import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
+from captionlab.language.tagging import load_tagger, tag
+from captionlab.progress import progress
+from captionlab.scripting import run
+from captionlab.tables import IMAGES, SCENES, read_table, write_table
+
+
+def main(snakemake: Any) -> None:
+    params = snakemake.params
+    table = read_table(snakemake.input.scenes, SCENES, ["image_id", "caption"])
+    tagged = progress(tag(load_tagger(params.tagger), table["caption"].to_pylist()), "captions", table.num_rows)
+    stopped = stop_words()
+    nouns = [scene_nouns(*of_caption, stopped) for of_caption in tagged]
+    labels = label_scenes(zip(table["image_id"].to_pylist(), nouns, strict=True))
+    images = read_table(snakemake.input.images, IMAGES, ["image_id", "split"]).to_pydict()
+    split = dict(zip(images["image_id"], images["split"], strict=True))
+    rows = [(image, split[image], *item) for image, found in labels.items() for item in sorted(found.items())]
+    write_table(
+        snakemake.output.labels, LABELS, dict(zip(LABELS.columns, map(list, zip(*rows, strict=True)), strict=True))
+    )
+    chosen = params.config.get("names") or frequent_scenes(labels, params.config["number"], params.config["least"])
+    depicting = images_of_scenes(labels, chosen, params.config["least"])
+    write_table(
+        snakemake.output.chosen,
+        CHOSEN,
+        {
+            "scene": list(chosen),
+            "rank": list(range(1, len(chosen) + 1)),
+            "images": [len(depicting[scene]) for scene in chosen],
+        },
+    )
+
+
+if __name__ == "__main__":
+    run(main, globals())

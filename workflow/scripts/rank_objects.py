@@ -1,0 +1,44 @@
+"""Rank the objects of each scene by attention and by frequency, and compare the rankings."""
+
+from typing import Any
+
+from captionlab.ablation.tables import read_scenes
+from captionlab.attention.kinds import CORRELATIONS, OVERLAPS, RANKINGS, RECEIVED
+from captionlab.attention.objects import attended_objects, frequent_objects, overlaps
+from captionlab.attention.overlap import correlation
+from captionlab.features.tagged_images import objects_of, read_tags
+from captionlab.scripting import run
+from captionlab.tables import read_table, write_table
+
+
+def main(snakemake: Any) -> None:
+    config = snakemake.params.config
+    scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["least_captions"])
+    depicting = {scene: images for scene, images in scenes.depicting([snakemake.params.split]).items() if images}
+    frequent = frequent_objects(objects_of(read_tags(snakemake.input.tags)), depicting)
+    rankings, found, correlations = {"frequent": frequent}, [], []
+    for name in ("pretrained", "finetuned"):
+        rows = read_table(snakemake.input[name], RECEIVED).to_pydict()
+        received = zip(rows["image_id"], rows["label"], rows["attention"], strict=True)
+        rankings[name] = attended_objects(received, depicting, config["mean"])
+        number = {scene: len(images) for scene, images in depicting.items()}
+        of_captioner = overlaps(rankings[name], frequent, number, config["depths"])
+        found += [{"captioner": name, **vars(row)} for row in of_captioner]
+        pairs = zip(*((row.rank_biased_overlap, row.intersection_over_union) for row in of_captioner), strict=True)
+        correlations.append({"captioner": name, **vars(correlation(*pairs))})
+    ranked = [
+        {"ranking": name, "scene": scene, "rank": rank, "label": label}
+        for name, of_scenes in rankings.items()
+        for scene, labels in of_scenes.items()
+        for rank, label in enumerate(labels, 1)
+    ]
+    for name, kind, rows in (
+        ("rankings", RANKINGS, ranked),
+        ("overlaps", OVERLAPS, found),
+        ("correlations", CORRELATIONS, correlations),
+    ):
+        write_table(snakemake.output[name], kind, {column: [row[column] for row in rows] for column in kind.columns})
+
+
+if __name__ == "__main__":
+    run(main, globals())

@@ -1,0 +1,24 @@
+"""Collect the tags of the images of a corpus: annotated objects, labels of regions, or a detector's file."""
+
+from itertools import chain
+from typing import Any
+
+from captionlab.features.tags import labelled_rows, read_region_labels, read_vinvl_tags, write_tags
+from captionlab.scripting import run
+from captionlab.tables import IMAGES, OBJECTS, read_table
+
+
+def main(snakemake: Any) -> None:
+    config, inputs = snakemake.params.config, snakemake.input
+    if config["source"] == "objects":
+        rows = labelled_rows(read_table(inputs.objects, OBJECTS), "object_index")
+    elif config["source"] == "regions":
+        rows = chain.from_iterable(labelled_rows(read_region_labels(path), "region_index") for path in inputs.regions)
+    else:
+        images = {*read_table(inputs.images, IMAGES, ["image_id"])["image_id"].to_pylist()}
+        rows = chain.from_iterable(read_vinvl_tags(path, images) for path in inputs.files)
+    write_tags(snakemake.output[0], rows, {"tags": dict(config)})
+
+
+if __name__ == "__main__":
+    run(main, globals())

@@ -1,0 +1,35 @@
+"""Find which regions of images show which of their tagged objects."""
+
+from typing import Any
+
+import numpy as np
+
+from captionlab.ablation.kinds import COVERAGE, MATCHES
+from captionlab.ablation.matching import match_regions
+from captionlab.captioners.store import load_captioner
+from captionlab.progress import progress
+from captionlab.scripting import run
+from captionlab.tables import IMAGES, read_table, write_table
+
+
+def main(snakemake: Any) -> None:
+    params = snakemake.params
+    captioner, tokenizer = load_captioner(params.captioner)
+    images = captioner.open_images(snakemake.input.features, tokenizer)
+    matches, coverage = [], []
+    ids = [image for image in read_table(snakemake.input.images, IMAGES)["image_id"].to_pylist() if image in images]
+    for image in progress(ids, what="images", total=len(ids)):
+        found = match_regions(*images.boxes(image), params.config["overlap"], params.config["inside"])
+        coverage.append((image, len(found.tagged), int(found.tagged.any(1).sum())))
+        for region, tag in np.argwhere(found.tagged):
+            matches.append((image, region, tag, found.overlap[region, tag], found.inside[region, tag]))
+    for path, kind, rows in (
+        (snakemake.output.matches, MATCHES, matches),
+        (snakemake.output.coverage, COVERAGE, coverage),
+    ):
+        columns = zip(*rows, strict=True) if rows else [[] for _ in kind.columns]
+        write_table(path, kind, dict(zip(kind.columns, map(list, columns), strict=True)))
+
+
+if __name__ == "__main__":
+    run(main, globals())
