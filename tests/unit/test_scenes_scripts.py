@@ -1,0 +1,301 @@
+"""The scripts of the scenes paper, one after the other, on a small corpus in which objects tell scenes."""
+
+import runpy
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import vinvl_stand_in as stand_in
+
+from captionlab.ablation.kinds import ABLATED, CHOSEN, COVERAGE, EFFECTS, INFORMATION, LABELS, MATCHES, SPLITS
+from captionlab.attention.kinds import (
+    BLOCKS,
+    CORRELATIONS,
+    DENSITIES,
+    DIFFERENCES,
+    MATRICES,
+    OVERLAPS,
+    RANKINGS,
+    RECEIVED,
+    SHARES,
+)
+from captionlab.captioners.store import save_captioner
+from captionlab.features.region_tables import ImageRegions, write_regions
+from captionlab.features.tags import TAGS
+from captionlab.probes.kinds import SCORES, SEARCH, encodings_kind
+from captionlab.tables import IMAGES, OBJECTS, SCENES, TableError, read_table, write_table
+
+ROOT = Path(__file__).parents[2]
+# What an image of a scene shows, and how its scene captions go.
+TELLING = {"sea": ["boat", "sky"], "road": ["car", "sky"], "restaurant": ["wine glass"]}
+PLACES = {"sea": "at the sea", "road": "on a road", "restaurant": "the picture is taken in a restaurant"}
+PER_SCENE = 12
+DECODING = {"kind": "beam", "max_tokens": 5, "rules": "oscar", "beams": 3}
+
+
+class Files(SimpleNamespace):
+    def __getitem__(self, place: Any) -> Any:
+        return vars(self)[place] if isinstance(place, str) else list(vars(self).values())[place]
+
+
+def run_script(name: str, inputs: dict[str, Any], outputs: dict[str, Path], **params: Any) -> None:
+    """Run a script as Snakemake would."""
+    job = SimpleNamespace(
+        input=Files(**inputs), output=Files(**outputs), params=SimpleNamespace(**params), threads=1, rule=name
+    )
+    runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{name}.py"))["main"](job)
+
+
+def write_corpus(folder: Path) -> None:
+    """Images of three scenes, a third of them for testing; their objects, regions of the same boxes, and captions."""
+    generator = np.random.default_rng(0)
+    scenes = [scene for scene in TELLING for _ in range(PER_SCENE)]
+    ids = [str(place) for place in range(len(scenes))]
+    images = {
+        "image_id": ids,
+        "position": range(len(ids)),
+        "split": ["test" if i % 3 == 0 else "train" for i in range(len(ids))],
+    }
+    sizes = {"path": ["x"] * len(ids), "data": [None] * len(ids), "width": [10] * len(ids), "height": [10] * len(ids)}
+    write_table(folder / "images.parquet", IMAGES, {**images, **sizes, "image_set": [None] * len(ids)})
+    texts = [(image, index, PLACES[scene]) for image, scene in zip(ids, scenes, strict=True) for index in range(3)]
+    texts[1] = (texts[1][0], 1, PLACES["road"])  # one annotator saw something else
+    columns = dict(zip(("image_id", "scene_index", "caption"), map(list, zip(*texts, strict=True)), strict=True))
+    nothing = [None] * len(texts)
+    write_table(folder / "scenes.parquet", SCENES, {**columns, "scene": nothing, "confidence": nothing})
+    objects, regions = [], []
+    for image, scene in zip(ids, scenes, strict=True):
+        labels = [*TELLING[scene], *(["man"] if generator.random() < 0.5 else [])]
+        boxes = [[0, 0, 4 + place, 5] for place in range(len(labels))]
+        features = generator.normal(size=(len(labels), 3)).astype(np.float32) + list(TELLING).index(scene)
+        regions.append(ImageRegions(image, 10, 10, np.array(boxes, np.float32), features, label=labels))
+        objects += [(image, place, label, *boxes[place], []) for place, label in enumerate(labels)]
+    write_regions(folder / "regions.parquet", regions)
+    names = ("image_id", "object_index", "label", "x1", "y1", "x2", "y2", "attributes")
+    write_table(
+        folder / "objects.parquet", OBJECTS, dict(zip(names, map(list, zip(*objects, strict=True)), strict=True))
+    )
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which every script ran."""
+    folder = tmp_path_factory.mktemp("scenes")
+    write_corpus(folder)
+    tables = {name: folder / f"{name}.parquet" for name in ("images", "scenes", "objects")}
+    tags, labels, chosen = (folder / f"{name}.parquet" for name in ("tags", "labels", "chosen"))
+    run_script("read_tags", tables, {"tags": tags}, config={"source": "objects"})
+    run_script(
+        "label_scenes",
+        tables,
+        {"labels": labels, "chosen": chosen},
+        tagger="en_ewt_sm",
+        config={"number": 3, "least": 2},
+    )
+    studied = {"labels": labels, "chosen": chosen}
+    features = {"features": [str(folder / "regions.parquet"), str(tags)]}
+    information = folder / "information.parquet"
+    run_script(
+        "compute_pmi",
+        {**studied, "tags": [tags]},
+        {"information": information},
+        config={"least": 2, "least_captions": 2, "smoothing": "none"},
+    )
+    for seed, name in enumerate(("pretrained", "finetuned")):
+        save_captioner(stand_in.captioner(seed), stand_in.tokenizer(), folder / name)
+    run_script(
+        "tag_regions",
+        {**tables, **features},
+        {"matches": folder / "matches.parquet", "coverage": folder / "coverage.parquet"},
+        captioner=str(folder / "pretrained"),
+        config={"overlap": 0.6, "inside": 0.8},
+    )
+    removal = {**studied, **features, "information": information, "matches": folder / "matches.parquet"}
+    for name in ("pretrained", "finetuned"):
+        here = folder / name
+        model = {"config": here / "config.json"}
+        run_script(
+            "extract_attention",
+            {**model, **tables, **features},
+            {table: here / f"{table}.parquet" for table in ("blocks", "received", "shares", "matrices")},
+            corpus="corpus",
+            split="test",
+            seed=1,
+            decoding=DECODING,
+            config={"images": 8, "examples": 2, "layer": 1},
+        )
+        run_script(
+            "ablate_objects",
+            {**model, **removal},
+            {"captions": here / "captions.parquet"},
+            splits=["test", "train"],
+            decoding=DECODING,
+            config={"least_captions": 2, "objects": [1, 2], "mask": "kept"},
+        )
+        run_script(
+            "encode_scenes",
+            {**model, **removal},
+            {"encodings": here / "encodings.parquet"},
+            splits=["test", "train"],
+            seed=1,
+            config={"least_captions": 2, "scenes": 3, "most": 10, "objects": 1, "mask": "kept"},
+        )
+        run_script(
+            "train_probe",
+            {"encodings": here / "encodings.parquet"},
+            {"scores": here / "scores.parquet", "search": here / "search.parquet"},
+            captioner=name,
+            seed=1,
+            config={"seeds": 1, "test_shares": [0.5]},
+        )
+    both = {
+        table: {name: folder / name / f"{table}.parquet" for name in ("pretrained", "finetuned")}
+        for table in ("blocks", "received", "captions")
+    }
+    run_script(
+        "estimate_density",
+        both["blocks"],
+        {name: folder / f"{name}.parquet" for name in ("densities", "differences")},
+        seed=1,
+        config={"steps": 20},
+    )
+    run_script(
+        "rank_objects",
+        {**both["received"], **studied, "tags": [tags]},
+        {name: folder / f"{name}.parquet" for name in ("rankings", "overlaps", "correlations")},
+        split="test",
+        config={"least_captions": 2, "mean": False, "depths": [1, 2, 3]},
+    )
+    run_script(
+        "compare_captions", both["captions"], {n: folder / f"{n}.parquet" for n in ("effects", "splits")}, seed=1
+    )
+    return folder
+
+
+def men(run: Path, *splits: str) -> int:
+    """Restaurants of some splits with a man."""
+    labels = read_table(run / "labels.parquet", LABELS).to_pylist()
+    restaurants = {row["image_id"] for row in labels if row["scene"] == "restaurant" and row["split"] in splits}
+    tags = read_table(run / "tags.parquet", TAGS).to_pylist()
+    return len({row["image_id"] for row in tags if row["label"] == "man"} & restaurants)
+
+
+def test_tags(run):
+    rows = read_table(run / "tags.parquet", TAGS).to_pylist()
+    assert [row["label"] for row in rows if row["image_id"] == "0"][:2] == ["boat", "sky"]
+    regions = {"regions": [run / "regions.parquet"]}
+    run_script("read_tags", regions, {"tags": run / "tags_of_regions.parquet"}, config={"source": "regions"})
+    same = read_table(run / "tags_of_regions.parquet", TAGS).to_pylist()
+    assert [(row["image_id"], row["label"]) for row in same] == [(row["image_id"], row["label"]) for row in rows]
+
+
+def test_scenes(run):
+    labels = read_table(run / "labels.parquet", LABELS).to_pylist()
+    assert {row["scene"] for row in labels} == {"sea", "road", "restaurant"}
+    assert [(row["scene"], row["captions"]) for row in labels if row["image_id"] == "0"] == [("road", 1), ("sea", 2)]
+    assert {row["split"] for row in labels if int(row["image_id"]) % 3 == 0} == {"test"}
+    chosen = read_table(run / "chosen.parquet", CHOSEN).to_pylist()
+    assert [(row["scene"], row["images"]) for row in chosen] == [("restaurant", 12), ("road", 12), ("sea", 12)]
+
+
+def test_information(run):
+    first = {
+        row["scene"]: row["label"]
+        for row in read_table(run / "information.parquet", INFORMATION).to_pylist()
+        if row["rank"] == 1
+    }
+    assert first == {"sea": "boat", "road": "car", "restaurant": "wine glass"}
+
+
+def test_regions_have_the_tags_of_their_boxes(run):
+    coverage = read_table(run / "coverage.parquet", COVERAGE).to_pydict()
+    assert coverage["regions"] == coverage["tagged"]
+    matches = read_table(run / "matches.parquet", MATCHES).to_pylist()
+    assert {(row["region_index"], row["tag_index"]) for row in matches} >= {(0, 0), (1, 1), (2, 2)}
+    assert all(row["overlap"] >= 0.6 or row["inside"] >= 0.8 for row in matches)
+
+
+def test_attention(run):
+    for name in ("pretrained", "finetuned"):
+        blocks = read_table(run / name / "blocks.parquet", BLOCKS).to_pydict()
+        assert Counter(Counter(blocks["relation"]).values()) == {8: 4}
+        assert read_table(run / name / "received.parquet", RECEIVED).num_rows > 20
+        assert read_table(run / name / "shares.parquet", SHARES).num_rows == 8 * 2 * 4 * 3
+        assert read_table(run / name / "matrices.parquet", MATRICES).num_rows == 2
+    samples = [
+        {*read_table(run / name / "blocks.parquet", BLOCKS)["image_id"].to_pylist()}
+        for name in ("pretrained", "finetuned")
+    ]
+    assert samples[0] == samples[1]
+
+
+def test_densities_and_differences(run):
+    densities = read_table(run / "densities.parquet", DENSITIES).to_pylist()
+    assert len(densities) == 2 * 4 * 20 * 20
+    inside = [row for row in densities if row["captioner"] == "finetuned" and row["relation"] == "all"]
+    highest = max(inside, key=lambda row: row["density"])
+    assert highest["enclosed"] == min(row["enclosed"] for row in inside)
+    assert max(row["enclosed"] for row in inside) == pytest.approx(1)
+    blocks = {
+        name: read_table(run / name / "blocks.parquet", BLOCKS).to_pylist() for name in ("pretrained", "finetuned")
+    }
+    for row in read_table(run / "differences.parquet", DIFFERENCES).to_pylist():
+        means = [
+            np.mean([b[row["statistic"]] for b in blocks[name] if b["relation"] == row["relation"]])
+            for name in ("pretrained", "finetuned")
+        ]
+        assert row["difference"] == pytest.approx(means[1] - means[0])
+        assert row["ci_low"] <= row["difference"] <= row["ci_high"]
+        assert row["n"] == 8
+
+
+def test_rankings(run):
+    rankings = read_table(run / "rankings.parquet", RANKINGS).to_pylist()
+    frequent = {row["scene"]: row["label"] for row in rankings if (row["ranking"], row["rank"]) == ("frequent", 1)}
+    # In all images of the scene; where a man is in all of them too, names decide.
+    assert frequent == {"sea": "boat", "road": "car", "restaurant": "man" if men(run, "test") == 4 else "wine glass"}
+    overlaps = read_table(run / "overlaps.parquet", OVERLAPS).to_pylist()
+    assert len(overlaps) == 2 * 3 * 3
+    assert {row["images"] for row in overlaps} == {PER_SCENE // 3}
+    assert read_table(run / "correlations.parquet", CORRELATIONS)["degrees"].to_pylist() == [7, 7]
+
+
+def test_ablation(run):
+    rows = read_table(run / "pretrained" / "captions.parquet", ABLATED).to_pylist()
+    # Two objects of a restaurant are a glass and a man, who is in some of them only.
+    assert Counter(row["objects"] for row in rows) == {0: 36, 1: 36, 2: 24 + men(run, "test", "train")}
+    assert {tuple(row["labels"]) for row in rows if row["scene"] == "sea"} >= {("boat",)}
+    effects = read_table(run / "effects.parquet", EFFECTS).to_pylist()
+    share = next(
+        row for row in effects
+        if (row["captioner"], row["split"], row["objects"], row["statistic"]) == ("pretrained", "test", 1, "changed")
+    )  # fmt: skip
+    assert share["n"] == 12
+    assert share["ci_low"] <= share["value"] <= share["ci_high"]
+    assert read_table(run / "splits.parquet", SPLITS).num_rows == 2
+
+
+def test_probes(run):
+    kind = encodings_kind(16)
+    rows = read_table(run / "finetuned" / "encodings.parquet", kind).to_pydict()
+    assert Counter(zip(rows["scene"], rows["objects"], strict=True)) == {(s, k): 10 for s in TELLING for k in (0, 1)}
+    whole, without = (
+        [e for e, k in zip(rows["encoding"], rows["objects"], strict=True) if k == number] for number in (0, 1)
+    )
+    assert all(a != b for a, b in zip(whole, without, strict=True))
+    scores = read_table(run / "finetuned" / "scores.parquet", SCORES).to_pylist()
+    assert {row["captioner"] for row in scores} == {"finetuned"}
+    assert {row["objects"] for row in scores} == {0, 1}
+    assert read_table(run / "finetuned" / "search.parquet", SEARCH).num_rows == 1
+
+
+def test_a_tag_detectors_file(run, tmp_path):
+    (tmp_path / "x.label.tsv").write_text('0\t[{"class": "boat", "conf": 0.9, "rect": [1, 2, 3, 4]}]\n')
+    inputs = {"images": run / "images.parquet", "files": [tmp_path / "x.label.tsv"]}
+    run_script("read_tags", inputs, {"tags": tmp_path / "tags.parquet"}, config={"source": "files"})
+    assert read_table(tmp_path / "tags.parquet", TAGS).to_pylist()[0]["label"] == "boat"
+    with pytest.raises(TableError):
+        read_table(run / "labels.parquet", TAGS)
