@@ -358,3 +358,31 @@ class TestTraining:
         captions = pa.table({"image_id": ["x", "z"], "caption": ["a dog", "of no image here"]})
         with pytest.raises(ValueError, match="'y'"):
             captions_by_image(images, captions)
+
+
+class TestGrids:
+    def test_of_a_vit_are_the_patches_beside_the_pooled_token(self):
+        encoder = clip()
+        images = pixels(3)
+        tower = encoder.model.visual
+        tower.output_tokens = True
+        with torch.no_grad():
+            pooled, tokens = tower(normalise(images, MEAN, STD))
+        tower.output_tokens = False
+        grids = encoder.embed_grids(images)
+        assert grids.shape[1:] == encoder.grid_shape == (16, 64)
+        torch.testing.assert_close(grids, tokens)
+        torch.testing.assert_close(encoder.embed_images(images), pooled)
+
+    def test_of_a_resnet_are_what_its_pooling_reads(self):
+        encoder = clip(RESNET)
+        images = pixels(2, 64)
+        read = []
+        handle = encoder.model.visual.attnpool.register_forward_pre_hook(lambda module, inputs: read.append(inputs[0]))
+        encoder.embed_images(images)
+        handle.remove()
+        grids = encoder.embed_grids(images)
+        assert grids.shape[1:] == encoder.grid_shape == (4, 256)
+        # Row by row: place 1 is right of place 0.
+        torch.testing.assert_close(grids[:, 1], read[0][:, :, 0, 1])
+        torch.testing.assert_close(grids[:, 2], read[0][:, :, 1, 0])

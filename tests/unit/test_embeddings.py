@@ -198,3 +198,33 @@ def test_memory_is_that_of_what_is_kept(tmp_path):
     streamed, kept = map(float, done.stdout.split())
     assert streamed < 50
     assert kept < 78 + 50
+
+
+class Grids:
+    """An encoder whose grids say where they come from: the mean colour of each quarter of an image."""
+
+    image_dimensions, grid_shape = 3, (4, 3)
+
+    def preprocess(self, image):
+        return torch.from_numpy(np.asarray(image.convert("RGB").resize((2, 2))).transpose(2, 0, 1).copy())
+
+    def embed_images(self, pixels):
+        return pixels.float().mean(dim=(2, 3))
+
+    def embed_grids(self, pixels):
+        return pixels.float().flatten(2).transpose(1, 2)
+
+
+def test_grids_are_embeddings_with_a_shape(images, tmp_path):
+    for shard in ("0-of-2", "1-of-2"):
+        embed_images(Grids(), images, tmp_path / shard, shard=shard, batch=2, grid=True)
+    files = [tmp_path / "0-of-2", tmp_path / "1-of-2"]
+    loaded = load_embeddings(files)
+    assert loaded.values.shape == (23, 4, 3)
+    assert loaded.rows(["i7"])[0].tolist() == [[7, 14, 248]] * 4
+    parts = list(stream_embeddings(files, loaded.ids, 10))
+    assert [part.shape for part in parts] == [(10, 4, 3), (10, 4, 3), (3, 4, 3)]
+    assert torch.equal(torch.cat(parts), loaded.values)
+    embed_images(Grids(), images, tmp_path / "flat")
+    with pytest.raises(TableError, match=r"flat has embeddings of 3 dimensions, .* of 4 x 3"):
+        load_embeddings([tmp_path / "0-of-2", tmp_path / "flat"])

@@ -155,6 +155,29 @@ class Clip:
         with torch.autocast("cuda", torch.float16, enabled=images.is_cuda):
             return self.model.encode_image(images).float()
 
+    @property
+    def grid_shape(self) -> tuple[int, int]:
+        """Places of the image tower's last layer, and the size of the vector of each."""
+        vision = self.config["architecture"]["vision_cfg"]
+        if isinstance(vision["layers"], int):
+            return (self.image_size // vision["patch_size"]) ** 2, int(vision["width"])
+        return (self.image_size // 32) ** 2, 32 * int(vision["width"])
+
+    @torch.no_grad()
+    def embed_grids(self, pixels: Tensor) -> Tensor:
+        """The image tower's last layer before pooling, (n, places, d), float32, row by row.
+
+        Of a ResNet it is what CaMEL reads (github.com/aimagelab/camel, models/clip.py); of a ViT, its patches.
+        """
+        images = normalise(pixels.to(self.device), self.config["image_mean"], self.config["image_std"])
+        tower = self.model.visual
+        with torch.autocast("cuda", torch.float16, enabled=images.is_cuda):
+            if hasattr(tower, "stem"):
+                states = tower.layer4(tower.layer3(tower.layer2(tower.layer1(tower.stem(images)))))
+                return states.flatten(2).transpose(1, 2).float()
+            # All states of a ViT; the first is that of the class token.
+            return tower.ln_post(tower.transformer(tower._embeds(images)))[:, 1:].float()
+
     @torch.no_grad()
     def embed_texts(self, captions: Sequence[str], batch: int = 256) -> Tensor:
         """Text embeddings (n, d), float32, not normalised, in the order of the captions.

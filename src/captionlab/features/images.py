@@ -1,6 +1,7 @@
 """Images as an encoder wants them, and the table of their embeddings."""
 
 import io
+import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from captionlab.features.embeddings import embedding_rows
+from captionlab.features.embeddings import SHAPE, embedding_rows
 from captionlab.progress import progress
 from captionlab.tables import IMAGES, TableWriter, embeddings_kind, read_table
 
@@ -31,6 +32,13 @@ class Encoder(Protocol):
 
     def embed_images(self, pixels: Tensor) -> Tensor:
         """Embeddings (n, d) of preprocessed images (n, 3, height, width)."""
+
+    @property
+    def grid_shape(self) -> tuple[int, int]:
+        """Places of a grid, and the size of the vector of each."""
+
+    def embed_grids(self, pixels: Tensor) -> Tensor:
+        """Grids (n, places, d) of preprocessed images: a vector for each place, row by row."""
 
 
 def crop(image: Image.Image, size: int) -> Tensor:
@@ -100,19 +108,22 @@ def embed_images(
     shard: str = "0-of-1",
     threads: int = 1,
     batch: int = 256,
-    metadata: dict[str, Any] | None = None,
+    grid: bool = False,
 ) -> None:
-    """Write the embeddings of a shard of a table of images to `output`, in the order of that table."""
+    """Write the embeddings of a shard of a table of images to `output`, in the order of that table, or their grids."""
     table = read_table(images, IMAGES, ["image_id", "path", "data"])
     part = shard_rows(shard, len(table))
     table = table.slice(part.start, part.stop - part.start)
-    # Half precision would change the rank of about two in a thousand captions of the toy world.
-    kind = embeddings_kind(encoder.image_dimensions, "float32")
+    # Half precision would change the rank of about two in a thousand captions of the toy world. No caption is ranked
+    # by grids, which are large.
+    shape = encoder.grid_shape if grid else (encoder.image_dimensions,)
+    kind = embeddings_kind(math.prod(shape), "float16" if grid else "float32")
+    embed, metadata = (encoder.embed_grids, {SHAPE: list(shape)}) if grid else (encoder.embed_images, None)
     pixels = progress(decode(table, encoder.preprocess, threads, 2 * batch), what="images", total=len(table))
     with TableWriter(output, kind, metadata) as writer:
         # A row group at a time: written batch by batch, a large table would fall into tiny pieces.
         for start in range(0, len(table), kind.group_rows):
             ids = table["image_id"].slice(start, kind.group_rows)
             groups = (islice(pixels, min(batch, len(ids) - done)) for done in range(0, len(ids), batch))
-            values = torch.cat([encoder.embed_images(torch.stack(list(group))).cpu() for group in groups])
+            values = torch.cat([embed(torch.stack(list(group))).cpu() for group in groups])
             writer.write(embedding_rows(ids, values.numpy(), kind, output))
