@@ -61,3 +61,22 @@ def test_reward_object(golden, kind):
     got, statistics = reward(ImageBatch(torch.zeros(5, 1), torch.arange(5, 10)), ["0", "1", "2", "3", "4"])
     assert torch.allclose(-got, golden[f"out.{kind}_cost_0"], atol=1e-5)
     assert torch.equal(statistics["accuracy"], golden[f"out.{kind}_acc_0"].to(torch.float32))
+
+
+@pytest.mark.parametrize("hard", [0, 1, 4])
+@pytest.mark.parametrize("kind", ["discriminative", "accuracy"])
+def test_hard_negatives(golden, kind, hard):
+    """Mined neighbours beside the images of the batch; the bank's first neighbour is the image itself."""
+    from captionlab.features.neighbours import nearest
+    from captionlab.training.batches import ImageBatch
+
+    bank, text, images = golden["in.bank_emb"], golden["in.hn_text_emb"], golden["in.hn_indices"][:, 0].long()
+    neighbours = golden["in.bank_nns"][:, 1 : hard + 1].long()
+    if hard:
+        assert torch.equal(nearest(bank, hard)[0], neighbours)
+    candidates = len(images) + hard
+    embed = lambda captions: text[[int(c) for c in captions]]  # noqa: E731
+    reward = Discriminative(kind, embed, bank, candidates, SCALE, neighbours if hard else None)
+    got, statistics = reward(ImageBatch(torch.zeros(5, 1), images), [str(row) for row in range(5)])
+    assert torch.allclose(-got, golden[f"out.hn{hard}_{kind}_cost"], atol=1e-5)
+    assert torch.equal(statistics["accuracy"], golden[f"out.hn{hard}_acc"].to(torch.float32))

@@ -37,7 +37,10 @@ def rewards(kind: str, scores: torch.Tensor, target: torch.Tensor) -> tuple[torc
 
 
 class Discriminative:
-    """Retrieval of the image by its caption among the images of its group in the batch, by a frozen retriever."""
+    """Retrieval of the image by its caption among the images of its group in the batch, by a frozen retriever.
+
+    With neighbours, each image has hard negatives of its own besides (Dessì et al. 2023, appendix D.2).
+    """
 
     def __init__(
         self,
@@ -46,28 +49,35 @@ class Discriminative:
         image_embeddings: torch.Tensor,
         candidates: int,
         scale: float,
+        neighbours: torch.Tensor | None = None,
     ):
         """Set up the reward.
 
         `embed_texts` gives the retriever's embeddings (B, D) of captions; `image_embeddings` (images, D) are those of
-        the training images, in the order of the batches' rows; a batch is cut into groups of `candidates`, which it
-        must be a multiple of; the softmax is over cosines times `scale` (1 gives the plain dot product of the paper).
+        the training images, in the order of the batches' rows; the softmax is over cosines times `scale` (1 gives the
+        plain dot product of the paper). Of the `candidates`, as many as `neighbours` (images, k) has columns are hard
+        negatives, rows of the training images; the others come from the batch, which is cut into groups of so many.
         """
         self.kind, self.embed_texts, self.image_embeddings = kind, embed_texts, image_embeddings
-        self.candidates, self.scale = candidates, scale
+        self.neighbours, self.scale = neighbours, scale
+        self.group = candidates - (0 if neighbours is None else neighbours.shape[1])
 
     @torch.no_grad()
     def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """The reward (B,) of a caption per image of the batch, and statistics (B,)."""
-        if len(batch.images) % self.candidates:
+        if len(batch.images) % self.group:
             raise ValueError(
-                f"a batch of {len(batch.images)} images cannot be cut into groups of {self.candidates} candidates; "
-                "set optimizer.batch to a multiple of reward.candidates"
+                f"a batch of {len(batch.images)} images cannot be cut into groups of {self.group} candidates; set "
+                "optimizer.batch to a multiple of reward.candidates, less the hard negatives"
             )
         text = self.embed_texts(captions).float()
         images = self.image_embeddings[batch.images].float()
         with_all = scores(text, images, self.scale)
-        group, target = batch.rows // self.candidates, batch.rows % self.candidates
-        with_group = with_all.view(len(text), -1, self.candidates)[torch.arange(len(text)), group]
-        reward, accuracy = rewards(self.kind, with_group, target)
+        group, target = batch.rows // self.group, batch.rows % self.group
+        compared = with_all.view(len(text), -1, self.group)[torch.arange(len(text)), group]
+        if self.neighbours is not None:
+            hard = self.image_embeddings[self.neighbours[batch.images[batch.rows]]].float()
+            of_hard = torch.einsum("bd,bkd->bk", normalize(text, dim=1), normalize(hard, dim=2))
+            compared = torch.cat([compared, self.scale * of_hard], dim=1)
+        reward, accuracy = rewards(self.kind, compared, target)
         return reward, {"accuracy": accuracy}
