@@ -103,7 +103,7 @@ def test_missing_cells_say_why():
 
 
 def test_tables_2_and_3_part_at_the_corpus_of_training():
-    _, in_domain, cross_domain = tables()
+    _, in_domain, cross_domain, *_ = tables()
     assert grid(in_domain) == {
         "COCO (n = 500)": {
             "ClipCap-COCO": ["32.00", "32.60 ✓", "16.00", "27.50 ▼", "96.00", "108.55 ▼"],
@@ -116,6 +116,39 @@ def test_tables_2_and_3_part_at_the_corpus_of_training():
             "DiscriTune-COCO": ["19.00", "18.48 ✓", "9.50", "18.61 ▼", "57.00", "44.78 ▲"],
         }
     }
+
+
+def test_other_captioners_and_look_alikes_have_tables_of_their_own():
+    rows = [
+        *summary(),
+        *(retrieved(name, "flickr", value) for name, value in (("blip", 75.0), ("tuned-blip", 81.0))),
+        *(row(name, "flickr", "CIDEr", value) for name, value in (("blip", 70.0), ("tuned-blip", 75.0))),
+        *(row("camel", corpus, "CIDEr", value) for corpus, value in (("coco", 128.0), ("flickr", 58.0))),
+        *(retrieved(name, "sets", value, candidates="10 set") for name, value in (
+            ("clipcap", 29.0), ("tuned", 34.0), ("blip", 24.0), ("people", 22.0)
+        )),
+    ]  # fmt: skip
+    captioners = {**BLOCK["captioners"], "BLIP": "blip", "DiscriTune-BLIP": "tuned-blip", "CaMEL": "camel"}
+    block = {**BLOCK, "captioners": captioners, "corpora": {**BLOCK["corpora"], "ImageCoDe": "sets"}}
+    lineage = {**LINEAGE}
+    for name, parent in (("blip", None), ("tuned-blip", "blip"), ("camel", None)):
+        lineage[name] = {"parent": parent, "corpora": ["coco"], "family": "blip", "retriever": None}
+    made = {table.name: table for table in tables(rows, block, lineage)}
+    first = [cells[0].text for cells in made["discritune_table1_retrieval"].blocks[0].rows]
+    assert first == ["ClipCap-COCO", "DiscriTune-COCO", "Human captions"]
+    assert "ImageCoDe" not in {r["paper_column"] for r in made["discritune_table1_retrieval"].records}
+    blip = grid(made["discritune_table4_blip_retrieval"])[""]
+    assert blip["BLIP"][:2] == ["75.0", "75.1 ✓"]
+    assert blip["DiscriTune-BLIP"][:2] == ["81.0", "80.8 ✓"]
+    text = made["discritune_table5_blip"]
+    assert [block.heading for block in text.blocks] == ["Flickr (n = 500)"]
+    assert [r["published"] for r in text.records if r["metric"] == "CIDEr"] == ["70.63", "74.77"]
+    camel = made["discritune_table10_camel"]
+    assert [block.heading for block in camel.blocks] == ["COCO (n = 500)", "Flickr (n = 500)"]
+    sets = {r["paper_row"]: r for r in made["discritune_table11_lookalikes"].records if r["retriever"] == "clip-a"}
+    assert sets["DiscriTune-COCO"]["published"] == "34.0"
+    assert sets["Human captions"]["value"] == 22.0
+    assert sets["CaMEL"]["value"] is None
 
 
 def test_spice_is_a_column_only_when_the_run_has_it():
@@ -168,7 +201,7 @@ def test_labels_that_the_paper_does_not_have_stand_without_a_published_number():
         "captioners": {"ClipCap-Flickr8k": "clipcap", "DiscriTune-Flickr8k": "tuned", "Human captions": "people"},
         "corpora": {"Flickr8k": "coco"},
     }
-    retrieval, in_domain, cross_domain = tables(block=block)
+    retrieval, in_domain, cross_domain, *_ = tables(block=block)
     assert grid(retrieval)[""] == {
         "ClipCap-Flickr8k": ["74.2", "–", "54.2"],
         "DiscriTune-Flickr8k": ["84.0", "–", "64.0"],
@@ -182,7 +215,7 @@ def test_labels_that_the_paper_does_not_have_stand_without_a_published_number():
 def test_concadia_is_one_column_for_retrieval_and_two_blocks_for_text():
     corpora = {"Concadia": "d", "Concadia-Descriptions": "d", "Concadia-Captions": "c"}
     rows = [retrieved("clipcap", "d", 53.7), row("clipcap", "d", "CIDEr", 15.0), row("clipcap", "c", "CIDEr", 4.0)]
-    retrieval, _, cross_domain = tables(rows, {**BLOCK, "corpora": corpora})
+    retrieval, _, cross_domain, *_ = tables(rows, {**BLOCK, "corpora": corpora})
     assert {column.group for column in retrieval.columns} == {"", "Concadia (n = 500)"}
     assert list(grid(cross_domain)) == ["Concadia-Descriptions (n = 500)", "Concadia-Captions (n = 500)"]
 
@@ -198,7 +231,7 @@ def test_footnotes_name_the_run():
 def test_a_captioner_of_unknown_training_is_left_out_of_tables_2_and_3():
     lineage = copy.deepcopy(LINEAGE)
     lineage["clipcap"]["corpora"] = []
-    _, in_domain, cross_domain = tables(lineage=lineage)
+    _, in_domain, cross_domain, *_ = tables(lineage=lineage)
     note = "ClipCap-COCO is left out: the config does not say what it was trained on."
     for table in (in_domain, cross_domain):
         assert note in table.footnotes

@@ -69,27 +69,7 @@ rule collect_discritune_tables:
         comparisons="results/reporting/comparisons.parquet",
         published=lab.published("discritune.csv"),
     output:
-        multiext(
-            "results/reporting/discritune/discritune_table1_retrieval",
-            ".csv",
-            ".md",
-            ".tex",
-            ".html",
-        ),
-        multiext(
-            "results/reporting/discritune/discritune_table2_in_domain",
-            ".csv",
-            ".md",
-            ".tex",
-            ".html",
-        ),
-        multiext(
-            "results/reporting/discritune/discritune_table3_cross_domain",
-            ".csv",
-            ".md",
-            ".tex",
-            ".html",
-        ),
+        lab.discritune.table_files("csv", "md", "tex", "html"),
     log:
         "results/logs/collect_discritune_tables.log",
     benchmark:

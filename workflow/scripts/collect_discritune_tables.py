@@ -1,4 +1,4 @@
-"""Put this run's numbers into tables 1 to 3 of the discritune paper, the published ones beside them."""
+"""Put this run's numbers into the tables of the discritune paper, the published ones beside them."""
 
 from typing import Any
 
@@ -22,8 +22,8 @@ def main(snakemake: Any) -> None:
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
     published = read_published(snakemake.input.published)
     for table in discritune_tables(measurements, published, paper, provenance):
-        files = [path for path in snakemake.output if f"/{table.name}." in path]
-        write_table_files(table, files)
+        # Those that the config asks for.
+        write_table_files(table, [path for path in snakemake.output if f"/{table.name}." in path])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Tables 1 to 3 of Dessì et al. 2023 from a run: ours with its interval, the published number beside it, a verdict.
+"""Tables of Dessì et al. 2023 from a run: ours with its interval, the published number beside it, a verdict.
 
-Rows and columns are the paper's, by the labels of the config's block `papers.discritune`. BLIP and CaMEL, which the
-paper prints in tables of their own (4, 5 and 10), stand in the same tables here.
+Rows and columns are the paper's, by the labels of the config's block `papers.discritune`. Tables 1 to 3 have the
+captioners that the paper has there, and those that it does not have at all.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from captionlab.reporting.footnotes import protocol_note, run_notes
@@ -15,8 +16,10 @@ from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.verdicts import MARKERS, Verdict, judge, legend
 
 RETRIEVAL_METRIC = "P@1"
-RETRIEVAL_TABLES = ("1", "4")
-TEXT_TABLES = ("2", "3", "5", "10")
+# Captioners, and for look-alike sets a corpus, that have tables of their own.
+OWN_TABLES = ("4", "5", "10")
+TABLES = ("1", "2", "3", "4", "5", "10", "11")
+LOOKALIKES = "11"
 # The paper's column headings for the metrics of the summary.
 TEXT_METRICS = {"BLEU@4": "B@4", "METEOR": "M", "CIDEr": "C", "SPICE": "S"}
 # Decimals as in the paper.
@@ -29,31 +32,77 @@ RECORD_COLUMNS = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Layout:
+    """What a table shows: the published table, which captioners and corpora, and how it is called.
+
+    `captioners` are the published tables whose rows they are, none for all that are in no table of their own; `corpora`
+    likewise. A table of text metrics may have only captioners that were trained on the corpus, or were not.
+    """
+
+    name: str
+    title: str
+    published: str
+    metrics: Sequence[str]
+    captioners: Sequence[str] = ()
+    corpora: Sequence[str] = ()
+    in_domain: bool | None = None
+
+
+RETRIEVAL = (RETRIEVAL_METRIC,)
+TEXT = tuple(TEXT_METRICS)
+LAYOUTS = (
+    Layout("discritune_table1_retrieval", "table 1: text-to-image retrieval", "1", RETRIEVAL),
+    Layout(
+        "discritune_table2_in_domain",
+        "table 2: similarity to human captions, in-domain",
+        "2",
+        TEXT,
+        corpora=("2", "3"),
+        in_domain=True,
+    ),
+    Layout(
+        "discritune_table3_cross_domain",
+        "table 3: similarity to human captions, across domains",
+        "3",
+        TEXT,
+        corpora=("2", "3"),
+        in_domain=False,
+    ),
+    Layout(
+        "discritune_table4_blip_retrieval", "table 4: text-to-image retrieval, BLIP", "4", RETRIEVAL, ("4",), ("4",)
+    ),
+    Layout("discritune_table5_blip", "table 5: similarity to human captions, BLIP", "5", TEXT, ("5",), ("5",)),
+    Layout("discritune_table10_camel", "table 10: similarity to human captions, CaMEL", "10", TEXT, ("10",), ("10",)),
+    Layout(
+        "discritune_table11_lookalikes",
+        "table 11: retrieval within sets of look-alikes",
+        LOOKALIKES,
+        RETRIEVAL,
+        ("1", "4", "10"),
+        (LOOKALIKES,),
+    ),
+)
+
+
 def discritune_tables(
     run: Measurements, published: Published, paper: Reproduction, provenance: Mapping[str, Any]
 ) -> list[Table]:
-    """Tables 1, 2 and 3. `provenance` is described at `run_notes`."""
-    return [
-        _retrieval(_Sheet(run, published, paper, provenance)),
-        _text(_Sheet(run, published, paper, provenance), in_domain=True),
-        _text(_Sheet(run, published, paper, provenance), in_domain=False),
-    ]
+    """Every table of LAYOUTS. `provenance` is described at `run_notes`."""
+    sheets = [_Sheet(run, published, paper, provenance, layout) for layout in LAYOUTS]
+    return [_text(sheet) if sheet.layout.metrics == TEXT else _retrieval(sheet) for sheet in sheets]
 
 
 def _retrieval(sheet: "_Sheet") -> Table:
     """Rows are captioners, columns corpora, each by every retriever; the first one stands for the paper's."""
-    paper = sheet.paper
-    retrievers = list(paper.retrievers or sheet.run.retrievers)
-    labels = paper.ordered_captioners(sheet.rows(RETRIEVAL_TABLES))
+    retrievers = list(sheet.paper.retrievers or sheet.run.retrievers)
+    labels = sheet.captioners()
     rows = [[Cell(label)] for label in labels]
     columns = [Column("captioner", numeric=False)]
-    for corpus in paper.ordered_corpora(sheet.columns(RETRIEVAL_TABLES)):
-        # Concadia is one column for retrieval and two for text metrics.
-        if corpus in sheet.columns(TEXT_TABLES) and corpus not in sheet.columns(RETRIEVAL_TABLES):
-            continue
+    for corpus in sheet.corpora():
         for row, label in zip(rows, labels, strict=True):
             for retriever in retrievers[:1]:
-                theirs = sheet.printed(RETRIEVAL_TABLES, label, corpus, RETRIEVAL_METRIC)
+                theirs = sheet.printed(label, corpus, RETRIEVAL_METRIC)
                 row += sheet.cells(label, corpus, RETRIEVAL_METRIC, retriever, theirs)
             row += [sheet.cells(label, corpus, RETRIEVAL_METRIC, retriever, None)[0] for retriever in retrievers[1:]]
         group = f"{corpus} ({sheet.images(corpus)})"
@@ -62,36 +111,30 @@ def _retrieval(sheet: "_Sheet") -> Table:
             if index == 0:
                 columns.append(Column("paper", group=group))
     return sheet.table(
-        "discritune_table1_retrieval",
-        "DiscriTune, table 1: text-to-image retrieval",
         "P@1 (%): the share of captions by which a retriever finds their image among the candidates. This run with its "
         "95 % interval, by each retriever; the paper's number beside the retriever that stands for the paper's.",
         columns,
-        [Block(rows)] if len(columns) > 1 else [],
+        [Block(rows)] if len(columns) > 1 and rows else [],
     )
 
 
-def _text(sheet: "_Sheet", in_domain: bool) -> Table:
-    """Blocks are corpora, rows the captioners that were trained on it (table 2) or were not (table 3)."""
-    paper = sheet.paper
+def _text(sheet: "_Sheet") -> Table:
+    """Blocks are corpora, rows the captioners; of tables 2 and 3 those that were trained on it, or were not."""
+    paper, in_domain = sheet.paper, sheet.layout.in_domain
     metrics = [metric for metric in TEXT_METRICS if metric != "SPICE" or "SPICE" in sheet.run.metrics]
     columns = [Column("captioner", numeric=False)]
     for metric in metrics:
         columns += [Column(heading, group=TEXT_METRICS[metric]) for heading in ("this run", "paper")]
     # People have no row: their captions are the references.
-    captioners = [
-        label for label in paper.ordered_captioners(sheet.rows(TEXT_TABLES)) if paper.family(label) != "human"
-    ]
+    captioners = [label for label in sheet.captioners() if paper.family(label) != "human"]
     blocks = []
-    for corpus in paper.ordered_corpora(sheet.columns(TEXT_TABLES)):
-        if corpus in sheet.columns(RETRIEVAL_TABLES) and corpus not in sheet.columns(TEXT_TABLES):
-            continue
+    for corpus in sheet.corpora():
         rows = []
         for label in captioners:
-            if paper.in_domain(label, corpus) is in_domain:
+            if in_domain is None or paper.in_domain(label, corpus) is in_domain:
                 row = [Cell(label)]
                 for metric in metrics:
-                    theirs = sheet.printed(TEXT_TABLES, label, corpus, TEXT_METRICS[metric])
+                    theirs = sheet.printed(label, corpus, TEXT_METRICS[metric])
                     row += sheet.cells(label, corpus, metric, None, theirs)
                 rows.append(row)
         if rows:
@@ -99,20 +142,18 @@ def _text(sheet: "_Sheet", in_domain: bool) -> Table:
     if "SPICE" not in metrics:
         sheet.notes.append("SPICE is not in this run.")
     for label in captioners:
-        if paper.in_domain(label, next(iter(paper.corpora))) is None:
+        if in_domain is not None and paper.in_domain(label, next(iter(paper.corpora))) is None:
             sheet.notes.append(f"{label} is left out: the config does not say what it was trained on.")
     if not blocks:
         sheet.notes.append("No captioner of this run was evaluated in this way.")
-    number, what, where = (
-        ("2", "in-domain", "on the corpus of their own training")
-        if in_domain
-        else ("3", "across domains", "on corpora that neither they nor their parents were trained on")
-    )
+    where = {
+        True: ", of captioners on the corpus of their own training",
+        False: ", of captioners on corpora that neither they nor their parents were trained on",
+        None: "",
+    }[in_domain]
     return sheet.table(
-        f"discritune_table{number}_{'in' if in_domain else 'cross'}_domain",
-        f"DiscriTune, table {number}: similarity to human captions, {what}",
-        f"BLEU-4 (B@4), METEOR (M), CIDEr (C) and SPICE (S), times 100, of captioners {where}. This run with its "
-        "95 % interval; beside it the paper's number.",
+        f"BLEU-4 (B@4), METEOR (M), CIDEr (C) and SPICE (S), times 100{where}. This run with its 95 % interval; "
+        "beside it the paper's number.",
         columns,
         blocks,
     )
@@ -121,23 +162,56 @@ def _text(sheet: "_Sheet", in_domain: bool) -> Table:
 class _Sheet:
     """The cells of one table, the record of each, and what the footnotes must say of them."""
 
-    def __init__(self, run: Measurements, published: Published, paper: Reproduction, provenance: Mapping[str, Any]):
-        self.run, self.published, self.paper, self.provenance = run, published, paper, provenance
+    def __init__(
+        self,
+        run: Measurements,
+        published: Published,
+        paper: Reproduction,
+        provenance: Mapping[str, Any],
+        layout: Layout,
+    ):
+        self.run, self.published, self.paper, self.provenance, self.layout = run, published, paper, provenance, layout
         self.records: list[dict[str, Value]] = []
         self.notes: list[str] = []
 
-    def rows(self, tables: Sequence[str]) -> list[str]:
+    def captioners(self) -> list[str]:
+        """Labels of the rows, the paper's in its order."""
+        layout = self.layout
+        own = self._rows(OWN_TABLES)
+        if layout.captioners:
+            known = self._rows(layout.captioners)
+            kept = [label for label in self.paper.captioners if label in known]
+        else:
+            kept = [label for label in self.paper.captioners if label not in own]
+        return [label for label in self.paper.ordered_captioners(self._rows([*TABLES])) if label in kept]
+
+    def corpora(self) -> list[str]:
+        """Labels of the corpora, the paper's in its order.
+
+        Concadia is one column for retrieval and two for text metrics; look-alikes have a table of their own.
+        """
+        text, retrieval = (self._columns(tables) for tables in (("2", "3", "5"), ("1", "4")))
+        other = text if self.layout.metrics == RETRIEVAL else retrieval
+        known = self._columns(self.layout.corpora or ("1",))
+        elsewhere = {*other, *self._columns((LOOKALIKES,))} - {*known}
+        strangers = not self.layout.captioners  # labels that the paper does not have stand in tables 1 to 3
+        return [
+            label
+            for label in self.paper.ordered_corpora(known)
+            if label in known or (strangers and label not in elsewhere)
+        ]
+
+    def _rows(self, tables: Sequence[str]) -> list[str]:
         """The paper's row labels in these tables."""
         return list(dict.fromkeys(label for table in tables for label in self.published.rows(table)))
 
-    def columns(self, tables: Sequence[str]) -> list[str]:
+    def _columns(self, tables: Sequence[str]) -> list[str]:
         """The paper's corpora in these tables."""
         return list(dict.fromkeys(label for table in tables for label in self.published.columns(table)))
 
-    def printed(self, tables: Sequence[str], row: str, column: str, metric: str) -> PublishedValue | None:
-        """The paper's number, from the first of these tables that has it."""
-        found = (self.published.find(table, row, column, metric) for table in tables)
-        return next((value for value in found if value is not None), None)
+    def printed(self, row: str, column: str, metric: str) -> PublishedValue | None:
+        """The paper's number."""
+        return self.published.find(self.layout.published, row, column, metric)
 
     def role(self, retriever: str) -> str:
         """Whether captioners of this table were rewarded by a retriever; nothing where no reward is known."""
@@ -178,10 +252,9 @@ class _Sheet:
             return [mine, Cell(MISSING)]
         return [mine, Cell(" ".join(filter(None, (theirs.text, MARKERS.get(verdict)))))]
 
-    def table(
-        self, name: str, title: str, description: str, columns: Sequence[Column], blocks: Sequence[Block]
-    ) -> Table:
+    def table(self, description: str, columns: Sequence[Column], blocks: Sequence[Block]) -> Table:
         """The table with its footnotes."""
+        name, title = self.layout.name, f"DiscriTune, {self.layout.title}"
         verdicts: set[Verdict] = {record["verdict"] for record in self.records}  # type: ignore[misc]
         notes = list(self.notes)
         if markers := legend(verdicts):

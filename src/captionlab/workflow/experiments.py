@@ -14,6 +14,7 @@ from snakemake.io import local
 
 from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
+from captionlab.workflow.discritune import Discritune
 from captionlab.workflow.references import Block, captioner_kind, normalise, root_of
 from captionlab.workflow.resources import memory
 from captionlab.workflow.scoring import Scoring
@@ -21,11 +22,6 @@ from captionlab.workflow.study import Study
 
 GENERAL_FORMATS = ("csv", "md", "html")
 PAPER_FORMATS = ("csv", "md", "tex", "html")
-DISCRITUNE_TABLES = (
-    "discritune_table1_retrieval",
-    "discritune_table2_in_domain",
-    "discritune_table3_cross_domain",
-)
 LANGUAGE_TABLES = (
     "probing_table4_statistics",
     "probing_table5_patterns",
@@ -34,7 +30,6 @@ LANGUAGE_TABLES = (
     "discritune_table14_nouns",
 )
 BUNDLED_TAGGER = "en_ewt_sm"
-DISCRITUNE_FIGURES = ("discritune_retrieval", "discritune_finetuning")
 
 
 class Wildcards(Protocol):
@@ -61,6 +56,7 @@ class Experiments:
         self.papers: Block = config.get("papers", {})
         self.spice: str = config.get("spice", "auto") or "off"
         self.language: Block = config.get("language", {})
+        self.discritune = Discritune(self)
         self.study = Study(self)
         self.style = _on_disk(self.root / "config" / "plotting.yaml")
         self.data = str((self.root / config.get("data", ".")).resolve())
@@ -399,19 +395,17 @@ class Experiments:
     def tables(self) -> list[str]:
         """Every table that the config asks for, in every format."""
         general = ["evaluation", *(["claims"] if self.papers else [])]
-        discritune = DISCRITUNE_TABLES if "discritune" in self.papers else ()
         language = LANGUAGE_TABLES if self.language else ()
         return [
             *(f"results/reporting/study/{name}.{ending}" for name in self.study.tables() for ending in PAPER_FORMATS),
             *(f"results/reporting/language/{name}.{ending}" for name in language for ending in PAPER_FORMATS),
             *(f"results/reporting/{name}.{ending}" for name in general for ending in GENERAL_FORMATS),
-            *(f"results/reporting/discritune/{name}.{ending}" for name in discritune for ending in PAPER_FORMATS),
+            *self.discritune.table_files(*PAPER_FORMATS),
         ]
 
     def figures(self) -> list[str]:
         """Every figure that the config asks for."""
-        discritune = DISCRITUNE_FIGURES if "discritune" in self.papers else ()
-        return [f"results/figures/{name}.png" for name in (*discritune, *self.study.figures())]
+        return [f"results/figures/{name}.png" for name in (*self.discritune.figures(), *self.study.figures())]
 
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""
