@@ -4,9 +4,10 @@
 
 Tasks: finetune (ClipCap, discriminative reward by CLIP ViT-B/32), embed (CLIP ViT-B/32, images), caption (ClipCap, five
 beams), match (UNITER base on 36 regions), vinvl (VinVL base, five beams). A row of the table has items per second, the
-operations of matrix products as torch counts them, their share of what one large matrix product reaches on the same
-device in the same precision, the share of time in which the GPU computes, and the peak of its memory. A GPU that is
-busy for less than half of the time waits for Python; one that is busy and far from the matrix product waits for memory.
+operations of matrix products for an item as torch counts them, their share of what one large matrix product reaches on
+the same device in the same precision, the share of time in which the GPU computes, and the peak of its memory. A GPU
+that is busy for less than half of the time waits for Python; one that is busy and far from the matrix product waits for
+memory.
 
 With `--device cpu` it measures a processor, with smaller batches.
 """
@@ -192,8 +193,11 @@ def synchronise(device: str) -> None:
 
 def operations(task: Task) -> float:
     """Operations of the matrix products of a step."""
+    # The counter does not know the one operation that stands for a whole attention layer.
+    torch.backends.mha.set_fastpath_enabled(False)
     with FlopCounterMode(display=False) as counter:
         task.run(1)
+    torch.backends.mha.set_fastpath_enabled(True)
     return float(counter.get_total_flops())
 
 
@@ -230,7 +234,7 @@ def row(name: str, precision: str, device: str, batch: int | None, steps: int) -
     work = operations(task)
     share = work / step / largest_speed(device, precision)
     busy = f"{busy_seconds(task) / step:.0%}" if device != "cpu" else "-"
-    speed = f"{task.items / step:.1f} {task.what}/s | {1 / step:.3f} steps/s | {work / step / 1e12:.2f}"
+    speed = f"{task.items / step:.1f} {task.what}/s | {1 / step:.3f} | {work / task.items / 1e9:.1f}"
     return f"| {name} | {task.items} | {precision} | {speed} | {share:.0%} | {busy} | {memory} |"
 
 
@@ -250,7 +254,7 @@ def main() -> None:
     if arguments.device == "cuda" and not torch.cuda.is_available():
         sys.exit("no GPU can be seen; --device cpu measures the processor")
     print(f"{device_name()}, torch {torch.__version__}, {torch.get_num_threads()} threads\n")
-    print("| task | batch | precision | speed | steps | TFLOP/s | of a matrix product | GPU busy | GPU memory |")
+    print("| task | batch | precision | speed | steps/s | GFLOP each | of a product | GPU busy | GPU memory |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name in arguments.tasks or TASKS:
         for precision in arguments.precision or (PRECISIONS if arguments.device == "cuda" else PRECISIONS[:1]):

@@ -186,6 +186,20 @@ def test_finetuning(world, monkeypatch):
     assert not torch.equal(child.gpt.transformer.wte.weight, parent.gpt.transformer.wte.weight)
 
 
+def test_features_are_read_once_where_captioner_and_retriever_share_them(world, monkeypatch):
+    script("pretrain_captioner").main(pretraining("parent"))
+    finetune = script("finetune_captioner")
+    read, original = [], finetune.load_embeddings
+    monkeypatch.setattr(finetune, "load_embeddings", lambda *given: (read.append(given), original(*given))[1])
+    finetune.main(finetuning("shared"))
+    assert len(read) == 1
+    own = finetuning("own")
+    own.input["retriever_features"] = own.input["retriever_features"][::-1]
+    finetune.main(own)
+    assert len(read) == 3
+    assert content("own") == content("shared")
+
+
 def test_training_data(world):
     ids = training_images("images.parquet")
     assert ids == [f"image-{i}" for i in reversed(range(TRAIN))]
