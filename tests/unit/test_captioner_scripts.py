@@ -13,11 +13,14 @@ from captionlab.captioners.store import load_captioner
 from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.features.clip import Clip, build
 from captionlab.features.embeddings import embedding_rows
+from captionlab.features.region_tables import ImageRegions, write_regions
+from captionlab.scorers.store import build_scorer, save_scorer
 from captionlab.tables import CAPTIONS, IMAGES, TRAINING, embeddings_kind, read_table, write_table
 from captionlab.training.checkpoints import Checkpoints
 from captionlab.training.cross_entropy import CrossEntropy
 from captionlab.training.data import encode_references, references, training_images
 from captionlab.training.reinforce import Reinforce
+from captionlab.training.self_critical import SelfCritical
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 OUTPUTS = {
@@ -87,14 +90,15 @@ def world(tmp_path, monkeypatch):
     return tmp_path
 
 
-def job(directory, config, **inputs):
-    params = {"code": "c", "versions": {}, "config": config, "seed": 3}
+def job(directory, config, rule, asked=None, **inputs):
+    params = {"code": "c", "versions": {}, "config": config, "seed": 3, "judges": asked or {}}
     features = ["features-0.parquet", "features-1.parquet"]
     return SimpleNamespace(
         input=Files(images="images.parquet", features=features, **inputs),
         output=Files({name: f"{directory}/{file}" for name, file in OUTPUTS.items()}),
         params=type("Params", (dict,), {"__getattr__": dict.__getitem__})(params),
         threads=1,
+        rule=rule,
     )
 
 
@@ -106,7 +110,7 @@ def pretraining(directory):
         "objective": {"kind": "cross-entropy"},
         "optimizer": {"kind": "adamw", "lr": 1e-2, "batch": 4, "epochs": 3, "schedule": "cosine", "accumulate": 2},
     }
-    return job(directory, config, captions="captions.parquet")
+    return job(directory, config, "pretrain_captioner", captions=["captions.parquet"])
 
 
 def finetuning(directory, **objective):
@@ -123,12 +127,12 @@ def finetuning(directory, **objective):
     return job(
         directory,
         config,
+        "finetune_captioner",
+        asked={"encoders/clip": {"directory": "clip", "features": ["features-0.parquet", "features-1.parquet"]}},
         parent_config="parent/config.json",
         parent_weights="parent/model.safetensors",
         parent_tokenizer="parent/tokenizer.json",
-        retriever_config="clip/config.json",
-        retriever_weights="clip/model.safetensors",
-        retriever_features=["features-0.parquet", "features-1.parquet"],
+        judges=["clip/config.json", "clip/model.safetensors", "features-0.parquet", "features-1.parquet"],
     )
 
 
@@ -186,18 +190,141 @@ def test_finetuning(world, monkeypatch):
     assert not torch.equal(child.gpt.transformer.wte.weight, parent.gpt.transformer.wte.weight)
 
 
-def test_features_are_read_once_where_captioner_and_retriever_share_them(world, monkeypatch):
-    script("pretrain_captioner").main(pretraining("parent"))
-    finetune = script("finetune_captioner")
-    read, original = [], finetune.load_embeddings
-    monkeypatch.setattr(finetune, "load_embeddings", lambda *given: (read.append(given), original(*given))[1])
-    finetune.main(finetuning("shared"))
-    assert len(read) == 1
-    own = finetuning("own")
-    own.input["retriever_features"] = own.input["retriever_features"][::-1]
-    finetune.main(own)
-    assert len(read) == 3
-    assert content("own") == content("shared")
+def newfc_pretraining(directory):
+    """The FC captioner with all that its authors' recipe has."""
+    config = {
+        "family": "newfc",
+        "architecture": {"width": 8, "input_width": 6, "min_count": 2, "max_words": 4},
+        "objective": {
+            "kind": "cross-entropy",
+            "captions_per_image": 3,
+            "scheduled_sampling": {"increase": 0.2, "epochs": 1, "maximum": 0.3},
+        },
+        "validation": {"split": "test", "every": 2, "decoding": {"kind": "greedy", "max_tokens": 6}},
+        "optimizer": {
+            "kind": "adam",
+            "lr": 5e-2,
+            "batch": 4,
+            "epochs": 4,
+            "schedule": "staircase",
+            "decay": 0.5,
+            "decay_epochs": 2,
+            "clip_value": 0.1,
+        },
+    }
+    return job(directory, config, "pretrain_captioner", captions=["captions.parquet"])
+
+
+def self_critical(directory, reward, **objective):
+    finetuned = finetuning(directory)
+    finetuned.params["config"]["objective"] = {
+        "kind": "self-critical",
+        "reward": reward,
+        "decoding": {"kind": "greedy", "max_tokens": 6},
+        "samples": 2,
+        **objective,
+    }
+    finetuned.input["captions"] = ["captions.parquet"]
+    return finetuned
+
+
+def test_the_recipe_of_the_fc_captioner(world, monkeypatch):
+    run = script("pretrain_captioner").main
+    run(newfc_pretraining("first"))
+    captioner, tokenizer = load_captioner("first")
+    # "a", "red", "blue" and "ball" occur often enough in all splits together, and the numbers twice each.
+    assert tokenizer.size == 2 + 4 + TRAIN + 3
+    assert captioner.architecture["vocabulary"] == tokenizer.size
+    log = read_table("first/training.parquet", TRAINING).to_pandas()
+    values = {name: rows.set_index("step").value for name, rows in log.groupby("statistic")}
+    assert values["learning_rate"].tolist() == [0.05] * 6 + [0.025] * 6
+    assert values["sampled"].tolist() == pytest.approx([0.0] * 3 + [0.2] * 3 + [0.3] * 6)
+    assert values["caption_length"].tolist() == [5.0] * 12
+    cider = values["validation_cider"]
+    assert cider.index.tolist() == [2, 4, 6, 8, 10, 12]
+    # The weights are those of the first of the best looks.
+    for steps in (int(cider.idxmax()), 12):
+        shorter = newfc_pretraining(f"until-{steps}")
+        del shorter.params["config"]["validation"]
+        del shorter.params["config"]["optimizer"]["epochs"]
+        shorter.params["config"]["optimizer"]["steps"] = steps
+        run(shorter)
+        weights = Path(f"until-{steps}/model.safetensors").read_bytes()
+        assert (weights == Path("first/model.safetensors").read_bytes()) == (steps == int(cider.idxmax()))
+    interrupted(lambda: run(newfc_pretraining("second")), CrossEntropy, monkeypatch)
+    run(newfc_pretraining("second"))
+    assert content("second") == content("first")
+
+
+@pytest.mark.parametrize("family", ["clipcap", "newfc"])
+def test_self_critical_finetuning(world, monkeypatch, family):
+    parent = {"clipcap": pretraining, "newfc": newfc_pretraining}[family]
+    script("pretrain_captioner").main(parent("parent"))
+    run = script("finetune_captioner").main
+    reward = {
+        "kind": "alternate",
+        "of": [
+            {"kind": "discriminative", "retriever": "clip", "candidates": 3},
+            {
+                "kind": "sum",
+                "of": [{"weight": 1.0, "reward": {"kind": "cider"}}, {"weight": 0.1, "reward": {"kind": "fluency"}}],
+            },
+        ],
+    }
+    run(self_critical("first", reward, kl=0.1))
+    log = read_table("first/training.parquet", TRAINING).to_pandas()
+    steps = {name: rows.step.tolist() for name, rows in log.groupby("statistic")}
+    assert steps["reward_clip"] == steps["accuracy_clip"] == [1, 3, 5, 7]
+    assert steps["reward_cider_sum"] == steps["reward_sum"] == [2, 4, 6]
+    assert steps["kl"] == [*range(1, 8)]
+    interrupted(lambda: run(self_critical("second", reward, kl=0.1)), SelfCritical, monkeypatch)
+    run(self_critical("second", reward, kl=0.1))
+    assert content("second") == content("first")
+
+
+def test_a_scorer_as_reward(world):
+    """The paper's: a scorer's files, and regions of every training image, as the rule gives them."""
+    draw = np.random.default_rng(0)
+    boxes = np.array([[0, 0, 9, 9], [3, 2, 8, 7]], np.float32)
+    write_regions(
+        "regions.parquet",
+        (ImageRegions(f"image-{i}", 10, 10, boxes, draw.random((2, 5), np.float32)) for i in range(TRAIN)),
+    )
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "red", "blue", "ball", *map(str, range(10))]
+    Path("vocab.txt").write_text("\n".join(pieces))
+    sizes = {"positions": 12, "width": 16, "heads": 2, "layers": 1, "feed_forward": 8}
+    torch.manual_seed(5)
+    scorer = build_scorer({"family": "uniter", "architecture": sizes, "max_tokens": 12}, "vocab.txt", 5)
+    save_scorer(scorer, "scorer")
+    script("pretrain_captioner").main(newfc_pretraining("parent"))
+    asked = self_critical("child", {"kind": "scorer", "scorer": "tiny", "scale": 100.0})
+    asked.params["judges"] = {"scorers/tiny": {"directory": "scorer", "features": ["regions.parquet"]}}
+    script("finetune_captioner").main(asked)
+    log = read_table("child/training.parquet", TRAINING).to_pandas()
+    rewards = log[log.statistic == "reward"].value
+    assert len(rewards) == 7
+    assert rewards.between(10, 90).all()
+
+
+def test_finetuning_by_references(world):
+    script("pretrain_captioner").main(newfc_pretraining("parent"))
+    child = newfc_pretraining("child")
+    child.rule = "finetune_captioner"
+    child.input |= {f"parent_{name}": f"parent/{OUTPUTS[name]}" for name in ("config", "weights", "tokenizer")}
+    script("finetune_captioner").main(child)
+    first, last = (
+        read_table(f"{name}/training.parquet", TRAINING).to_pandas().query("statistic == 'loss'").value.iloc[0]
+        for name in ("parent", "child")
+    )
+    assert last < first
+
+
+def test_a_reward_without_the_captions_it_reads_says_so(world):
+    script("pretrain_captioner").main(newfc_pretraining("parent"))
+    finetuned = self_critical("first", {"kind": "cider"})
+    finetuned.input["captions"] = []
+    with pytest.raises(ValueError, match="reads references"):
+        script("finetune_captioner").main(finetuned)
 
 
 def test_training_data(world):
@@ -215,4 +342,6 @@ def test_long_references_lose_their_end():
     letters = tokenizer.encode(["abcdef"])[0]
     assert short == [*letters[:3], tokenizer.end]
     assert long == letters[:4]
+    kept = encode_references([["abcdef"]], tokenizer, longest=4, cut_keeps_end=True)
+    assert kept == [[[*letters[:3], tokenizer.end]]]
     assert other == [*tokenizer.encode(["xy"])[0], tokenizer.end]

@@ -52,6 +52,28 @@ captioners:
       decoding: greedy
     optimizer: {kind: adam, lr: 1.0e-3, batch: 4, epochs: 1}
   people: {family: human}
+  fc:
+    family: newfc
+    encoder: clip
+    corpus: world
+    architecture: {width: 8, input_width: 8, min_count: 2}
+    objective: {kind: cross-entropy, scheduled_sampling: {increase: 0.05, epochs: 5, maximum: 0.25}}
+    validation: {split: test, every: 2, decoding: greedy}
+    optimizer: {kind: adam, lr: 1.0e-3, batch: 4, steps: 2, schedule: staircase, decay: 0.8, decay_epochs: 3}
+  critical:
+    parent: fc
+    corpus: world
+    objective:
+      kind: self-critical
+      decoding: greedy
+      kl: 0.1
+      reward:
+        kind: sum
+        of:
+          - {weight: 1, reward: {kind: cider}}
+          - weight: 0.5
+            reward: {kind: alternate, of: [{kind: similarity, retriever: clip, candidates: 2}, {kind: fluency}]}
+    optimizer: {kind: adam, lr: 1.0e-3, batch: 4, steps: 2}
   mine: {family: file, captions: {texts: mine.json}}
 decodings:
   greedy: {kind: greedy, max_tokens: 10}
@@ -172,6 +194,48 @@ def test_the_example_is_accepted():
         ("evaluations.main.decoding", ..., "it needs a decoding; there are greedy, beam"),
         ("evaluations.again", CONFIG["evaluations"]["main"], "both caption 'world' with 'base' by 'greedy'"),
         ("papers.discritune.captioners", {"X": "bas"}, "did you mean 'base'?"),
+        ("encoders.clip", {"family": "resnet"}, "encoders.clip is a resnet, which is read from a file"),
+        ("encoders.clip.family", "resnet", "is 'clip', a resnet, which has no text side"),
+        ("captioners.fc.architecture.widht", 3, "captioners.fc.architecture has no key 'widht'; did you mean 'width'?"),
+        ("captioners.fc.architecture", {"width": 1, "input_width": 2}, "lacks the key 'min_count'"),
+        ("captioners.fc.validation.decoding", "greed", "fc.validation.decoding is 'greed', which is not among"),
+        ("captioners.fc.validation.split", "val", "needs 1 images of the split 'val', and corpora.world.images has 0"),
+        ("captioners.fc.validation.every", 3, "validation.every is 3 and there are 2 updates"),
+        ("captioners.fc.optimizer.decay", ..., "the schedule staircase needs decay"),
+        ("captioners.base.optimizer.decay", 0.5, "optimizer.decay is for `schedule: staircase`"),
+        (
+            "captioners.base.objective",
+            CONFIG["captioners"]["fc"]["objective"],
+            "scheduled_sampling is something that newfc can do and clipcap cannot",
+        ),
+        ("captioners.critical.objective.sample", 5, "objective has no key 'sample'; did you mean 'samples'?"),
+        ("captioners.critical.objective.kind", "self-citical", "Did you mean 'self-critical'?"),
+        ("captioners.critical.objective.decoding", "beam", "objective.decoding must be greedy"),
+        ("captioners.critical.objective.reward", {"kind": "cidre"}, "Did you mean 'cider'?"),
+        ("captioners.critical.objective.reward", {"kind": "cider", "scale": 2}, "reward has no key 'scale'"),
+        (
+            "captioners.critical.objective.reward",
+            {"kind": "alternate", "of": [{"kind": "cider"}, {"kind": "scorer", "scorer": "unter"}]},
+            "captioners.critical.objective.reward.of.1.scorer is 'unter', which is not among the scorers; did you mean",
+        ),
+        (
+            "captioners.critical.objective.reward",
+            {"kind": "scorer", "scorer": "uniter"},
+            "reward.scorer: the scorer reads regions.butd, which has no files of 'world'",
+        ),
+        (
+            "captioners.critical.objective.reward",
+            {"kind": "sum", "of": [{"weight": 1, "reward": {"kind": "similarity", "retriever": "clp"}}]},
+            "captioners.critical.objective.reward.of.0.reward lacks the key 'candidates'",
+        ),
+        (
+            "captioners.critical.objective.reward",
+            {
+                "kind": "sum",
+                "of": [{"weight": 1, "reward": {"kind": "similarity", "retriever": "clp", "candidates": 3}}],
+            },
+            "reward.of.0.reward.retriever is 'clp', which is not among the encoders; did you mean 'clip'?",
+        ),
     ],
 )
 def test_a_mistake_is_a_sentence(path, value, sentence):
@@ -212,3 +276,35 @@ def test_blocks_hold_only_what_a_job_depends_on():
     }
     assert lab.family("child") == "clipcap"
     assert lab.encoder("child") == "clip"
+
+
+def test_a_reward_names_what_its_job_reads():
+    lab = Experiments(copy.deepcopy(CONFIG), ROOT)
+
+    class Job:
+        captioner = "critical"
+
+    shards = ["results/features/clip/world/0-of-1.parquet"]
+    assert lab.judging.judges(Job) == {"encoders/clip": {"directory": "results/encoders/clip", "features": shards}}
+    files = [f"results/encoders/clip/{name}" for name in ("config.json", "model.safetensors")]
+    assert lab.judging.files(Job) == files
+    assert lab.judging.tables("features")(Job) == shards
+    assert lab.judging.tables("regions")(Job) == []
+    assert lab.judging.captions(Job) == ["results/corpora/world/captions.parquet"]
+    assert lab.judging.code(Job) == lab.family_code("finetune_captioner")(Job)
+    reward = {"kind": "alternate", "of": [{"kind": "scorer", "scorer": name} for name in ("ours", "clip")]}
+    lab.captioners["critical"]["objective"]["reward"] = reward
+    regions = ["results/regions/boxes/world/0-of-1.parquet"]
+    assert lab.judging.judges(Job) == {
+        "scorers/clip": {"directory": "results/scorers/clip", "features": shards},
+        "scorers/ours": {"directory": "results/scorers/ours", "features": regions},
+    }
+    assert lab.judging.files(Job) == [*lab.scoring.folder("clip"), *lab.scoring.folder("ours")]
+    assert lab.judging.tables("regions")(Job) == regions
+    assert lab.judging.captions(Job) == []
+    assert lab.judging.code(Job) != lab.family_code("finetune_captioner")(Job)
+    assert "transformers" in lab.judging.versions(Job)
+    Job.captioner = "child"
+    assert lab.judging.captions(Job) == []
+    Job.captioner = "fc"
+    assert lab.captioner_block(Job)["validation"]["decoding"] == {"kind": "greedy", "max_tokens": 10}

@@ -52,6 +52,29 @@ def test_each_image_comes_with_one_of_its_own_references(batches):
     assert all(seen[i] == set(range(len(captions[i]))) for i in seen), "every reference has its turn"
 
 
+def test_several_captions_of_an_image_are_neighbours_or_drawn_again():
+    visual, captions = data()
+    batches = CaptionBatches(visual, captions, 5, 3, END, per_image=2)
+    seen = {i: set() for i in range(23)}
+    for step in range(120):
+        batch = batches[step]
+        images = images_of(batch, visual)
+        assert images[::2] == images[1::2]
+        assert len(set(images)) == 5
+        ranks = [
+            captions[image].index(tokens[mask].tolist())
+            for image, tokens, mask in zip(images, batch.tokens, batch.mask, strict=True)
+        ]
+        for image, first, second in zip(images[::2], ranks[::2], ranks[1::2], strict=True):
+            seen[image].add((first, second))
+    # One, two or three references: always the same twice, the only pair, one of two windows.
+    assert [sorted(seen[i]) for i in (0, 1, 2)] == [[(0, 0)], [(0, 1)], [(0, 1), (1, 2)]]
+    three = CaptionBatches(visual, captions, 5, 3, END, per_image=3)
+    for step in range(40):
+        images = images_of(three[step], visual)
+        assert images[::3] == images[1::3] == images[2::3]
+
+
 def test_too_few_images_or_no_caption_is_one_sentence():
     visual, captions = data()
     with pytest.raises(ValueError, match=r"set optimizer\.batch to 23 or less"):

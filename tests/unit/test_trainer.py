@@ -12,6 +12,7 @@ from captionlab.training.batches import CaptionBatches
 from captionlab.training.cross_entropy import CrossEntropy
 from captionlab.training.optimizers import build_optimizer, learning_rate, total_steps
 from captionlab.training.trainer import TrainingError, train
+from captionlab.training.validation import Validation
 
 ADAM = {"kind": "adam", "lr": 0.01, "steps": 9}
 
@@ -22,7 +23,7 @@ def batches():
     return CaptionBatches(visual, captions, size=6, seed=3, padding=END)
 
 
-def run(model, batches, folder, **optimizer):
+def run(model, batches, folder, validation=None, **optimizer):
     options = {name: value for name, value in {**ADAM, **optimizer}.items() if value is not None}
     train(
         model,
@@ -34,6 +35,7 @@ def run(model, batches, folder, **optimizer):
         state_directory=folder / "state",
         fingerprint="f",
         device="cpu",
+        validation=validation,
     )
     log = read_table(folder / "training.parquet", TRAINING).to_pylist()
     return {name: [row["value"] for row in log if row["statistic"] == name] for name in {r["statistic"] for r in log}}
@@ -127,6 +129,24 @@ def test_bfloat16_is_about_the_same(batches, tmp_path):
     assert 0 < np.abs(np.subtract(log["loss"], coarse_log["loss"])).max() < 0.05
 
 
+def test_validation_keeps_the_first_of_the_best_weights(batches, tmp_path):
+    """Scores of updates 2, 4, 6 and 8; the weights are those of a training of four updates."""
+    kept, short = TinyCaptioner(), TinyCaptioner()
+    scores, modes = iter([0.3, 0.7, 0.7, 0.1]), []
+
+    def score(model):
+        modes.append((model.training, torch.is_grad_enabled()))
+        return next(scores)
+
+    log = run(kept, batches, tmp_path / "kept", validation=Validation(score, 2, "luck"))
+    assert log["validation_luck"] == [0.3, 0.7, 0.7, 0.1]
+    assert modes == [(False, False)] * 4
+    run(short, batches, tmp_path / "short", steps=4)
+    assert differences(kept, short) == 0.0
+    with pytest.raises(ValueError, match=r"validation\.every is 10 and there are 9 updates"):
+        run(TinyCaptioner(), batches, tmp_path / "never", validation=Validation(score, 10, "luck"))
+
+
 def test_a_loss_that_is_not_finite_stops_the_training(batches, tmp_path):
     class Diverges(CrossEntropy):
         steps = 0
@@ -165,6 +185,13 @@ def test_schedules(kind):
         "cosine": [1.0 + math.cos(math.pi * share) for share in shares],
     }
     assert rates[4:] == pytest.approx(after[kind])
+
+
+def test_staircase():
+    config = {"lr": 2.0, "schedule": "staircase", "decay": 0.8, "decay_epochs": 3, "warmup": 2}
+    rates = [learning_rate(config, step, 100, per_epoch=4) for step in range(36)]
+    steps = [2.0] * 12 + [2.0 * 0.8] * 12 + [2.0 * 0.8 * 0.8] * 12
+    assert rates == pytest.approx([0.0, 1.0, *steps[2:]])
 
 
 def test_wrong_configs_are_one_sentence(batches):

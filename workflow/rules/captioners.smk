@@ -8,7 +8,7 @@ Makes: results/captioners/{captioner}/{config.json,model.safetensors,tokenizer.j
 rule pretrain_captioner:
     input:
         images=lab.training_table("images"),
-        captions=lab.training_table("captions"),
+        captions=lab.judging.captions,
         features=lab.training_features,
     output:
         config="results/captioners/{captioner}/config.json",
@@ -32,7 +32,7 @@ rule pretrain_captioner:
         gpu=1,
     params:
         code=lab.family_code("pretrain_captioner"),
-        versions=lab.versions("numpy", "torch", "tokenizers"),
+        versions=lab.versions("numpy", "torch", "tokenizers", "pycocoevalcap"),
         config=lab.captioner_block,
         seed=lab.captioner_seed,
     message:

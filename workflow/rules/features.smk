@@ -59,8 +59,8 @@ rule import_encoder:
         mem_mb=8000,
         runtime=30,
     params:
-        code=lab.code("import_encoder"),
-        versions=lab.versions("torch", "open_clip_torch"),
+        code=lab.encoder_code("import_encoder", "_weights"),
+        versions=lab.versions("torch", "torchvision", "open_clip_torch"),
         config=lab.encoder_block,
     message:
         "import the encoder {wildcards.encoder}"
@@ -87,8 +87,9 @@ rule embed_images:
         runtime=240,
         gpu=1,
     params:
-        code=lab.code("embed_images"),
-        versions=lab.versions("torch", "open_clip_torch", "pillow"),
+        code=lab.encoder_code("embed_images"),
+        versions=lab.versions("torch", "torchvision", "open_clip_torch", "pillow"),
+        family=lab.encoder_family,
     message:
         "embed part {wildcards.shard} of {wildcards.corpus} by {wildcards.encoder}"
     script:

@@ -1,6 +1,7 @@
-"""Finetuning: a captioner learns from a reward and starts from its parent.
+"""Finetuning: a captioner learns from a reward, or from references, and starts from its parent.
 
-Needs: the parent, the features of the corpus by the captioner's encoder and by the rewarding retriever; no captions.
+Needs: the parent, the features of the corpus by the captioner's encoder; of each retriever or scorer that the reward
+asks, its files and its features of the corpus; captions only where a reward or a validation reads references.
 Makes: results/captioners/{captioner}/, the same layout as the parent's
 """
 
@@ -12,9 +13,10 @@ rule finetune_captioner:
         parent_tokenizer=lab.parent("tokenizer.json"),
         images=lab.training_table("images"),
         features=lab.training_features,
-        retriever_config=lab.reward_retriever("config.json"),
-        retriever_weights=lab.reward_retriever("model.safetensors"),
-        retriever_features=lab.reward_features,
+        captions=lab.judging.captions,
+        judges=lab.judging.files,
+        judges_features=lab.judging.tables("features"),
+        judges_regions=lab.judging.tables("regions"),
     output:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",
@@ -32,13 +34,14 @@ rule finetune_captioner:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(12000, features=1.2, retriever_features=1.2),
+        mem_mb=lab.memory(12000, features=1.2, captions=5, judges=2, judges_features=1.2),
         runtime=2880,
         gpu=1,
     params:
-        code=lab.family_code("finetune_captioner"),
-        versions=lab.versions("numpy", "torch", "open_clip_torch", "tokenizers"),
+        code=lab.judging.code,
+        versions=lab.judging.versions,
         config=lab.captioner_block,
+        judges=lab.judging.judges,
         seed=lab.captioner_seed,
     message:
         "finetune the captioner {wildcards.captioner}"

@@ -1,20 +1,22 @@
 """Embed a shard of the images of a corpus."""
 
+import importlib
 from pathlib import Path
 
-from captionlab.features.clip import Clip
 from captionlab.features.images import embed_images
 from captionlab.scripting import device, run
 
 
 def main(snakemake):
-    encoder = Clip.load(Path(snakemake.input.weights).parent, device())
+    family = importlib.import_module(f"captionlab.features.{snakemake.params.family}").FAMILY
+    encoder = family.load(Path(snakemake.input.weights).parent, device())
     embed_images(
         encoder,
         snakemake.input.images,
         snakemake.output[0],
         shard=snakemake.wildcards.shard,
         threads=snakemake.threads,
+        batch=encoder.batch,
     )
 
 

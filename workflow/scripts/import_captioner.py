@@ -10,7 +10,8 @@ def main(snakemake):
     config = snakemake.params.config
     weights, tokenizer = snakemake.input.files
     directory = Path(snakemake.output.config).parent
-    import_captioner(config["family"], weights, tokenizer, directory, heads=config.get("heads"))
+    options = {name: value for name, value in config.items() if name not in ("family", "weights", "tokenizer")}
+    import_captioner(config["family"], weights, tokenizer, directory, **options)
 
 
 if __name__ == "__main__":

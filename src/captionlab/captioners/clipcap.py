@@ -4,7 +4,7 @@ Parameter names are those of the published checkpoints (rmokady/CLIP_prefix_capt
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionlab.captioners.gpt2 import GPT2, Cache
+from captionlab.captioners.tokenizer import Tokenizer
 
 # Masks that old versions of transformers stored with the weights; they are no parameters.
 _MASK = re.compile(r"gpt\.transformer\.h\.\d+\.attn\.(bias|masked_bias)")
@@ -73,6 +74,18 @@ class ClipCap(nn.Module):
         self.gpt = GPT2(vocabulary, positions, width, layers, heads)
 
     @classmethod
+    def for_corpus(
+        cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
+    ) -> tuple[Self, Tokenizer]:
+        """A captioner with random weights for embeddings of `visual_size` numbers, and its tokenizer.
+
+        The byte pairs are learnt from the training references `texts` alone.
+        """
+        sizes = dict(architecture)
+        tokenizer = Tokenizer.train(texts, sizes.pop("vocabulary"))
+        return cls(prefix_size=visual_size, vocabulary=tokenizer.size, **sizes), tokenizer
+
+    @classmethod
     def from_published(cls, checkpoint: Mapping[str, Any], heads: int | None = None) -> tuple[Self, dict[str, Tensor]]:
         """A captioner of the sizes that a published state dict has, and the weights to load into it.
 
@@ -95,6 +108,11 @@ class ClipCap(nn.Module):
             mapper_hidden=0 if linear else first.shape[0],
         )
         return captioner, weights
+
+    @property
+    def longest(self) -> int:
+        """The most tokens of a reference that are learnt, the end token included."""
+        return self.positions - self.prefix_length
 
     def prefix(self, visual: Tensor) -> Tensor:
         """The prefix of each image, (B, prefix_length, width); ValueError for embeddings of another encoder."""

@@ -2,7 +2,10 @@
 
 A family is a module of this package, loaded by its name. It sets FAMILY to its class, a torch module with
 `family` (its name), `architecture` (the arguments that build it again), `log_probs`, and `start`, `step` and `reorder`
-(captionlab.generation.decoding.Decodable); if there are published weights, also `from_published`.
+(captionlab.generation.decoding.Decodable). To be trained from scratch it has `for_corpus` and `longest`; if there are
+published weights, `from_published`. It may have `read_tokenizer` (for a published vocabulary that is no
+tokenizer.json), `cut_keeps_end` (a reference that is cut still ends) and `differentiable_steps` (a caption can be
+sampled with gradient).
 """
 
 import hashlib
@@ -70,16 +73,16 @@ def import_captioner(
     weights: str | os.PathLike[str],
     tokenizer: str | os.PathLike[str],
     directory: str | os.PathLike[str],
-    heads: int | None = None,
+    **options: Any,
 ) -> None:
     """Store a captioner whose weights were published as a PyTorch or safetensors file; sizes are read off the weights.
 
-    `heads` is for weights whose attention heads are not 64 wide. A CaptionerError says which keys are missing or
-    unexpected, or why the file cannot be read.
+    `options` are what cannot be read off the weights, as `heads` of a ClipCap (`from_published` of the family says what
+    there is). A CaptionerError says which keys are missing or unexpected, or why a file cannot be read.
     """
     checkpoint = read_checkpoint(weights)
     try:
-        captioner, state = family_class(family).from_published(checkpoint, heads=heads)
+        captioner, state = family_class(family).from_published(checkpoint, **options)
     except (KeyError, IndexError, ValueError) as error:
         shown = ", ".join(list(checkpoint)[:5])
         raise CaptionerError(
@@ -87,7 +90,7 @@ def import_captioner(
             f"{shown}"
         ) from error
     _load_weights(captioner, state, weights)
-    vocabulary = Tokenizer.load(tokenizer)
+    vocabulary = getattr(captioner, "read_tokenizer", Tokenizer.load)(tokenizer)
     if vocabulary.size != captioner.architecture["vocabulary"]:
         raise CaptionerError(
             f"{tokenizer} has {vocabulary.size} tokens and {weights} has {captioner.architecture['vocabulary']}; "

@@ -116,6 +116,8 @@ def normalise(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Te
 class Clip:
     """A frozen CLIP with its preprocessing. `config` has architecture, image_mean and image_std."""
 
+    batch = 256
+
     def __init__(self, model: open_clip.CLIP, config: Mapping[str, Any], device: str = "cpu"):
         self.model = model.to(device).requires_grad_(False).eval()
         self.config = dict(config)
@@ -221,3 +223,6 @@ class Clip:
             save_file(weights, path)
         with replacing(directory / "config.json") as path:
             path.write_text(text + "\n", encoding="utf-8")
+
+
+FAMILY = Clip

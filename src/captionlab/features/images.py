@@ -21,7 +21,10 @@ from captionlab.tables import IMAGES, TableWriter, embeddings_kind, read_table
 
 
 class Encoder(Protocol):
-    """What turns images into embeddings."""
+    """What turns images into embeddings: FAMILY of a module of this package, named as the family."""
+
+    batch: int
+    """so many preprocessed images are embedded at once; 1 where they differ in size"""
 
     @property
     def image_dimensions(self) -> int:

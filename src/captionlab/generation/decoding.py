@@ -131,6 +131,17 @@ def decode(
     Dropout is active if the captioner is in training mode. `generator`, on the captioner's device, makes samples
     repeatable.
     """
+    return decode_with_gradient(captioner, visual, decoding, vocabulary, generator)
+
+
+def decode_with_gradient(
+    captioner: Decodable[State],
+    visual: Any,
+    decoding: Decoding,
+    vocabulary: Vocabulary,
+    generator: torch.Generator | None = None,
+) -> Decoded:
+    """The same, where `log_prob` has a gradient, for a captioner that changes no state in place; no beam search."""
     logits, state = captioner.start(visual, decoding.max_tokens)
     stops = torch.zeros(logits.shape[1], dtype=torch.bool, device=logits.device)
     if decoding.stop is not None:
@@ -167,7 +178,7 @@ def _one_path(
         if decoding.kind == "greedy":
             chosen = logits.argmax(1)
         else:
-            weights = (logits / decoding.temperature).softmax(1)
+            weights = (logits.detach() / decoding.temperature).softmax(1)
             chosen = torch.multinomial(weights, 1, generator=generator)[:, 0]
         chosen = chosen.masked_fill(forced, end)
         log_prob[going] += _at(logits, chosen[:, None])[:, 0] - logits.logsumexp(1)

@@ -5,7 +5,7 @@ the position in the data is the step, and a resumed training sees exactly the ba
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -39,14 +39,16 @@ class Order:
 
 @dataclass(frozen=True)
 class CaptionBatch:
-    """Images, each with one reference caption to be learnt."""
+    """Reference captions to be learnt, each with its image."""
 
     visual: torch.Tensor
-    """(B, ...) features of the images"""
+    """(B, ...) features of the images, a row for each caption"""
     tokens: torch.Tensor
     """(B, T) token ids of the captions with the end token, then padding"""
     mask: torch.Tensor
     """(B, T) whether the position holds a token and not padding"""
+    epoch: int = 0
+    """the epoch that the batch belongs to, from 0"""
 
     @property
     def weight(self) -> float:
@@ -56,30 +58,40 @@ class CaptionBatch:
     def split(self, parts: int) -> list["CaptionBatch"]:
         """The same batch in so many parts of nearly equal size."""
         pieces = zip(*(tensor.tensor_split(parts) for tensor in (self.visual, self.tokens, self.mask)), strict=True)
-        return [CaptionBatch(*piece) for piece in pieces]
+        return [CaptionBatch(visual, tokens, mask, self.epoch) for visual, tokens, mask in pieces]
 
 
 class CaptionBatches:
-    """Batches to learn references from: in each epoch every image comes once, with one of its captions at random."""
+    """Batches to learn references from: in each epoch every image comes once, with captions of its own at random.
+
+    With several captions per image they are consecutive ones from a random start, or, where it has fewer, drawn with
+    replacement: as in github.com/ruotianluo/ImageCaptioning.pytorch (captioning/data/dataloader.py).
+    """
 
     def __init__(
-        self, visual: torch.Tensor, captions: Sequence[Sequence[Sequence[int]]], size: int, seed: int, padding: int
+        self,
+        visual: torch.Tensor,
+        captions: Sequence[Sequence[Sequence[int]]],
+        size: int,
+        seed: int,
+        padding: int,
+        per_image: int = 1,
     ):
-        """Make batches of images and captions.
+        """Make batches of `size` images and `per_image` captions of each, those of an image in consecutive rows.
 
         `visual` is (images, ...), on the device where the batches are wanted; `captions` has, for each image, the token
         ids of each of its references, the end token included; `padding` is the id that fills up short captions.
         """
         if empty := [row for row, references in enumerate(captions) if not references]:
             raise ValueError(f"{len(empty)} training images have no caption, the first is number {empty[0]}")
-        self.visual, self.padding = visual, padding
+        self.visual, self.padding, self.per_image = visual, padding, per_image
         self.order = Order(len(captions), size, seed)
         # One flat array of ids, with the bounds of each caption and the first caption of each image.
         flat = [caption for references in captions for caption in references]
         self.ids = np.concatenate([np.asarray(caption, np.int32) for caption in flat])
         self.bounds = np.cumsum([0, *(len(caption) for caption in flat)])
         self.first = np.cumsum([0, *(len(references) for references in captions)])
-        self._epoch, self._draws = -1, np.empty(0)
+        self._epoch, self._draws, self._single = -1, np.empty(0), np.empty(0)
 
     def __len__(self) -> int:
         """Number of batches in an epoch."""
@@ -88,10 +100,7 @@ class CaptionBatches:
     def __getitem__(self, step: int) -> CaptionBatch:
         """Batch number `step`, counted from 0 over all epochs."""
         rows, epoch = self.order[step], step // len(self)
-        if epoch != self._epoch:
-            self._epoch, self._draws = epoch, self.order.generator(epoch, purpose=1).random(self.order.rows)
-        count = self.first[rows + 1] - self.first[rows]
-        chosen = self.first[rows] + (self._draws[rows] * count).astype(np.int64)
+        chosen = (self.first[rows][:, None] + self._drawn(rows, epoch)).ravel()
         starts, lengths = self.bounds[chosen], self.bounds[chosen + 1] - self.bounds[chosen]
         positions = np.arange(lengths.max())
         mask = positions < lengths[:, None]
@@ -99,10 +108,22 @@ class CaptionBatches:
         tokens[mask] = self.ids[(starts[:, None] + positions)[mask]]
         device = self.visual.device
         return CaptionBatch(
-            self.visual[torch.from_numpy(rows).to(device)],
+            self.visual[torch.from_numpy(rows.repeat(self.per_image)).to(device)],
             torch.from_numpy(tokens).to(device),
             torch.from_numpy(mask).to(device),
+            epoch,
         )
+
+    def _drawn(self, rows: np.ndarray, epoch: int) -> np.ndarray:
+        """Ranks (images, per_image) of the captions of these images in an epoch."""
+        if epoch != self._epoch:
+            self._epoch, self._draws = epoch, self.order.generator(epoch, purpose=1).random(self.order.rows)
+            self._single = self.order.generator(epoch, purpose=2).random((self.order.rows, self.per_image))
+        count = self.first[rows + 1] - self.first[rows]
+        starts = np.maximum(1, count - self.per_image + 1)
+        consecutive = (self._draws[rows] * starts).astype(np.int64)[:, None] + np.arange(self.per_image)
+        single = (self._single[rows] * count[:, None]).astype(np.int64)
+        return np.where((count < self.per_image)[:, None], single, consecutive)
 
 
 @dataclass(frozen=True)
@@ -115,11 +136,16 @@ class ImageBatch:
     """(N,) rows of all the images of the whole batch in the training set, N >= B: they are the candidates"""
     start: int = 0
     """rank in the whole batch of the first image of this part"""
+    step: int = 0
+    """the number of the batch, from 0"""
+    captions: int = 1
+    """how many captions of each image are rewarded, in consecutive rows"""
 
     @property
     def rows(self) -> torch.Tensor:
-        """(B,) ranks of this part's images in the whole batch."""
-        return torch.arange(self.start, self.start + len(self.visual), device=self.images.device)
+        """(B * captions,) for each caption, the rank of its image in the whole batch."""
+        ranks = torch.arange(self.start, self.start + len(self.visual), device=self.images.device)
+        return ranks.repeat_interleave(self.captions)
 
     @property
     def weight(self) -> float:
@@ -130,7 +156,7 @@ class ImageBatch:
         """The same batch in so many parts of nearly equal size; each still knows the images of the whole batch."""
         pieces = self.visual.tensor_split(parts)
         starts = np.cumsum([self.start, *(len(piece) for piece in pieces)])
-        return [ImageBatch(piece, self.images, int(start)) for piece, start in zip(pieces, starts[:-1], strict=True)]
+        return [replace(self, visual=piece, start=int(start)) for piece, start in zip(pieces, starts[:-1], strict=True)]
 
 
 class ImageBatches:
@@ -148,4 +174,4 @@ class ImageBatches:
     def __getitem__(self, step: int) -> ImageBatch:
         """Batch number `step`, counted from 0 over all epochs."""
         rows = torch.from_numpy(self.order[step]).to(self.visual.device)
-        return ImageBatch(self.visual[rows], rows)
+        return ImageBatch(self.visual[rows], rows, step=step)

@@ -10,13 +10,14 @@ from captionlab.tables import CAPTIONS, IMAGES, read_table
 log = logging.getLogger(__name__)
 
 
-def training_images(images: str | os.PathLike[str]) -> list[str]:
-    """Ids of the images of the train split, in the order of the annotation file; ValueError when there are none."""
+def training_images(images: str | os.PathLike[str], of: str = "train") -> list[str]:
+    """Ids of the images of a split, in the order of the annotation file; ValueError when there are none."""
     table = read_table(images, IMAGES, columns=["image_id", "position", "split"]).sort_by("position").to_pydict()
-    ids = [image_id for image_id, split in zip(table["image_id"], table["split"], strict=True) if split == "train"]
+    ids = [image_id for image_id, split in zip(table["image_id"], table["split"], strict=True) if split == of]
     if not ids:
         splits = ", ".join(sorted(set(table["split"]))) or "no images at all"
-        raise ValueError(f"{images}: a captioner is trained on the split 'train', and this corpus has {splits}")
+        use = "is trained on the split 'train'" if of == "train" else f"shall be selected on the split {of!r}"
+        raise ValueError(f"{images}: a captioner {use}, and this corpus has {splits}")
     return ids
 
 
@@ -32,10 +33,25 @@ def references(captions: str | os.PathLike[str], ids: Sequence[str]) -> list[lis
     return list(found.values())
 
 
-def encode_references(texts: Sequence[Sequence[str]], tokenizer: Tokenizer, longest: int) -> list[list[list[int]]]:
-    """Token ids of each reference of each image, with an end token; those of more than `longest` tokens are cut."""
+def other_texts(captions: str | os.PathLike[str], ids: Sequence[str]) -> list[str]:
+    """The captions of all images that are not among `ids`."""
+    table = read_table(captions, CAPTIONS, ["image_id", "caption"]).to_pydict()
+    known = set(ids)
+    return [text for image, text in zip(table["image_id"], table["caption"], strict=True) if image not in known]
+
+
+def encode_references(
+    texts: Sequence[Sequence[str]], tokenizer: Tokenizer, longest: int, cut_keeps_end: bool = False
+) -> list[list[list[int]]]:
+    """Token ids of each reference of each image, with an end token; those of more than `longest` tokens are cut.
+
+    A reference that is cut loses its end token, or, with `cut_keeps_end`, one more of its other tokens.
+    """
     encoded = iter(tokenizer.encode([text for of_image in texts for text in of_image]))
     tokens = [[[*next(encoded), tokenizer.end] for _ in of_image] for of_image in texts]
     if cut := sum(len(ids) > longest for of_image in tokens for ids in of_image):
-        log.info("%d references have more than %d tokens and lose their end", cut, longest)
-    return [[ids[:longest] for ids in of_image] for of_image in tokens]
+        log.info("%d references have more than %d tokens and are cut", cut, longest)
+    end = [tokenizer.end] if cut_keeps_end else []
+    return [
+        [ids if len(ids) <= longest else [*ids[: longest - len(end)], *end] for ids in of_image] for of_image in tokens
+    ]

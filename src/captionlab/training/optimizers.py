@@ -93,11 +93,12 @@ def total_steps(config: dict[str, Any], per_epoch: int) -> int:
     return int(config["steps"]) if "steps" in config else int(config["epochs"]) * per_epoch
 
 
-def learning_rate(config: dict[str, Any], step: int, steps: int) -> float:
+def learning_rate(config: dict[str, Any], step: int, steps: int, per_epoch: int = 1) -> float:
     """The learning rate of update number `step`, from 0, among `steps`: a pure function, so a schedule has no state.
 
     After `warmup` updates (default 0) with a rate that grows from 0 in equal steps, it stays (`constant`, the default),
-    falls on a line to 0 (`linear`), or on half a cosine to 0 (`cosine`), as in transformers.get_scheduler.
+    falls on a line to 0 (`linear`), or on half a cosine to 0 (`cosine`), as in transformers.get_scheduler; or, with
+    `staircase`, it is multiplied by `decay` every `decay_epochs` epochs of `per_epoch` updates.
     """
     peak, warmup = float(config["lr"]), int(config.get("warmup", 0))
     if step < warmup:
@@ -110,4 +111,6 @@ def learning_rate(config: dict[str, Any], step: int, steps: int) -> float:
         return peak * (1 - share)
     if schedule == "cosine":
         return peak * 0.5 * (1 + math.cos(math.pi * share))
-    raise ValueError(f"optimizer.schedule is {schedule!r}; it must be constant, linear or cosine")
+    if schedule == "staircase":
+        return peak * float(config["decay"]) ** (step // per_epoch // int(config["decay_epochs"]))
+    raise ValueError(f"optimizer.schedule is {schedule!r}; it must be constant, linear or cosine, or staircase")

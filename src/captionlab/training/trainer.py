@@ -25,6 +25,7 @@ from captionlab.tables import TRAINING, write_table
 from captionlab.training.checkpoints import Checkpoints
 from captionlab.training.distributed import add_up, is_first, largest, one_after_another, processes, share, wait_for_all
 from captionlab.training.optimizers import Adam, build_optimizer, learning_rate, total_steps
+from captionlab.training.validation import Validation
 
 logger = logging.getLogger(__name__)
 
@@ -109,14 +110,16 @@ def train(
     device: str,
     checkpoint_seconds: float = 300.0,
     checkpoint_steps: int | None = None,
+    validation: Validation | None = None,
 ) -> None:
     """Train `model` in place, on the device where its parameters and the batches are, and write the log.
 
     `optimizer` is that block of the config: kind, lr, betas, weight_decay, epochs or steps, schedule, warmup,
-    clip_norm, clip_value, accumulate, precision. Checkpoints go to `state_directory`, and training goes on from the
-    newest one of the same `fingerprint` there; on the CPU it then ends with the same bytes as without the interruption.
-    The caller deletes the directory (checkpoints.remove) when the outputs are in their places. Where several processes
-    train together, each calls this with the same arguments, and the first writes.
+    clip_norm, clip_value, accumulate, precision. In the end the model has the weights that `validation` found best, or
+    without one, those of the last update. Checkpoints go to `state_directory`, and training goes on from the newest one
+    of the same `fingerprint` there; on the CPU it then ends with the same bytes as without the interruption. The caller
+    deletes the directory (checkpoints.remove) when the outputs are in their places. Where several processes train
+    together, each calls this with the same arguments, and the first writes.
 
     SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
     A loss or gradient that is not finite: TrainingError, and nothing is written.
@@ -131,6 +134,9 @@ def train(
     stepper = build_optimizer(model.parameters(), optimizer)
     log = Log()
     saved: dict[str, Any] = {"model": model, "optimizer": stepper, "objective": objective, "log": log}
+    if validation:
+        validation.check(steps)
+        saved["validation"] = validation
     with one_after_another():
         checkpoints = Checkpoints(state_directory, fingerprint, checkpoint_seconds, checkpoint_steps)
         state = checkpoints.newest()
@@ -140,11 +146,13 @@ def train(
     last_line = time.monotonic()
     with _stop_requests() as stop:
         for step in progress(range(first, steps), what="updates", total=steps - first):
-            lr = learning_rate(optimizer, step, steps)
+            lr = learning_rate(optimizer, step, steps, len(batches))
             statistics = _gradients(model, objective, stepper, batches[step], optimizer, device, (seed, step))
             done = step + 1
             _check_finite(statistics, done)
             stepper.step(lr)
+            if validation:
+                statistics |= validation.after(model, done)
             log.add(done, step // len(batches), {**statistics, "learning_rate": lr})
             if time.monotonic() - last_line > SECONDS_BETWEEN_LINES or done == steps:
                 last_line = time.monotonic()
@@ -157,6 +165,8 @@ def train(
                 name = signal.Signals(stopped_by).name
                 logger.warning("Stopped by %s after update %d of %d; run again to go on.", name, done, steps)
                 raise SystemExit(128 + stopped_by)
+    if validation:
+        validation.restore(model)
     if is_first():
         log.write(log_path)
 

@@ -9,7 +9,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from captionlab.workflow.references import Block, captioner_kind, reference_mistakes, scorer_kind
+from captionlab.workflow.references import RETRIEVAL, Block, captioner_kind, reference_mistakes, scorer_kind
 
 
 class ConfigError(ValueError):
@@ -42,12 +42,39 @@ def _schema_mistakes(config: Block, schema: Block) -> Iterator[str]:
     for name, captioner in _mapping(config, "captioners"):
         part = schema["$defs"][f"captioner_{captioner_kind(captioner)}"]
         yield from _validate(captioner, part, schema, ("captioners", name))
+        family = schema["$defs"].get(f"architecture_{captioner.get('family')}")
+        if family and "architecture" in captioner:
+            yield from _validate(captioner["architecture"], family, schema, ("captioners", name, "architecture"))
+        yield from _objective_mistakes(captioner.get("objective"), schema, ("captioners", name, "objective"))
     for name, regions in _mapping(config, "regions"):
         if regions.get("source") in ("boxes", "files", "detector"):
             yield from _validate(regions, schema["$defs"][f"regions_{regions['source']}"], schema, ("regions", name))
     for name, scorer in _mapping(config, "scorers"):
         part = schema["$defs"][f"scorer_{scorer_kind(scorer)}"]
         yield from _validate(scorer, part, schema, ("scorers", name))
+
+
+def _objective_mistakes(objective: Any, schema: Block, where: tuple[str, ...]) -> Iterator[str]:
+    """What the kind of an objective and the kinds of its rewards say of their keys."""
+    if not isinstance(objective, dict):
+        return
+    part = schema["$defs"].get(f"objective_{objective.get('kind')}")
+    if part:
+        yield from _validate(objective, part, schema, where)
+        yield from _reward_mistakes(objective.get("reward"), schema, (*where, "reward"))
+
+
+def _reward_mistakes(reward: Any, schema: Block, where: tuple[str, ...]) -> Iterator[str]:
+    if not isinstance(reward, dict) or "kind" not in reward:
+        return
+    kind = "retrieval" if reward["kind"] in RETRIEVAL else reward["kind"]
+    if part := schema["$defs"].get(f"reward_{kind}"):
+        yield from _validate(reward, part, schema, where)
+        parts = reward.get("of")
+        for number, inner in enumerate(parts if isinstance(parts, list) else []):
+            weighed = kind == "sum" and isinstance(inner, dict)
+            place = (*where, "of", str(number), *(["reward"] if weighed else []))
+            yield from _reward_mistakes(inner.get("reward") if weighed else inner, schema, place)
 
 
 def _mapping(config: Block, section: str) -> Iterator[tuple[str, Block]]:

@@ -15,6 +15,7 @@ from snakemake.io import local
 from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.discritune import Discritune
+from captionlab.workflow.judging import Judging
 from captionlab.workflow.references import Block, captioner_kind, normalise, root_of
 from captionlab.workflow.resources import memory
 from captionlab.workflow.scoring import Scoring
@@ -58,6 +59,7 @@ class Experiments:
         self.language: Block = config.get("language", {})
         self.discritune = Discritune(self)
         self.study = Study(self)
+        self.judging = Judging(self)
         self.style = _on_disk(self.root / "config" / "plotting.yaml")
         self.data = str((self.root / config.get("data", ".")).resolve())
         self.scoring = Scoring(self)
@@ -157,6 +159,14 @@ class Experiments:
         """What an encoder's training or import depends on, the corpus by name aside."""
         return normalise(_without(self.encoders[wildcards.encoder], "corpus", "seed"))
 
+    def encoder_family(self, wildcards: Wildcards) -> str:
+        """Family of an encoder."""
+        return str(self.encoders[wildcards.encoder]["family"])
+
+    def encoder_code(self, script: str, part: str = "") -> Callable[[Wildcards], str]:
+        """Fingerprint of a script that loads the module of the encoder's family by name, or another `part` of it."""
+        return lambda wildcards: self.code(script, f"captionlab.features.{self.encoder_family(wildcards)}{part}")
+
     def encoder_seed(self, wildcards: Wildcards) -> int:
         """Seed of an encoder's training."""
         return int(self.encoders[wildcards.encoder].get("seed", self.config["seed"]))
@@ -181,11 +191,11 @@ class Experiments:
 
     # ------------------------------------------------------------------------------------------ captioners
     def captioner_block(self, wildcards: Wildcards) -> Block:
-        """What the training or import of a captioner depends on, with the decoding that it names spelled out."""
+        """What the training or import of a captioner depends on, with the decodings that it names spelled out."""
         block = _without(self.captioners[wildcards.captioner], "corpus", "parent", "seed", "encoder")
-        objective = block.get("objective", {})
-        if "decoding" in objective:
-            block["objective"] = {**objective, "decoding": self.config["decodings"][objective["decoding"]]}
+        for part in ("objective", "validation"):
+            if "decoding" in block.get(part, {}):
+                block[part] = {**block[part], "decoding": self.config["decodings"][block[part]["decoding"]]}
         return normalise(block)
 
     def captioner_seed(self, wildcards: Wildcards) -> int:
@@ -203,17 +213,6 @@ class Experiments:
     def parent(self, file: str) -> Callable[[Wildcards], str]:
         """A file of the captioner that this one is finetuned from."""
         return lambda wildcards: f"results/captioners/{self.captioners[wildcards.captioner]['parent']}/{file}"
-
-    def _retriever(self, captioner: str) -> str:
-        return str(self.captioners[captioner]["objective"]["reward"]["retriever"])
-
-    def reward_retriever(self, file: str) -> Callable[[Wildcards], str]:
-        """A file of the retriever that gives the reward."""
-        return lambda wildcards: f"results/encoders/{self._retriever(wildcards.captioner)}/{file}"
-
-    def reward_features(self, wildcards: Wildcards) -> list[str]:
-        """Feature tables, by the rewarding retriever, of the corpus that a captioner is finetuned on."""
-        return self.features(self._retriever(wildcards.captioner), self.captioners[wildcards.captioner]["corpus"])
 
     def captioner_files(self, wildcards: Wildcards) -> list[str]:
         """Files that a captioner is imported from: weights and tokenizer."""

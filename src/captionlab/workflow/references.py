@@ -10,6 +10,10 @@ Block = dict[str, Any]
 
 # Captioners whose captions are there already.
 GIVEN = {"file", "human"}
+# Kinds of rewards that ask a retriever.
+RETRIEVAL = {"discriminative", "accuracy", "similarity"}
+# What a learning rate that falls in steps needs.
+STAIRCASE = ("decay", "decay_epochs")
 
 
 def normalise(value: Any) -> Any:
@@ -40,6 +44,19 @@ def root_of(config: Block, captioner: str) -> str:
     while "parent" in config["captioners"][captioner]:
         captioner = config["captioners"][captioner]["parent"]
     return captioner
+
+
+def plain_rewards(reward: Mapping[str, Any], where: str = "reward") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rewards that a reward is made of, itself when it is plain, each with its place in the config."""
+    if reward["kind"] not in ("sum", "alternate"):
+        yield where, reward
+    for number, part in enumerate(reward.get("of", [])):
+        inner = (
+            (part["reward"], f"{where}.of.{number}.reward")
+            if reward["kind"] == "sum"
+            else (part, f"{where}.of.{number}")
+        )
+        yield from plain_rewards(*inner)
 
 
 def reference_mistakes(config: Block) -> Iterator[str]:
@@ -94,7 +111,10 @@ def _corpus_mistakes(name: str, corpus: Block) -> Iterator[str]:
 
 def _encoder_mistakes(config: Block, name: str, encoder: Block) -> Iterator[str]:
     training = ("architecture", "corpus", "optimizer")
-    if "weights" in encoder:
+    others = ("model", "heads", "quick_gelu", *training)
+    if encoder["family"] == "resnet" and ("weights" not in encoder or any(key in encoder for key in others)):
+        yield f"encoders.{name} is a resnet, which is read from a file and has only `family` and `weights`"
+    elif "weights" in encoder:
         if given := [key for key in training if key in encoder]:
             yield f"encoders.{name} has weights, so it is not trained here: drop {', '.join(given)}"
     elif missing := [key for key in training if key not in encoder]:
@@ -145,8 +165,34 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
         yield from _known(config, "encoders", block["encoder"], f"{where}.encoder")
     for corpus in block.get("captions", {}):
         yield from _known(config, "corpora", corpus, f"{where}.captions")
-    if block.get("objective", {}).get("kind") == "reinforce":
-        yield from _reinforce_mistakes(config, where, block)
+    if "optimizer" in block:
+        yield from _optimizer_mistakes(where, block["optimizer"])
+    if "scheduled_sampling" in block.get("objective", {}):
+        family = None if _broken(config, name) else config["captioners"][root_of(config, name)]["family"]
+        if family not in (None, "newfc"):
+            yield f"{where}.objective.scheduled_sampling is something that newfc can do and {family} cannot; drop it"
+    if validation := block.get("validation"):
+        yield from _validation_mistakes(config, where, block, validation)
+    if "reward" in block.get("objective", {}):
+        yield from _reward_mistakes(config, where, block)
+
+
+def _retriever_mistakes(config: Block, name: str, where: str) -> Iterator[str]:
+    yield from _known(config, "encoders", name, where)
+    if config.get("encoders", {}).get(name, {}).get("family") == "resnet":
+        yield f"{where} is {name!r}, a resnet, which has no text side; name a clip"
+
+
+def _broken(config: Block, captioner: str) -> bool:
+    """Whether the line of parents does not lead to a captioner without one, which is a mistake of its own."""
+    return any(True for _ in _parent_mistakes(config, captioner))
+
+
+def _optimizer_mistakes(where: str, optimizer: Block) -> Iterator[str]:
+    if optimizer.get("schedule") == "staircase" and (missing := [k for k in STAIRCASE if k not in optimizer]):
+        yield f"{where}.optimizer: the schedule staircase needs {' and '.join(missing)}"
+    if optimizer.get("schedule") != "staircase" and (given := [k for k in STAIRCASE if k in optimizer]):
+        yield f"{where}.optimizer.{given[0]} is for `schedule: staircase`"
 
 
 def _size_mistakes(config: Block, where: str, corpus: str, split: str, needed: int, what: str) -> Iterator[str]:
@@ -175,27 +221,48 @@ def _parent_mistakes(config: Block, name: str) -> Iterator[str]:
         yield f"captioners.{name} cannot be finetuned: {seen[-1]!r} is a {family} captioner and has no weights"
 
 
-def _reinforce_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
-    objective, reward = block["objective"], block["objective"]["reward"]
-    yield from _known(config, "encoders", reward["retriever"], f"{where}.objective.reward.retriever")
+def _validation_mistakes(config: Block, where: str, block: Block, validation: Block) -> Iterator[str]:
+    yield from _known(config, "decodings", validation["decoding"], f"{where}.validation.decoding")
+    yield from _size_mistakes(config, where, block["corpus"], validation["split"], 1, "validation")
+    if config.get("decodings", {}).get(validation["decoding"], {}).get("kind") == "sample":
+        yield f"{where}.validation.decoding draws at random; validation needs greedy decoding or a beam search"
+    if block["optimizer"].get("steps", validation["every"]) < validation["every"]:
+        yield f"{where}.validation.every is {validation['every']} and there are {block['optimizer']['steps']} updates"
+
+
+def _reward_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+    objective, batch = block["objective"], block["optimizer"]["batch"]
     yield from _known(config, "decodings", objective["decoding"], f"{where}.objective.decoding")
-    if config.get("decodings", {}).get(objective["decoding"], {}).get("kind") == "beam":
+    kind = config.get("decodings", {}).get(objective["decoding"], {}).get("kind")
+    if objective["kind"] == "reinforce" and kind == "beam":
         yield f"{where}.objective.decoding is a beam search; REINFORCE needs greedy decoding or sampling"
-    batch, candidates = block["optimizer"]["batch"], reward["candidates"]
-    if batch < candidates or batch % candidates:
-        what = "smaller than" if batch < candidates else "no multiple of"
-        enough = max(1, batch // candidates) * candidates
-        yield (
-            f"{where}: distractors come from the batch, and a batch of {batch} is {what} {candidates} candidates; "
-            f"write `optimizer: {{batch: {enough}}}` or `reward: {{candidates: {batch}}}`"
-        )
+    if objective["kind"] == "self-critical" and kind not in ("greedy", None):
+        yield f"{where}.objective.decoding must be greedy: it makes the baseline, and samples end as it does"
+    if objective.get("baseline") == "leave-one-out" and objective.get("samples", 5) < 2:
+        yield f"{where}.objective: the baseline leave-one-out needs at least 2 samples"
+    for place, reward in plain_rewards(objective["reward"], f"{where}.objective.reward"):
+        if "scorer" in reward:
+            yield from _known(config, "scorers", reward["scorer"], f"{place}.scorer")
+            scorer = config.get("scorers", {}).get(reward["scorer"], {})
+            yield from _regions_of(config, f"{place}.scorer", scorer, block["corpus"])
+        if "retriever" not in reward:
+            continue
+        yield from _retriever_mistakes(config, reward["retriever"], f"{place}.retriever")
+        candidates = reward["candidates"]
+        if batch < candidates or batch % candidates:
+            what = "smaller than" if batch < candidates else "no multiple of"
+            enough = max(1, batch // candidates) * candidates
+            yield (
+                f"{where}: distractors come from the batch, and a batch of {batch} is {what} {candidates} candidates; "
+                f"write `optimizer: {{batch: {enough}}}` or `reward: {{candidates: {batch}}}`"
+            )
 
 
 def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterator[str]:
     if "decoding" in evaluation:
         yield from _known(config, "decodings", evaluation["decoding"], f"{where}.decoding")
     for retriever in evaluation.get("retrievers", []):
-        yield from _known(config, "encoders", retriever, f"{where}.retrievers")
+        yield from _retriever_mistakes(config, retriever, f"{where}.retrievers")
     for name in evaluation.get("scorers", []):
         yield from _known(config, "scorers", name, f"{where}.scorers")
         for corpus in evaluation["corpora"]:

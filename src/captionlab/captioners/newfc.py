@@ -1,0 +1,157 @@
+"""The FC captioner with a maxout LSTM (Rennie et al. 2017 in the form that Ma et al. 2022 train): image first.
+
+After `NewFCModel` of github.com/ruotianluo/ImageCaptioning.pytorch (captioning/models/AttModel.py, FCModel.py), with
+the parameter names of its checkpoints.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.captioners.words import learn_words, read_words
+
+# The id that begins, ends and fills up a caption.
+BEGIN = 0
+
+State = tuple[Tensor, Tensor]
+
+
+class MaxoutCell(nn.Module):
+    """An LSTM cell whose candidate is the larger of two linear maps, without a tanh."""
+
+    def __init__(self, inputs: int, width: int):
+        super().__init__()
+        self.i2h, self.h2h = nn.Linear(inputs, 5 * width), nn.Linear(width, 5 * width)
+
+    def forward(self, projected: Tensor, state: State) -> State:
+        """The next hidden and cell states (N, width) after an input as i2h projects it, (N, 5 width)."""
+        hidden, cell = state
+        gates, first, second = (projected + self.h2h(hidden)).split((3 * cell.shape[1], *[cell.shape[1]] * 2), dim=1)
+        keep_new, keep_old, show = gates.sigmoid().chunk(3, dim=1)
+        cell = keep_old * cell + keep_new * torch.maximum(first, second)
+        return show * cell.tanh(), cell
+
+
+class NewFC(nn.Module):
+    """The captioner. `visual` is one vector for each image, (B, visual_size): the encoder's embedding, as it is."""
+
+    family = "newfc"
+    # A step changes no tensor in place, so a caption can be sampled with gradient.
+    differentiable_steps = True
+    # A reference that is cut keeps its end token.
+    cut_keeps_end = True
+
+    def __init__(
+        self, visual_size: int, width: int, input_width: int, vocabulary: int, dropout: float = 0.5, max_words: int = 16
+    ):
+        """Build a captioner with random weights.
+
+        `width` units read embeddings of `input_width` numbers, of the image first and then of each word; `dropout` is
+        on what they put out, not on what they pass on. References are cut to `max_words`.
+        """
+        super().__init__()
+        self.architecture = {
+            "visual_size": visual_size,
+            "width": width,
+            "input_width": input_width,
+            "vocabulary": vocabulary,
+            "dropout": dropout,
+            "max_words": max_words,
+        }
+        self.embed = nn.Embedding(vocabulary, input_width)
+        self.fc_embed = nn.Linear(visual_size, input_width)
+        self.logit = nn.Linear(width, vocabulary)
+        self._core = MaxoutCell(input_width, width)
+        self.dropout = nn.Dropout(dropout)
+
+    @classmethod
+    def for_corpus(
+        cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
+    ) -> tuple[Self, Tokenizer]:
+        """A captioner with random weights for embeddings of `visual_size` numbers, and its tokenizer.
+
+        The words are counted in the training references `texts` and in all others, as the authors' code does.
+        """
+        sizes = dict(architecture)
+        tokenizer = learn_words([*texts, *other_texts], sizes.pop("min_count"))
+        return cls(visual_size=visual_size, vocabulary=tokenizer.size, **sizes), tokenizer
+
+    @classmethod
+    def from_published(cls, checkpoint: Mapping[str, Any]) -> tuple[Self, dict[str, Tensor]]:
+        """A captioner of the sizes that a published state dict has, and the weights to load into it.
+
+        A KeyError says that it is not a checkpoint of this family.
+        """
+        vocabulary, width = checkpoint["logit.weight"].shape
+        input_width, visual_size = checkpoint["fc_embed.weight"].shape
+        return cls(visual_size, width, input_width, vocabulary), dict(checkpoint)
+
+    read_tokenizer = staticmethod(read_words)
+
+    @property
+    def longest(self) -> int:
+        """The most tokens of a reference that are learnt, the end token included."""
+        return int(self.architecture["max_words"]) + 1
+
+    def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor, sampled: float = 0.0) -> Tensor:
+        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.
+
+        `tokens` (B, T) are ids, padded at the end with any id; `mask` (B, T) tells tokens from padding, where the
+        result is 0. Scheduled sampling (Bengio et al. 2015): with probability `sampled`, the captioner reads a word
+        drawn from its own prediction in place of the given one.
+        """
+        state = self._read_image(visual)
+        words = torch.full_like(tokens[:, 0], BEGIN)
+        given = None if sampled else self._core.i2h(self.embed(torch.cat([words[:, None], tokens[:, :-1]], dim=1)))
+        outputs: list[Tensor] = []
+        for position in range(tokens.shape[1]):
+            if given is None:
+                if position:
+                    words = self._mixed(outputs[-1], tokens[:, position - 1], sampled)
+                projected = self._core.i2h(self.embed(words))
+            else:
+                projected = given[:, position]
+            state = self._core(projected, state)
+            outputs.append(self.dropout(state[0]))
+        mask = mask.bool()
+        hidden = torch.stack(outputs, dim=1)[mask]
+        # The output layer is the largest matrix by far: padding does not go through it.
+        losses = functional.cross_entropy(self.logit(hidden).float(), tokens[mask], reduction="none")
+        return losses.new_zeros(tokens.shape).masked_scatter(mask, -losses)
+
+    def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
+        """Logits (B, vocabulary) of the first word, and the state after it; captions may have any length."""
+        begin = torch.full((len(visual),), BEGIN, device=visual.device)
+        return self.step(begin, self._read_image(visual))
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Logits (N, vocabulary) of the word after `tokens` (N,), and the next state."""
+        state = self._core(self._core.i2h(self.embed(tokens)), state)
+        return self.logit(self.dropout(state[0])), state
+
+    def reorder(self, state: State, index: Tensor) -> State:
+        """The state of the rows `index` (N,), in that order, repeated or left out."""
+        return state[0][index], state[1][index]
+
+    def _read_image(self, visual: Tensor) -> State:
+        if visual.shape[1] != self.architecture["visual_size"]:
+            raise ValueError(
+                f"the embeddings have {visual.shape[1]} dimensions and this captioner reads "
+                f"{self.architecture['visual_size']}; give it the encoder that it was trained with"
+            )
+        nothing = visual.new_zeros(len(visual), self.logit.in_features)
+        state: State = self._core(self._core.i2h(self.fc_embed(visual)), (nothing, nothing))
+        return state
+
+    def _mixed(self, output: Tensor, given: Tensor, sampled: float) -> Tensor:
+        """The given words (B,), each replaced with probability `sampled` by a draw from the last prediction."""
+        with torch.no_grad():
+            drawn = torch.multinomial(self.logit(output).float().softmax(1), 1)[:, 0]
+            return torch.where(torch.rand(len(given), device=given.device) < sampled, drawn, given)
+
+
+FAMILY = NewFC

@@ -1,0 +1,54 @@
+"""The training of a captioner as a rule asks for it, from scratch or from a parent, by any objective."""
+
+from pathlib import Path
+from typing import Any
+
+from captionlab.captioners.store import save_captioner
+from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.scripting import device
+from captionlab.training.checkpoints import fingerprint, remove
+from captionlab.training.distributed import is_first
+from captionlab.training.objectives import Judge, TrainingData, build_objective, build_validation
+from captionlab.training.trainer import train
+
+
+def training_data(job: Any) -> TrainingData:
+    """The corpus of a rule's inputs: images and features, and captions where the rule has them."""
+    captions = list(job.input.get("captions", []))
+    return TrainingData(job.input.images, job.input.features, device(), captions[0] if captions else None)
+
+
+def train_captioner(job: Any, captioner: Any, tokenizer: Tokenizer, data: TrainingData) -> None:
+    """Train a captioner by the objective of the rule's config, and write what the rule declares.
+
+    `job` is the `snakemake` object. Checkpoints lie in results/state until all outputs are in their places.
+    """
+    params, config = job.params, job.params.config
+    objective, batches = build_objective(
+        config["objective"],
+        captioner,
+        tokenizer,
+        data,
+        {name: Judge(**judge) for name, judge in params.get("judges", {}).items()},
+        batch=config["optimizer"]["batch"],
+        seed=params.seed,
+    )
+    directory = Path(job.output.weights).parent
+    state_directory = Path("results/state") / job.rule / directory.name
+    train(
+        captioner.to(device()),
+        objective,
+        batches,
+        config["optimizer"],
+        seed=params.seed,
+        log_path=job.output.training,
+        state_directory=state_directory,
+        fingerprint=fingerprint(
+            {name: params[name] for name in ("code", "versions", "config", "seed")}, list(job.input)
+        ),
+        device=device(),
+        validation=build_validation(config.get("validation"), tokenizer, data),
+    )
+    if is_first():
+        save_captioner(captioner, tokenizer, directory, {"config": config, "seed": params.seed})
+        remove(state_directory)

@@ -1,0 +1,199 @@
+"""From the config to what a captioner is trained by: objective, batches, reward and validation, for any family."""
+
+import copy
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.captioners.words import words_of
+from captionlab.features.embeddings import load_embeddings
+from captionlab.generation.decoding import Decoding, decode
+from captionlab.training.baselines import NoBaseline, RunningMean
+from captionlab.training.batches import CaptionBatches, ImageBatches
+from captionlab.training.combined_rewards import Alternate, Sum
+from captionlab.training.cross_entropy import CrossEntropy
+from captionlab.training.data import encode_references, references, training_images
+from captionlab.training.reference_rewards import Cider, Fluency
+from captionlab.training.reinforce import Reinforce, Reward, freeze_token_embeddings
+from captionlab.training.rewards import KINDS, Discriminative
+from captionlab.training.self_critical import SelfCritical
+from captionlab.training.trainer import Batches, Objective
+from captionlab.training.validation import Validation
+
+Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A retriever or scorer that a reward asks."""
+
+    directory: str
+    features: Sequence[str]
+    """feature tables of the training corpus that it reads"""
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The corpus that a captioner is trained on; what an objective does not ask for is not read."""
+
+    images: Path
+    features: Sequence[Path]
+    device: str
+    captions: Path | None = None
+    """nothing where no objective reads references"""
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The training images."""
+        return training_images(self.images)
+
+    @cached_property
+    def visual(self) -> torch.Tensor:
+        """Embeddings (images, d) of the training images, on the device."""
+        return self.visual_of(self.ids)
+
+    def visual_of(self, ids: Sequence[str]) -> torch.Tensor:
+        """Embeddings (len(ids), d) of these images, on the device."""
+        return load_embeddings(self.features, ids).values.to(self.device)
+
+    @cached_property
+    def texts(self) -> list[list[str]]:
+        """The references of each training image."""
+        return self.texts_of(self.ids)
+
+    def texts_of(self, ids: Sequence[str]) -> list[list[str]]:
+        """The references of each of these images; ValueError where the objective was not to read any."""
+        if self.captions is None:
+            raise ValueError("this objective reads references, and no table of captions was given")
+        return references(self.captions, ids)
+
+
+def build_objective(
+    config: Mapping[str, Any],
+    captioner: Any,
+    tokenizer: Tokenizer,
+    data: TrainingData,
+    judges: Mapping[str, Judge],
+    *,
+    batch: int,
+    seed: int,
+) -> tuple[Objective, Batches]:
+    """The objective of a config block, and the batches of so many images that it is trained with.
+
+    `config` is `objective` of the config with its decoding spelled out; `judges` are the retrievers and scorers that
+    its reward names, as encoders/{name} and scorers/{name}. May freeze parameters of the captioner.
+    """
+    if config["kind"] == "cross-entropy":
+        cut_keeps_end = getattr(captioner, "cut_keeps_end", False)
+        tokens = encode_references(data.texts, tokenizer, captioner.longest, cut_keeps_end)
+        per_image = config.get("captions_per_image", 1)
+        batches = CaptionBatches(data.visual, tokens, batch, seed, padding=tokenizer.end, per_image=per_image)
+        return CrossEntropy(config.get("scheduled_sampling")), batches
+    decoding = Decoding.from_config(config["decoding"])
+    reward = build_reward(config["reward"], data, judges)
+    if config["kind"] == "reinforce":
+        if config.get("freeze_embeddings", True):
+            freeze_token_embeddings(captioner, tokenizer.size)
+        objective: Objective = Reinforce(
+            generate=lambda model, visual: decode(model, visual, decoding, tokenizer).tokens,
+            decode=lambda tokens: tokenizer.decode(tokens.tolist()),
+            end=tokenizer.end,
+            reward=reward,
+            baseline=RunningMean() if config["baseline"] == "running-mean" else NoBaseline(),
+            log_prob=config.get("log_prob", "mean"),
+            dropout=config.get("dropout", True),
+        )
+    else:
+        settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
+        parent = copy.deepcopy(captioner).requires_grad_(False).eval() if config.get("kl") else None
+        objective = SelfCritical(tokenizer, decoding, reward, parent=parent, **settings)
+    return objective, ImageBatches(data.visual, batch, seed)
+
+
+def build_reward(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+    """The reward of a config block, for the training images."""
+    kind = config["kind"]
+    build = _retrieval if kind in KINDS else _REWARDS[kind]
+    return build(config, data, judges)
+
+
+def build_validation(config: Mapping[str, Any] | None, tokenizer: Tokenizer, data: TrainingData) -> Validation | None:
+    """Selection of weights by CIDEr on a split of the training corpus, when the config asks for it."""
+    if config is None:
+        return None
+    # Not at the top: CIDEr's references are tokenised in Java, which no other training needs.
+    from captionlab.training.caption_quality import CiderOfCaptions
+
+    ids = training_images(data.images, config["split"])
+    decoding = Decoding.from_config(config["decoding"])
+    score = CiderOfCaptions(data.visual_of(ids), data.texts_of(ids), tokenizer, decoding)
+    return Validation(score, config["every"], "cider")
+
+
+def _retrieval(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+    # open_clip takes longer to import than torch, and only this reward needs it.
+    from captionlab.features.clip import Clip
+
+    judge = judges[f"encoders/{config['retriever']}"]
+    retriever = Clip.load(judge.directory, data.device)
+    scale = retriever.logit_scale if config.get("scale", "logit-scale") == "logit-scale" else 1.0
+    images = data.visual
+    if list(judge.features) != list(data.features):
+        images = load_embeddings(judge.features, data.ids).values.to(data.device)
+    return Discriminative(config["kind"], retriever.embed_texts, images, config["candidates"], scale)
+
+
+def _scorer(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+    from captionlab.scorers.images import ScorerImages
+    from captionlab.scorers.store import load_scorer
+    from captionlab.training.scorer_rewards import MatchingScore
+
+    judge = judges[f"scorers/{config['scorer']}"]
+    scorer = load_scorer(judge.directory, data.device)
+    images = ScorerImages(scorer, judge.features, data.device)
+    return MatchingScore(scorer, images.visual, data.ids, config.get("scale", 1.0))
+
+
+def _cider(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+    return Cider(data.texts)
+
+
+def _fluency(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+    from captionlab.language.ngram import train
+
+    return Fluency(train([words_of(text) for of_image in data.texts for text in of_image]))
+
+
+def _sum(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+    weights = [part["weight"] for part in config["of"]]
+    rewards = _named([part["reward"] for part in config["of"]], data, judges)
+    return Sum({name: (weight, rewards[name]) for name, weight in zip(rewards, weights, strict=True)})
+
+
+def _alternate(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+    return Alternate(_named(config["of"], data, judges))
+
+
+def _named(parts: Sequence[Mapping[str, Any]], data: TrainingData, judges: Mapping[str, Judge]) -> dict[str, Reward]:
+    """Rewards under the name of their scorer or retriever, or their kind, with a number where that is there already."""
+    found: dict[str, Reward] = {}
+    for part in parts:
+        name = plain = part.get("scorer", part.get("retriever", part["kind"]))
+        while name in found:
+            name = f"{plain}_{len(found) + 1}"
+        found[name] = build_reward(part, data, judges)
+    return found
+
+
+_REWARDS: dict[str, Callable[[Mapping[str, Any], TrainingData, Mapping[str, Judge]], Reward]] = {
+    "scorer": _scorer,
+    "cider": _cider,
+    "fluency": _fluency,
+    "sum": _sum,
+    "alternate": _alternate,
+}

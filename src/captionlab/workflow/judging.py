@@ -1,0 +1,83 @@
+"""What the objective of a captioner reads beside images and embeddings: references, and those that its reward asks.
+
+A rule names a method of `Judging` as its input function or parameter; Snakemake calls it with the wildcards.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from captionlab.workflow.references import RETRIEVAL, Block, plain_rewards
+
+if TYPE_CHECKING:
+    from captionlab.workflow.experiments import Experiments
+
+READ_REFERENCES = {"cross-entropy", "cider", "fluency"}
+
+
+class Captioned(Protocol):
+    """The wildcard of a job that trains a captioner."""
+
+    captioner: str
+
+
+class Judging:
+    """The retrievers and scorers whose word a captioner is trained by."""
+
+    def __init__(self, lab: "Experiments"):
+        self.lab = lab
+
+    def captions(self, wildcards: Captioned) -> list[str]:
+        """The references that a captioner is trained on or selected by; none for a reward that reads none."""
+        block = self.lab.captioners[wildcards.captioner]
+        kinds = {block["objective"]["kind"], *(reward["kind"] for reward in self._rewards(wildcards))}
+        needed = "validation" in block or kinds & READ_REFERENCES
+        return [f"results/corpora/{block['corpus']}/captions.parquet"] if needed else []
+
+    def judges(self, wildcards: Captioned) -> Block:
+        """The retrievers and scorers that a reward asks: folder, and feature tables of the training corpus."""
+        corpus = self.lab.captioners[wildcards.captioner]["corpus"]
+        found: dict[str, list[str]] = {}
+        for reward in self._rewards(wildcards):
+            if reward["kind"] in RETRIEVAL:
+                found[f"encoders/{reward['retriever']}"] = self.lab.features(reward["retriever"], corpus)
+            elif reward["kind"] == "scorer":
+                found[f"scorers/{reward['scorer']}"] = self.lab.scoring.features(reward["scorer"], corpus)
+        return {name: {"directory": f"results/{name}", "features": found[name]} for name in sorted(found)}
+
+    def files(self, wildcards: Captioned) -> list[str]:
+        """Files of these, their tables aside."""
+        files = []
+        for judge in self.judges(wildcards):
+            kind, name = judge.split("/")
+            encoder = [f"results/encoders/{name}/{file}" for file in ("config.json", "model.safetensors")]
+            files += self.lab.scoring.folder(name) if kind == "scorers" else encoder
+        return files
+
+    def tables(self, kind: str) -> Callable[[Captioned], list[str]]:
+        """Their tables of embeddings (`kind` features) or of regions, each once."""
+
+        def paths(wildcards: Captioned) -> list[str]:
+            every = [path for judge in self.judges(wildcards).values() for path in judge["features"]]
+            return [path for path in dict.fromkeys(every) if Path(path).parts[1] == kind]
+
+        return paths
+
+    def code(self, wildcards: Captioned) -> str:
+        """Fingerprint of the finetuning script with the families of the captioner and of the scorers it asks."""
+        captioner = f"captionlab.captioners.{self.lab.family(wildcards.captioner)}"
+        return self.lab.code("finetune_captioner", captioner, *self.lab.scoring.modules(*self._scorers(wildcards)))
+
+    def versions(self, wildcards: Captioned) -> dict[str, str]:
+        """Versions of the libraries whose numerics matter to finetuning and to the scorers it asks."""
+        known = {"numpy", "torch", "open_clip_torch", "tokenizers", "pycocoevalcap"}
+        return self.lab.versions(*known.union(self.lab.scoring.libraries(*self._scorers(wildcards))))
+
+    def _rewards(self, wildcards: Captioned) -> list[Mapping[str, Any]]:
+        """The rewards that a captioner's reward is made of."""
+        objective = self.lab.captioners[wildcards.captioner].get("objective", {})
+        return [reward for _, reward in plain_rewards(objective["reward"])] if "reward" in objective else []
+
+    def _scorers(self, wildcards: Captioned) -> list[str]:
+        """The scorers that a captioner's reward asks."""
+        return sorted({reward["scorer"] for reward in self._rewards(wildcards) if reward["kind"] == "scorer"})

@@ -1,0 +1,150 @@
+"""Rewards of a caption by a scorer, by references, by fluency, and combinations, against plain loops."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from pycocoevalcap.cider.cider import Cider as TheirCider
+
+from captionlab.captioners.words import words_of
+from captionlab.features.region_batches import RegionTable
+from captionlab.features.region_tables import ImageRegions, write_regions
+from captionlab.language.ngram import score, train
+from captionlab.scorers.images import ScorerImages
+from captionlab.scorers.store import build_scorer
+from captionlab.training.batches import ImageBatch, ImageBatches
+from captionlab.training.combined_rewards import Alternate, Sum
+from captionlab.training.reference_rewards import Cider, Fluency
+from captionlab.training.scorer_rewards import MatchingScore
+
+torch.set_num_threads(1)
+REFERENCES = [
+    ["A red ball.", "the ball is red", "A ball!"],
+    ["two dogs on the grass", "Dogs, two of them."],
+    ["a dog runs", "the dog runs fast", "a red dog"],
+    ["a cat on a sofa"],
+]
+CAPTIONS = [
+    "a red ball",
+    "A red ball.",
+    "the dog",
+    "two dogs on the",
+    "",
+    "zebra on a sofa",
+    "a cat",
+    "a dog runs fast",
+]
+IMAGES = [2, 0, 3, 1]
+
+
+@pytest.fixture
+def batch():
+    """Four images, each with two captions."""
+    return ImageBatch(torch.zeros(4, 1), torch.tensor(IMAGES), captions=2)
+
+
+@pytest.fixture
+def scorer(tmp_path):
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "red", "ball", "the", "dog", "two", "dogs", "on", "cat", "sofa"]
+    (tmp_path / "vocab.txt").write_text("\n".join(pieces) + "\n")
+    sizes = {"positions": 20, "width": 16, "heads": 2, "layers": 2, "feed_forward": 24}
+    torch.manual_seed(1)
+    config = {"family": "uniter", "architecture": sizes, "max_tokens": 20}
+    scorer = build_scorer(config, tmp_path / "vocab.txt", 6).eval()
+    for parameter in scorer.parameters():
+        parameter.data.mul_(4.0 if parameter.dim() > 1 else 1.0)
+    return scorer
+
+
+@pytest.fixture
+def regions(tmp_path):
+    """A table of regions of four images, three to six regions each."""
+    draw = np.random.default_rng(0)
+    images = [
+        ImageRegions(
+            f"image-{row}", 50, 40, np.sort(draw.uniform(0, 40, (3 + row, 4)), axis=1).astype(np.float32),
+            draw.standard_normal((3 + row, 6)).astype(np.float32),
+        )
+        for row in range(4)
+    ]  # fmt: skip
+    write_regions(tmp_path / "regions.parquet", images)
+    return tmp_path / "regions.parquet"
+
+
+def test_matching_score_is_that_of_each_caption_alone(batch, scorer, regions):
+    asked = []
+    images = ScorerImages(scorer, [regions])
+    ids = [f"image-{row}" for row in range(4)]
+    reward = MatchingScore(scorer, lambda names: (asked.append(list(names)), images.visual(names))[1], ids, scale=2.0)
+    ours, _ = reward(batch, CAPTIONS)
+    table = RegionTable([regions])
+    plain = [
+        2 * scorer.score(scorer.encode_image(table.batch([f"image-{IMAGES[row // 2]}"])), [caption]).item()
+        for row, caption in enumerate(CAPTIONS)
+    ]
+    np.testing.assert_allclose(ours, plain, atol=1e-5)
+    assert len(set(np.round(plain, 3))) > 3
+    assert asked == [[f"image-{row}" for row in IMAGES]], "each image is read once"
+
+
+def test_a_part_of_a_batch_reads_its_own_images(batch, scorer, regions):
+    ids = [f"image-{row}" for row in range(4)]
+    reward = MatchingScore(scorer, ScorerImages(scorer, [regions]).visual, ids)
+    whole, _ = reward(batch, CAPTIONS)
+    parts = [reward(part, CAPTIONS[4 * n : 4 * n + 4])[0] for n, part in enumerate(batch.split(2))]
+    torch.testing.assert_close(torch.cat(parts), whole)
+
+
+def test_cider_has_the_end_as_a_word(batch):
+    ours, _ = Cider(REFERENCES)(batch, CAPTIONS)
+    ended = {i: [" ".join([*words_of(t), "<end>"]) for t in of_image] for i, of_image in enumerate(REFERENCES)}
+    for row, caption in enumerate(CAPTIONS):
+        image = IMAGES[row // 2]
+        # The others have captions only because the authors' code asks for them.
+        others = {i: ["other"] for i in range(4)} | {image: [" ".join([*words_of(caption), "<end>"])]}
+        _, theirs = TheirCider().compute_score(ended, others)
+        assert float(ours[row]) == pytest.approx(theirs[image], abs=1e-6)
+    assert len(set(ours.tolist())) > 4
+
+
+def test_fluency_is_the_perplexity_and_unknown_words_do_not_pay(batch):
+    sentences = [words_of(text) for of_image in REFERENCES for text in of_image]
+    model = train(sentences)
+    rarest = math.log10(1 / sum(len(words) + 1 for words in sentences))
+    ours, _ = Fluency(model)(batch, CAPTIONS)
+    for row, caption in enumerate(CAPTIONS):
+        words = words_of(caption)
+        found = float(score(model, [words]).log_probs[0]) + rarest * words.count("zebra")
+        assert float(ours[row]) == pytest.approx(found / (len(words) + 1), abs=1e-6)
+    known, unknown = Fluency(model)(batch, ["a cat on a sofa", "a zebra on a sofa"])[0]
+    assert float(unknown) < float(known)
+
+
+def lengths(batch, captions):
+    return torch.tensor([float(len(caption)) for caption in captions]), {"longest": torch.tensor([1.0] * len(captions))}
+
+
+def ranks(batch, captions):
+    return batch.images[batch.rows].float(), {}
+
+
+def test_sum(batch):
+    total, statistics = Sum({"length": (0.5, lengths), "rank": (-2.0, ranks)})(batch, CAPTIONS)
+    expected = [0.5 * len(caption) - 2 * IMAGES[row // 2] for row, caption in enumerate(CAPTIONS)]
+    assert total.tolist() == expected
+    assert statistics["reward_length"].tolist() == [len(caption) for caption in CAPTIONS]
+    assert statistics["reward_rank"].tolist() == [float(IMAGES[row // 2]) for row in range(8)]
+    assert set(statistics) == {"reward_length", "reward_rank", "longest_length"}
+
+
+def test_alternate_takes_turns_by_the_number_of_the_update():
+    batches = ImageBatches(torch.zeros(9, 1), 3, seed=0)
+    reward = Alternate({"length": lengths, "rank": ranks})
+    for step in (0, 1, 4, 7):
+        batch = batches[step]
+        for part in (batch, batch.split(3)[1]):
+            captions = ["abcd"] * len(part.rows)
+            values, statistics = reward(part, captions)
+            assert f"reward_{'rank' if step % 2 else 'length'}" in statistics
+            assert torch.equal(values, (ranks if step % 2 else lengths)(part, captions)[0])

@@ -1,0 +1,215 @@
+"""Self-critical training against a naive implementation, caption by caption."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from captionlab.captioners.clipcap import ClipCap
+from captionlab.captioners.newfc import NewFC
+from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.captioners.words import learn_words
+from captionlab.generation.decoding import Decoding
+from captionlab.training.batches import ImageBatches
+from captionlab.training.reinforce import through_end
+from captionlab.training.self_critical import SelfCritical, self_critical_loss
+
+torch.set_num_threads(1)
+GOLDEN = Path(__file__).parents[1] / "golden" / "newfc"
+WORDS = ["a", "dog", "red", "ball", "two", "on"]
+GREEDY = Decoding("greedy", 5)
+SAMPLES = 3
+
+
+@pytest.fixture
+def tokenizer():
+    return learn_words([" ".join(WORDS)], 1)
+
+
+def captioner_of(tokenizer, dropout=0.0, seed=1):
+    torch.manual_seed(seed)
+    captioner = NewFC(4, width=6, input_width=5, vocabulary=tokenizer.size, dropout=dropout)
+    for parameter in captioner.parameters():
+        torch.nn.init.normal_(parameter, std=0.6)
+    return captioner
+
+
+class Judge:
+    """Remembers what it was asked, and rewards by words and image."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, batch, captions):
+        images = batch.images[batch.rows].tolist()
+        self.asked += zip(images, captions, strict=True)
+        values = torch.tensor([reward_of(image, caption) for image, caption in zip(images, captions, strict=True)])
+        return values, {"twice": 2 * values}
+
+
+def reward_of(image, caption):
+    return (image + 1) * 0.3 + sum(ord(letter) for letter in caption) % 7
+
+
+def batch_of(visual, size=4, parts=1):
+    return ImageBatches(visual, size, seed=2)[3].split(parts)
+
+
+def log_prob(captioner, tokenizer, image, caption):
+    """Log-probability of a caption and, where it is not cut, its end, one word after the other; and their number."""
+    tokens = [*tokenizer.encode([caption])[0], 0][: GREEDY.max_tokens]
+    total = 0.0
+    for number, token in enumerate(tokens):
+        logits, state = captioner.start(image[None], 9)
+        for before in tokens[:number]:
+            logits, state = captioner.step(torch.tensor([before]), state)
+        total = total + logits[0].log_softmax(0)[token]
+    return total, len(tokens)
+
+
+def greedy_caption(captioner, tokenizer, image):
+    tokens = []
+    logits, state = captioner.start(image[None], 9)
+    for _ in range(GREEDY.max_tokens):
+        tokens.append(int(logits[0].argmax()))
+        if tokens[-1] == 0:
+            break
+        logits, state = captioner.step(torch.tensor(tokens[-1:]), state)
+    return tokenizer.decode([tokens])[0]
+
+
+@pytest.mark.parametrize("baseline", ["greedy", "leave-one-out"])
+@pytest.mark.parametrize("kl", [0.0, 0.7])
+def test_one_step_has_the_gradient_of_the_naive_one(tokenizer, baseline, kl):
+    visual, judge = torch.randn(9, 4), Judge()
+    captioner, parent = captioner_of(tokenizer), captioner_of(tokenizer, seed=2).eval()
+    objective = SelfCritical(
+        tokenizer, GREEDY, judge, samples=SAMPLES, baseline=baseline, scale=1.7, kl=kl, parent=parent
+    )
+    (batch,) = batch_of(visual)
+    loss, statistics = objective.loss(captioner, batch)
+    ours = torch.autograd.grad(loss, list(captioner.parameters()))
+
+    per_image = SAMPLES + (baseline == "greedy")
+    assert len(judge.asked) == 4 * per_image
+    captioner.eval()
+    weighed, tokens, earned = 0.0, 0, []
+    for place, image in enumerate(batch.images.tolist()):
+        asked = judge.asked[place * per_image : (place + 1) * per_image]
+        assert {of for of, _ in asked} == {image}
+        captions = [caption for _, caption in asked]
+        if baseline == "greedy":
+            assert captions[-1] == greedy_caption(captioner, tokenizer, visual[image])
+        found = [log_prob(captioner, tokenizer, visual[image], caption) for caption in captions]
+        parents = [log_prob(parent, tokenizer, visual[image], caption)[0] for caption in captions]
+        net = [
+            1.7 * reward_of(image, caption) - kl * (own - theirs).item() / length
+            for caption, (own, length), theirs in zip(captions, found, parents, strict=True)
+        ]
+        for number in range(SAMPLES):
+            others = [net[k] for k in range(SAMPLES) if k != number]
+            against = net[-1] if baseline == "greedy" else sum(others) / len(others)
+            weighed = weighed - (net[number] - against) * found[number][0]
+            tokens += found[number][1]
+            earned.append(reward_of(image, captions[number]))
+    naive = weighed / tokens
+    assert loss.item() == pytest.approx(naive.item(), abs=1e-5)
+    for mine, theirs in zip(ours, torch.autograd.grad(naive, list(captioner.parameters())), strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=0)
+    assert max(float(part.abs().max()) for part in ours) > 1e-2
+    mean = sum(earned) / len(earned)
+    assert float(statistics["reward"]) == pytest.approx(mean)
+    assert float(statistics["twice"]) == pytest.approx(2 * mean)
+    assert ("kl" in statistics) == bool(kl)
+
+
+def test_loss_of_the_authors():
+    """Reward loss and its gradients as recorded from their criterion."""
+    io = load_file(GOLDEN / "io.safetensors")
+    captioner, state = NewFC.from_published(load_file(GOLDEN / "weights.safetensors"))
+    captioner.load_state_dict(state)
+    captioner.eval()
+    tokens = io["in.sample_seq"]
+    mask = through_end(tokens, 0)
+    log_probs = captioner.log_probs(io["in.fc_feats"].repeat_interleave(2, dim=0), tokens, mask)
+    reward = io["in.reward"]
+    loss = self_critical_loss(reward, torch.zeros_like(reward), log_probs.sum(1), mask.sum(1))
+    torch.testing.assert_close(loss, io["out.reward_loss"], atol=1e-5, rtol=0)
+    gradients = torch.autograd.grad(loss, [captioner.fc_embed.weight, captioner.logit.bias])
+    for ours, name in zip(gradients, ("fc_embed_weight", "logit_bias"), strict=True):
+        torch.testing.assert_close(ours, io[f"out.grad_reward_loss_{name}"], atol=1e-5, rtol=0)
+    assert json.loads((GOLDEN / "config.json").read_text())["repo"] == "ruotianluo/ImageCaptioning.pytorch"
+
+
+def test_samples_come_with_dropout_and_the_baseline_without(tokenizer):
+    modes = []
+
+    class Watched(NewFC):
+        def step(self, tokens, state):
+            modes.append((self.training, torch.is_grad_enabled(), len(tokens)))
+            return super().step(tokens, state)
+
+    for dropout in (True, False):
+        modes.clear()
+        captioner = Watched(4, width=6, input_width=5, vocabulary=tokenizer.size)
+        objective = SelfCritical(tokenizer, GREEDY, Judge(), samples=SAMPLES, dropout=dropout)
+        objective.loss(captioner, batch_of(torch.randn(9, 4))[0])
+        assert captioner.training is dropout
+        assert modes[0] == (dropout, True, 4 * SAMPLES)
+        first = next(number for number, mode in enumerate(modes) if not mode[1])
+        assert modes[first] == (False, False, 4)
+
+
+def test_the_samples_of_an_image_differ_already_in_their_first_word(tokenizer):
+    """Each has dropout of its own: with nearly all units dropped, few rows are alike."""
+    captioner = captioner_of(tokenizer, dropout=0.5)
+    seen = []
+    captioner.logit.register_forward_hook(lambda module, given, output: seen.append(given[0]))
+    SelfCritical(tokenizer, GREEDY, Judge(), samples=5).loss(captioner, batch_of(torch.randn(9, 4))[0])
+    first = seen[0].view(4, 5, -1) != 0
+    assert all(len({tuple(row.tolist()) for row in image}) > 1 for image in first)
+
+
+def test_a_captioner_whose_steps_have_no_gradient(tokenizer):
+    """Log-probabilities come from a second pass."""
+    torch.manual_seed(0)
+    bytes_ = Tokenizer.train(WORDS, 270)
+    captioner = ClipCap(4, 2, 8, 1, 2, 12, bytes_.size)
+    captioner.gpt.transformer.drop.p = 0.0
+    visual, captions = torch.randn(9, 4), []
+
+    def judge(batch, texts):
+        captions[:] = texts
+        return torch.tensor([float(len(text)) for text in texts]), {}
+
+    objective = SelfCritical(bytes_, GREEDY, judge, samples=SAMPLES, dropout=False, baseline="leave-one-out")
+    (batch,) = batch_of(visual)
+    torch.manual_seed(4)
+    loss, _ = objective.loss(captioner, batch)
+    (ours,) = torch.autograd.grad(loss, [captioner.clip_project.model[2].weight])
+    assert torch.isfinite(ours).all()
+    assert ours.abs().max() > 0
+    assert len(captions) == 4 * SAMPLES
+
+
+def test_temperature_sharpens_samples_and_not_the_gradient(tokenizer):
+    captioner, judge = captioner_of(tokenizer), Judge()
+    objective = SelfCritical(tokenizer, GREEDY, judge, samples=SAMPLES, temperature=1e-4)
+    loss, statistics = objective.loss(captioner, batch_of(torch.randn(9, 4))[0])
+    assert loss.item() == pytest.approx(0, abs=1e-6), "every sample is the greedy caption"
+    assert float(statistics["reward"]) == pytest.approx(float(statistics["baseline"]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"baseline": "mean"}, "it must be greedy or leave-one-out"),
+        ({"baseline": "leave-one-out", "samples": 1}, "needs at least 2"),
+        ({"kl": 0.1}, "needs a parent"),
+    ],
+)
+def test_settings_that_make_no_sense(tokenizer, settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        SelfCritical(tokenizer, GREEDY, Judge(), **settings)
