@@ -204,11 +204,30 @@ def generated(tmp_path: Path, images: str, decoding: dict, corpora: list[str], s
             features.append(str(path))
     snakemake = SimpleNamespace(
         params=SimpleNamespace(corpora=corpora, splits=["test"] * len(corpora), decoding=decoding, seed=seed),
-        input=SimpleNamespace(config=str(captioner / "config.json"), images=[images] * len(corpora), features=features),
+        input=SimpleNamespace(
+            config=str(captioner / "config.json"), images=[images] * len(corpora), features=features, described=[]
+        ),
         output=[str(tmp_path / "captions.parquet")],
     )
     runpy.run_path(str(SCRIPTS / "generate_captions.py"))["main"](snakemake)
     return read_table(snakemake.output[0], GENERATED).to_pylist()
+
+
+def test_look_alikes_that_nobody_described_are_candidates_only(tmp_path):
+    ids, sets = ["a/0", "a/1", "b/0", "b/1", "alone"], ["a", "a", "b", "b", None]
+    nothing = [None] * len(ids)
+    columns = {"image_id": ids, "position": range(5), "split": ["test"] * 5, "path": nothing, "data": nothing}
+    write_table(
+        tmp_path / "images.parquet", IMAGES, {**columns, "width": [8] * 5, "height": [8] * 5, "image_set": sets}
+    )
+    rows = {"image_id": ["a/1", "b/0"], "caption_index": [0, 0], "caption": ["second of a", "first of b"]}
+    write_table(tmp_path / "captions.parquet", CAPTIONS, rows)
+    images, captions = str(tmp_path / "images.parquet"), str(tmp_path / "captions.parquet")
+    assert evaluated_images(images, "toy", "test") == ids
+    assert evaluated_images(images, "toy", "test", captions) == ["a/1", "b/0", "alone"]
+    # An image outside of sets must be described.
+    with pytest.raises(CaptionFileError, match="'alone'"):
+        imported(tmp_path, {"family": "human"}, images, [], captions)
 
 
 @pytest.mark.parametrize("kind", ["greedy", "beam"])

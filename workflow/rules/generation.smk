@@ -11,6 +11,7 @@ rule generate_captions:
         weights="results/captioners/{captioner}/model.safetensors",
         tokenizer="results/captioners/{captioner}/tokenizer.json",
         images=lab.evaluated_tables("images"),
+        described=lab.described,
         features=lab.evaluated_features,
     output:
         "results/captions/{captioner}/{evaluation}.parquet",

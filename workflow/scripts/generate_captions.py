@@ -14,11 +14,12 @@ from captionlab.tables import GENERATED, write_table
 def main(snakemake):
     captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
     decoding = Decoding.from_config(snakemake.params.decoding)
+    described = {Path(path).parent.name: path for path in snakemake.input.described}
     parts = []
     for corpus, split, images in zip(
         snakemake.params.corpora, snakemake.params.splits, snakemake.input.images, strict=True
     ):
-        ids = evaluated_images(images, corpus, split)
+        ids = evaluated_images(images, corpus, split, described.get(corpus))
         features = [path for path in snakemake.input.features if Path(path).parent.name == corpus]
         parts.append(caption_images(captioner, tokenizer, ids, features, decoding, corpus, snakemake.params.seed))
     metadata = {"decoding": dict(snakemake.params.decoding), "device": device_name()}

@@ -10,10 +10,15 @@ def main(snakemake):
     human = config["family"] == "human"
     captions = snakemake.input.captions if human else snakemake.input.files
     parts = []
-    for corpus, split, images, path in zip(
-        snakemake.params.corpora, snakemake.params.splits, snakemake.input.images, captions, strict=True
+    for corpus, split, images, references, path in zip(
+        snakemake.params.corpora,
+        snakemake.params.splits,
+        snakemake.input.images,
+        snakemake.input.captions,
+        captions,
+        strict=True,
     ):
-        ids = evaluated_images(images, corpus, split)
+        ids = evaluated_images(images, corpus, split, references)
         if human:
             parts.append(reference_rows(path, ids, corpus, each=config.get("reference") == "each"))
         else:

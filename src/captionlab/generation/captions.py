@@ -15,10 +15,22 @@ class CaptionFileError(ValueError):
     """A file of captions cannot be read, or does not fit the corpus it is for."""
 
 
-def evaluated_images(images: str | os.PathLike[str], corpus: str, split: str) -> list[str]:
-    """Ids of the images of a split, in the order of the annotation file; ValueError when there are none."""
-    table = read_table(images, IMAGES, columns=["image_id", "position", "split"]).sort_by("position").to_pydict()
-    ids = [image_id for image_id, of in zip(table["image_id"], table["split"], strict=True) if of == split]
+def evaluated_images(
+    images: str | os.PathLike[str], corpus: str, split: str, captions: str | os.PathLike[str] | None = None
+) -> list[str]:
+    """Ids of the images of a split that are captioned, in the order of the annotation file; ValueError without any.
+
+    With a table of `captions`, images of look-alike sets that nobody described are left out: they are there to be told
+    from the others (ImageCoDe).
+    """
+    columns = ["image_id", "position", "split", "image_set"]
+    table = read_table(images, IMAGES, columns=columns).sort_by("position").to_pydict()
+    described = set(read_table(captions, CAPTIONS, ["image_id"])["image_id"].to_pylist()) if captions else None
+    ids = [
+        image_id
+        for image_id, of, image_set in zip(table["image_id"], table["split"], table["image_set"], strict=True)
+        if of == split and (image_set is None or described is None or image_id in described)
+    ]
     if not ids:
         splits = ", ".join(sorted(set(table["split"]))) or "no images at all"
         raise ValueError(f"{corpus} has no images in the split {split!r}, it has {splits}; set its evaluation_split")

@@ -232,6 +232,11 @@ class Experiments:
         """A table of each corpus of an evaluation."""
         return lambda wildcards: [_corpus_table(corpus, table) for corpus in self.evaluated_corpora(wildcards)]
 
+    def described(self, wildcards: Wildcards) -> list[str]:
+        """Captions of the corpora of an evaluation that have images which nobody described: candidates and no more."""
+        corpora = (c for c in self.evaluated_corpora(wildcards) if self.corpora[c]["reader"] == "imagecode")
+        return [_corpus_table(corpus, "captions") for corpus in corpora]
+
     def evaluated_features(self, wildcards: Wildcards) -> list[str]:
         """Feature tables, by the captioner's encoder, of every corpus of an evaluation."""
         encoder = self.encoder(wildcards.captioner)
