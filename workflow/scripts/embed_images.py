@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from captionlab.features.clip import Clip
+from captionlab.features.encoders import load_encoder
 from captionlab.features.images import embed_images
 from captionlab.scripting import device, run
 
 
 def main(snakemake):
-    encoder = Clip.load(Path(snakemake.input.weights).parent, device())
+    encoder = load_encoder(Path(snakemake.input.weights).parent, device())
     embed_images(
         encoder,
         snakemake.input.images,

@@ -7,9 +7,14 @@ from captionlab.scripting import run
 
 
 def main(snakemake):
-    files = list(snakemake.input.get("weights", []))
-    clip = import_weights(snakemake.params.config, files[0] if files else None)
-    clip.save(Path(snakemake.output.weights).parent)
+    files, config = list(snakemake.input.get("weights", [])), snakemake.params.config
+    if config["family"] == "siglip":
+        from captionlab.features.siglip import Siglip
+
+        encoder = Siglip.from_published(*files, heads=config.get("heads"))
+    else:
+        encoder = import_weights(config, files[0] if files else None)
+    encoder.save(Path(snakemake.output.weights).parent)
 
 
 if __name__ == "__main__":

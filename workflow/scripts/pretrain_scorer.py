@@ -4,8 +4,8 @@ from pathlib import Path
 
 import torch
 
-from captionlab.features.clip import Clip
 from captionlab.features.embeddings import load_embeddings
+from captionlab.features.encoders import load_encoder
 from captionlab.features.region_batches import RegionTable
 from captionlab.generation.captions import evaluated_images
 from captionlab.scorers.examination import MATCHING, examine
@@ -29,7 +29,7 @@ def main(snakemake):
     torch.manual_seed(params.seed)
     scorer = new_scorer(config, (text for of_image in texts for text in of_image), regions.region_size, device())
     if config.get("word_embeddings") == "encoder":
-        align_words(scorer, Clip.load(Path(snakemake.input.encoder_weights[0]).parent, device()))
+        align_words(scorer, load_encoder(Path(snakemake.input.encoder_weights[0]).parent, device()))
     directory = Path(snakemake.output.weights).parent
     state_directory = Path("results/state/pretrain_scorer") / directory.name
     hard, size = config["negatives"]["hard"], config["optimizer"]["batch"]

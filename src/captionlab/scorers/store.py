@@ -136,7 +136,7 @@ def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = 
     config, weights, vocabulary = (Path(directory) / name for name in FILES)
     try:
         described = json.loads(config.read_text(encoding="utf-8"))
-        family = family_class(described["family"])
+        family = family_class(described.get("scorer", described["family"]))
         if hasattr(family, "load"):
             loaded: ImageTextScorer = family.load(directory, device)
             return loaded

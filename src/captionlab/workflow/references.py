@@ -93,6 +93,9 @@ def _corpus_mistakes(name: str, corpus: Block) -> Iterator[str]:
 
 
 def _encoder_mistakes(config: Block, name: str, encoder: Block) -> Iterator[str]:
+    if encoder["family"] == "siglip" and not (encoder.keys() >= {"weights", "tokenizer"} and "model" not in encoder):
+        yield f"encoders.{name} is imported from files: it needs weights and tokenizer, and no model"
+        return
     training = ("architecture", "corpus", "optimizer")
     if "weights" in encoder:
         if given := [key for key in training if key in encoder]:
