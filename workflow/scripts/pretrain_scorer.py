@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import torch
+from captionlab.features.neighbours import nearest
 
 from captionlab.features.embeddings import load_embeddings
 from captionlab.features.encoders import load_encoder
@@ -11,7 +12,7 @@ from captionlab.generation.captions import evaluated_images
 from captionlab.scorers.examination import MATCHING, examine
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.learning import MatchingObjective, align_words
-from captionlab.scorers.pairs import MatchingBatches, Negatives, nearest_images
+from captionlab.scorers.pairs import MatchingBatches, Negatives
 from captionlab.scorers.store import new_scorer, save_scorer
 from captionlab.scripting import device, run
 from captionlab.tables import write_table
@@ -63,7 +64,7 @@ def pairs(snakemake, ids):
     texts = references(snakemake.input.captions, ids)
     embeddings = load_embeddings(snakemake.input.neighbours, ids).values
     alike = max(1, round(snakemake.params.config["negatives"]["nearest"] * len(ids)))
-    return texts, Negatives(texts, nearest_images(embeddings, min(alike, len(ids) - 1)))
+    return texts, Negatives(texts, nearest(embeddings, min(alike, len(ids) - 1))[0].numpy())
 
 
 if __name__ == "__main__":

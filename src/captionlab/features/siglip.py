@@ -41,14 +41,14 @@ class Siglip:
     tokenizer.json.
     """
 
-    def __init__(self, model: SiglipModel, config: Mapping[str, Any], device: str = "cpu"):
+    def __init__(self, model: Any, config: Mapping[str, Any], device: str = "cpu"):
         self.model = model.to(device).requires_grad_(False).eval()
         self.config = dict(config)
         self.device = device
         self.tokenizer = tokenizers.Tokenizer.from_str(config["tokenizer"])
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
-        self.end = self.tokenizer.token_to_id(END)
+        self.end: Any = self.tokenizer.token_to_id(END)  # None for another tokenizer, which is refused on import
 
     @classmethod
     def from_published(
@@ -177,6 +177,6 @@ def _tower(state: Mapping[str, Tensor], name: str, width: int, heads: int | None
     }
 
 
-def _build(architecture: Mapping[str, Any]) -> SiglipModel:
+def _build(architecture: Mapping[str, Any]) -> Any:
     text, vision = dict(architecture["text_config"]), dict(architecture["vision_config"])
     return SiglipModel(SiglipConfig(text_config=text, vision_config=vision))
