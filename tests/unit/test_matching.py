@@ -12,7 +12,7 @@ from captionlab.features.region_batches import RegionBatch, RegionTable
 from captionlab.features.region_tables import ImageRegions, write_regions
 from captionlab.scorers.examination import MATCHING, examine
 from captionlab.scorers.learning import MatchingObjective, align_words
-from captionlab.scorers.pairs import MatchingBatches, Negatives, PairBatch, nearest_images
+from captionlab.scorers.pairs import MatchingBatches, Negatives, PairBatch
 from captionlab.scorers.store import ScorerError, new_scorer
 from captionlab.scorers.text import WordPieces, learn_pieces
 
@@ -73,21 +73,6 @@ def test_learnt_pieces():
     assert "dogs" in learn_pieces(["dog's"], 100, strip_punctuation=True)
     with pytest.raises(ScorerError, match=r"architecture\.vocabulary is 9; the special tokens and characters alone"):
         scorer(architecture={**SIZES, "vocabulary": 9})
-
-
-def test_nearest_images(monkeypatch):
-    monkeypatch.setattr("captionlab.scorers.pairs.CHUNK", 3)
-    values = torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
-    found = nearest_images(values, 3)
-    for row in range(8):
-        cosines = {
-            other: float(torch.cosine_similarity(values[row], values[other], dim=0))
-            for other in range(8)
-            if other != row
-        }
-        assert found[row].tolist() == sorted(cosines, key=lambda other: -cosines[other])[:3]
-    with pytest.raises(ValueError, match="an image cannot have 8 others"):
-        nearest_images(values, 8)
 
 
 def test_negatives():

@@ -1,14 +1,16 @@
 """Tiny stand-ins for the files that config/paper.yaml expects: the published formats, drawn images, random weights."""
 
+import base64
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 from PIL import Image
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 WORDS = [
     "a",
     "red",
@@ -211,6 +213,55 @@ def clipcap_weights(path: Path, vocabulary: int, seed: int) -> None:
     torch.save(state, path)
 
 
+def scorer_weights(data: Path) -> None:
+    """Weights and vocabularies of the four scorers that read regions: the golden tests', for texts of 64 tokens."""
+    places = {
+        "uniter": ("weights", "uniter-base.pt"),
+        "rosita": ("weights_nested", "rosita-base.pkl"),
+        "vilbert": ("weights", "vilbert_beta/pytorch_model_9.bin"),
+        "lxmert": ("weights", "lxmert/Epoch20_LXRT.pth"),
+    }
+    for family, (source, name) in places.items():
+        state = load_file(GOLDEN / family / f"{source}.safetensors")
+        for key, value in state.items():
+            if key.endswith("position_embeddings.weight"):
+                state[key] = torch.cat([value, value, value])[:64]
+        nested: dict = state if family != "rosita" else {"epoch": 3}
+        if family == "rosita":  # a state dict for each module
+            for key, value in state.items():
+                module, inner = key.split("/")
+                nested.setdefault(module, {})[inner] = value
+        (data / "weights" / name).parent.mkdir(parents=True, exist_ok=True)
+        torch.save(nested, data / "weights" / name)
+    letters = [chr(ord("a") + number) for number in range(26)]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters, *(f"##{letter}" for letter in letters), *WORDS[1:]]
+    pieces += [f"[unused{number}]" for number in range(100 - len(pieces))]
+    for name in ("bert-base-cased", "bert-base-uncased"):
+        (data / "weights" / name).mkdir(parents=True, exist_ok=True)
+        (data / "weights" / name / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+
+
+def lxmert_regions(data: Path) -> None:
+    """train2014_obj36.tsv and val2014_obj36.tsv of the stand-in for COCO: three regions with 20 numbers each."""
+    images = json.loads((data / "coco/dataset_coco.json").read_text(encoding="utf-8"))["images"]
+    for part in ("train2014", "val2014"):
+        lines = []
+        for image in images:
+            if image["filepath"] == part:
+                generator = torch.Generator().manual_seed(image["cocoid"])
+                corners = torch.rand(3, 2, 2, generator=generator).sort(1).values.flatten(1) * 36
+                numbers, features = torch.arange(3), torch.rand(3, 20, generator=generator)
+                row = [f"COCO_{part}_{image['cocoid']:012d}", 36, 40 + image["imgid"] % 5]
+                row += [_base64(numbers), _base64(features[:, 0]), _base64(numbers), _base64(features[:, 1])]
+                lines.append("\t".join(map(str, [*row, 3, _base64(corners), _base64(features)])) + "\n")
+        (data / "lxmert").mkdir(exist_ok=True)
+        (data / "lxmert" / f"{part}_obj36.tsv").write_text("".join(lines), encoding="ascii")
+
+
+def _base64(values: torch.Tensor) -> str:
+    return base64.b64encode(values.contiguous().numpy().tobytes()).decode()
+
+
 def tagger_package(packages: Path, model: Path) -> Path:
     """An installed package en_core_web_sm that is in truth another model; returns the folder for sys.path."""
     (packages / "en_core_web_sm").mkdir(parents=True)
@@ -242,3 +293,5 @@ def write_stand_ins(data: Path) -> None:
     vocabulary = gpt2_tokenizer(data / "weights/gpt2/tokenizer.json")
     clipcap_weights(data / "weights/clipcap_coco_weights.pt", vocabulary, seed=1)
     clipcap_weights(data / "weights/clipcap_conceptual_weights.pt", vocabulary, seed=2)
+    scorer_weights(data)
+    lxmert_regions(data)

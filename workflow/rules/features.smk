@@ -60,7 +60,7 @@ rule import_encoder:
         runtime=30,
     params:
         code=lab.encoder_code("import_encoder", "_weights"),
-        versions=lab.versions("torch", "torchvision", "open_clip_torch"),
+        versions=lab.encoder_versions("torch"),
         config=lab.encoder_block,
     message:
         "import the encoder {wildcards.encoder}"
@@ -88,7 +88,7 @@ rule embed_images:
         gpu=1,
     params:
         code=lab.encoder_code("embed_images"),
-        versions=lab.versions("torch", "torchvision", "open_clip_torch", "pillow"),
+        versions=lab.encoder_versions("torch", "pillow"),
         family=lab.encoder_family,
     message:
         "embed part {wildcards.shard} of {wildcards.corpus} by {wildcards.encoder}"

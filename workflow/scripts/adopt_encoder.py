@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from captionlab.features.clip import Clip
+from captionlab.features.encoders import load_encoder
 from captionlab.scorers.clip import ClipScorer
 from captionlab.scripting import run
 
 
 def main(snakemake):
-    encoder = Clip.load(Path(snakemake.input.weights).parent)
+    encoder = load_encoder(Path(snakemake.input.weights).parent)
     settings = {key: value for key, value in snakemake.params.config.items() if key != "family"}
     ClipScorer(encoder, **settings).save(Path(snakemake.output.config).parent)
 

@@ -22,13 +22,13 @@ def main(snakemake):
 
 
 def cropped(snakemake, images):
-    from captionlab.features.clip import Clip
+    from captionlab.features.encoders import load_encoder
     from captionlab.features.region_crops import boxes_by_image, cropped_regions
 
     objects = read_table(snakemake.input.objects, OBJECTS)
     objects = objects.filter(pc.is_in(objects["image_id"], images["image_id"].combine_chunks()))
-    clip = Clip.load(Path(snakemake.input.encoder_weights[0]).parent, device())
-    return cropped_regions(clip, clip.image_size, images, boxes_by_image(objects), snakemake.threads)
+    encoder = load_encoder(Path(snakemake.input.encoder_weights[0]).parent, device())
+    return cropped_regions(encoder, encoder.image_size, images, boxes_by_image(objects), snakemake.threads)
 
 
 def detected(snakemake, images):

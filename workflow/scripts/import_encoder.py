@@ -8,9 +8,8 @@ from captionlab.scripting import run
 
 def main(snakemake):
     config = snakemake.params.config
-    files = list(snakemake.input.get("weights", []))
     published = importlib.import_module(f"captionlab.features.{config['family']}_weights")
-    encoder = published.import_weights(config, files[0] if files else None)
+    encoder = published.import_weights(config, *snakemake.input.get("weights", []))
     encoder.save(Path(snakemake.output.weights).parent)
 
 

@@ -3,15 +3,16 @@
 from pathlib import Path
 
 import torch
+from captionlab.features.neighbours import nearest
 
-from captionlab.features.clip import Clip
 from captionlab.features.embeddings import load_embeddings
+from captionlab.features.encoders import load_encoder
 from captionlab.features.region_batches import RegionTable
 from captionlab.generation.captions import evaluated_images
 from captionlab.scorers.examination import MATCHING, examine
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.learning import MatchingObjective, align_words
-from captionlab.scorers.pairs import MatchingBatches, Negatives, nearest_images
+from captionlab.scorers.pairs import MatchingBatches, Negatives
 from captionlab.scorers.store import new_scorer, save_scorer
 from captionlab.scripting import device, run
 from captionlab.tables import write_table
@@ -29,7 +30,7 @@ def main(snakemake):
     torch.manual_seed(params.seed)
     scorer = new_scorer(config, (text for of_image in texts for text in of_image), regions.region_size, device())
     if config.get("word_embeddings") == "encoder":
-        align_words(scorer, Clip.load(Path(snakemake.input.encoder_weights[0]).parent, device()))
+        align_words(scorer, load_encoder(Path(snakemake.input.encoder_weights[0]).parent, device()))
     directory = Path(snakemake.output.weights).parent
     state_directory = Path("results/state/pretrain_scorer") / directory.name
     hard, size = config["negatives"]["hard"], config["optimizer"]["batch"]
@@ -63,7 +64,7 @@ def pairs(snakemake, ids):
     texts = references(snakemake.input.captions, ids)
     embeddings = load_embeddings(snakemake.input.neighbours, ids).values
     alike = max(1, round(snakemake.params.config["negatives"]["nearest"] * len(ids)))
-    return texts, Negatives(texts, nearest_images(embeddings, min(alike, len(ids) - 1)))
+    return texts, Negatives(texts, nearest(embeddings, min(alike, len(ids) - 1))[0].numpy())
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from captionlab.evaluation.retrieval import ranks, unit_length
-from captionlab.features.clip import Clip
 from captionlab.features.embeddings import load_embeddings
+from captionlab.features.encoders import load_encoder
 from captionlab.progress import progress
 from captionlab.provenance import device_name
 from captionlab.scripting import device, run
@@ -33,7 +33,7 @@ def main(snakemake: Any) -> None:
     settings = {**parameters.config, "seed": parameters.seed}
     with TableWriter(snakemake.output[0], RETRIEVAL, {"device": device_name()}) as writer:
         for retriever, config in zip(parameters.retrievers, snakemake.input.configs, strict=True):
-            clip = Clip.load(Path(config).parent, device())
+            clip = load_encoder(Path(config).parent, device())
             for corpus, images, split in progress(corpora, f"corpora by {retriever}", len(corpora)):
                 ids, sets = images_of(images, split)
                 embeddings = load_embeddings(shards[retriever, corpus], ids).values.numpy()
@@ -49,7 +49,7 @@ def images_of(path: str, split: str) -> tuple[list[str], list[str | None]]:
 
 
 def search(
-    clip: Clip,
+    clip: Any,
     captions: list[dict[str, Any]],
     ids: list[str],
     sets: list[str | None],

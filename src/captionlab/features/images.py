@@ -67,6 +67,11 @@ def colours(image: Image.Image) -> Tensor:
     return torch.from_numpy(np.asarray(image.convert("RGB")).transpose(2, 0, 1).copy())
 
 
+def squeeze(image: Image.Image, size: int) -> Tensor:
+    """An image as bytes (3, size, size), RGB, resized (bicubic) in both directions."""
+    return colours(image.convert("RGB").resize((size, size), Image.Resampling.BICUBIC))
+
+
 def decode(
     images: pa.Table, prepare: Callable[[Image.Image], Tensor], threads: int, ahead: int = 512
 ) -> Iterator[Tensor]:

@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from captionlab.features.images import Encoder, colours, decode
+from captionlab.features.images import Encoder, colours, decode, squeeze
 from captionlab.features.region_tables import ImageRegions
 
 # Label and box: left, top, right and bottom edge in pixels.
@@ -40,7 +40,7 @@ def cut_out(image: Image.Image, box: Sequence[float], size: int) -> Tensor:
         first = min(max(math.floor(start), 0), length - 1)
         edges.append((first, max(first + 1, min(math.ceil(end), length))))
     (left, right), (top, bottom) = edges
-    return colours(image.crop((left, top, right, bottom)).resize((size, size), Image.Resampling.BICUBIC))
+    return squeeze(image.crop((left, top, right, bottom)), size)
 
 
 def cropped_regions(

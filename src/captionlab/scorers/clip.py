@@ -1,4 +1,4 @@
-"""CLIP as a scorer: the cosine of image and caption, with a prompt before the caption and a scale.
+"""CLIP, or another encoder, as a scorer: the cosine of image and caption, with a prompt before it and a scale.
 
 Radford et al. 2021. CLIPScore (Hessel et al. 2021, github.com/jmhessel/clipscore) is 2.5 times the cosine, no less than
 0, with the prompt "A photo depicts ". Images are the encoder's embeddings; only its text tower is stored and loaded.
@@ -6,13 +6,13 @@ Radford et al. 2021. CLIPScore (Hessel et al. 2021, github.com/jmhessel/clipscor
 
 import os
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from captionlab.features.clip import Clip
+from captionlab.features.encoders import load_encoder
 from captionlab.scorers.visual import Visual
 
 
@@ -21,7 +21,7 @@ class ClipScorer(nn.Module):
 
     reads = "embeddings"
 
-    def __init__(self, encoder: Clip, prompt: str = "", scale: float = 100.0, clamp: bool = False):
+    def __init__(self, encoder: Any, prompt: str = "", scale: float = 100.0, clamp: bool = False):
         """Score by an encoder: `prompt` goes before each caption; with `clamp`, no score is below 0."""
         super().__init__()
         self.encoder, self.prompt, self.scale, self.clamp = encoder, prompt, scale, clamp
@@ -48,12 +48,12 @@ class ClipScorer(nn.Module):
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write config.json and model.safetensors: the encoder's, without its image tower, and the settings."""
         settings = {"prompt": self.prompt, "scale": self.scale, "clamp": self.clamp}
-        self.encoder.text_tower({"matching": settings}).save(directory)
+        self.encoder.text_tower({"scorer": "clip", "matching": settings}).save(directory)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> Self:
         """The scorer that `save` wrote, frozen."""
-        encoder = Clip.load(directory, str(device))
+        encoder = load_encoder(directory, str(device))
         return cls(encoder, **encoder.config["matching"])
 
 

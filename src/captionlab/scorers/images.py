@@ -2,24 +2,47 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from captionlab.features.embeddings import load_embeddings
+from captionlab.features.images import decode, squeeze
 from captionlab.features.region_batches import RegionTable
 from captionlab.scorers.scorer import ImageTextScorer
 from captionlab.scorers.visual import Visual
+from captionlab.tables import IMAGES, TableError, read_table
 
-# What a scorer reads, and how images are had of tables of that.
-_SOURCES: dict[str, Callable[[list[str]], Callable[[Sequence[str]], Any]]] = {
-    "regions": lambda paths: RegionTable(paths).batch,
-    "embeddings": lambda paths: load_embeddings(paths).rows,
+
+class PixelTable:
+    """Images from tables of images, decoded when they are asked for and squeezed to a square."""
+
+    def __init__(self, paths: list[str], size: int):
+        """Read the tables, but no image that is in a file; `size` is the width and height in pixels."""
+        self.table = read_table(paths, IMAGES, ["image_id", "path", "data"])
+        self.row = {image: row for row, image in enumerate(self.table["image_id"].to_pylist())}
+        self.files, self.size = paths, size
+
+    def batch(self, images: Sequence[str]) -> Tensor:
+        """These images (N, 3, size, size) as bytes; TableError names the first that is not in the tables."""
+        if missing := [image for image in images if image not in self.row]:
+            raise TableError(f"{', '.join(self.files)}: there is no image {missing[0]!r}")
+        rows = self.table.take([self.row[image] for image in images])
+        return torch.stack(list(decode(rows, partial(squeeze, size=self.size), threads=torch.get_num_threads())))
+
+
+# What a scorer reads, and how images are had from tables of that.
+_SOURCES: dict[str, Callable[[Any, list[str]], Callable[[Sequence[str]], Any]]] = {
+    "regions": lambda scorer, paths: RegionTable(paths).batch,
+    "embeddings": lambda scorer, paths: load_embeddings(paths).rows,
+    "pixels": lambda scorer, paths: PixelTable(paths, scorer.network.image_size).batch,
 }
 
 
 class ScorerImages:
-    """Images for a scorer, from its tables of regions or embeddings; of regions, few are in memory at a time."""
+    """Images for a scorer, from tables of what it reads; of regions and pixels, few are in memory at a time."""
 
     def __init__(
         self,
@@ -27,9 +50,9 @@ class ScorerImages:
         feature_paths: Iterable[str | os.PathLike[str]],
         device: str | torch.device = "cpu",
     ):
-        """Open the tables, all shards of one or more corpora: of regions, or of embeddings by the scorer's encoder."""
+        """Open the tables, all shards of a corpus: of regions, of embeddings by the scorer's encoder, or of images."""
         self.scorer, self.device = scorer, device
-        self._batch = _SOURCES[scorer.reads]([str(path) for path in feature_paths])
+        self._batch = _SOURCES[scorer.reads](scorer, [str(path) for path in feature_paths])
 
     @torch.no_grad()
     def visual(self, image_ids: Sequence[str]) -> Visual:

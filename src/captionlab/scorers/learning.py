@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, normalize
 
-from captionlab.features.clip import Clip
 from captionlab.scorers.pairs import PairBatch
 from captionlab.scorers.scorer import Scorer
 
@@ -40,7 +39,7 @@ class MatchingObjective:
 
 
 @torch.no_grad()
-def align_words(scorer: Scorer, encoder: Clip) -> None:
+def align_words(scorer: Scorer, encoder: Any) -> None:
     """Let each word piece of a new scorer start where a region that shows it starts, as far as an encoder knows.
 
     The regions must be embeddings by this encoder: its text tower puts words into the same space, from which the

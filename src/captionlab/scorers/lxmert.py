@@ -24,6 +24,7 @@ class Lxmert(nn.Module):
     """The network; a match is index 1. Text is cut to 20 tokens, as the authors did."""
 
     family = "lxmert"
+    reads = "regions"
     MATCHING = Matching(match_index=1, max_tokens=20)
 
     def __init__(

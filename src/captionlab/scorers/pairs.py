@@ -8,30 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import normalize
 
 from captionlab.features.region_batches import RegionBatch, RegionTable
 from captionlab.training.batches import Order
 
 # Draws of a negative before one that is also true of the image is accepted.
 DRAWS = 8
-# Images compared with all others at a time.
-CHUNK = 1024
-
-
-def nearest_images(embeddings: Tensor, count: int) -> np.ndarray:
-    """For each image, the rows (n, count) of the images with the largest cosine to it, itself left out."""
-    if not 0 < count < len(embeddings):
-        raise ValueError(f"an image cannot have {count} others that are alike among {len(embeddings)}")
-    units = normalize(embeddings.float(), dim=1)
-    found = []
-    for start in range(0, len(units), CHUNK):
-        cosines = units[start : start + CHUNK] @ units.T
-        cosines[torch.arange(len(cosines)), torch.arange(start, start + len(cosines))] = -torch.inf
-        found.append(cosines.topk(count, dim=1).indices)
-    return torch.cat(found).cpu().numpy()
 
 
 class Negatives:

@@ -1,4 +1,4 @@
-"""A scorer: what it offers; and those that read regions: a network, its word pieces, its way of making a score."""
+"""A scorer: what it offers; and those that are a network, its word pieces and its way of making a score."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -34,9 +34,7 @@ class ImageTextScorer(Protocol):
 
 
 class Scorer(nn.Module):
-    """A scorer that reads regions; the families of networks are modules of this package."""
-
-    reads = "regions"
+    """A scorer that is a network with word pieces; the families of networks are modules of this package."""
 
     def __init__(self, network: Any, words: WordPieces, matching: Matching):
         """Join a network of one of the families, its vocabulary and settings; ValueError when they do not fit."""
@@ -52,16 +50,18 @@ class Scorer(nn.Module):
         if matching.max_tokens > architecture["positions"]:
             raise ValueError(f"max_tokens is {matching.max_tokens}; there are {architecture['positions']} positions")
         self.network, self.words, self.matching = network, words, matching
+        self.reads: str = network.reads
 
-    def encode_image(self, regions: RegionBatch) -> Visual:
+    def encode_image(self, images: RegionBatch | Tensor) -> Visual:
         """What does not depend on captions, computed once per image; ValueError for regions of another detector."""
-        size, expected = regions.features.shape[2], self.network.architecture["region_size"]
-        if size != expected:
-            raise ValueError(
-                f"the regions have {size} numbers and this scorer reads {expected}; give it regions of the detector "
-                "that it was trained with"
-            )
-        visual: Visual = self.network.encode_image(regions)
+        if isinstance(images, RegionBatch):
+            size, expected = images.features.shape[2], self.network.architecture["region_size"]
+            if size != expected:
+                raise ValueError(
+                    f"the regions have {size} numbers and this scorer reads {expected}; give it regions of the "
+                    "detector that it was trained with"
+                )
+        visual: Visual = self.network.encode_image(images)
         return visual
 
     def encode_text(self, captions: Sequence[str]) -> list[list[int]]:

@@ -17,6 +17,7 @@ class SingleStream(nn.Module):
     nothing: padding is masked, and regions have no position.
     """
 
+    reads = "regions"
     REGIONS: type[nn.Module]
 
     def __init__(

@@ -1,16 +1,16 @@
-"""Scorers on disk: config.json, model.safetensors and, of those that read regions, vocab.txt in a folder.
+"""Scorers on disk: config.json, model.safetensors and, of all but encoders, vocab.txt in a folder.
 
 A family is a module of this package, loaded by its name. It sets FAMILY to its network, a torch module with `family`
 (its name), `architecture` (the arguments that build it again), `MATCHING` (its authors' way to make a score),
-`encode_image`, `logits`, `pooled` and `states`, and `from_published`. A family that is no network over regions sets it
-to a scorer that can `save` and `load` itself.
+`reads` (regions or pixels), `encode_image`, `logits` and `from_published`. A family that is no such network sets it to
+a scorer that can `save` and `load` itself.
 """
 
 import hashlib
 import importlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ def import_scorer(
     try:
         with torch.device("meta"):
             network, state = family.from_published(checkpoint, head=matching.head, **options)
-        scorer = Scorer(network, _words(vocabulary, matching), matching)
+        scorer = Scorer(network, _words(vocabulary, matching, getattr(family, "ADDED", ())), matching)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         reason = f"it has no tensor {error}" if isinstance(error, KeyError) else str(error)
         shown = ", ".join(list(checkpoint)[:5])
@@ -136,7 +136,7 @@ def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = 
     config, weights, vocabulary = (Path(directory) / name for name in FILES)
     try:
         described = json.loads(config.read_text(encoding="utf-8"))
-        family = family_class(described["family"])
+        family = family_class(described.get("scorer", described["family"]))
         if hasattr(family, "load"):
             loaded: ImageTextScorer = family.load(directory, device)
             return loaded
@@ -160,8 +160,12 @@ def _matching(family: Any, config: Mapping[str, Any]) -> Matching:
     return settings
 
 
-def _words(vocabulary: str | os.PathLike[str], matching: Matching) -> WordPieces:
-    return WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation)
+def _words(vocabulary: str | os.PathLike[str], matching: Matching, added: Sequence[str] = ()) -> WordPieces:
+    """The word pieces of a file, and what a family adds to them."""
+    words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation)
+    if not (missing := [piece for piece in added if piece not in words.pieces]):
+        return words
+    return WordPieces([*words.pieces, *missing], matching.lowercase, matching.strip_punctuation)
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:

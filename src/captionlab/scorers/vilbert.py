@@ -127,6 +127,7 @@ class Vilbert(nn.Module):
     """
 
     family = "vilbert"
+    reads = "regions"
     MATCHING = Matching(match_index=0, max_tokens=36)
 
     def __init__(

@@ -75,7 +75,10 @@ class Experiments:
                     check_inputs(corpus, Path(self.data), name)
                 except CorpusError as mistake:
                     mistakes.append(str(mistake))
-        files = {f"encoders.{n}.weights": e["weights"] for n, e in self.encoders.items() if _is_file(e)}
+        files: dict[str, str] = {}
+        for name, block in self.encoders.items():
+            if _is_file(block):
+                files |= {f"encoders.{name}.{key}": block[key] for key in ("weights", "tokenizer") if key in block}
         for name, block in self.captioners.items():
             files |= {f"captioners.{name}.{key}": block[key] for key in ("weights", "tokenizer") if key in block}
             files |= {f"captioners.{name}.captions.{c}": path for c, path in block.get("captions", {}).items()}
@@ -171,14 +174,22 @@ class Experiments:
         """Seed of an encoder's training."""
         return int(self.encoders[wildcards.encoder].get("seed", self.config["seed"]))
 
+    def encoder_versions(self, *libraries: str) -> Callable[[Wildcards], dict[str, str]]:
+        """Versions of the libraries that matter to the jobs of an encoder, its family's included."""
+        library = {"siglip": "transformers", "blip": "transformers", "resnet": "torchvision"}
+        return lambda wildcards: self.versions(
+            *libraries, library.get(self.encoders[wildcards.encoder]["family"], "open_clip_torch")
+        )
+
     def encoder_corpus(self, table: str) -> Callable[[Wildcards], str]:
         """A table of the corpus that an encoder is trained on."""
         return lambda wildcards: _corpus_table(self.encoders[wildcards.encoder]["corpus"], table)
 
     def encoder_weights(self, wildcards: Wildcards) -> list[str]:
-        """The file that an encoder is imported from; nothing when open_clip downloads it by its published name."""
+        """The files that an encoder is imported from; nothing when open_clip downloads it by its published name."""
         encoder = self.encoders[wildcards.encoder]
-        return [_on_disk(Path(self.data) / encoder["weights"])] if _is_file(encoder) else []
+        files = [encoder[key] for key in ("weights", "tokenizer") if key in encoder]
+        return [_on_disk(Path(self.data) / file) for file in files] if _is_file(encoder) else []
 
     def shards(self, corpus: str) -> list[str]:
         """Names of the shards that a corpus is embedded in."""

@@ -110,6 +110,9 @@ def _corpus_mistakes(name: str, corpus: Block) -> Iterator[str]:
 
 
 def _encoder_mistakes(config: Block, name: str, encoder: Block) -> Iterator[str]:
+    if encoder["family"] == "siglip" and not (encoder.keys() >= {"weights", "tokenizer"} and "model" not in encoder):
+        yield f"encoders.{name} is imported from files: it needs weights and tokenizer, and no model"
+        return
     training = ("architecture", "corpus", "optimizer")
     others = ("model", "heads", "quick_gelu", *training)
     if encoder["family"] == "resnet" and ("weights" not in encoder or any(key in encoder for key in others)):

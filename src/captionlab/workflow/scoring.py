@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 # Keys of a trained scorer that name other parts of the config, or that another parameter holds.
 _NAMES = ("regions", "corpus", "seed", "weights", "vocabulary", "encoder")
 # What a family needs beside torch; the versions of these then count for its jobs.
-_LIBRARIES = {"lxmert": ("transformers",), "clip": ("open_clip_torch",)}
+_LIBRARIES = {
+    "lxmert": ("transformers",),
+    "clip": ("open_clip_torch",),
+    "blip": ("transformers", "open_clip_torch", "pillow"),
+}
 
 
 class Wildcards(Protocol):
@@ -109,10 +113,12 @@ class Scoring:
         return [f"results/scorers/{scorer}/{file}" for file in ("config.json", "model.safetensors", *words)]
 
     def features(self, scorer: str, corpus: str) -> list[str]:
-        """The tables that `captionlab.scorers.images.ScorerImages` reads: the scorer's regions or embeddings."""
+        """The tables that `captionlab.scorers.images.ScorerImages` reads: regions, embeddings or the images."""
         block = self.scorers[scorer]
         if scorer_kind(block) == "encoder":
             return self.lab.features(block["encoder"], corpus)
+        if "regions" not in block:
+            return [f"results/corpora/{corpus}/images.parquet"]
         return self.regions_tables(block["regions"], corpus)
 
     def modules(self, *scorers: str) -> list[str]:

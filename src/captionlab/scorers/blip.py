@@ -1,0 +1,157 @@
+"""BLIP (Li et al. 2022) with its head for image-text matching, the class of transformers; it reads pixels, no regions.
+
+After github.com/salesforce/BLIP (models/blip_itm.py), with the names of transformers' BlipForImageTextRetrieval, as in
+model.safetensors or pytorch_model.bin of Salesforce/blip-itm-base-coco. Importing this module imports transformers.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from transformers.models.blip.configuration_blip import BlipTextConfig, BlipVisionConfig
+from transformers.models.blip.modeling_blip import BlipVisionModel
+from transformers.models.blip.modeling_blip_text import BlipTextModel
+
+from captionlab.features.clip import MEAN, STD, normalise
+from captionlab.scorers.matching import Matching
+from captionlab.scorers.visual import Visual
+
+_KEPT = ("vision_model.", "text_encoder.", "itm_head.")
+_POSITIONS = ("text_encoder.embeddings.position_ids",)
+
+
+class Blip(nn.Module):
+    """The network; a match is index 1. Text is cut to 35 tokens, as the authors did (data/coco_karpathy_dataset.py)."""
+
+    family = "blip"
+    reads = "pixels"
+    MATCHING = Matching(match_index=1, max_tokens=35)
+    # BERT's vocabulary is followed by two tokens that other tasks begin a text with (models/blip.py: init_tokenizer).
+    ADDED = ("[DEC]", "[ENC]")
+
+    def __init__(
+        self,
+        vocabulary: int,
+        positions: int,
+        width: int,
+        layers: int,
+        heads: int,
+        feed_forward: int,
+        image_size: int,
+        patch_size: int,
+        visual_width: int,
+        visual_layers: int,
+        visual_heads: int,
+        visual_feed_forward: int,
+        outputs: int = 2,
+    ):
+        """Build a network with random weights."""
+        super().__init__()
+        self.architecture = {
+            "vocabulary": vocabulary,
+            "positions": positions,
+            "width": width,
+            "layers": layers,
+            "heads": heads,
+            "feed_forward": feed_forward,
+            "image_size": image_size,
+            "patch_size": patch_size,
+            "visual_width": visual_width,
+            "visual_layers": visual_layers,
+            "visual_heads": visual_heads,
+            "visual_feed_forward": visual_feed_forward,
+            "outputs": outputs,
+        }
+        self.vision_model = BlipVisionModel(
+            BlipVisionConfig(
+                hidden_size=visual_width,
+                intermediate_size=visual_feed_forward,
+                num_hidden_layers=visual_layers,
+                num_attention_heads=visual_heads,
+                image_size=image_size,
+                patch_size=patch_size,
+            )
+        )
+        text = BlipTextConfig(
+            vocab_size=vocabulary,
+            hidden_size=width,
+            encoder_hidden_size=visual_width,
+            intermediate_size=feed_forward,
+            num_hidden_layers=layers,
+            num_attention_heads=heads,
+            max_position_embeddings=positions,
+        )
+        self.text_encoder = BlipTextModel(text, add_pooling_layer=False)
+        self.itm_head = nn.Linear(width, outputs)
+
+    @classmethod
+    def from_published(
+        cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None, visual_heads: int | None = None
+    ) -> tuple[Self, dict[str, Tensor]]:
+        """A network of the sizes that a published state dict has, and the weights to load into it.
+
+        By default a head is 64 wide. A KeyError names a tensor that a checkpoint of this family must have; ValueError
+        for a retrieval head: retrieval by BLIP uses this one.
+        """
+        if head != "itm":
+            raise ValueError("BLIP's head for matching is its itm head; set head: itm")
+        weights = {
+            name: value for name, value in checkpoint.items() if name.startswith(_KEPT) and name not in _POSITIONS
+        }
+        vocabulary, width = weights["text_encoder.embeddings.word_embeddings.weight"].shape
+        visual_width, _, _, patch_size = weights["vision_model.embeddings.patch_embedding.weight"].shape
+        patches = weights["vision_model.embeddings.position_embedding"].shape[1] - 1
+        network = cls(
+            vocabulary=vocabulary,
+            positions=len(weights["text_encoder.embeddings.position_embeddings.weight"]),
+            width=width,
+            layers=_count(weights, r"text_encoder\.encoder\.layer\.(\d+)\."),
+            heads=heads or max(1, width // 64),
+            feed_forward=len(weights["text_encoder.encoder.layer.0.intermediate.dense.bias"]),
+            image_size=round(patches**0.5) * patch_size,
+            patch_size=patch_size,
+            visual_width=visual_width,
+            visual_layers=_count(weights, r"vision_model\.encoder\.layers\.(\d+)\."),
+            visual_heads=visual_heads or max(1, visual_width // 64),
+            visual_feed_forward=len(weights["vision_model.encoder.layers.0.mlp.fc1.bias"]),
+            outputs=len(weights["itm_head.bias"]),
+        )
+        return network, weights
+
+    def load_state_dict(self, *given: Any, **options: Any) -> Any:
+        """Load weights; the numbers of positions are none, and a network built without values gets them here."""
+        result = super().load_state_dict(*given, **options)
+        for module in self.modules():
+            if isinstance(positions := getattr(module, "position_ids", None), Tensor):
+                module.position_ids = torch.arange(positions.shape[-1])[None]
+        return result
+
+    @property
+    def image_size(self) -> int:
+        """Width and height of the images, in pixels."""
+        return int(self.architecture["image_size"])
+
+    def encode_image(self, pixels: Tensor) -> Visual:
+        """The patches, and the token before them, of images (N, 3, image_size, image_size) as bytes."""
+        states = self.vision_model(normalise(pixels, MEAN, STD)).last_hidden_state
+        return Visual(states, [states.shape[1]] * len(states))
+
+    def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """What the head says (B, outputs) about each image and text."""
+        states = self.text_encoder(
+            input_ids=ids,
+            attention_mask=None if mask is None else mask.long(),
+            encoder_hidden_states=visual.states,
+            return_dict=True,
+        ).last_hidden_state
+        logits: Tensor = self.itm_head(states[:, 0])
+        return logits
+
+
+def _count(names: Mapping[str, Any], pattern: str) -> int:
+    return len({match[1] for name in names if (match := re.match(pattern, name))})
+
+
+FAMILY = Blip

@@ -1,0 +1,97 @@
+"""SigLIP as an encoder and a scorer, against transformers' own class."""
+
+import numpy as np
+import pytest
+import tokenizers
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+from tokenizers import models, pre_tokenizers
+from transformers import SiglipConfig, SiglipModel
+from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
+
+from captionlab.features.encoders import load_encoder
+from captionlab.features.siglip import Siglip, SiglipError
+from captionlab.scorers.clip import ClipScorer
+from captionlab.scorers.store import load_scorer
+
+WORDS = ["<pad>", "</s>", "<unk>", "a", "dog", "two", "cats", "on", "the", "red", "sofa"]
+SIZES = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
+CAPTIONS = ["A dog!", "two cats,  on the red sofa two cats on the red sofa", "a dog", "", "zebra"]
+# What is left after lower case and without punctuation, cut and filled up to eight tokens.
+IDS = [
+    [3, 4, 1, 1, 1, 1, 1, 1],
+    [5, 6, 7, 8, 9, 10, 5, 1],
+    [3, 4, 1, 1, 1, 1, 1, 1],
+    [1] * 8,
+    [2, 1, 1, 1, 1, 1, 1, 1],
+]
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    """transformers' class with random weights, and the files that are published of it."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("siglip")
+    text = {**SIZES, "vocab_size": len(WORDS), "max_position_embeddings": 8, "bos_token_id": 0, "eos_token_id": 1}
+    model = SiglipModel(
+        SiglipConfig(text_config=text, vision_config={**SIZES, "image_size": 32, "patch_size": 16})
+    ).eval()
+    for parameter in model.parameters():
+        parameter.data.add_(0.2 * torch.randn(parameter.shape))
+    save_file({name: value.contiguous() for name, value in model.state_dict().items()}, folder / "model.safetensors")
+    tokenizer = tokenizers.Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return model, folder
+
+
+@pytest.fixture
+def encoder(theirs, tmp_path) -> Siglip:
+    """Imported, saved and loaded."""
+    Siglip.from_published(theirs[1] / "model.safetensors", theirs[1] / "tokenizer.json", heads=2).save(tmp_path / "e")
+    return load_encoder(tmp_path / "e")
+
+
+def test_embeddings(theirs, encoder):
+    pictures = [
+        Image.fromarray(np.random.default_rng(n).integers(0, 256, (h, w, 3), np.uint8))
+        for n, (w, h) in enumerate([(50, 40), (32, 32)])
+    ]
+    processor = SiglipImageProcessorPil(size={"height": 32, "width": 32})
+    pixels = processor(pictures, return_tensors="pt")["pixel_values"]
+    with torch.no_grad():
+        images = theirs[0].get_image_features(pixel_values=pixels).pooler_output
+        texts = theirs[0].get_text_features(input_ids=torch.tensor(IDS)).pooler_output
+    ours = encoder.embed_images(torch.stack([encoder.preprocess(picture) for picture in pictures]))
+    torch.testing.assert_close(ours, images, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(encoder.embed_texts(CAPTIONS, batch=2), texts, atol=1e-5, rtol=1e-4)
+    assert encoder.embed_texts([]).shape == (0, encoder.image_dimensions)
+    assert encoder.logit_scale == pytest.approx(float(theirs[0].logit_scale.exp()))
+
+
+def test_scores(encoder, tmp_path):
+    """By the text tower alone."""
+    ClipScorer(encoder, prompt="a ").save(tmp_path / "scorer")
+    scorer = load_scorer(tmp_path / "scorer")
+    assert not hasattr(scorer.encoder.model, "vision_model")
+    images = torch.randn(2, 16, generator=torch.Generator().manual_seed(1))
+    scores = scorer.score(scorer.encode_image(images), ["dog", "two cats"], [1, 0])
+    texts = encoder.embed_texts(["a dog", "a two cats"])
+    expected = 100 * torch.cosine_similarity(texts, images[[1, 0]])
+    torch.testing.assert_close(scores, expected, atol=1e-3, rtol=0)
+
+
+def test_wrong_files(theirs, tmp_path):
+    weights, tokenizer = theirs[1] / "model.safetensors", theirs[1] / "tokenizer.json"
+    save_file({"visual.proj": torch.zeros(1)}, tmp_path / "clip.safetensors")
+    with pytest.raises(SiglipError, match=r"clip\.safetensors does not hold a SigLIP"):
+        Siglip.from_published(tmp_path / "clip.safetensors", tokenizer)
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(SiglipError, match=r"tokenizer\.json is no tokenizer\.json"):
+        Siglip.from_published(weights, tmp_path / "tokenizer.json", heads=2)
+    other = tokenizers.Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
+    other.save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(SiglipError, match="is not the tokenizer that"):
+        Siglip.from_published(weights, tmp_path / "tokenizer.json", heads=2)

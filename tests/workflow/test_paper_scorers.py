@@ -1,0 +1,82 @@
+"""The scorers and regions of config/paper.yaml, each imported and read as the rules do it, on tiny stand-ins."""
+
+import importlib.util
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from stand_ins import karpathy, lxmert_regions, scorer_weights, sentence
+
+from captionlab.scorers.images import ScorerImages
+from captionlab.scorers.store import load_scorer
+from captionlab.tables import IMAGES, write_table
+from captionlab.workflow.experiments import Experiments
+
+ROOT = Path(__file__).parents[2]
+IMPORTED = ("uniter", "rosita", "vilbert", "lxmert")
+
+
+def run(name, params, output, **inputs):
+    specification = importlib.util.spec_from_file_location(name, ROOT / "workflow" / "scripts" / f"{name}.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    module.main(SimpleNamespace(input=SimpleNamespace(**inputs), params=SimpleNamespace(config=params), output=output))
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory) -> Experiments:
+    """The experiments of the paper's config, with stand-ins for what its scorers need."""
+    data = tmp_path_factory.mktemp("data")
+    karpathy(
+        data,
+        "coco/dataset_coco.json",
+        "coco",
+        {"train": 2, "val": 1, "test": 3},
+        lambda s: "train2014" if s == "train" else "val2014",
+    )
+    scorer_weights(data)
+    lxmert_regions(data)
+    config = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text(encoding="utf-8"))
+    lab = Experiments({**config, "data": str(data)}, ROOT)
+    assert not lab.scoring.missing_files()
+    return lab
+
+
+@pytest.fixture(scope="module")
+def regions(lab, tmp_path_factory) -> Path:
+    """The table of regions of the six images."""
+    folder, ids = tmp_path_factory.mktemp("regions"), [str(100_000 + number) for number in range(6)]
+    sizes = {"width": [40 + number % 5 for number in range(6)], "height": [36] * 6}
+    empty = {"data": [None] * 6, "image_set": [None] * 6}
+    columns = {"image_id": ids, "position": range(6), "split": ["train"] * 6, "path": ids, **sizes, **empty}
+    write_table(folder / "images.parquet", IMAGES, columns)
+    wildcards = SimpleNamespace(regions="butd-36", corpus="coco")
+    files, block = lab.scoring.regions_files(wildcards), lab.scoring.regions_block(wildcards)
+    run("read_regions", block, [folder / "regions.parquet"], images=folder / "images.parquet", files=files)
+    return folder / "regions.parquet"
+
+
+@pytest.mark.parametrize("name", IMPORTED)
+def test_scorer(lab, regions, tmp_path, name):
+    wildcards = SimpleNamespace(scorer=name)
+    run(
+        "import_scorer",
+        lab.scoring.scorer_block(wildcards),
+        SimpleNamespace(config=tmp_path / name / "config.json"),
+        weights=lab.scoring.scorer_file("weights")(wildcards),
+        vocabulary=lab.scoring.scorer_file("vocabulary")(wildcards),
+    )
+    scorer = load_scorer(tmp_path / name)
+    visual = ScorerImages(scorer, [regions]).visual(["100003", "100000"])
+    scores = scorer.score(visual, [sentence(1), sentence(2)])
+    assert ((scores > 0) & (scores < 100)).all()
+    assert scores.max() > 1  # per cent
+    defaults = {"uniter": (62, False), "rosita": (30, True), "vilbert": (36, True), "lxmert": (20, True)}
+    assert (scorer.matching.max_tokens, scorer.matching.lowercase) == defaults[name]
+
+
+def test_every_scorer_of_the_paper_is_there(lab):
+    assert list(lab.scoring.scorers) == [*IMPORTED, "clip"]
+    assert lab.scoring.features("clip", "flickr30k") == ["results/features/clip-b32/flickr30k/0-of-1.parquet"]
+    assert lab.scoring.features("uniter", "coco") == ["results/regions/butd-36/coco/0-of-1.parquet"]
