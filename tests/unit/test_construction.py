@@ -2,6 +2,7 @@
 
 import csv
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -87,9 +88,7 @@ def test_a_template_is_found_again_in_captions_that_follow_it(model):
 
 
 def test_determiners_stay_and_modifiers_go():
-    texts = [
-        f"a brown {one} near the red {two} {one} near the {two}" for one in ["dog", "cat"] for two in ("x", "y")
-    ]
+    texts = [f"a brown {one} near the red {two} {one} near the {two}" for one in ["dog", "cat"] for two in ("x", "y")]
     captions = list(map(tagged, texts))
     (pattern,) = mine(captions, most=1)
     assert template_of(pattern, captions).text == "a+NOUN+near+the+NOUN+(near+the+NOUN)*"
@@ -142,7 +141,7 @@ def test_replacements_are_nested_and_the_share_holds_on_average():
     for image in range(400):
         found = [c for c in made(Plan(shares=shares), image=str(image)) if c.subject == "nouns"]
         changed = [{(n, w) for n, w in enumerate(c.caption.split()) if w != CAPTION.split()[n]} for c in found]
-        assert all(fewer <= more for fewer, more in zip(changed, changed[1:], strict=False))
+        assert all(fewer <= more for fewer, more in pairwise(changed))
         for share, places in zip(shares, changed, strict=True):
             counts[share].append(len(places))
     for share, of_share in counts.items():

@@ -160,6 +160,7 @@ def pattern_rows(
                     for share, n in zip(shares, counts, strict=True)
                 ]
                 share, low, high = seeds_interval(100.0 * shares, 100.0 * np.array(drawn))
+                low, high = max(low, 0.0), min(high, 100.0)
                 row = {**_place(role, (corpus, measure, None)), "seeds": len(found), "n": min(counts)}
                 values.append({**row, "value": share, "ci_low": low, "ci_high": high})
                 half = {"difference": share - 50.0, "ci_low": low - 50.0, "ci_high": high - 50.0}

@@ -21,7 +21,6 @@ PROBING_TABLES = (
     "probing_figure4_unigrams",
     "probing_rewards",
     "probing_generalisation",
-    "probing_matching",
 )
 PROBING_FIGURES = (
     "probing_figure1_patterns",
@@ -93,9 +92,9 @@ class Probing:
         """For each of these the captioner that its captions are made of."""
         return [self.lab.captioners[name]["captions_of"] for name in self.constructed()]
 
-    def first_captioners(self) -> dict[str, str]:
-        """The first captioner of each role: examples and patterns are those of one training."""
-        return {label: names[0] for label, names in self.roles().items()}
+    def first_captioners(self) -> list[str]:
+        """The first captioner of each role, in their order: examples and patterns are those of one training."""
+        return [names[0] for names in self.roles().values()]
 
     def scored(self, table: str) -> list[str]:
         """A table of the evaluation stage for each captioner of a role."""
@@ -163,26 +162,20 @@ class Probing:
 
     def matching(self) -> list[str]:
         """How well each scorer tells pairs from strangers, where it was trained here."""
-        names = [name for name in self.scorers() if "weights" not in self.lab.config["scorers"][name]]
+        names = [name for name in self.scorers() if "optimizer" in self.lab.config["scorers"][name]]
         return [f"results/scorers/{name}/matching.parquet" for name in names]
 
     def _scorers_of(self, captioner: str) -> list[str]:
         return reward_scorers(self.lab.captioners[captioner].get("objective", {}).get("reward", {}))
 
+    def differences(self) -> list[str]:
+        """The table that the paper's claims are judged by; nothing when the config does not ask for the paper."""
+        return ["results/reporting/probing/differences.parquet"] if self.block else []
+
     def tables(self) -> list[str]:
         """Names of the paper's tables that the config asks for."""
-        if not self.block:
-            return []
-        needs = {
-            "probing_table1_choices": self.constructed(),
-            "probing_table6_constructed": self.constructed(),
-            "probing_table7_templates": self.constructed(),
-            "probing_figure2_replacements": self.constructed(),
-            "probing_figure3_visual_words": self.constructed(),
-            "probing_matching": self.matching(),
-        }
-        return [name for name in PROBING_TABLES if needs.get(name, True)]
+        return list(PROBING_TABLES) if self.block else []
 
     def figures(self) -> list[str]:
         """Names of the paper's figures that the config asks for."""
-        return [name for name in PROBING_FIGURES if name in self.tables()]
+        return list(PROBING_FIGURES) if self.block else []
