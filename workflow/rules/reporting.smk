@@ -14,6 +14,7 @@ rule summarise_evaluation:
         nlg=lab.scored("nlg"),
         retrieval=lab.scored("retrieval"),
         spice=lab.scored("spice"),
+        alignment=lab.aligned(),
     output:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
@@ -32,6 +33,7 @@ rule summarise_evaluation:
         versions=lab.versions("numpy"),
         evaluations=lab.evaluation_contexts(),
         lineage=lab.lineage(),
+        factors=lab.probing.factors(),
         seed=lab.config["seed"],
     message:
         "summarise every evaluation, with intervals"

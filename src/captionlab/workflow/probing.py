@@ -125,14 +125,14 @@ class Probing:
         """A table of each of these corpora."""
         return [f"results/corpora/{corpus}/{table}.parquet" for corpus in self.corpora()]
 
+    def factors(self) -> dict[str, float]:
+        """For each scorer of the config the factor that puts its scores into per cent."""
+        return {name: _factor(block) for name, block in sorted(self.lab.config.get("scorers", {}).items())}
+
     def scorers(self) -> dict[str, dict[str, Any]]:
-        """For the name of each scorer the paper's label, and the factor that puts its scores into per cent."""
-        found = {}
-        for label, name in sorted(self.block.get("scorers", {}).items()):
-            block = self.lab.config["scorers"][name]
-            scale = float(block.get("scale", PER_CENT if block["family"] == "clip" else 1.0))
-            found[name] = {"label": label, "factor": 1.0 if scale >= PER_CENT else 100.0}
-        return found
+        """For the name of each of the paper's scorers its label, and that factor."""
+        labels = {name: label for label, name in self.block.get("scorers", {}).items()}
+        return {name: {"label": labels[name], "factor": self.factors()[name]} for name in sorted(labels)}
 
     def rewards(self) -> dict[str, list[str]]:
         """For each role the labels of the scorers that rewarded it."""
@@ -179,3 +179,9 @@ class Probing:
     def figures(self) -> list[str]:
         """Names of the paper's figures that the config asks for."""
         return list(PROBING_FIGURES) if self.block else []
+
+
+def _factor(scorer: Block) -> float:
+    """A probability and a cosine become per cent, by the default of CLIP's family they are already."""
+    scale = float(scorer.get("scale", PER_CENT if scorer["family"] == "clip" else 1.0))
+    return 1.0 if scale >= PER_CENT else PER_CENT
