@@ -53,7 +53,7 @@ def captioner_results(
     found = [*nlg_results(job, nlg, seed, NLG_METRICS), *nlg_results(job, fluency(measures), seed, FLUENCY_METRICS)]
     if spice is not None:
         found += nlg_results(job, spice, seed, SPICE_METRICS)
-    places = {(result.corpus, result.metric, None): result for result in found}
+    places: dict[Place, Result] = {(result.corpus, result.metric, None): result for result in found}
     for name, scorer in scorers.items():
         rows = alignment.filter(pa.compute.equal(alignment["scorer"], name))
         for result in nlg_results(job, rows, seed, {"score": Metric("score", mean, scorer.factor)}):

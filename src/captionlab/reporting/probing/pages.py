@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow.compute as pc
 
@@ -116,8 +117,8 @@ def pages_of(
     ]
 
 
-def _scores(alignment: Path, scorers: Mapping[str, PrintedScorer]) -> dict[tuple[str, ...], dict[str, float]]:
-    scores: dict[tuple[str, ...], dict[str, float]] = {}
+def _scores(alignment: Path, scorers: Mapping[str, PrintedScorer]) -> dict[tuple[Any, ...], dict[str, float]]:
+    scores: dict[tuple[Any, ...], dict[str, float]] = {}
     for row in read_table(alignment, ALIGNMENT).to_pylist():
         if row["scorer"] in scorers:
             scorer = scorers[row["scorer"]]
