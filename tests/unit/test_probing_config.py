@@ -112,7 +112,7 @@ def probing():
 def test_roles_and_their_tables(probing):
     assert probing.roles() == {"CE": ["fc-1", "fc-2"], "UNITER": ["fc-uni-1", "fc-uni-2"]}
     assert probing.first_captioners() == ["fc-1", "fc-uni-1"]
-    assert probing.alignment(probing.originals()) == ["results/evaluation/alignment/main/fc-1.parquet"]
+    assert probing.scored("alignment", probing.originals()) == ["results/evaluation/fc-1/main/alignment.parquet"]
     assert probing.language("measures")[0] == "results/language/fc-1/main/measures.parquet"
     assert (probing.spice(), probing.tables()) == ([], list(PROBING_TABLES))
     assert probing.job() == {"evaluation": "main", "decoding": "given", "splits": {"world": "test"}}

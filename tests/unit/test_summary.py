@@ -248,7 +248,7 @@ def test_the_script_writes_both_tables(tmp_path):
     alignment = []
     for seed, captioner in enumerate(("parent", "child")):
         folder = tmp_path / "evaluation" / captioner / "main"
-        alignment.append(tmp_path / "evaluation" / "alignment" / "main" / f"{captioner}.parquet")
+        alignment.append(folder / "alignment.parquet")
         write_table(alignment[-1], ALIGNMENT, alignment_table({"uniter": 0.25 * (seed + 1), "clip": 30.0}))
         write_table(folder / "nlg.parquet", NLG, nlg_table(seed, ("toy", "far")))
         write_table(folder / "retrieval.parquet", RETRIEVAL, retrieval_table([1, 2, 3 + seed]))

@@ -8,14 +8,14 @@ Makes: results/reporting/probing/ and results/figures/probing_*.png
 
 rule summarise_probing:
     input:
-        alignment=lab.probing.alignment(lab.probing.captioners()),
+        alignment=lab.probing.scored("alignment"),
         nlg=lab.probing.scored("nlg"),
         spice=lab.probing.spice(),
         measures=lab.probing.language("measures"),
         patterns=lab.probing.language("patterns"),
         constructions=lab.probing.language("constructions", lab.probing.constructed()),
-        constructed=lab.probing.alignment(lab.probing.constructed()),
-        originals=lab.probing.alignment(lab.probing.originals()),
+        constructed=lab.probing.scored("alignment", lab.probing.constructed()),
+        originals=lab.probing.scored("alignment", lab.probing.originals()),
     output:
         values="results/reporting/probing/values.parquet",
         differences="results/reporting/probing/differences.parquet",
@@ -50,14 +50,14 @@ rule collect_probing_tables:
         values="results/reporting/probing/values.parquet",
         differences="results/reporting/probing/differences.parquet",
         captions=lab.probing.captions(lab.probing.first_captioners()),
-        alignment=lab.probing.alignment(lab.probing.first_captioners()),
+        alignment=lab.probing.scored("alignment", lab.probing.first_captioners()),
         patterns=lab.probing.language("patterns", lab.probing.first_captioners()),
         unigrams=lab.probing.language("unigrams", lab.probing.first_captioners()),
         constructed=lab.probing.captions(lab.probing.constructed()),
         constructions=lab.probing.language("constructions", lab.probing.constructed()),
-        constructed_alignment=lab.probing.alignment(lab.probing.constructed()),
+        constructed_alignment=lab.probing.scored("alignment", lab.probing.constructed()),
         originals=lab.probing.captions(lab.probing.originals()),
-        original_alignment=lab.probing.alignment(lab.probing.originals()),
+        original_alignment=lab.probing.scored("alignment", lab.probing.originals()),
         images=lab.probing.corpus_tables("images"),
         published=lab.published("probing.csv"),
     output:

@@ -14,7 +14,7 @@ rule summarise_evaluation:
         nlg=lab.scored("nlg"),
         retrieval=lab.scored("retrieval"),
         spice=lab.scored("spice"),
-        alignment=lab.aligned(),
+        alignment=lab.scored("alignment"),
     output:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",

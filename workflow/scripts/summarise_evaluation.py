@@ -33,15 +33,11 @@ def _results(snakemake: Any) -> Iterator[Result]:
     sources += [(path, RETRIEVAL, retrieval_results) for path in snakemake.input.retrieval]
     spice_results = partial(nlg_results, metrics=SPICE_METRICS)
     sources += [(path, SPICE, spice_results) for path in snakemake.input.spice]
-    sources += [
-        (path, ALIGNMENT, partial(alignment_results, factors=snakemake.params.factors))
-        for path in snakemake.input.alignment
-    ]
+    of_scorers = partial(alignment_results, factors=snakemake.params.factors)
+    sources += [(path, ALIGNMENT, of_scorers) for path in snakemake.input.alignment]
     for path, kind, results_of in progress(sources, "tables of scores", len(sources)):
-        if kind is ALIGNMENT:  # results/evaluation/alignment/{evaluation}/{captioner}.parquet
-            evaluation, captioner = Path(path).parent.name, Path(path).stem
-        else:  # results/evaluation/{captioner}/{evaluation}/{kind}.parquet
-            captioner, evaluation = Path(path).parts[-3:-1]
+        # results/evaluation/{captioner}/{evaluation}/{kind}.parquet
+        captioner, evaluation = Path(path).parts[-3:-1]
         context = snakemake.params.evaluations[evaluation]
         job = Job(captioner, evaluation, context["decoding"], context["splits"])
         yield from results_of(job, read_table(path, kind), snakemake.params.seed)

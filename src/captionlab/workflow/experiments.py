@@ -297,18 +297,9 @@ class Experiments:
             if self._has(table, captioner, evaluation)
         ]
 
-    def aligned(self) -> list[str]:
-        """Matching scores of every captioner of the evaluations that have scorers, constructed captions aside."""
-        return [
-            f"results/evaluation/alignment/{name}/{captioner}.parquet"
-            for name, evaluation in sorted(self.evaluations.items())
-            for captioner in sorted(evaluation["captioners"])
-            if evaluation.get("scorers") and self.family(captioner) != "constructed"
-        ]
-
     def _has(self, table: str, captioner: str, evaluation: Block) -> bool:
         if self.family(captioner) == "constructed":
-            return False  # only scorers see them
+            return False  # they are studied by how they were made, not as one
         if table == "retrieval":
             return bool(evaluation.get("retrievers"))
         if table == "alignment":

@@ -96,9 +96,10 @@ class Probing:
         """The first captioner of each role, in their order: examples and patterns are those of one training."""
         return [names[0] for names in self.roles().values()]
 
-    def scored(self, table: str) -> list[str]:
-        """A table of the evaluation stage for each captioner of a role."""
-        return [f"results/evaluation/{name}/{self.evaluation}/{table}.parquet" for name in self.captioners()]
+    def scored(self, table: str, captioners: list[str] | None = None) -> list[str]:
+        """A table of the evaluation stage for each captioner of a role, or each of these."""
+        names = self.captioners() if captioners is None else captioners
+        return [f"results/evaluation/{name}/{self.evaluation}/{table}.parquet" for name in names]
 
     def spice(self) -> list[str]:
         """SPICE of each captioner of a role; nothing when the config goes without."""
@@ -112,10 +113,6 @@ class Probing:
     def captions(self, captioners: list[str]) -> list[str]:
         """Captions of each of these captioners."""
         return [f"results/captions/{name}/{self.evaluation}.parquet" for name in captioners]
-
-    def alignment(self, captioners: list[str]) -> list[str]:
-        """Scores of the captions of each of these captioners."""
-        return [f"results/evaluation/alignment/{self.evaluation}/{name}.parquet" for name in captioners]
 
     def corpora(self) -> list[str]:
         """Corpora of the paper."""
