@@ -13,7 +13,7 @@ from PIL import Image
 from probing_run import CORPUS, IDS, SCORERS, THINGS, Made, caption, score, things
 
 from captionlab.language.kinds import CONSTRUCTED
-from captionlab.reporting.probing.beyond import kept, reward_text
+from captionlab.reporting.probing.beyond import kept, matching_table, reward_text
 from captionlab.reporting.probing.run import Measured
 from captionlab.tables import GENERATED, read_table
 from captionlab.workflow.probing import PROBING_TABLES
@@ -251,6 +251,16 @@ def test_rewards_in_words(reward, text):
     assert reward_text({"reward": reward}) == text
     assert reward_text({"reward": reward, "kl": 0.5}) == f"{text}, KL 0.5"
     assert reward_text({"kind": "cross-entropy"}) == "–"
+
+
+def test_accuracy_of_scorers():
+    one = {"split": "test", "value": 0.9, "ci_low": 0.88, "ci_high": 0.91, "n": 50}
+    rows = [{**one, "negatives": "hard", "measure": "ranking"}, {**one, "negatives": "random", "measure": "accuracy"}]
+    table = matching_table({"UNITER": rows}, {"config": "toy", "seed": 1})
+    ((line,),) = [block.rows for block in table.blocks]
+    assert [cell.text for cell in line] == ["UNITER", "90.0", "–", "–", "90.0", "50, test"]
+    assert line[1].detail == "[88.0, 91.0]"
+    assert "No scorer was trained in this run." in matching_table({}, {"config": "toy", "seed": 1}).footnotes
 
 
 def test_figures_are_drawn(made, summary):

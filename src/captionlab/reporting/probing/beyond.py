@@ -150,24 +150,42 @@ def generalisation_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Tabl
     )
 
 
-def matching_table(rows: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]) -> Table:
-    """How well each scorer tells right captions from wrong ones: rows have scorer, and whatever was measured."""
-    names = list(dict.fromkeys(name for row in rows for name in row if name != "scorer"))
+def matching_table(matching: Mapping[str, Sequence[Mapping[str, Any]]], provenance: Mapping[str, Any]) -> Table:
+    """How well each scorer that was trained here tells pairs from strangers: rows of MATCHING by the scorer's label."""
+    shown = [(negatives, measure) for negatives in ("random", "hard") for measure in ("accuracy", "ranking")]
     columns = [Column("scorer", numeric=False)]
-    columns += [Column(name, numeric=not any(isinstance(row.get(name), str) for row in rows)) for name in names]
-    lines = [[Cell(str(row["scorer"])), *(Cell(_shown(row.get(name))) for name in names)] for row in rows]
-    records = [{**row, **{key: provenance.get(key) for key in PROVENANCE}} for row in rows]
+    columns += [Column(measure, "%", f"{negatives} negatives") for negatives, measure in shown]
+    columns.append(Column("images"))
+    lines, records = [], []
+    for scorer, rows in matching.items():
+        found = {(row["negatives"], row["measure"]): row for row in rows}
+        lines.append(
+            [
+                Cell(scorer),
+                *(_share(found.get(place)) for place in shown),
+                Cell(", ".join(sorted({f"{row['n']}, {row['split']}" for row in rows}))),
+            ]
+        )
+        records += [{"scorer": scorer, **row, **{key: provenance.get(key) for key in PROVENANCE}} for row in rows]
+    notes = [
+        "Accuracy: pairs, half of them matching, on the right side of one half. Ranking: matching captions with a "
+        "larger score than a negative of the same image. Hard negatives are captions of an image that is alike. Intervals: "
+        "95 %, bootstrap over images.",
+        *([] if matching else ["No scorer was trained in this run."]),
+    ]
     return Table(
         "probing_matching",
         "Beyond probing: how well the scorers tell pairs from strangers",
-        "Accuracy of each scorer that was trained here, before anything was rewarded by it.",
+        "Each scorer that was trained here, before anything was rewarded by it, on images that it was not trained on.",
         columns,
-        [Block(lines)],
+        [Block(lines)] if lines else [],
         records,
-        ("scorer", *names, *PROVENANCE),
-        run_notes(provenance),
+        ("scorer", "split", "negatives", "measure", "value", "ci_low", "ci_high", "n", *PROVENANCE),
+        [*notes, *run_notes(provenance)],
     )
 
 
-def _shown(value: Any) -> str:
-    return MISSING if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
+def _share(row: Mapping[str, Any] | None) -> Cell:
+    if row is None:
+        return Cell(MISSING)
+    return Cell(f"{100 * row['value']:.1f}", f"[{100 * row['ci_low']:.1f}, {100 * row['ci_high']:.1f}]")
