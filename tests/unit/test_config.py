@@ -172,6 +172,13 @@ def test_the_example_is_accepted():
         ("evaluations.main.decoding", ..., "it needs a decoding; there are greedy, beam"),
         ("evaluations.again", CONFIG["evaluations"]["main"], "both caption 'world' with 'base' by 'greedy'"),
         ("papers.discritune.captioners", {"X": "bas"}, "did you mean 'base'?"),
+        ("captioners.made", {"family": "constructed"}, "captioners.made lacks the key 'captions_of'"),
+        ("captioners.made", {"family": "constructed", "captions_of": "bass"}, "did you mean 'base'?"),
+        (
+            "captioners.made",
+            {"family": "constructed", "captions_of": "base", "replacements": {"shares": [0]}},
+            "0 is less than or equal to the minimum of 0",
+        ),
     ],
 )
 def test_a_mistake_is_a_sentence(path, value, sentence):

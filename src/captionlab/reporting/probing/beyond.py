@@ -169,8 +169,8 @@ def matching_table(matching: Mapping[str, Sequence[Mapping[str, Any]]], provenan
         records += [{"scorer": scorer, **row, **{key: provenance.get(key) for key in PROVENANCE}} for row in rows]
     notes = [
         "Accuracy: pairs, half of them matching, on the right side of one half. Ranking: matching captions with a "
-        "larger score than a negative of the same image. Hard negatives are captions of an image that is alike. Intervals: "
-        "95 %, bootstrap over images.",
+        "larger score than a negative of the same image. Hard negatives are captions of an image that is alike.",
+        "Intervals: 95 %, bootstrap over images.",
         *([] if matching else ["No scorer was trained in this run."]),
     ]
     return Table(
