@@ -114,8 +114,8 @@ def templates_table(run: ProbingRun, templates: Mapping[tuple[str, str], str], p
             what = {"published": "the paper's templates", "mined": "templates found in the captions of each captioner"}
             blocks.append(Block(rows, f"{sheet.heading(label)}: {what[source]}"))
     sheet.notes.append(
-        f"The difference is on the images whose {REFERENCE} caption has a noun; with few nouns a caption ends after "
-        "the last."
+        "Difference and preference are from the very captions that the nouns are of, those without a noun left out; "
+        "with few nouns a caption ends after the last."
     )
     return sheet.table(
         "probing_table7_templates",
@@ -147,7 +147,10 @@ def replacements_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
             place = Place("nouns", corpus, "score", scorer, "replacement", None, largest)
             rows.append([*row, sheet.cell(place, against="others")])
         blocks.append(Block(rows, sheet.heading(label)))
-    sheet.notes.append("A caption without a noun, or without another word, has nothing to replace and is left out.")
+    sheet.notes.append(
+        "Differences are from the very captions whose words are replaced; one without a noun, or without another word, "
+        "is left out."
+    )
     return sheet.table(
         "probing_figure2_replacements",
         "Probing, figure 2: words replaced",
