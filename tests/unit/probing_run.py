@@ -12,6 +12,7 @@ from typing import Any
 from PIL import Image
 
 from captionlab.language.kinds import MEASURES, NGRAMS, TAGGED
+from captionlab.scorers.kinds import MATCHING
 from captionlab.tables import (
     ALIGNMENT,
     CAPTIONS,
@@ -136,6 +137,15 @@ class Made:
             texts = [caption(captioner, number) for number in range(len(IDS))]
             self.paths[captioner] = self._tables(captioner, texts)
         self.images = self._images()
+        accuracy = {
+            "split": "test",
+            "negatives": "hard",
+            "measure": "ranking",
+            "ci_low": 0.88,
+            "ci_high": 0.91,
+            "n": 50,
+        }
+        self.matching = table(folder / "matching.parquet", MATCHING, [{**accuracy, "value": 0.9}])
         self.references = table(
             folder / "references.parquet",
             CAPTIONS,
@@ -214,11 +224,13 @@ class Made:
                 "originals": self.of("captions", ["ce-1"]),
                 "original_alignment": self.of("alignment", ["ce-1"]),
                 "images": [self.images],
+                "matching": [self.matching],
             },
             output=list(map(str, outputs.values())),
             params={
                 "config": BLOCK, "job": JOB, "roles": list(ROLES), "corpora": [CORPUS], "scorers": SCORERS,
-                "rewards": REWARDS, "objectives": OBJECTIVES, "provenance": {"config": "toy", "seed": 1},
+                "trained_scorers": ["toy-uniter"], "rewards": REWARDS, "objectives": OBJECTIVES,
+                "provenance": {"config": "toy", "seed": 1},
             },
         )  # fmt: skip
         return {key: path.read_text(encoding="utf-8") for key, path in outputs.items()}

@@ -13,9 +13,17 @@ CONFIG = yaml.safe_load("""
 seed: 1
 corpora:
   world: {reader: toyworld, domain: coco, seed: 1, images: {train: 8, test: 8}}
-encoders: {}
+encoders:
+  clip: {family: clip, weights: clip.safetensors}
+regions:
+  boxes: {source: boxes, encoder: clip}
 scorers:
-  uni: {family: uniter, regions: boxes, corpus: world, optimizer: {}}
+  uni:
+    family: uniter
+    regions: boxes
+    corpus: world
+    negatives: {encoder: clip}
+    optimizer: {batch: 4}
   ros: {family: rosita, regions: boxes, weights: rosita.pkl, vocabulary: vocab.txt, scale: 100}
   clip: {family: clip, encoder: clip}
   clip-s: {family: clip, encoder: clip, scale: 2.5}

@@ -59,6 +59,7 @@ rule collect_probing_tables:
         originals=lab.probing.captions(lab.probing.originals()),
         original_alignment=lab.probing.scored("alignment", lab.probing.originals()),
         images=lab.probing.corpus_tables("images"),
+        matching=lab.probing.matching(),
         published=lab.published("probing.csv"),
     output:
         multiext(
@@ -152,6 +153,13 @@ rule collect_probing_tables:
             ".tex",
             ".html",
         ),
+        multiext(
+            "results/reporting/probing/probing_matching",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
     log:
         "results/logs/collect_probing_tables.log",
     benchmark:
@@ -169,6 +177,7 @@ rule collect_probing_tables:
         roles=list(lab.probing.roles()),
         corpora=lab.probing.corpora(),
         scorers=lab.probing.scorers(),
+        trained_scorers=lab.probing.trained_scorers(),
         rewards=lab.probing.rewards(),
         objectives=lab.probing.objectives(),
         provenance=lab.provenance(),

@@ -7,7 +7,7 @@ from captionlab.evaluation.roles import PrintedScorer
 from captionlab.language.kinds import NGRAMS, PATTERNS
 from captionlab.provenance import commit
 from captionlab.reporting.language import Paper, patterns_table, unigrams_table
-from captionlab.reporting.probing.beyond import generalisation_table, rewards_table
+from captionlab.reporting.probing.beyond import generalisation_table, matching_table, rewards_table
 from captionlab.reporting.probing.examples import choices_table, constructed_table, examples_table
 from captionlab.reporting.probing.pages import pages_of, read_constructed, read_generated, templates_of
 from captionlab.reporting.probing.run import REFERENCE, ProbingRun
@@ -21,6 +21,7 @@ from captionlab.reporting.probing.scores import (
 )
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import Table, write_table_files
+from captionlab.scorers.kinds import MATCHING
 from captionlab.scripting import run
 from captionlab.tables import read_metadata, read_table
 
@@ -42,6 +43,10 @@ def main(snakemake: Any) -> None:
         {role: read_table(path, kind).to_pylist() for role, path in zip(params.roles, of_role, strict=True)}
         for of_role, kind in ((paths.patterns, PATTERNS), (paths.unigrams, NGRAMS))
     )
+    matching = {
+        params.scorers[name]["label"]: read_table(path, MATCHING).to_pylist()
+        for name, path in zip(params.trained_scorers, paths.matching, strict=True)
+    }
     made = [
         scores_table(probing, provenance),
         statistics_table(probing, provenance),
@@ -56,6 +61,7 @@ def main(snakemake: Any) -> None:
         unigrams_table(unigrams, provenance, "probing_figure4_unigrams", "Probing, figure 4: the most frequent words"),
         rewards_table(probing, provenance),
         generalisation_table(probing, provenance),
+        matching_table(matching, provenance),
         replacements_table(probing, provenance),
         visual_words_table(probing, provenance),
         *examples(snakemake, probing, provenance),

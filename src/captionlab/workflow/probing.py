@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from captionlab.workflow.references import Block, listed, normalise, reward_scorers
+from captionlab.workflow.references import Block, listed, normalise, reward_scorers, scorer_kind
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments, Wildcards
@@ -21,6 +21,7 @@ PROBING_TABLES = (
     "probing_figure4_unigrams",
     "probing_rewards",
     "probing_generalisation",
+    "probing_matching",
 )
 PROBING_FIGURES = (
     "probing_figure1_patterns",
@@ -157,10 +158,13 @@ class Probing:
         context: Block = self.lab.evaluation_contexts()[self.evaluation]
         return {"evaluation": self.evaluation, **context}
 
+    def trained_scorers(self) -> list[str]:
+        """The paper's scorers that are trained here, by name."""
+        return [name for name in self.scorers() if scorer_kind(self.lab.config["scorers"][name]) == "trained"]
+
     def matching(self) -> list[str]:
-        """How well each scorer tells pairs from strangers, where it was trained here."""
-        names = [name for name in self.scorers() if "optimizer" in self.lab.config["scorers"][name]]
-        return [f"results/scorers/{name}/matching.parquet" for name in names]
+        """How well each of these tells pairs from strangers."""
+        return [f"results/scorers/{name}/matching.parquet" for name in self.trained_scorers()]
 
     def _scorers_of(self, captioner: str) -> list[str]:
         return reward_scorers(self.lab.captioners[captioner].get("objective", {}).get("reward", {}))
