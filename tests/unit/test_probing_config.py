@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from captionlab.workflow.probing import PROBING_TABLES, Probing
-from captionlab.workflow.references import reference_mistakes, reward_scorers
+from captionlab.workflow.probing_references import probing_mistakes, reward_scorers
 
 CONFIG = yaml.safe_load("""
 seed: 1
@@ -72,7 +72,7 @@ def edited(path, value):
 
 
 def test_the_example_is_accepted():
-    assert list(reference_mistakes(CONFIG)) == []
+    assert list(probing_mistakes(CONFIG)) == []
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_the_example_is_accepted():
     ],
 )
 def test_a_mistake_is_a_sentence(path, value, sentence):
-    assert sentence in "\n".join(reference_mistakes(edited(path, value)))
+    assert sentence in "\n".join(probing_mistakes(edited(path, value)))
 
 
 @pytest.fixture
