@@ -49,6 +49,7 @@ include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/language.smk"
 include: "workflow/rules/study.smk"
 include: "workflow/rules/reporting.smk"
+include: "workflow/rules/probing.smk"
 
 
 rule all:

@@ -208,7 +208,7 @@ ALIGNMENT = Kind(
     ("corpus", "image_id", "caption_index", "scorer"),
 )
 _CAPTIONER = Column(_STRING, "name of the captioner in the config")
-_RETRIEVER = Column(_STRING, "name of the encoder that scores; missing for other metrics", nullable=True)
+_RETRIEVER = Column(_STRING, "name of the encoder, or scorer, that scores; missing for other metrics", nullable=True)
 _CANDIDATES = Column(_STRING, "how many images to choose from and from where; missing for other metrics", nullable=True)
 _METRIC = Column(_STRING, "metric as the field prints it; times 100 but for the mean rank")
 SUMMARY = Kind(

@@ -239,6 +239,13 @@ def test_the_example_is_accepted():
             },
             "reward.of.0.reward.retriever is 'clp', which is not among the encoders; did you mean 'clip'?",
         ),
+        ("captioners.made", {"family": "constructed"}, "captioners.made lacks the key 'captions_of'"),
+        ("captioners.made", {"family": "constructed", "captions_of": "bass"}, "did you mean 'base'?"),
+        (
+            "captioners.made",
+            {"family": "constructed", "captions_of": "base", "replacements": {"shares": [0]}},
+            "0 is less than or equal to the minimum of 0",
+        ),
     ],
 )
 def test_a_mistake_is_a_sentence(path, value, sentence):

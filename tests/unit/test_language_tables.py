@@ -1,4 +1,4 @@
-"""The papers' tables on language from small made-up measurements: each value in its place, in all four formats."""
+"""Tables on language from small made-up measurements: each value in its place, in all four formats."""
 
 # ruff: noqa: RUF001 (an en dash stands where a number is missing)
 
@@ -14,7 +14,7 @@ import pytest
 from captionlab.language.kinds import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
 from captionlab.language.ngram import Scores
 from captionlab.language.statistics import caption_measures, corpus_statistics
-from captionlab.reporting.language import STATISTICS_SHOWN, Paper, statistics_table
+from captionlab.reporting.language import STATISTICS_SHOWN, Paper, patterns_table, statistics_table
 from captionlab.reporting.published import read_published
 from captionlab.tables import Kind, write_table
 
@@ -23,14 +23,11 @@ PUBLISHED = ROOT / "config" / "published"
 NASTY = "<b>&|_c"
 CAPTIONERS = ("plain", NASTY)
 NAMES = (
-    "probing_table4_statistics", "probing_table5_patterns", "probing_figure4_unigrams", "discritune_table7_adjectives",
+    "language_statistics", "language_patterns", "language_unigrams", "discritune_table7_adjectives",
     "discritune_table14_nouns",
 )  # fmt: skip
 FORMATS = ("csv", "md", "tex", "html")
-PAPERS = {
-    "probing": {"comparable": False, "captioners": {"CLIP": "plain"}, "corpora": {"COCO": "toy"}},
-    "discritune": {"comparable": True, "captioners": {"DiscriTune-ConCap": "plain"}, "corpora": {"ConCap": "toy"}},
-}
+BLOCK = {"comparable": True, "captioners": {"DiscriTune-ConCap": "plain"}, "corpora": {"ConCap": "toy"}}
 
 
 def write(path: Path, kind: Kind, rows: list[tuple[Any, ...]]) -> Path:
@@ -72,7 +69,7 @@ LEMMAS = [
 ]
 
 
-def make(folder: Path, papers: dict[str, Any]) -> dict[tuple[str, str], str]:
+def make(folder: Path, block: dict[str, Any]) -> dict[tuple[str, str], str]:
     """Run the script; text of each table in each format."""
 
     def files(kind: Kind, *tables: list[tuple[Any, ...]]) -> list[Path]:
@@ -85,10 +82,10 @@ def make(folder: Path, papers: dict[str, Any]) -> dict[tuple[str, str], str]:
             patterns=files(PATTERNS, patterns("MINED", 0.8), patterns("OTHER", 0.6)),
             unigrams=files(NGRAMS, words([f"word{n}" for n in range(1, 13)]), words(["it", "<i>"])),
             associations=write(folder / "associations.parquet", ASSOCIATIONS, LEMMAS),
-            published=[PUBLISHED / "discritune.csv", PUBLISHED / "probing.csv"],
+            published=PUBLISHED / "discritune.csv",
         ),
         output=list(map(str, outputs.values())),
-        params=SimpleNamespace(captioners=CAPTIONERS, provenance={"config": "toy.yaml", "seed": 7}, papers=papers),
+        params=SimpleNamespace(captioners=CAPTIONERS, provenance={"config": "toy.yaml", "seed": 7}, config=block),
     )
     runpy.run_path(str(ROOT / "workflow" / "scripts" / "collect_language_tables.py"))["main"](job)
     return {key: path.read_text(encoding="utf-8") for key, path in outputs.items()}
@@ -102,8 +99,8 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], str
 
 @pytest.fixture(scope="module")
 def beside(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], str]:
-    """The tables of a run in which the captioner `plain` stands for captioners of both papers."""
-    return make(tmp_path_factory.mktemp("beside"), PAPERS)
+    """The tables of a run in which the captioner `plain` stands for one of the discritune paper."""
+    return make(tmp_path_factory.mktemp("beside"), BLOCK)
 
 
 def lines(markdown: str) -> list[list[str]]:
@@ -116,7 +113,7 @@ def records(text: str) -> list[dict[str, str]]:
 
 
 def test_statistics(alone):
-    text = alone["probing_table4_statistics", "md"]
+    text = alone["language_statistics", "md"]
     heading, _, corpus, plain, nasty = lines(text)
     assert heading == [
         "captioner", "sentence level<br>perplexity", "token level<br>nouns", "variety<br>distinct-1, %",
@@ -126,8 +123,8 @@ def test_statistics(alone):
     assert plain == ["plain", "12.3", "2.2", "12.5", "4"]
     assert nasty == [r"&lt;b&gt;&amp;\|\_c", "– (a)", "0.0", "12.5", "4"]
     assert "- (a) no caption has what this is computed from" in text
-    row = next(r for r in records(alone["probing_table4_statistics", "csv"]) if r["statistic"] == "perplexity")
-    assert (row["captioner"], row["value"], row["n"], row["published"]) == ("plain", "12.34", "4", "")
+    row = next(r for r in records(alone["language_statistics", "csv"]) if r["statistic"] == "perplexity")
+    assert (row["captioner"], row["value"], row["n"]) == ("plain", "12.34", "4")
     assert (row["config"], row["seed"]) == ("toy.yaml", "7")
     assert row["commit"]
 
@@ -135,7 +132,7 @@ def test_statistics(alone):
 def test_a_statistic_without_a_column_is_an_error():
     row = {"corpus": "toy", "statistic": "charm", "value": 1.0, "n": 1, "note": None}
     with pytest.raises(ValueError, match="'charm' has no column"):
-        statistics_table({"plain": [row]}, Paper(None, None), {})
+        statistics_table({"plain": [row]}, {})
 
 
 def test_every_statistic_that_is_measured_has_a_column():
@@ -147,7 +144,7 @@ def test_every_statistic_that_is_measured_has_a_column():
 
 
 def test_patterns(alone):
-    shown = lines(alone["probing_table5_patterns", "md"])
+    shown = lines(alone["language_patterns", "md"])
     start = shown.index(["**toy: plain**", "", "", "", ""])
     assert [row[:4] for row in shown[start + 1 : start + 5]] == [
         ["prefix", "mined", "MINED1", "80.0"],
@@ -159,17 +156,17 @@ def test_patterns(alone):
     assert len(shown[start + 1][4]) <= 200
     assert shown[start + 4][4] == "–"
     assert shown[start + 5][0] == r"**toy: &lt;b&gt;&amp;\|\_c**"
-    assert len(records(alone["probing_table5_patterns", "csv"])) == 2 * 7  # all, also those that are not shown
+    assert len(records(alone["language_patterns", "csv"])) == 2 * 7  # all, also those that are not shown
 
 
 def test_unigrams(alone):
-    heading, _, _, *rows = lines(alone["probing_figure4_unigrams", "md"])
+    heading, _, _, *rows = lines(alone["language_unigrams", "md"])
     assert heading[1:3] == ["plain<br>word", "plain<br>share, %"]
     assert rows[0] == ["1", "word1", "20.0", "it", "20.0"]
     assert rows[1] == ["2", "word2", "10.0", "&lt;i&gt;", "10.0"]
     assert rows[9] == ["10", "word10", "2.0", "–", "–"]
     assert len(rows) == 10
-    assert "TAGGED" not in alone["probing_figure4_unigrams", "csv"]
+    assert "TAGGED" not in alone["language_unigrams", "csv"]
 
 
 def test_adjectives_that_go_with_a_type(alone):
@@ -202,20 +199,24 @@ def test_markup_is_escaped(alone, name):
 def test_the_paper_stands_beside_only_where_the_config_says_so(alone, beside, name):
     assert "paper: what the paper prints" not in alone[name, "md"]
     shown = "paper: what the paper prints" in beside[name, "md"]
-    assert shown == (name not in ("probing_figure4_unigrams", "discritune_table14_nouns"))  # no number, no lemma
-    assert ("context, not to be compared" in beside[name, "md"]) == (shown and name.startswith("probing"))
+    assert shown == (name == "discritune_table7_adjectives")  # no lemma of the others
 
 
 def test_published_values_beside_ours(beside):
-    plain, nasty = lines(beside["probing_table4_statistics", "md"])[3:5]
-    assert plain[1:4] == ["12.3 paper 131.2", "2.2 paper 8.7", "12.5"]
-    assert not any("paper" in cell for cell in nasty)
-    shown = [row[:4] for row in lines(beside["probing_table5_patterns", "md"])]
-    assert ["prefix", "paper, CLIP", "a+IMAGE.P+of", "25.0 paper 74.6"] in shown
-    assert ["prefix", "paper, LXMERT", r"(NOUN.P)\*+REL", "75.0"] in shown
     adjectives = lines(beside["discritune_table7_adjectives", "md"])[3:]
     assert [row[1] for row in adjectives[:2]] == ["adjective1 paper red", "adjective2 paper green"]
     assert adjectives[0][3] == "gr{e}en"
+
+
+def test_published_ratios_of_patterns_beside_ours():
+    rows = [dict(zip(PATTERNS.columns, row, strict=True)) for row in patterns("MINED", 0.8)]
+    published = read_published(PUBLISHED / "probing.csv")
+    paper = Paper(published, {"comparable": False, "captioners": {"CLIP": "plain"}, "corpora": {"COCO": "toy"}})
+    table = patterns_table({"plain": rows}, {"config": "toy", "seed": 7}, paper, "name", "title")
+    shown = [[" ".join(filter(None, (cell.text, cell.detail))) for cell in row[:4]] for row in table.blocks[0].rows]
+    assert ["prefix", "paper, CLIP", "a+IMAGE.P+of", "25.0 paper 74.6"] in shown
+    assert ["prefix", "paper, LXMERT", "(NOUN.P)*+REL", "75.0"] in shown
+    assert any("context, not to be compared" in note for note in table.footnotes)
 
 
 @pytest.mark.parametrize(

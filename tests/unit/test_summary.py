@@ -12,13 +12,24 @@ from captionlab.evaluation.intervals import RESAMPLES
 from captionlab.evaluation.summary import (
     Job,
     Metric,
+    alignment_results,
     comparison_columns,
     mean,
     nlg_results,
     retrieval_results,
     summary_columns,
 )
-from captionlab.tables import COMPARISONS, METEOR_STATISTICS, NLG, RETRIEVAL, SUMMARY, conform, read_table, write_table
+from captionlab.tables import (
+    ALIGNMENT,
+    COMPARISONS,
+    METEOR_STATISTICS,
+    NLG,
+    RETRIEVAL,
+    SUMMARY,
+    conform,
+    read_table,
+    write_table,
+)
 
 SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "summarise_evaluation.py"
 CHILD = Job("child", "main", "beam5", {"toy": "test", "far": "val"})
@@ -52,6 +63,11 @@ def nlg_table(seed, corpora=("toy",), images=30, captions=1):
                 for name, value in row.items():
                     rows[name].append(value)
     return conform(rows, NLG, "test")
+
+
+def alignment_table(scores, images=30):
+    rows = [("toy", f"image{image}", 0, name, score) for name, score in scores.items() for image in range(images)]
+    return conform(dict(zip(ALIGNMENT.columns, zip(*rows, strict=True), strict=True)), ALIGNMENT, "test")
 
 
 def retrieval_table(ranks, corpus="toy", retriever="clip", protocol="file-order", candidates=100, captions=1):
@@ -153,6 +169,16 @@ def test_captions_of_one_image_are_drawn_together():
     np.testing.assert_allclose(at_1.resampled, [100 * np.mean([(1, 0, 0.5)[i] for i in sample]) for sample in samples])
 
 
+def test_matching_scores_are_per_cent_by_scorer():
+    found = list(
+        alignment_results(CHILD, alignment_table({"uniter": 0.5, "clip": 30.0}), 0, {"uniter": 100.0, "clip": 1.0})
+    )
+    assert [(result.retriever, result.metric, result.value) for result in found] == [
+        ("uniter", "score", 50.0), ("clip", "score", 30.0),
+    ]  # fmt: skip
+    assert found[0].candidates is None
+
+
 def test_a_metric_of_another_table_is_one_line():
     table = pa.table(
         {"corpus": ["toy"] * 4, "image_id": list("abcd"), "caption_index": [0] * 4, "all": [0.1, 0.2, 0.3, 0.6]}
@@ -219,25 +245,31 @@ def test_captioners_with_different_images_are_an_error():
 
 def test_the_script_writes_both_tables(tmp_path):
     paths = {"nlg": [], "retrieval": []}
+    alignment = []
     for seed, captioner in enumerate(("parent", "child")):
         folder = tmp_path / "evaluation" / captioner / "main"
+        alignment.append(folder / "alignment.parquet")
+        write_table(alignment[-1], ALIGNMENT, alignment_table({"uniter": 0.25 * (seed + 1), "clip": 30.0}))
         write_table(folder / "nlg.parquet", NLG, nlg_table(seed, ("toy", "far")))
         write_table(folder / "retrieval.parquet", RETRIEVAL, retrieval_table([1, 2, 3 + seed]))
         for kind in paths:
             paths[kind].append(str(folder / f"{kind}.parquet"))
     job = SimpleNamespace(
-        input=SimpleNamespace(**paths, spice=[]),
+        input=SimpleNamespace(**paths, spice=[], alignment=list(map(str, alignment))),
         output=SimpleNamespace(summary=tmp_path / "summary.parquet", comparisons=tmp_path / "comparisons.parquet"),
         params=SimpleNamespace(
             evaluations={"main": {"decoding": "beam5", "splits": {"toy": "test", "far": "val"}}},
             lineage={"parent": {"parent": None}, "child": {"parent": "parent"}},
+            factors={"uniter": 100.0, "clip": 1.0},
             seed=0,
         ),
     )
     runpy.run_path(str(SCRIPT))["main"](job)
-    assert read_table(job.output.summary, SUMMARY).num_rows == 2 * (2 * 7 + 4)
+    assert read_table(job.output.summary, SUMMARY).num_rows == 2 * (2 * 7 + 4 + 2)
     compared = read_table(job.output.comparisons, COMPARISONS).to_pylist()
-    assert len(compared) == 2 * 7 + 4
+    assert len(compared) == 2 * 7 + 4 + 2
+    scores = {row["retriever"]: row["difference"] for row in compared if row["metric"] == "score"}
+    assert scores == {"uniter": pytest.approx(25.0), "clip": 0.0}
     assert {(row["captioner"], row["against"]) for row in compared} == {("child", "parent")}
     (rank,) = [row for row in compared if row["metric"] == "mean rank"]
     assert rank["difference"] == pytest.approx(1 / 3)

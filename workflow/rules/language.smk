@@ -2,7 +2,8 @@
 
 Needs: results/captions/{captioner}/{evaluation}.parquet, their tokens, and references to train a language model on.
 Makes: results/language/{captioner}/{evaluation}/{tags,measures,statistics,unigrams,patterns}.parquet,
-results/language/model.arpa and results/language/associations.parquet
+results/language/model.arpa and results/language/associations.parquet. Of captioners of the family `constructed` also
+results/captions/{captioner}/{evaluation}.parquet, with results/language/{captioner}/{evaluation}/constructions.parquet
 """
 
 
@@ -131,6 +132,45 @@ rule count_unigrams:
         "count the words of {wildcards.captioner} for {wildcards.evaluation}"
     script:
         "../scripts/count_unigrams.py"
+
+
+rule construct_captions:
+    input:
+        captions=lab.probing.original_captions,
+        tags=lab.probing.original_tags,
+        images=lab.evaluated_tables("images"),
+        references=lab.evaluated_tables("captions"),
+        mined=lab.probing.mined_tags,
+        templates=lab.published("probing_templates.csv"),
+        tagger=lab.tagger_files(),
+    output:
+        captions="results/captions/{captioner}/{evaluation}.parquet",
+        constructions="results/language/{captioner}/{evaluation}/constructions.parquet",
+    log:
+        "results/logs/construct_captions/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/construct_captions/{captioner}/{evaluation}.tsv"
+    wildcard_constraints:
+        captioner=lab.captioners_of("constructed"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=lab.code("construct_captions"),
+        versions=lab.tagger_versions(),
+        config=lab.probing.construction_block,
+        corpora=lab.evaluated_corpora,
+        splits=lab.evaluated_splits,
+        mined=lab.probing.mined_models,
+        tagger=lab.tagger,
+        seed=lab.captioner_seed,
+    message:
+        "construct captions for {wildcards.captioner} in {wildcards.evaluation}"
+    script:
+        "../scripts/construct_captions.py"
 
 
 rule associate_lemmas:

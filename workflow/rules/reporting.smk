@@ -14,6 +14,7 @@ rule summarise_evaluation:
         nlg=lab.scored("nlg"),
         retrieval=lab.scored("retrieval"),
         spice=lab.scored("spice"),
+        alignment=lab.scored("alignment"),
     output:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
@@ -32,6 +33,7 @@ rule summarise_evaluation:
         versions=lab.versions("numpy"),
         evaluations=lab.evaluation_contexts(),
         lineage=lab.lineage(),
+        factors=lab.probing.factors(),
         seed=lab.config["seed"],
     message:
         "summarise every evaluation, with intervals"
@@ -97,24 +99,24 @@ rule collect_language_tables:
         patterns=lab.language_tables("patterns"),
         unigrams=lab.language_tables("unigrams"),
         associations="results/language/associations.parquet",
-        published=[lab.published("probing.csv"), lab.published("discritune.csv")],
+        published=lab.published("discritune.csv"),
     output:
         multiext(
-            "results/reporting/language/probing_table4_statistics",
+            "results/reporting/language/language_statistics",
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/language/probing_table5_patterns",
+            "results/reporting/language/language_patterns",
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/language/probing_figure4_unigrams",
+            "results/reporting/language/language_unigrams",
             ".csv",
             ".md",
             ".tex",
@@ -147,10 +149,10 @@ rule collect_language_tables:
     params:
         code=lab.code("collect_language_tables"),
         captioners=lab.language_captioners(),
-        papers=lab.papers_block(),
+        config=lab.paper_block("discritune"),
         provenance=lab.provenance(),
     message:
-        "make the papers' tables on language"
+        "make the tables on language"
     script:
         "../scripts/collect_language_tables.py"
 
@@ -307,6 +309,7 @@ rule check_claims:
     input:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
+        probing=lab.probing.differences(),
         claims=lab.published("claims.yaml"),
     output:
         multiext("results/reporting/claims", ".csv", ".md", ".html"),
@@ -337,7 +340,8 @@ rule collect_tables:
     output:
         report(
             directory("results/tables"),
-            patterns=["{name}.csv"],
+            # Tables with images are shown as pages.
+            patterns=["{name}.csv", "{name,probing_table[136]_.*}.html"],
             caption="../report/tables.rst",
             category="tables",
             labels={"table": "{name}"},

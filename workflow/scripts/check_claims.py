@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from captionlab.evaluation.kinds import ROLE_DIFFERENCES
 from captionlab.provenance import commit
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.measurements import Measurements
@@ -10,16 +11,26 @@ from captionlab.reporting.reproduction import Reproduction
 from captionlab.scripting import run
 from captionlab.tables import COMPARISONS, SUMMARY, read_metadata, read_table
 
+PROBING = "probing"
+
 
 def main(snakemake: Any) -> None:
     summary = read_table(snakemake.input.summary, SUMMARY).to_pylist()
     comparisons = read_table(snakemake.input.comparisons, COMPARISONS).to_pylist()
     runs = {}
+    # The captioners of the probing paper play roles, several of them one; their claims rest on a table of differences.
+    differences = {
+        name: read_table(snakemake.input.probing, ROLE_DIFFERENCES).to_pylist()
+        for name in snakemake.params.config
+        if name == PROBING
+    }
     for name, block in snakemake.params.config.items():
+        if name == PROBING:
+            continue
         paper = Reproduction(block, snakemake.params.lineage)
         runs[name] = (paper, Measurements(summary, comparisons, paper.evaluations))
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
-    table = claims_table(read_claims(snakemake.input.claims), runs, provenance)
+    table = claims_table(read_claims(snakemake.input.claims), runs, provenance, differences)
     write_table_files(table, list(snakemake.output))
 
 

@@ -1,4 +1,4 @@
-"""Make the papers' tables on language from what was measured of the captions of several captioners."""
+"""Make the tables on language from what was measured of the captions of several captioners."""
 
 from typing import Any
 
@@ -25,15 +25,12 @@ def main(snakemake: Any) -> None:
     def by_captioner(paths: list[str], kind: Kind) -> dict[str, list[dict[str, Any]]]:
         return {name: read_table(path, kind).to_pylist() for name, path in zip(captioners, paths, strict=True)}
 
-    numbers = {published.paper: published for published in map(read_published, snakemake.input.published)}
-    probing, discritune = (
-        Paper(numbers.get(name), snakemake.params.papers.get(name)) for name in ("probing", "discritune")
-    )
+    discritune = Paper(read_published(snakemake.input.published), snakemake.params.config)
     statistics = by_captioner(snakemake.input.statistics, STATISTICS)
     associations = read_table(snakemake.input.associations, ASSOCIATIONS).to_pylist()
     for table in (
-        statistics_table(statistics, probing, provenance),
-        patterns_table(by_captioner(snakemake.input.patterns, PATTERNS), probing, provenance),
+        statistics_table(statistics, provenance),
+        patterns_table(by_captioner(snakemake.input.patterns, PATTERNS), provenance),
         unigrams_table(by_captioner(snakemake.input.unigrams, NGRAMS), provenance),
         *(
             associations_table(associations, captioners, corpora_of(statistics), tag, discritune, provenance)

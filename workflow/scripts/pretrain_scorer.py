@@ -9,8 +9,9 @@ from captionlab.features.embeddings import load_embeddings
 from captionlab.features.encoders import load_encoder
 from captionlab.features.region_batches import RegionTable
 from captionlab.generation.captions import evaluated_images
-from captionlab.scorers.examination import MATCHING, examine
+from captionlab.scorers.examination import examine
 from captionlab.scorers.images import ScorerImages
+from captionlab.scorers.kinds import MATCHING
 from captionlab.scorers.learning import MatchingObjective, align_words
 from captionlab.scorers.pairs import MatchingBatches, Negatives
 from captionlab.scorers.store import new_scorer, save_scorer

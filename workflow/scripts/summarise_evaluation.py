@@ -10,6 +10,7 @@ from captionlab.evaluation.summary import (
     SPICE_METRICS,
     Job,
     Result,
+    alignment_results,
     comparison_columns,
     nlg_results,
     retrieval_results,
@@ -17,7 +18,7 @@ from captionlab.evaluation.summary import (
 )
 from captionlab.progress import progress
 from captionlab.scripting import run
-from captionlab.tables import COMPARISONS, NLG, RETRIEVAL, SUMMARY, read_metadata, read_table, write_table
+from captionlab.tables import ALIGNMENT, COMPARISONS, NLG, RETRIEVAL, SUMMARY, read_metadata, read_table, write_table
 
 
 def main(snakemake: Any) -> None:
@@ -32,6 +33,8 @@ def _results(snakemake: Any) -> Iterator[Result]:
     sources += [(path, RETRIEVAL, retrieval_results) for path in snakemake.input.retrieval]
     spice_results = partial(nlg_results, metrics=SPICE_METRICS)
     sources += [(path, SPICE, spice_results) for path in snakemake.input.spice]
+    of_scorers = partial(alignment_results, factors=snakemake.params.factors)
+    sources += [(path, ALIGNMENT, of_scorers) for path in snakemake.input.alignment]
     for path, kind, results_of in progress(sources, "tables of scores", len(sources)):
         # results/evaluation/{captioner}/{evaluation}/{kind}.parquet
         captioner, evaluation = Path(path).parts[-3:-1]
@@ -43,7 +46,7 @@ def _results(snakemake: Any) -> Iterator[Result]:
 def _notes(inputs: Any) -> dict[str, str]:
     """What the tables of scores say of how they were made, for the footers."""
     reasons = {read_metadata(path).get("unavailable") for path in inputs.spice} - {None}
-    devices = {read_metadata(path).get("device") for path in inputs.retrieval} - {None}
+    devices = {read_metadata(path).get("device") for path in (*inputs.retrieval, *inputs.alignment)} - {None}
     notes = {"device": ", ".join(sorted(devices))} if devices else {}
     return notes | ({"without SPICE:": reasons.pop()} if reasons else {})
 

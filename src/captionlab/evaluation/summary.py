@@ -5,7 +5,7 @@ add a metric, name the column of its table and how its sum becomes a value.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -121,6 +121,14 @@ def nlg_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Met
         images, sums = _sums_of_images(part, columns)
         for name, value, resampled in _aggregate(sums, metrics, seed):
             yield Result(job, corpus, None, None, name, value, resampled, images)
+
+
+def alignment_results(job: Job, scores: pa.Table, seed: int, factors: Mapping[str, float]) -> Iterator[Result]:
+    """Results of a table of matching scores, by corpus and scorer; `factors` put scores into per cent."""
+    for scorer in pc.unique(scores["scorer"]).to_pylist():
+        part = scores.filter(pc.equal(scores["scorer"], scorer))
+        for result in nlg_results(job, part, seed, {"score": Metric("score", mean, factors[scorer])}):
+            yield replace(result, retriever=scorer)
 
 
 def retrieval_results(job: Job, ranks: pa.Table, seed: int) -> Iterator[Result]:

@@ -96,3 +96,20 @@ ASSOCIATIONS = Kind(
     },
     ("corpus", "caption_type", "tag", "lemma"),
 )
+CONSTRUCTED = Kind(
+    "constructions",
+    "how a constructed caption came about; the caption itself is in the table of captions",
+    {
+        **_CAPTION,
+        "experiment": Column(
+            _STRING,
+            "replacement: words of a caption replaced; template: its nouns in a template; count: so many nouns in one",
+        ),
+        "subject": Column(_STRING, "nouns or others: what is replaced; else the model that the template is for"),
+        "source": Column(_STRING, "published or mined: where the template comes from", nullable=True),
+        "level": Column(_DOUBLE, "share of words to replace, 0 to 1, or number of nouns"),
+        "words": Column(pa.list_(_STRING), "words that were put in, in order"),
+        "template": Column(_STRING, "the template, as captionlab.language.templates reads it", nullable=True),
+    },
+    _KEY,
+)

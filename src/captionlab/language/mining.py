@@ -46,8 +46,8 @@ class Mined:
 
 
 @dataclass(frozen=True)
-class _Chunk:
-    """A merged piece of a caption: its class, and its words."""
+class Chunk:
+    """A merged piece of a caption: its class (one of CLASSES, or a tag), its words, and the nouns of a noun phrase."""
 
     kind: str
     words: tuple[str, ...]
@@ -59,7 +59,7 @@ def mine(captions: Sequence[Tagged], most: int = 5) -> list[Mined]:
 
     Fewer, or none, when the captions have little in common (no prefix is in 5 % of them).
     """
-    chunked = [_chunks(caption[:LONGEST]) for caption in captions]
+    chunked = [chunks_of(caption[:LONGEST]) for caption in captions]
     named = _named(chunked)
     surprise = _surprise(chunked)
     starts: dict[tuple[str, ...], list[int]] = {}
@@ -91,9 +91,9 @@ def _follow(pattern: str, captions: Sequence[Tagged]) -> tuple[int, ...]:
     return tuple(index for index, caption in enumerate(captions) if compiled(pattern).follows(caption).whole)
 
 
-def _chunks(caption: Tagged) -> list[_Chunk]:
+def chunks_of(caption: Tagged) -> list[Chunk]:
     """The caption with its noun phrases and relations merged, and consecutive noun phrases merged into one."""
-    chunks: list[_Chunk] = []
+    chunks: list[Chunk] = []
     place = 0
     while place < len(caption):
         kind = next((name for name in CLASSES if compiled(name).longest(caption, place)), caption[place][1])
@@ -102,20 +102,20 @@ def _chunks(caption: Tagged) -> list[_Chunk]:
         words = tuple(word for word, _ in piece)
         nouns = tuple(word for word, tag in piece if tag in NOUNS) if kind == "NOUN.P" else ()
         if chunks and kind == chunks[-1].kind == "NOUN.P":
-            chunks[-1] = _Chunk(kind, chunks[-1].words + words, chunks[-1].nouns + nouns)
+            chunks[-1] = Chunk(kind, chunks[-1].words + words, chunks[-1].nouns + nouns)
         else:
-            chunks.append(_Chunk(kind, words, nouns))
+            chunks.append(Chunk(kind, words, nouns))
         place += length
     return chunks
 
 
-def _named(chunked: Sequence[Sequence[_Chunk]]) -> frozenset[str]:
+def _named(chunked: Sequence[Sequence[Chunk]]) -> frozenset[str]:
     """Elements that name a word, and that are in enough captions: `but`, `IMAGE.P`."""
     counts = Counter(element for chunks in chunked for element in {e for chunk in chunks for e in _words(chunk)})
     return frozenset(element for element, count in counts.items() if count >= FREQUENT * len(chunked))
 
 
-def _words(chunk: _Chunk) -> list[str]:
+def _words(chunk: Chunk) -> list[str]:
     if chunk.kind == "NOUN.P":
         return [f"{noun.upper()}.P" for noun in dict.fromkeys(chunk.nouns) if _writable(noun.upper())]
     return ["+".join(chunk.words)] if all(map(_writable, chunk.words)) else []
@@ -126,12 +126,12 @@ def _writable(word: str) -> bool:
     return word.isalnum() and word.isascii() and not word.isdigit()
 
 
-def _elements(chunk: _Chunk, named: frozenset[str]) -> list[str]:
+def _elements(chunk: Chunk, named: frozenset[str]) -> list[str]:
     """What a pattern may say of a chunk, from its class to its words."""
     return [chunk.kind, *(word for word in _words(chunk) if word in named)]
 
 
-def _surprise(chunked: Sequence[Sequence[_Chunk]]) -> dict[str, float]:
+def _surprise(chunked: Sequence[Sequence[Chunk]]) -> dict[str, float]:
     """Bits that each element saves where it stands."""
     kinds = Counter(chunk.kind for chunks in chunked for chunk in chunks)
     words: dict[str, set[str]] = {kind: set() for kind in kinds}
@@ -143,7 +143,7 @@ def _surprise(chunked: Sequence[Sequence[_Chunk]]) -> dict[str, float]:
 
 
 def _saved(
-    chunks: Sequence[_Chunk], prefix: tuple[str, ...], elements: Sequence[str], surprise: Mapping[str, float]
+    chunks: Sequence[Chunk], prefix: tuple[str, ...], elements: Sequence[str], surprise: Mapping[str, float]
 ) -> float:
     """Bits that a prefix and the elements of its body save on a caption that follows them."""
     rest = (
@@ -152,16 +152,16 @@ def _saved(
     return sum(surprise[element] for element in (*prefix, *rest))
 
 
-def _prefixes(chunks: Sequence[_Chunk], named: frozenset[str]) -> Iterator[tuple[str, ...]]:
+def _prefixes(chunks: Sequence[Chunk], named: frozenset[str]) -> Iterator[tuple[str, ...]]:
     """Every way to say how a caption starts; a prefix ends in a chunk that is no noun phrase, as the paper's do."""
     for length in range(1, min(PREFIX, len(chunks)) + 1):
         if chunks[length - 1].kind != "NOUN.P":
             yield from product(*(_elements(chunk, named) for chunk in chunks[:length]))
 
 
-def _body(rests: Sequence[Sequence[_Chunk]]) -> tuple[str, list[str]]:
+def _body(rests: Sequence[Sequence[Chunk]]) -> tuple[str, list[str]]:
     """One body for what follows a prefix, and its elements: `((but)?+(NOUN.P)*)*`; empty when no phrase follows."""
-    units = [unit for rest in rests for unit in _units(rest)]
+    units = [unit for rest in rests for unit in units_of(rest)]
     if not units:
         return "", []
     # The fewest classes of connecting words that cover enough repetitions, most frequent first.
@@ -184,9 +184,9 @@ def _body(rests: Sequence[Sequence[_Chunk]]) -> tuple[str, list[str]]:
     return f"({''.join(f'({element})?+' for element in elements)}(NOUN.P)*)*", [*elements, "NOUN.P"]
 
 
-def _units(chunks: Sequence[_Chunk]) -> list[list[_Chunk]]:
+def units_of(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
     """The connecting chunks before each noun phrase."""
-    units: list[list[_Chunk]] = [[]]
+    units: list[list[Chunk]] = [[]]
     for chunk in chunks:
         if chunk.kind == "NOUN.P":
             units.append([])

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import yaml
 
+from captionlab.reporting.evidence import COLUMNS, EvidenceClaim, sign
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.measurements import Difference, Measurements
 from captionlab.reporting.render import Block, Cell, Column, Table, Value
@@ -49,15 +50,11 @@ class Claim:
     per: Sequence[str]
 
     def __post_init__(self) -> None:
-        where = f"claim {self.claim!r} of {self.paper}"
-        if self.direction not in DIRECTIONS:
-            raise ClaimError(f"{where}: direction is {self.direction!r}; it must be {' or '.join(DIRECTIONS)}")
-        if unknown := [scope for scope in self.per if scope not in SCOPES]:
-            raise ClaimError(f"{where}: per names {unknown[0]!r}; it may name {', '.join(SCOPES)}")
         if isinstance(self.corpora, str) and self.corpora not in ("all", "in-domain", "cross-domain"):
-            raise ClaimError(f"{where}: corpora is {self.corpora!r}; it must be all, in-domain, cross-domain or a list")
-        if not 0 < self.share <= 1:
-            raise ClaimError(f"{where}: share is {self.share}; it must be above 0 and at most 1")
+            raise ClaimError(
+                f"claim {self.claim!r} of {self.paper}: corpora is {self.corpora!r}; it must be all, in-domain, "
+                "cross-domain or a list"
+            )
 
 
 @dataclass(frozen=True)
@@ -78,19 +75,33 @@ class Comparison:
         return int(self.difference.ci_low > 0) - int(self.difference.ci_high < 0)
 
 
-def read_claims(path: str | os.PathLike[str]) -> list[Claim]:
+def read_claims(path: str | os.PathLike[str]) -> list[Claim | EvidenceClaim]:
     """Read claims by paper; a ClaimError names the claim and the key that is wrong."""
     with open(path, encoding="utf-8") as file:
         content = yaml.safe_load(file)
-    keys = {field.name for field in fields(Claim)} - {"paper"}
     claims = []
     for paper, entries in content.items():
         for entry in entries:
+            kind: type[Claim | EvidenceClaim] = EvidenceClaim if "evidence" in entry else Claim
+            keys = {field.name for field in fields(kind)} - {"paper"}
+            where = f"{path}: claim {entry.get('claim', '?')!r} of {paper}"
             if odd := sorted(keys ^ set(entry)):
                 verb = "lacks" if odd[0] in keys else "has an unknown key"
-                raise ClaimError(f"{path}: claim {entry.get('claim', '?')!r} of {paper} {verb} {odd[0]!r}")
-            claims.append(Claim(paper=paper, **entry))
+                raise ClaimError(f"{where} {verb} {odd[0]!r}")
+            _check(where, entry, COLUMNS if kind is EvidenceClaim else SCOPES)
+            claims.append(kind(paper=paper, **entry))
     return claims
+
+
+def _check(where: str, entry: Mapping[str, Any], scopes: Sequence[str]) -> None:
+    if entry["direction"] not in DIRECTIONS:
+        raise ClaimError(f"{where}: direction is {entry['direction']!r}; it must be {' or '.join(DIRECTIONS)}")
+    if unknown := [scope for scope in entry["per"] if scope not in scopes]:
+        raise ClaimError(f"{where}: per names {unknown[0]!r}; it may name {', '.join(scopes)}")
+    if unknown := [name for name in entry.get("evidence", ()) if name not in scopes]:
+        raise ClaimError(f"{where}: evidence names {unknown[0]!r}; it may name {', '.join(scopes)}")
+    if not 0 < entry["share"] <= 1:
+        raise ClaimError(f"{where}: share is {entry['share']}; it must be above 0 and at most 1")
 
 
 def verdict(signs: Sequence[int], share: float) -> ClaimVerdict:
@@ -106,31 +117,32 @@ def verdict(signs: Sequence[int], share: float) -> ClaimVerdict:
 
 
 def claims_table(
-    claims: Sequence[Claim],
+    claims: Sequence[Claim | EvidenceClaim],
     runs: Mapping[str, tuple[Reproduction, Measurements]],
     provenance: Mapping[str, Any],
+    differences: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> Table:
-    """Every claim of the papers in `runs`, judged in each of its scopes."""
+    """Every claim of the papers in `runs`, or in `differences` (rows of ROLE_DIFFERENCES), judged in each scope."""
     records: list[dict[str, Value]] = []
     blocks = []
     for claim in claims:
-        if claim.paper not in runs:
+        if isinstance(claim, EvidenceClaim):
+            if claim.paper not in (differences or {}):
+                continue
+            judged_apart = _of_differences(claim, (differences or {})[claim.paper])
+        elif claim.paper in runs:
+            judged_apart = _of_captioners(claim, *runs[claim.paper])
+        else:
             continue
         rows = []
-        comparisons = list(_comparisons(claim, *runs[claim.paper]))
-        for scope, members in _scopes(claim, comparisons).items():
-            tested = [c for c in members if c.difference is not None]
-            signs = [DIRECTIONS[claim.direction] * c.sign() for c in tested]
+        for scope, signs, evidence in judged_apart:
             judged = verdict(signs, claim.share)
-            evidence = [_evidence(claim, c) for c in tested]
-            if tested and (absent := sorted({c.corpus for c in members if c.difference is None})):
-                evidence.append(f"not in this run: {', '.join(absent)}")
             rows.append([Cell(scope), Cell(judged), Cell(_count(signs)), Cell(";\n".join(evidence))])
             records.append(
                 {
                     "paper": claim.paper, "claim": claim.claim, "section": claim.section,
                     "statement": claim.statement, "scope": scope, "verdict": judged, "evidence": "; ".join(evidence),
-                    "comparisons": len(tested), "as_claimed": sum(sign > 0 for sign in signs),
+                    "comparisons": len(signs), "as_claimed": sum(sign > 0 for sign in signs),
                     "opposite": sum(sign < 0 for sign in signs), "required_share": claim.share,
                     **{key: provenance.get(key) for key in ("config", "seed", "commit", "device")},
                 }
@@ -140,7 +152,8 @@ def claims_table(
     notes = [f"{name}: {meaning}." for name, meaning in VERDICTS.items() if name in used]
     notes.append(
         "Evidence: the difference with its 95 % interval and the p-value of a paired test on the same images; "
-        "without p where the interval follows from the two values alone, as if of different images."
+        "without p where the interval follows from the two values alone, as if of different images, or from several "
+        "trainings too."
     )
     columns = [Column(heading, numeric=False) for heading in ("judged for", "verdict", "as claimed", "evidence")]
     return Table(
@@ -153,6 +166,24 @@ def claims_table(
         RECORD_COLUMNS,
         [*notes, *run_notes(provenance)],
     )
+
+
+# A scope, the sign of each of its comparisons (1 as claimed), and the evidence in words.
+_Judged = tuple[str, list[int], list[str]]
+
+
+def _of_captioners(claim: Claim, paper: Reproduction, run: Measurements) -> Iterator[_Judged]:
+    for scope, members in _scopes(claim, list(_comparisons(claim, paper, run))).items():
+        tested = [c for c in members if c.difference is not None]
+        evidence = [_evidence(claim, c) for c in tested]
+        if tested and (absent := sorted({c.corpus for c in members if c.difference is None})):
+            evidence.append(f"not in this run: {', '.join(absent)}")
+        yield scope, [DIRECTIONS[claim.direction] * c.sign() for c in tested], evidence
+
+
+def _of_differences(claim: EvidenceClaim, differences: Sequence[Mapping[str, Any]]) -> Iterator[_Judged]:
+    for scope, rows in claim.scopes(differences).items():
+        yield scope, [DIRECTIONS[claim.direction] * sign(row) for row in rows], [claim.text(row) for row in rows]
 
 
 def _comparisons(claim: Claim, paper: Reproduction, run: Measurements) -> Iterator[Comparison]:

@@ -53,7 +53,9 @@ def evaluation_table(summary: Sequence[Mapping[str, Any]], provenance: Mapping[s
 
 
 def _group(retriever: str | None, candidates: str | None) -> str:
-    return f"{retriever}, {candidates}" if retriever else "similarity to the references"
+    if retriever is None:
+        return "similarity to the references"
+    return f"{retriever}, {candidates}" if candidates else f"alignment by {retriever}"
 
 
 def _cell(row: Mapping[str, Any] | None) -> Cell:

@@ -41,7 +41,7 @@ def plot_retrieval(
             for index, (label, captioner) in enumerate(captioners.items()):
                 shift = (index - (len(captioners) - 1) / 2) * 0.13
                 points = [(x, rows.get((captioner, c, retriever))) for x, c in enumerate(corpora.values())]
-                _points(axis, [(x + shift, row) for x, row in points if row], label, _colour(style, index))
+                _points(axis, [(x + shift, row) for x, row in points if row], label, colour_of(style, index))
             axis.set_ylabel(f"P@1 by {retriever} (%)")
             axis.set_ylim(0, None)
         axes[-1, 0].set_xticks(range(len(corpora)), list(corpora), rotation=15)
@@ -63,7 +63,7 @@ def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, pat
                 values = table.filter(pc.equal(table["statistic"], statistic))
                 if not values.num_rows:
                     raise ValueError(f"{log}: this training logged no {statistic!r}")
-                axis.plot(values["step"], values["value"], color=_colour(style, index), label=name, linewidth=1.2)
+                axis.plot(values["step"], values["value"], color=colour_of(style, index), label=name, linewidth=1.2)
         for axis, label in zip(axes[0], statistics.values(), strict=True):
             axis.set_xlabel("updates")
             axis.set_title(label, fontsize=style["font_size"])
@@ -102,7 +102,8 @@ def _points(axis: Axes, points: Sequence[tuple[float, Mapping[str, Any]]], label
     axis.errorbar(positions, values, [below, above], fmt="o", markersize=4, capsize=2, label=label, color=colour)
 
 
-def _colour(style: Style, index: int) -> str:
+def colour_of(style: Style, index: int) -> str:
+    """The colour of the captioner, or whatever is told apart, with this number."""
     return str(style["colours"][index % len(style["colours"])])
 
 

@@ -1,4 +1,4 @@
-"""The papers' tables on language: 4, 5 and Figure 4 of Ma et al. 2022 (probing), 7 and 14 of Dessì et al. 2023.
+"""Tables on language: statistics, patterns and words of captioners, and the papers' tables that are made of these.
 
 Rows come as dictionaries of the kinds in `captionlab.language.kinds`, by captioner and in the order of the captioners.
 What a paper printed stands beside a number only where the config says which captioner and corpus stand for the paper's.
@@ -24,20 +24,19 @@ PROVENANCE = ("config", "seed", "commit", "device")
 
 @dataclass(frozen=True)
 class Shown:
-    """How a statistic is shown: group and heading of its column, factor and decimals, the paper's name of it."""
+    """How a statistic is shown: group and heading of its column, decimals and factor."""
 
     group: str
     heading: str
     decimals: int
     factor: float = 1.0
-    published: str | None = None
 
 
 STATISTICS_SHOWN = {
-    "perplexity": Shown("sentence level", "perplexity", 1, published="PPL"),
-    "mean_length": Shown("sentence level", "mean length", 1, published="Avg. Leng."),
-    "nouns": Shown("token level", "nouns", 1, published="Noun"),
-    "distinct_nouns": Shown("token level", "non-repeated nouns", 1, published="Uni. Noun"),
+    "perplexity": Shown("sentence level", "perplexity", 1),
+    "mean_length": Shown("sentence level", "mean length", 1),
+    "nouns": Shown("token level", "nouns", 1),
+    "distinct_nouns": Shown("token level", "non-repeated nouns", 1),
     "types": Shown("variety", "types", 0),
     "distinct_1": Shown("variety", "distinct-1, %", 1, 100.0),
     "distinct_2": Shown("variety", "distinct-2, %", 1, 100.0),
@@ -98,7 +97,7 @@ class Paper:
         return notes
 
 
-def statistics_table(statistics: ByCaptioner, paper: Paper, provenance: Mapping[str, Any]) -> Table:
+def statistics_table(statistics: ByCaptioner, provenance: Mapping[str, Any]) -> Table:
     """Every statistic: a block for each corpus, captioners as rows."""
     there = list(dict.fromkeys(row["statistic"] for rows in statistics.values() for row in rows))
     names = [name for name in STATISTICS_SHOWN if name in there]
@@ -114,21 +113,19 @@ def statistics_table(statistics: ByCaptioner, paper: Paper, provenance: Mapping[
             line = [Cell(captioner)]
             for name in names:
                 shown, row = STATISTICS_SHOWN[name], found.get(name)
-                theirs = paper.find("4", captioner, corpus, shown.published) if shown.published else None
                 if row is None:
                     line.append(Cell(MISSING, note=f"{name} was not measured."))
                     continue
-                detail = f"paper {theirs.text}" if theirs else ""
                 if row["value"] is None:
-                    line.append(Cell(MISSING, detail, row["note"] or "It has no meaning for these captions."))
+                    line.append(Cell(MISSING, note=row["note"] or "It has no meaning for these captions."))
                 else:
-                    line.append(Cell(f"{row['value'] * shown.factor:.{shown.decimals}f}", detail))
-                records.append({"captioner": captioner, **row, "published": theirs.text if theirs else None})
+                    line.append(Cell(f"{row['value'] * shown.factor:.{shown.decimals}f}"))
+                records.append({"captioner": captioner, **row})
             lines.append(line)
         blocks.append(Block(lines, corpus))
     return _table(
-        "probing_table4_statistics",
-        "Probing, table 4: statistics of the captions",
+        "language_statistics",
+        "Statistics of the captions",
         "Fluency, length, nouns and variety of the captions of each captioner. Perplexity is that of a trigram model "
         "over all words of a corpus; lengths and nouns are means per caption.",
         [
@@ -137,14 +134,21 @@ def statistics_table(statistics: ByCaptioner, paper: Paper, provenance: Mapping[
         ],
         blocks,
         records,
-        ("captioner", "corpus", "statistic", "value", "n", "note", "published"),
-        paper.notes(records),
+        ("captioner", "corpus", "statistic", "value", "n", "note"),
+        [],
         provenance,
     )
 
 
-def patterns_table(patterns: ByCaptioner, paper: Paper, provenance: Mapping[str, Any]) -> Table:
+def patterns_table(
+    patterns: ByCaptioner,
+    provenance: Mapping[str, Any],
+    paper: Paper | None = None,
+    name: str = "language_patterns",
+    title: str = "Prefixes and sentence patterns",
+) -> Table:
     """Most frequent prefixes and sentence patterns: a block for each corpus and captioner."""
+    paper = paper or Paper(None, None)
     blocks, records = [], []
     for corpus in corpora_of(patterns):
         for captioner, rows in patterns.items():
@@ -174,8 +178,8 @@ def patterns_table(patterns: ByCaptioner, paper: Paper, provenance: Mapping[str,
                 printed = theirs.text if theirs else None
                 records.append({"captioner": captioner, **row, "example": example, "published": printed})
     return _table(
-        "probing_table5_patterns",
-        "Probing, table 5: prefixes and sentence patterns",
+        name,
+        title,
         f"The {MINED} most frequent prefixes and sentence patterns mined from the captions of each captioner, and the "
         "paper's pattern that fits them best. The share is that of captions that start with a prefix, or follow a "
         "sentence pattern to their last word.",
@@ -221,7 +225,12 @@ def _share(row: Row) -> float:
     return row["start"] if row["role"] == "prefix" else row["whole"]
 
 
-def unigrams_table(unigrams: ByCaptioner, provenance: Mapping[str, Any]) -> Table:
+def unigrams_table(
+    unigrams: ByCaptioner,
+    provenance: Mapping[str, Any],
+    name: str = "language_unigrams",
+    title: str = "The most frequent words",
+) -> Table:
     """The most frequent words of each captioner, side by side: a block for each corpus, ranks as rows."""
     blocks, records = [], []
     for corpus in corpora_of(unigrams):
@@ -233,8 +242,8 @@ def unigrams_table(unigrams: ByCaptioner, provenance: Mapping[str, Any]) -> Tabl
             lists.append([(Cell(row["ngram"]), Cell(f"{100 * row['share']:.1f}")) for row in top])
         blocks.append(Block(_side_by_side(lists), corpus))
     return _table(
-        "probing_figure4_unigrams",
-        "Probing, figure 4: the most frequent words",
+        name,
+        title,
         f"The {TOP} most frequent words of the captions of each captioner, punctuation left out, and their share of "
         "all words.",
         _column_pairs(unigrams, "word", "share, %"),

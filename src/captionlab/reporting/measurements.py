@@ -55,7 +55,7 @@ class Measurements:
     ):
         chosen = [_measurement(row) for row in summary if _within(row, evaluations)]
         self.metrics = {row.metric for row in chosen}
-        self.retrievers = sorted({row.retriever for row in chosen if row.retriever is not None})
+        self.retrievers = sorted({row.retriever for row in chosen if row.retriever and row.candidates})
         self._judges = {(row.metric, row.retriever) for row in chosen}
         self._evaluated = {(row.captioner, row.corpus) for row in chosen}
         self._rows: dict[tuple[str, str, str, str | None], list[Measurement]] = {}

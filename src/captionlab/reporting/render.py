@@ -5,6 +5,7 @@ The layout (columns in groups, blocks of rows, cells with a small second line, f
 is escaped in the way of its format.
 """
 
+import base64
 import csv
 import html as html_escapes
 import io
@@ -45,10 +46,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows below a common heading; the first cell of a row is its heading."""
+    """Rows below a common heading; the first cell of a row is its heading. `image`, a PNG, is shown in HTML only."""
 
     rows: Sequence[Sequence[Cell]]
     heading: str = ""
+    image: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,9 @@ _LATEX = {
     "\N{MULTIPLICATION SIGN}": r"$\times$",
     "≈": r"$\approx$",
     "≠": r"$\neq$",
+    "≥": r"$\geq$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
     "✓": r"$\checkmark$",
     "▲": r"$\blacktriangle$",
     "▼": r"$\blacktriangledown$",
@@ -257,6 +262,7 @@ thead tr:last-child th { border-bottom: 1px solid var(--ink); }
 thead tr:first-child th[rowspan] { border-bottom: 1px solid var(--ink); }
 th[scope="colgroup"] { text-align: center; border-bottom: 1px solid var(--line); }
 th[scope="rowgroup"] { font-weight: 600; padding-top: .8rem; border-bottom: 1px solid var(--line); }
+th[scope="rowgroup"] img { display: block; width: 240px; max-width: 100%; margin-bottom: .3rem; }
 tbody th[scope="row"] { white-space: nowrap; }
 td.text { min-width: 12ch; max-width: 62ch; white-space: pre-line; }
 tbody tr:last-child > * { border-bottom: 1px solid var(--line); }
@@ -309,7 +315,11 @@ def html(table: Table) -> str:
     for block in table.blocks:
         parts.append("<tbody>")
         if block.heading:
-            parts.append(f'<tr><th colspan="{len(table.columns)}" scope="rowgroup">{escape(block.heading)}</th></tr>')
+            heading = escape(block.heading)
+            if block.image:
+                picture = base64.b64encode(block.image).decode("ascii")
+                heading = f'<img src="data:image/png;base64,{picture}" alt="{heading}">{heading}'
+            parts.append(f'<tr><th colspan="{len(table.columns)}" scope="rowgroup">{heading}</th></tr>')
         for cells in block.rows:
             first_cell = f'<th scope="row">{content(cells[0].text, cells[0].detail, cells[0].note)}</th>'
             others = [

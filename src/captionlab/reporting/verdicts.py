@@ -1,9 +1,25 @@
 """Does our number agree with the published one?"""
 
-from typing import Literal
+from typing import Literal, Protocol
 
-from captionlab.reporting.measurements import Measurement
 from captionlab.reporting.published import PublishedValue
+
+
+class Measured(Protocol):
+    """A value with the ends of its 95 % interval."""
+
+    @property
+    def value(self) -> float:
+        """The value."""
+
+    @property
+    def ci_low(self) -> float:
+        """The lower end."""
+
+    @property
+    def ci_high(self) -> float:
+        """The upper end."""
+
 
 Verdict = Literal["agrees", "close", "higher", "lower", "not comparable", "no published value", "not in this run"]
 
@@ -29,7 +45,7 @@ MEANINGS: dict[Verdict, str] = {
 }
 
 
-def judge(ours: Measurement | None, published: PublishedValue | None, comparable: bool) -> Verdict:
+def judge(ours: Measured | None, published: PublishedValue | None, comparable: bool) -> Verdict:
     """The verdict on our value with its 95 % interval, against the published value in the same unit.
 
     `agrees` comes first: inside the interval (its ends included) or equal up to the published rounding. Then `close`,

@@ -4,33 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from captionlab.evaluation.intervals import percentile_interval, resampled_sums
 from captionlab.progress import progress
 from captionlab.scorers.images import ScorerImages
+from captionlab.scorers.kinds import MATCHING
 from captionlab.scorers.pairs import Negatives
 from captionlab.scorers.scorer import Scorer
-from captionlab.tables import Column, Kind
 
-MATCHING = Kind(
-    "accuracy of a scorer",
-    "a measure of a scorer on pairs of image and caption, one kind of negatives",
-    {
-        "split": Column(pa.string(), "split of the corpus that the images are of"),
-        "negatives": Column(pa.string(), "captions of any other image (random) or of one that is alike (hard)"),
-        "measure": Column(
-            pa.string(),
-            "accuracy: pairs, half of them matching, on the right side of one half; "
-            "ranking: matching captions with a larger score than a negative of the same image",
-        ),
-        "value": Column(pa.float64(), "share, 0 to 1"),
-        "ci_low": Column(pa.float64(), "lower end of the 95 % interval, bootstrap over images"),
-        "ci_high": Column(pa.float64(), "upper end of the same"),
-        "n": Column(pa.int32(), "images"),
-    },
-    ("negatives", "measure"),
-)
 # Images whose captions are scored together.
 CHUNK = 64
 

@@ -9,6 +9,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from captionlab.workflow.probing_references import probing_mistakes
 from captionlab.workflow.references import RETRIEVAL, Block, captioner_kind, reference_mistakes, scorer_kind
 
 
@@ -24,7 +25,8 @@ class ConfigError(ValueError):
 def validate_config(config: Block, schema_path: Path) -> None:
     """Raise a ConfigError that lists every mistake, one sentence each."""
     schema = yaml.safe_load(schema_path.read_text(encoding="utf-8"))
-    mistakes = list(_schema_mistakes(config, schema)) or list(reference_mistakes(config))
+    mistakes = list(_schema_mistakes(config, schema))
+    mistakes = mistakes or [*reference_mistakes(config), *probing_mistakes(config)]
     if mistakes:
         raise ConfigError.listing("the config cannot be run", mistakes)
 

@@ -16,6 +16,7 @@ from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.discritune import Discritune
 from captionlab.workflow.judging import Judging
+from captionlab.workflow.probing import Probing
 from captionlab.workflow.references import Block, captioner_kind, normalise, root_of
 from captionlab.workflow.resources import memory
 from captionlab.workflow.scoring import Scoring
@@ -24,9 +25,9 @@ from captionlab.workflow.study import Study
 GENERAL_FORMATS = ("csv", "md", "html")
 PAPER_FORMATS = ("csv", "md", "tex", "html")
 LANGUAGE_TABLES = (
-    "probing_table4_statistics",
-    "probing_table5_patterns",
-    "probing_figure4_unigrams",
+    "language_statistics",
+    "language_patterns",
+    "language_unigrams",
     "discritune_table7_adjectives",
     "discritune_table14_nouns",
 )
@@ -58,6 +59,7 @@ class Experiments:
         self.spice: str = config.get("spice", "auto") or "off"
         self.language: Block = config.get("language", {})
         self.discritune = Discritune(self)
+        self.probing = Probing(self)
         self.study = Study(self)
         self.judging = Judging(self)
         self.style = _on_disk(self.root / "config" / "plotting.yaml")
@@ -311,6 +313,8 @@ class Experiments:
         ]
 
     def _has(self, table: str, captioner: str, evaluation: Block) -> bool:
+        if self.family(captioner) == "constructed":
+            return False  # they are studied by how they were made, not as one
         if table == "retrieval":
             return bool(evaluation.get("retrievers"))
         if table == "alignment":
@@ -330,7 +334,8 @@ class Experiments:
     # -------------------------------------------------------------------------------------------- language
     def language_captioners(self) -> list[str]:
         """Captioners of the evaluation whose language is studied, by name."""
-        return sorted(self.evaluations[self.language["evaluation"]]["captioners"]) if self.language else []
+        captioners = self.evaluations[self.language["evaluation"]]["captioners"] if self.language else []
+        return sorted(name for name in captioners if self.family(name) != "constructed")
 
     def language_tables(self, table: str) -> list[str]:
         """A table of the language stage for each of these captioners."""
@@ -416,11 +421,13 @@ class Experiments:
             *(f"results/reporting/language/{name}.{ending}" for name in language for ending in PAPER_FORMATS),
             *(f"results/reporting/{name}.{ending}" for name in general for ending in GENERAL_FORMATS),
             *self.discritune.table_files(*PAPER_FORMATS),
+            *(f"results/reporting/probing/{n}.{ending}" for n in self.probing.tables() for ending in PAPER_FORMATS),
         ]
 
     def figures(self) -> list[str]:
         """Every figure that the config asks for."""
-        return [f"results/figures/{name}.png" for name in (*self.discritune.figures(), *self.study.figures())]
+        papers = (*self.discritune.figures(), *self.probing.figures(), *self.study.figures())
+        return [f"results/figures/{name}.png" for name in papers]
 
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""

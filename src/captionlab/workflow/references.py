@@ -8,8 +8,8 @@ from captionlab.corpora.toyworld.domains import DOMAINS
 
 Block = dict[str, Any]
 
-# Captioners whose captions are there already.
-GIVEN = {"file", "human"}
+# Captioners that have no weights: their captions are there already, or made of others'.
+GIVEN = {"file", "human", "constructed"}
 # Kinds of rewards that ask a retriever.
 RETRIEVAL = {"discriminative", "accuracy", "similarity"}
 # What a learning rate that falls in steps needs.
@@ -24,7 +24,7 @@ def normalise(value: Any) -> Any:
 
 
 def captioner_kind(block: Mapping[str, Any]) -> str:
-    """How a captioner comes about: file, human, finetuned, imported or pretrained."""
+    """How a captioner comes about: file, human, constructed, finetuned, imported or pretrained."""
     if block.get("family") in GIVEN:
         return str(block["family"])
     if "parent" in block:
@@ -80,7 +80,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     if study := config.get("study"):
         yield from _study_mistakes(config, study)
     for name, paper in config.get("papers", {}).items():
-        yield from _paper_mistakes(config, f"papers.{name}", paper)
+        if name != "probing":  # its captioners play roles: captionlab.workflow.probing_references
+            yield from _paper_mistakes(config, f"papers.{name}", paper)
 
 
 def _known(config: Block, section: str, name: str, where: str) -> Iterator[str]:

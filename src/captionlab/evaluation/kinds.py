@@ -1,0 +1,40 @@
+"""The tables of what captioners in their roles, and constructed captions, are worth to scorers (Ma et al. 2022)."""
+
+import pyarrow as pa
+
+from captionlab.tables import Column, Kind
+
+_STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
+_PLACE = {
+    "experiment": Column(_STRING, "generated: captions of captioners; else how captions were constructed"),
+    "subject": Column(_STRING, "role of the captioners; nouns or others, when words are replaced; model of a template"),
+    "source": Column(_STRING, "where a template comes from: published or mined", nullable=True),
+    "level": Column(_DOUBLE, "share of words replaced, 0 to 1, or number of nouns", nullable=True),
+    "corpus": Column(_STRING, "name of the corpus in the config"),
+    "measure": Column(_STRING, "score, a metric, or a share in per cent; metrics and scores as they are printed"),
+    "scorer": Column(_STRING, "the paper's name of the scorer", nullable=True),
+}
+_MEASURED = {
+    "ci_low": Column(_DOUBLE, "lower end of the 95 % interval, over images and seeds"),
+    "ci_high": Column(_DOUBLE, "upper end of the same"),
+    "seeds": Column(_INT, "trainings that the value is a mean of"),
+    "n": Column(_INT, "images"),
+}
+ROLE_VALUES = Kind(
+    "values of roles",
+    "a measure of the captions of a role, or of constructed captions",
+    {**_PLACE, "value": Column(_DOUBLE, "mean over seeds of the value on all images"), **_MEASURED},
+    tuple(_PLACE),
+)
+ROLE_DIFFERENCES = Kind(
+    "differences between roles",
+    "a measure of captions against that of others on the same images",
+    {
+        **_PLACE,
+        "against": Column(_STRING, "what is subtracted"),
+        "own": Column(pa.bool_(), "whether the scorer is that of the subject; missing without one", nullable=True),
+        "difference": Column(_DOUBLE, "mean over seeds of the difference"),
+        **_MEASURED,
+    },
+    (*_PLACE, "against"),
+)

@@ -1,0 +1,204 @@
+"""What the captions of roles are worth: a role is a captioner, or several that differ by the seed of their training.
+
+Values are means over seeds; the interval is that of `seeds_interval`. A role is compared with the reference role seed
+by seed: each of its captioners with that of the reference which it was trained from, else with their mean.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from captionlab.evaluation.intervals import RESAMPLES, seeds_interval
+from captionlab.evaluation.summary import NLG_METRICS, SPICE_METRICS, Job, Metric, Result, mean, nlg_results
+
+# What a share that most images have is held against.
+HALF = "half of the images"
+# Corpus, measure, scorer.
+Place = tuple[str, str, str | None]
+Results = Mapping[Place, Result]
+
+
+@dataclass(frozen=True)
+class PrintedScorer:
+    """The paper's name of a scorer, and the factor that puts its scores into per cent."""
+
+    label: str
+    factor: float
+
+
+def corpus_perplexity(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
+    """Perplexity (...) from sums (..., 2) of log10-probabilities and of words predicted, ends of sentences included."""
+    return 10.0 ** (-sums[..., 0] / sums[..., 1])
+
+
+FLUENCY_METRICS = {
+    "perplexity": Metric("fluency", corpus_perplexity, scale=1.0),
+    **{name: Metric(name, mean, scale=1.0) for name in ("length", "nouns", "distinct nouns", "repeated nouns")},
+}
+
+
+def captioner_results(
+    job: Job,
+    scorers: Mapping[str, PrintedScorer],
+    seed: int,
+    alignment: pa.Table,
+    nlg: pa.Table,
+    measures: pa.Table,
+    spice: pa.Table | None = None,
+) -> dict[Place, Result]:
+    """Every measure of a captioner by corpus and scorer, from its tables with a row for each caption."""
+    found = [*nlg_results(job, nlg, seed, NLG_METRICS), *nlg_results(job, fluency(measures), seed, FLUENCY_METRICS)]
+    if spice is not None:
+        found += nlg_results(job, spice, seed, SPICE_METRICS)
+    places: dict[Place, Result] = {(result.corpus, result.metric, None): result for result in found}
+    for name, scorer in scorers.items():
+        rows = alignment.filter(pa.compute.equal(alignment["scorer"], name))
+        for result in nlg_results(job, rows, seed, {"score": Metric("score", mean, scorer.factor)}):
+            places[result.corpus, "score", scorer.label] = result
+    return places
+
+
+def fluency(measures: pa.Table) -> pa.Table:
+    """The columns of FLUENCY_METRICS from measures of captions; captions without words have no perplexity."""
+    columns = {name: measures[name].to_numpy().astype(np.float64) for name in ("words", "nouns", "distinct_nouns")}
+    log_probs = np.nan_to_num(measures["log_prob"].to_numpy().astype(np.float64))
+    predicted = np.where(columns["words"] > 0, columns["words"] - measures["unknown"].to_numpy() + 1, 0.0)
+    pairs = np.stack([log_probs, predicted], axis=1).ravel()
+    return pa.table(
+        {
+            "corpus": measures["corpus"],
+            "image_id": measures["image_id"],
+            "fluency": pa.FixedSizeListArray.from_arrays(pa.array(pairs), 2),
+            "length": columns["words"],
+            "nouns": columns["nouns"],
+            "distinct nouns": columns["distinct_nouns"],
+            "repeated nouns": columns["nouns"] - columns["distinct_nouns"],
+        }
+    )
+
+
+def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results]) -> Iterator[dict[str, Any]]:
+    """Rows of ROLE_VALUES: every measure that all captioners of a role have."""
+    for role, captioners in roles.items():
+        for place in _shared(results, captioners):
+            found = [results[captioner][place] for captioner in captioners]
+            yield {
+                **_place(role, place),
+                **_measured("value", [one.value for one in found], [one.resampled for one in found], found),
+            }
+
+
+def difference_rows(
+    roles: Mapping[str, Sequence[str]],
+    results: Mapping[str, Results],
+    reference: str,
+    parents: Mapping[str, str | None],
+    rewards: Mapping[str, Iterable[str]],
+) -> Iterator[dict[str, Any]]:
+    """Rows of ROLE_DIFFERENCES: each role against the reference role.
+
+    parents: of each captioner the one that it was finetuned from. rewards: of each role the labels of the scorers
+    that rewarded it. Raises ValueError when two captioners were evaluated on different images.
+    """
+    for role, captioners in roles.items():
+        if role == reference:
+            continue
+        for place in _shared(results, [*captioners, *roles[reference]]):
+            found = [results[captioner][place] for captioner in captioners]
+            others = [[results[name][place] for name in _origin(one, roles[reference], parents)] for one in captioners]
+            for one, of_one in zip(found, others, strict=True):
+                for other in of_one:
+                    _same_images(one, other)
+            values = [one.value - float(np.mean([o.value for o in of])) for one, of in zip(found, others, strict=True)]
+            resampled = [
+                # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
+                (one.resampled - np.mean([other.resampled for other in of], axis=0)).round(3)
+                for one, of in zip(found, others, strict=True)
+            ]
+            yield {
+                **_place(role, place),
+                "against": reference,
+                "own": None if place[2] is None else place[2] in rewards.get(role, ()),
+                **_measured("difference", values, resampled, found),
+            }
+
+
+def pattern_rows(
+    roles: Mapping[str, Sequence[str]], patterns: Mapping[str, Sequence[Mapping[str, Any]]], seed: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of ROLE_VALUES and of ROLE_DIFFERENCES: how many captions follow a pattern, and whether most do.
+
+    patterns: of each captioner its rows of PATTERNS. `first pattern` is the sentence pattern that was mined from the
+    captioner's own captions and that most of them follow; `published prefix` and `published pattern` are the first that
+    the paper prints for the model whose name the role has.
+    """
+    values, differences = [], []
+    for role, captioners in roles.items():
+        for corpus in dict.fromkeys(row["corpus"] for row in patterns[captioners[0]]):
+            wanted = {
+                "first pattern": ("mined", None, "sentence", "whole"),
+                "published prefix": ("published", role, "prefix", "start"),
+                "published pattern": ("published", role, "sentence", "whole"),
+            }
+            for measure, (source, model, part, column) in wanted.items():
+                found = [
+                    row
+                    for name in captioners
+                    for row in patterns[name]
+                    if (row["corpus"], row["source"], row["model"], row["role"], row["rank"])
+                    == (corpus, source, model, part, 1)
+                ]
+                if len(found) < len(captioners):
+                    continue
+                shares, counts = np.array([row[column] for row in found]), [row["n"] for row in found]
+                # A bootstrap of a share is a draw from the binomial distribution; other seeds see the same images.
+                drawn = [
+                    np.random.default_rng([seed, n]).binomial(n, share, RESAMPLES) / n
+                    for share, n in zip(shares, counts, strict=True)
+                ]
+                share, low, high = seeds_interval(100.0 * shares, 100.0 * np.array(drawn))
+                low, high = max(low, 0.0), min(high, 100.0)
+                row = {**_place(role, (corpus, measure, None)), "seeds": len(found), "n": min(counts)}
+                values.append({**row, "value": share, "ci_low": low, "ci_high": high})
+                half = {"difference": share - 50.0, "ci_low": low - 50.0, "ci_high": high - 50.0}
+                differences.append({**row, **half, "against": HALF, "own": None})
+    return values, differences
+
+
+def _origin(captioner: str, reference: Sequence[str], parents: Mapping[str, str | None]) -> Sequence[str]:
+    """The captioner of the reference role that this one descends from; all of them when there is none."""
+    ancestor: str | None = captioner
+    while ancestor is not None and ancestor not in reference:
+        ancestor = parents.get(ancestor)
+    return reference if ancestor is None else [ancestor]
+
+
+def _shared(results: Mapping[str, Results], captioners: Sequence[str]) -> list[Place]:
+    """What was measured of all these captioners, in the order of the first."""
+    first, *others = captioners
+    return [place for place in results[first] if all(place in results[other] for other in others)]
+
+
+def _same_images(one: Result, other: Result) -> None:
+    if one.images != other.images:
+        apart = min(set(one.images) ^ set(other.images))
+        raise ValueError(
+            f"{one.job.captioner} and {other.job.captioner} were evaluated on different images of {one.corpus} "
+            f"({one.metric}): only one of them has {apart!r}"
+        )
+
+
+def _place(role: str, place: Place) -> dict[str, Any]:
+    corpus, measure, scorer = place
+    generated = {"experiment": "generated", "subject": role, "source": None, "level": None}
+    return {**generated, "corpus": corpus, "measure": measure, "scorer": scorer}
+
+
+def _measured(
+    name: str, values: Sequence[float], resampled: Sequence[np.ndarray], results: Sequence[Result]
+) -> dict[str, Any]:
+    value, low, high = seeds_interval(np.array(values), np.array(resampled))
+    return {name: value, "ci_low": low, "ci_high": high, "seeds": len(values), "n": len(results[0].images)}

@@ -1,0 +1,171 @@
+"""Captions that are constructed to ask what a scorer looks at (Ma et al. 2022, section 5).
+
+Replaced words (Figure 2), visual words in templates (Table 7), and templates with more and more of them (Figure 3).
+Visual words are nouns, as in the paper. Whatever is drawn depends on the seed and the image alone, and replacements
+are nested: the words that are replaced at a share are replaced, by the same words, at every larger one.
+"""
+
+import zlib
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+import numpy as np
+
+from captionlab.language.tagging import NOUNS
+from captionlab.language.templates import Template
+
+SUBJECTS = ("nouns", "others")
+# What the tagger takes for no word, which is neither replaced nor a replacement.
+NO_WORDS = frozenset({"PUNCT", "SYM", "X"})
+ANY = "any"  # for every word that is no noun
+
+# As captionlab.language.tagging.tag gives a caption: words as written, their lemmas, their tags.
+Tags = tuple[Sequence[str], Sequence[str], Sequence[str]]
+# Draws that may be refused before all words are looked at.
+ATTEMPTS = 50
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which captions are constructed.
+
+    shares: of visual words, and of other words, that are replaced. templates: by the name of the model that they are
+    for and their source, published or mined. counts: numbers of visual words in a template, with the templates of the
+    source that comes first. others: words that are no nouns are replaced by words of the same part of speech, or by any
+    that are no nouns.
+    """
+
+    shares: Sequence[float] = ()
+    templates: Mapping[tuple[str, str], Template] = field(default_factory=dict)
+    counts: Sequence[int] = ()
+    others: str = "same-part-of-speech"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Constructed:
+    """A constructed caption and how it came about; the kind CONSTRUCTED of tables explains the fields."""
+
+    caption: str
+    experiment: str
+    subject: str
+    source: str | None
+    level: float
+    words: tuple[str, ...]
+    template: str | None = None
+
+
+class Vocabulary:
+    """The words of captions by part of speech, with their frequency."""
+
+    def __init__(self, tagged: Iterable[Tags], draw: str = "frequency"):
+        """Count the words of tagged captions, in lower case; drawn by `frequency`, or every word alike (`uniform`)."""
+        counts: dict[str, Counter[str]] = {"NOUN": Counter(), ANY: Counter()}
+        self._lemmas: dict[str, str] = {}
+        for caption in tagged:
+            for word, lemma, tag in zip(*caption, strict=True):
+                if tag not in NO_WORDS:
+                    counts.setdefault(_class(tag), Counter())[word.lower()] += 1
+                    self._lemmas.setdefault(word.lower(), lemma.lower())
+        for tag in counts.keys() - {"NOUN", ANY}:
+            counts[ANY].update(counts[tag])
+        for word in counts["NOUN"]:  # a word that is also a noun would bring a visual word in
+            del counts[ANY][word]
+        self._words = {tag: sorted(of_tag) for tag, of_tag in counts.items()}
+        self._ends = {
+            tag: list(accumulate(counts[tag][word] if draw == "frequency" else 1 for word in words))
+            for tag, words in self._words.items()
+        }
+
+    def word(self, tag: str, but: Set[str], generator: np.random.Generator) -> str | None:
+        """A word with this tag, or ANY that is no noun; neither it nor its lemma is in `but`. None when there is none.
+
+        What is drawn and refused is drawn again, so the others keep their proportions.
+        """
+        words, ends = self._words.get(_class(tag), []), self._ends.get(_class(tag), [])
+        for _ in range(ATTEMPTS if words else 0):
+            word = words[bisect_right(ends, int(generator.integers(ends[-1])))]
+            if word not in but and self._lemmas[word] not in but:
+                return word
+        left = [place for place, word in enumerate(words) if not {word, self._lemmas[word]} & but]
+        if not left:
+            return None
+        weights = list(accumulate(ends[place] - (ends[place - 1] if place else 0) for place in left))
+        return words[left[bisect_right(weights, int(generator.integers(weights[-1])))]]
+
+
+def visual_words(tagged: Iterable[Tags]) -> list[str]:
+    """The different nouns of captions, in lower case and in the order in which they occur."""
+    return list(
+        dict.fromkeys(word.lower() for caption in tagged for word, _, tag in zip(*caption, strict=True) if tag in NOUNS)
+    )
+
+
+def construct(
+    image: str, caption: str, tagged: Tags, references: Sequence[Tags], plan: Plan, vocabulary: Vocabulary
+) -> Iterator[Constructed]:
+    """All captions of the plan for an image that has this caption and these tagged references.
+
+    What cannot be made is left out: nothing from a caption without a noun, no template with more visual words than
+    caption and references have together, and no wrong visual word where the vocabulary has only right ones.
+    """
+    own, union = visual_words([tagged]), visual_words([tagged, *references])
+    if not own:
+        return
+    right = {*union, *(lemma.lower() for of in (tagged, *references) for lemma in _lemmas_of_nouns(of))}
+    for subject in SUBJECTS if plan.shares else ():
+        generator = np.random.default_rng([plan.seed, zlib.crc32(f"{subject} {image}".encode())])
+        drawn = _replacements(tagged, subject, right, plan.others, vocabulary, generator)
+        order = generator.permutation(list(drawn)).tolist()
+        rest = float(generator.random())  # a caption of three words has no quarter; the share holds on average
+        if not drawn or None in drawn.values():
+            continue
+        for share in plan.shares:
+            words = {place: str(drawn[place]) for place in sorted(order[: int(share * len(drawn) + rest)])}
+            text = _spliced(caption, tagged[0], words)
+            yield Constructed(text, "replacement", subject, None, share, tuple(words.values()))
+    for (model, source), template in plan.templates.items():
+        yield Constructed(template.fill(own), "template", model, source, len(own), tuple(own), template.text)
+    first = next((source for _, source in plan.templates), None)
+    for (model, source), template in plan.templates.items():
+        for count in plan.counts:
+            if source == first and count <= len(union):
+                nouns = union[:count]
+                yield Constructed(template.fill(nouns), "count", model, source, count, tuple(nouns), template.text)
+
+
+def _class(tag: str) -> str:
+    return "NOUN" if tag in NOUNS else tag
+
+
+def _lemmas_of_nouns(caption: Tags) -> list[str]:
+    return [lemma for _, lemma, tag in zip(*caption, strict=True) if tag in NOUNS]
+
+
+def _replacements(
+    caption: Tags, subject: str, right: Set[str], others: str, vocabulary: Vocabulary, generator: np.random.Generator
+) -> dict[int, str | None]:
+    """For the place of each noun a wrong one (not in `right`), or for each other word another that is no noun."""
+    drawn: dict[int, str | None] = {}
+    for place, (word, _, tag) in enumerate(zip(*caption, strict=True)):
+        if subject == "nouns" and tag in NOUNS:
+            drawn[place] = vocabulary.word("NOUN", right, generator)
+        elif subject == "others" and tag not in NOUNS | NO_WORDS:
+            itself = {word.lower()}
+            same = vocabulary.word(tag, itself, generator) if others == "same-part-of-speech" else None
+            # "that" may be the only word of its part of speech.
+            drawn[place] = same or vocabulary.word(ANY, itself, generator)
+    return drawn
+
+
+def _spliced(caption: str, words: Sequence[str], replacements: Mapping[int, str]) -> str:
+    """The caption with the words at some places replaced, and all else as it was."""
+    parts, end = [], 0
+    for place, word in enumerate(words):
+        start = caption.index(word, end)
+        parts += [caption[end:start], replacements.get(place, word)]
+        end = start + len(word)
+    return "".join([*parts, caption[end:]])

@@ -1,0 +1,66 @@
+"""Claims that are judged by a table of differences: those of the probing paper.
+
+`evidence` of such a claim says which rows of ROLE_DIFFERENCES bear on it: a value, or a list of values, for some of its
+columns. `level` may also be `largest`: of each subject, scorer and measure the row with the largest level.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Row = Mapping[str, Any]
+
+COLUMNS = ("experiment", "subject", "source", "level", "corpus", "measure", "scorer", "against", "own")
+LARGEST = "largest"
+
+
+@dataclass(frozen=True)
+class EvidenceClaim:
+    """One claim of a paper and the differences that decide it; config/published/claims.yaml explains the keys."""
+
+    paper: str
+    claim: str
+    section: str
+    statement: str
+    evidence: Mapping[str, Any]
+    direction: str
+    share: float
+    per: Sequence[str]
+
+    def rows(self, differences: Iterable[Row]) -> list[Row]:
+        """The differences that the claim is judged by."""
+        wanted = {name: value for name, value in self.evidence.items() if (name, value) != ("level", LARGEST)}
+        found = [row for row in differences if all(_fits(row[name], value) for name, value in wanted.items())]
+        if self.evidence.get("level") != LARGEST:
+            return found
+        largest: dict[tuple[Any, ...], Row] = {}
+        for row in found:
+            key = tuple(row[name] for name in COLUMNS if name not in ("level", "against"))
+            if key not in largest or row["level"] > largest[key]["level"]:
+                largest[key] = row
+        return list(largest.values())
+
+    def scopes(self, differences: Iterable[Row]) -> dict[str, list[Row]]:
+        """Differences by what is judged apart; one empty scope when there are none."""
+        scopes: dict[str, list[Row]] = {}
+        for row in self.rows(differences):
+            parts = [f"by {row[name]}" if name == "scorer" else str(row[name]) for name in self.per if row[name]]
+            scopes.setdefault(", ".join(parts) or "all comparisons", []).append(row)
+        return scopes or {"all comparisons": []}
+
+    def text(self, row: Row) -> str:
+        """One difference in words: what is compared, by what, and how far apart."""
+        names = [name for name in ("subject", "measure", "scorer") if row[name] and name not in self.per]
+        what = " ".join(f"by {row[name]}" if name == "scorer" else str(row[name]) for name in names)
+        numbers = f"{row['difference']:+.2f} [{row['ci_low']:+.2f}, {row['ci_high']:+.2f}]"
+        trainings = f", {row['seeds']} trainings" if row["seeds"] > 1 else ""
+        return f"{what} against {row['against']} {numbers}, n = {row['n']}{trainings}".strip()
+
+
+def sign(row: Row) -> int:
+    """1 or -1 when the whole interval lies above or below 0, else 0."""
+    return int(row["ci_low"] > 0) - int(row["ci_high"] < 0)
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    return value in wanted if isinstance(wanted, list) else bool(value == wanted)

@@ -1,0 +1,119 @@
+"""Claims that are judged by a table of differences."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from captionlab.reporting.claims import ClaimError, claims_table, read_claims
+from captionlab.reporting.published import read_published
+
+PUBLISHED = Path(__file__).parents[2] / "config" / "published"
+PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc", "device": "cpu"}
+CLAIM = {
+    "claim": "own", "section": "1", "statement": "It rises.", "direction": "higher", "share": 1.0, "per": ["subject"],
+    "evidence": {"experiment": "generated", "measure": "score", "own": True, "subject": ["A", "B"]},
+}  # fmt: skip
+MODELS = ("UNITER", "ROSITA", "ViLBERT", "CLIP", "LXMERT")
+
+
+def row(subject, difference, half=0.01, **changes):
+    return {
+        "experiment": "generated", "subject": subject, "source": None, "level": None, "corpus": "toy",
+        "measure": "score", "scorer": None, "against": "CE", "own": None, "difference": difference,
+        "ci_low": difference - half, "ci_high": difference + half, "seeds": 1, "n": 500, **changes,
+    }  # fmt: skip
+
+
+def judged(tmp_path, differences, **changes):
+    (tmp_path / "claims.yaml").write_text(yaml.safe_dump({"probing": [{**CLAIM, **changes}]}))
+    claims = read_claims(tmp_path / "claims.yaml")
+    return claims_table(claims, {}, PROVENANCE, {"probing": differences}).records
+
+
+def test_the_rows_with_these_values_decide(tmp_path):
+    differences = [
+        row("A", 2.0, own=True, scorer="X", seeds=3),
+        row("A", -5.0, own=False, scorer="Y"),
+        row("B", -1.0, own=True, scorer="Y"),
+        row("C", 1.0, own=True, scorer="Z"),
+        row("A", -7.0, measure="CIDEr"),
+    ]
+    first, second = judged(tmp_path, differences)
+    assert (first["scope"], first["verdict"], first["comparisons"]) == ("A", "holds", 1)
+    assert first["evidence"] == "score by X against CE +2.00 [+1.99, +2.01], n = 500, 3 trainings"
+    assert (second["scope"], second["verdict"], second["opposite"]) == ("B", "does not hold", 1)
+    (together,) = judged(tmp_path, differences, per=[])
+    assert (together["scope"], together["verdict"]) == ("all comparisons", "mixed")
+
+
+def test_the_largest_level_counts(tmp_path):
+    evidence = {"experiment": "count", "level": "largest"}
+    differences = [
+        row("A", value, experiment="count", level=level, scorer=scorer)
+        for scorer, level, value in (("X", 4.0, -1.0), ("X", 7.0, 2.0), ("Y", 5.0, -3.0), ("Y", 4.0, 9.0))
+    ]
+    found = judged(tmp_path, differences, evidence=evidence, per=["scorer"])
+    assert [(record["scope"], record["verdict"]) for record in found] == [("by X", "holds"), ("by Y", "does not hold")]
+
+
+def test_without_differences_a_claim_is_not_tested(tmp_path):
+    (record,) = judged(tmp_path, [])
+    assert record["verdict"] == "not tested in this run"
+    assert claims_table(read_claims(tmp_path / "claims.yaml"), {}, PROVENANCE).records == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"evidence": {"scorers": "A"}}, "evidence names 'scorers'"),
+        ({"per": ["captioner"]}, "per names 'captioner'"),
+        ({"metrics": ["CIDEr"]}, "unknown key 'metrics'"),
+    ],
+)
+def test_mistakes_in_a_claim_are_named(tmp_path, changes, message):
+    with pytest.raises(ClaimError, match=f"own.*{message}"):
+        judged(tmp_path, [], **changes)
+
+
+def test_the_paper_bears_out_its_own_claims():
+    """A run that measured exactly the published numbers, with tiny intervals."""
+    published = read_published(PUBLISHED / "probing.csv")
+    ours = {
+        "Bleu1": "BLEU@1", "Bleu4": "BLEU@4", "METEOR": "METEOR", "ROUGE": "ROUGE-L", "CIDEr": "CIDEr",
+        "SPICE": "SPICE", "PPL": "perplexity", "Noun": "nouns",
+    }  # fmt: skip
+
+    def value(table, label, metric):
+        return published.find(table, label, "COCO", metric).value
+
+    differences = []
+    for model in MODELS:
+        for judge in MODELS:
+            apart = value("2", model, f"score by {judge}") - value("2", "CE", f"score by {judge}")
+            differences.append(row(model, apart, scorer=judge, own=model == judge))
+        for table, metrics in (("2", list(ours)[:6]), ("4", list(ours)[6:])):
+            for metric in metrics:
+                apart = value(table, model, metric) - value(table, "CE", metric)
+                differences.append(row(model, apart, measure=ours[metric]))
+        repeated = [value("4", label, "Noun") - value("4", label, "Uni. Noun") for label in (model, "CE")]
+        differences.append(row(model, repeated[0] - repeated[1], measure="repeated nouns"))
+        half = {"against": "half of the images"}
+        differences.append(row(model, value("5", model, "sentence 1 ratio") - 50, measure="first pattern", **half))
+        differences.append(row(model, value("5", model, "prefix 1 ratio") - 50, measure="published prefix", **half))
+        rebuilt = value("7", model, "Recons.") - value("7", model, "CE")
+        differences.append(row(model, rebuilt, experiment="template", source="published", scorer=model, own=True))
+    records = claims_table(read_claims(PUBLISHED / "claims.yaml"), {}, PROVENANCE, {"probing": differences}).records
+    found = {record["claim"]: set() for record in records}
+    for record in records:
+        found[record["claim"]].add(record["verdict"])
+    # The paper has no numbers for its figures and its example.
+    unprinted = {
+        "unreadable-captions-preferred", "wrong-visual-words-cost-score", "other-words-cost-less",
+        "more-visual-words-preferred",
+    }  # fmt: skip
+    assert {claim for claim, verdicts in found.items() if verdicts == {"not tested in this run"}} == unprinted
+    assert all(verdicts == {"holds"} for claim, verdicts in found.items() if claim not in unprinted)
+    assert sum(r["claim"] == "own-score-rises" for r in records) == 5
+    (differ,) = (record for record in records if record["claim"] == "preferences-differ")
+    assert (differ["comparisons"], differ["as_claimed"]) == (20, 11)

@@ -1,0 +1,273 @@
+"""The probing paper's tables and figures from a made-up run: each value in its place, in all four formats."""
+
+# ruff: noqa: RUF001 (an en dash stands where a number is missing)
+
+import base64
+import csv
+import io
+import re
+from statistics import fmean
+
+import pytest
+from PIL import Image
+from probing_run import CORPUS, IDS, SCORERS, THINGS, Made, caption, score, things
+
+from captionlab.language.kinds import CONSTRUCTED
+from captionlab.reporting.probing.beyond import kept, matching_table, reward_text
+from captionlab.reporting.probing.run import Measured
+from captionlab.tables import GENERATED, read_table
+from captionlab.workflow.probing import PROBING_TABLES
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Made:
+    run = Made(tmp_path_factory.mktemp("probing"))
+    run.construct(replacements={"shares": [0.5, 1.0]}, templates=["published", "mined"], nouns=[3, 4, 9])
+    return run
+
+
+@pytest.fixture(scope="module")
+def summary(made):
+    return made.summarise()
+
+
+@pytest.fixture(scope="module")
+def tables(made, summary):
+    return made.collect(*summary)
+
+
+def lines(text: str) -> list[list[str]]:
+    """Cells of the rows of Markdown tables, headings and rules included."""
+    return [line[2:-2].split(" | ") for line in text.splitlines() if line.startswith("| ")]
+
+
+def row(text: str, first: str, *more: str) -> list[str]:
+    """The first row that starts with these cells."""
+    return next(cells for cells in lines(text) if cells[: 1 + len(more)] == [first, *more])
+
+
+def records(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def mean_score(scorer: str, *captioners: str) -> float:
+    return fmean(
+        SCORERS[scorer]["factor"] * score(scorer, caption(captioner, number), number)
+        for captioner in captioners
+        for number in range(len(IDS))
+    )
+
+
+def test_constructed_captions(made):
+    captions = read_table(made.paths["made"]["captions"], GENERATED).to_pylist()
+    origins = read_table(made.paths["made"]["constructions"], CONSTRUCTED).to_pylist()
+    assert [row["caption_index"] for row in captions if row["image_id"] == IDS[1]] == list(range(4 + 7 + 10))
+    # Every tenth caption has no noun.
+    assert len({row["image_id"] for row in captions}) == 27
+    found = {
+        (origin["experiment"], origin["subject"], origin["source"], origin["level"]): row["caption"]
+        for row, origin in zip(captions, origins, strict=True)
+        if row["image_id"] == IDS[1]
+    }
+    first, second, third = things(1)
+    assert found["template", "UNITER", "published", 2.0] == f"a {first} of the {second}"
+    assert found["template", "CLIP", "mined", 2.0] == f"a image image of a {first} near a {second}"
+    assert found["count", "LXMERT", "published", 3.0] == f"a {first} of a {second} of a {third}"
+    assert not any(level == 9.0 for *_, level in found)  # no image has so many nouns
+    replaced = found["replacement", "nouns", None, 1.0].split()
+    assert replaced[0::2] == ["a", "a"] or replaced[:1] + replaced[2:4] == ["a", "on", "a"]
+    assert not {first, second, third} & set(replaced)
+
+
+@pytest.mark.parametrize("name", PROBING_TABLES)
+def test_every_table_has_rows_and_says_where_it_was_made(tables, name):
+    found = records(tables[name, "csv"])
+    assert found
+    assert {record["config"] for record in found} == {"toy"}
+    assert "\\begin{tabular}" in tables[name, "tex"]
+    assert "<table>" in tables[name, "html"]
+    assert "Made from the config 'toy'" in tables[name, "md"]
+
+
+def test_scores(tables):
+    text = tables["probing_table2_scores", "md"]
+    cells = row(text, "UNITER")
+    assert cells[1].startswith(f"{mean_score('toy-uniter', 'uniter-1', 'uniter-2'):.1f}")
+    assert cells[2] == "90.4 ○"
+    assert row(text, "CLIP")[3].startswith(f"{mean_score('toy-clip', 'clip-1', 'clip-2'):.1f} ↑ [")
+    # A role that the paper does not have stands alone, after the paper's.
+    assert [cells[0] for cells in lines(text)][3:7] == ["UNITER", "CLIP", "CE", "UNITER + KL"]
+    assert row(text, "UNITER + KL")[2] == "–"
+    found = {(r["subject"], r["measure"], r["scorer"]): r for r in records(tables["probing_table2_scores", "csv"])}
+    record = found["CE", "score", "CLIP"]
+    assert float(record["value"]) == pytest.approx(mean_score("toy-clip", "ce-1", "ce-2"))
+    assert (record["published"], record["verdict"], record["seeds"], record["n"]) == (
+        "27.8",
+        "not comparable",
+        "2",
+        "30",
+    )
+    assert "SPICE is not in this run." in text
+
+
+def test_statistics(tables):
+    found = {(r["subject"], r["measure"]): r for r in records(tables["probing_table4_statistics", "csv"])}
+    lengths = [len(caption(name, n).split()) for name in ("uniter-1", "uniter-2") for n in range(len(IDS))]
+    assert float(found["UNITER", "length"]["value"]) == pytest.approx(fmean(lengths))
+    assert found["UNITER", "length"]["published"] == "6.7"
+    cells = row(tables["probing_table4_statistics", "md"], "CLIP")
+    assert cells[2] == "131.2 ○"
+
+
+def test_patterns(tables):
+    text = tables["probing_table5_patterns", "md"]
+    assert any(cells[:2] == ["sentence", "mined"] for cells in lines(text))
+    assert any("paper 74.6" in cell for cells in lines(text) for cell in cells)
+    found = {(r["subject"], r["measure"]): r for r in records(tables["probing_figure1_patterns", "csv"])}
+    assert (found["CLIP", "published prefix"]["value"], found["CLIP", "published prefix"]["published"]) == (
+        "100.0",
+        "74.6",
+    )
+
+
+def test_templates(tables):
+    text = tables["probing_table7_templates", "md"]
+    cells = row(text, "UNITER", r"a+NOUN+of+the+(NOUN)\*")
+    nouns = [n for n in range(len(IDS)) if n % 10]
+    texts = {n: " of the ".join(dict.fromkeys(things(n)[:2])) for n in nouns}  # some have one noun
+    rebuilt = fmean(100 * score("toy-uniter", f"a {text}", n) for n, text in texts.items())
+    before = fmean(100 * score("toy-uniter", caption("ce-1", n), n) for n in nouns)
+    assert cells[4].startswith(f"{rebuilt:.1f} [")
+    assert (cells[3], cells[5]) == ("71.6 ○", "80.5 ○")
+    assert cells[6].startswith(f"{rebuilt - before:+.1f} [")
+    assert row(text, "CLIP", r"a+image+image+of+a+NOUN+(near+a+NOUN)\*")
+
+
+def test_figures_as_tables(tables):
+    found = {
+        (r["experiment"], r["subject"], r["level"], r["scorer"], r["against"]): r
+        for name in ("probing_figure2_replacements", "probing_figure3_visual_words")
+        for r in records(tables[name, "csv"])
+    }
+    assert float(found["replacement", "nouns", "1.0", "CLIP", "others"]["value"]) < -10
+    assert float(found["replacement", "others", "1.0", "UNITER", "CE"]["value"]) > -3
+    three, four = (found["count", "CLIP", level, "CLIP", ""] for level in ("3.0", "4.0"))
+    there = [len({*things(n), THINGS[n % 10]}) for n in range(len(IDS)) if n % 10]
+    assert [int(three["n"]), int(four["n"])] == [sum(count >= k for count in there) for k in (3, 4)]
+    assert ("count", "CLIP", "9.0", "CLIP", "") not in found
+
+
+def test_choices(tables):
+    text = tables["probing_table1_choices", "md"]
+    shown = [cells for cells in lines(text) if re.fullmatch(r"\([a-f]\)", cells[0])]
+    assert [cells[1] for cells in shown[:6]] == ["CE", "CLIP", "LXMERT", "ROSITA", "UNITER", "ViLBERT"]
+    assert sum("✓" in cell for cells in shown for cell in cells) == len(SCORERS)
+    shares = [r for r in records(tables["probing_table1_choices", "csv"]) if r["part"] == "chosen, % of images"]
+    for label in ("UNITER", "CLIP"):
+        assert sum(float(r["score"]) for r in shares if r["scorer"] == label) == pytest.approx(100.0)
+
+
+def test_examples_have_their_images(tables):
+    page = tables["probing_table3_examples", "html"]
+    pictures = re.findall(r'src="data:image/png;base64,([^"]+)" alt="COCO, image', page)
+    assert len(pictures) == 3
+    colours = {Image.open(io.BytesIO(base64.b64decode(picture))).getpixel((0, 0)) for picture in pictures}
+    assert colours == {(8 * number, 100, 50) for number in (0, 10, 20)}
+    assert "<img" not in tables["probing_table3_examples", "md"]
+    assert row(tables["probing_table3_examples", "md"], "UNITER")[1] == caption("uniter-1", 0)
+    assert "<img" in tables["probing_table1_choices", "html"]
+    assert "<img" in tables["probing_table6_constructed", "html"]
+
+
+def test_constructed_examples(tables):
+    text = tables["probing_table6_constructed", "md"]
+    first, second = [cells for cells in lines(text) if cells[0] == "visual words"]
+    assert len(first[1].split(", ")) == 2  # no CE caption has three
+    assert len(second[1].split(", ")) == 4
+    assert row(text, "CE")[1] == caption("ce-1", 1)
+
+
+def test_rewards(tables):
+    text = tables["probing_rewards", "md"]
+    assert row(text, "UNITER + KL")[1] == "toy-uniter, KL 0.1"
+    assert row(text, "CLIP")[4] == "yes"
+    # CIDEr of CE is 25, that of CLIP two thirds of it, that of the variant the same.
+    assert (row(text, "CLIP")[6], row(text, "CLIP")[-1]) == ("no", "no")
+    assert row(text, "UNITER + KL")[6] == "yes"
+
+
+def test_generalisation(tables):
+    text = tables["probing_generalisation", "md"]
+    cells = row(text, "CLIP")
+    assert cells[1] == "CLIP"
+    assert cells[2].startswith("+")
+    assert "(own)" in cells[3]
+    assert cells[4] == "1 of 1"
+    gain = mean_score("toy-uniter", "uniter-1", "uniter-2") - mean_score("toy-uniter", "ce-1", "ce-2")
+    passed = mean_score("toy-uniter", "clip-1", "clip-2") - mean_score("toy-uniter", "ce-1", "ce-2")
+    # With two trainings that differ, UNITER's own gain is not sure: nothing to take a share of.
+    assert cells[5] in ("–", f"{100 * passed / gain:+.0f}")
+
+
+def measured(value, half):
+    return Measured(value, value - half, value + half, 3, 100)
+
+
+@pytest.mark.parametrize(
+    ("difference", "half", "higher_is_better", "answer"),
+    [
+        (0.0, 1.0, True, "yes"),
+        (-4.0, 0.5, True, "yes"),  # a loss below 5 %
+        (-4.0, 2.0, True, "undecided"),
+        (-9.0, 2.0, True, "no"),
+        (30.0, 9.0, True, "yes"),
+        (9.0, 2.0, False, "no"),
+        (-9.0, 2.0, False, "yes"),
+    ],
+)
+def test_what_is_kept(difference, half, higher_is_better, answer):
+    assert kept(measured(difference, half), measured(100.0, 1.0), higher_is_better) == answer
+    assert kept(None, measured(100.0, 1.0), higher_is_better) is None
+
+
+@pytest.mark.parametrize(
+    ("reward", "text"),
+    [
+        ({"kind": "scorer", "scorer": "toy-clip"}, "toy-clip"),
+        (
+            {
+                "kind": "sum",
+                "of": [
+                    {"weight": 1, "reward": {"kind": "scorer", "scorer": "a"}},
+                    {"weight": 0.1, "reward": {"kind": "fluency"}},
+                ],
+            },
+            "1 x a + 0.1 x fluency",
+        ),
+        ({"kind": "alternate", "of": [{"kind": "scorer", "scorer": "a"}, {"kind": "cider"}]}, "a in turn with cider"),
+    ],
+)
+def test_rewards_in_words(reward, text):
+    assert reward_text({"reward": reward}) == text
+    assert reward_text({"reward": reward, "kl": 0.5}) == f"{text}, KL 0.5"
+    assert reward_text({"kind": "cross-entropy"}) == "–"
+
+
+def test_accuracy_of_scorers():
+    one = {"split": "test", "value": 0.9, "ci_low": 0.88, "ci_high": 0.91, "n": 50}
+    rows = [{**one, "negatives": "hard", "measure": "ranking"}, {**one, "negatives": "random", "measure": "accuracy"}]
+    table = matching_table({"UNITER": rows}, {"config": "toy", "seed": 1})
+    ((line,),) = [block.rows for block in table.blocks]
+    assert [cell.text for cell in line] == ["UNITER", "90.0", "–", "–", "90.0", "50, test"]
+    assert line[1].detail == "[88.0, 91.0]"
+    assert "No scorer was trained in this run." in matching_table({}, {"config": "toy", "seed": 1}).footnotes
+
+
+def test_figures_are_drawn(made, summary):
+    for path in made.plot(*summary).values():
+        colours = Image.open(path).convert("RGB").getcolors(1 << 20)
+        assert len(colours) > 50, path
+
+
+def test_the_corpus_is_that_of_the_config(tables):
+    assert {record["corpus"] for record in records(tables["probing_table2_scores", "csv"])} == {CORPUS}

@@ -1,0 +1,269 @@
+"""Values of roles and of constructed captions, against loops that do what the definitions say."""
+
+from statistics import fmean
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from captionlab.evaluation.constructed import constructed_rows
+from captionlab.evaluation.intervals import RESAMPLES, seeds_interval
+from captionlab.evaluation.roles import (
+    PrintedScorer,
+    captioner_results,
+    difference_rows,
+    fluency,
+    pattern_rows,
+    value_rows,
+)
+from captionlab.evaluation.summary import Job
+from captionlab.language.kinds import MEASURES
+from captionlab.language.ngram import perplexity
+from captionlab.tables import ALIGNMENT, METEOR_STATISTICS, NLG
+
+IMAGES = [f"image {number:02d}" for number in range(40)]
+SCORERS = {"toy-uniter": PrintedScorer("UNITER", 100.0), "toy-clip": PrintedScorer("CLIP", 1.0)}
+ROLES = {"CE": ["ce-1", "ce-2"], "UNITER": ["u-1", "u-2"], "mix": ["m-1"]}
+PARENTS = {"u-1": "ce-2", "u-2": "ce-1", "m-1": "somebody", "somebody": None}
+RNG = np.random.default_rng(5)
+SCORES = {
+    name: {scorer: RNG.normal(len(name), 1.0, len(IMAGES)) for scorer in SCORERS}
+    for names in ROLES.values()
+    for name in names
+}
+
+
+def table(kind, rows):
+    return pa.table({name: [row[name] for row in rows] for name in kind.columns}, schema=kind.schema)
+
+
+def alignment(name):
+    return [
+        {"corpus": "toy", "image_id": image, "caption_index": 0, "scorer": scorer, "score": float(score)}
+        for scorer, scores in SCORES[name].items()
+        for image, score in zip(IMAGES, scores, strict=True)
+    ]
+
+
+def nlg(cider):
+    one = {"corpus": "toy", "caption_index": 0, "rouge_l": 0.5, "cider": cider, "meteor": 0.1}
+    one |= {f"bleu_{n}": 0.1 for n in range(1, 5)}
+    one |= {"bleu_counts": [4, 4, 4, 3, 2, 1, 2, 1, 1, 1], "meteor_statistics": [1.0] * METEOR_STATISTICS}
+    return [{**one, "image_id": image} for image in IMAGES]
+
+
+def measures(rows):
+    names = ("words", "unknown", "log_prob", "nouns", "distinct_nouns")
+    return table(
+        MEASURES,
+        [
+            {
+                "corpus": "toy", "image_id": image, "caption_index": 0, "repeated": 0, "perplexity": None,
+                **dict(zip(names, row, strict=True)),
+            }
+            for image, row in zip(IMAGES, rows, strict=False)
+        ],
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results():
+    job = {"evaluation": "main", "decoding": "greedy", "splits": {"toy": "test"}}
+    return {
+        name: captioner_results(
+            Job(name, **job), SCORERS, 3, table(ALIGNMENT, alignment(name)), table(NLG, nlg(len(name) / 10)),
+            measures([(4, 1, -6.0, 2, 1), (0, 0, None, 0, 0)] * 20),
+        )
+        for name in SCORES
+    }  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------- intervals
+def test_one_training_has_the_interval_of_its_images():
+    resampled = np.random.default_rng(0).normal(5.0, 1.0, (1, RESAMPLES))
+    mean, low, high = seeds_interval(np.array([5.2]), resampled)
+    assert mean == 5.2
+    assert [low, high] == pytest.approx(np.quantile(resampled, [0.025, 0.975]))
+
+
+def test_seeds_count_by_students_t():
+    mean, low, high = seeds_interval(np.array([1.0, 2.0, 3.0]), np.full((3, 10), 2.0))
+    assert mean == 2.0
+    # 4.3027 is the 97.5 % point with two degrees of freedom.
+    assert [low, high] == pytest.approx([2.0 - 4.3027 / 3**0.5, 2.0 + 4.3027 / 3**0.5], abs=1e-3)
+
+
+@pytest.mark.parametrize("seeds", [1.0, 0.0])
+def test_the_interval_covers_the_truth(seeds):
+    """Seeds and images with their own chance: 95 intervals of 100 hold the truth."""
+    generator = np.random.default_rng(2)
+    covered = 0
+    for _ in range(400):
+        scores = seeds * generator.normal(size=(3, 1)) + 2 * generator.normal(size=60) + generator.normal(size=(3, 60))
+        drawn = generator.integers(0, 60, (300, 60))
+        _, low, high = seeds_interval(scores.mean(1), scores[:, drawn].mean(2))
+        covered += low <= 0.0 <= high
+    assert covered / 400 >= 0.93
+
+
+# ---------------------------------------------------------------------------------------------------- roles
+def test_values_are_means_over_seeds(results):
+    rows = {(row["subject"], row["measure"], row["scorer"]): row for row in value_rows(ROLES, results)}
+    row = rows["UNITER", "score", "UNITER"]
+    expected = fmean(fmean(100.0 * SCORES[name]["toy-uniter"]) for name in ("u-1", "u-2"))
+    assert row["value"] == pytest.approx(expected)
+    assert row["ci_low"] < expected < row["ci_high"]
+    assert (row["seeds"], row["n"], row["corpus"], row["experiment"]) == (2, 40, "toy", "generated")
+    assert rows["CE", "score", "CLIP"]["value"] == pytest.approx(
+        fmean(fmean(SCORES[name]["toy-clip"]) for name in ("ce-1", "ce-2"))
+    )
+    assert rows["mix", "CIDEr", None]["value"] == pytest.approx(100 * 0.3)
+    assert rows["mix", "perplexity", None]["value"] == pytest.approx(perplexity(-120.0, 80, 20, 20))
+    assert rows["mix", "length", None]["value"] == pytest.approx(2.0)
+    assert rows["mix", "repeated nouns", None]["value"] == pytest.approx(0.5)
+
+
+def test_differences_follow_the_line_of_parents(results):
+    rows = {
+        (row["subject"], row["measure"], row["scorer"]): row
+        for row in difference_rows(ROLES, results, "CE", PARENTS, {"UNITER": ["UNITER"]})
+    }
+    assert {subject for subject, *_ in rows} == {"UNITER", "mix"}
+    row = rows["UNITER", "score", "CLIP"]
+    pairs = [
+        SCORES["u-1"]["toy-clip"] - SCORES["ce-2"]["toy-clip"],
+        SCORES["u-2"]["toy-clip"] - SCORES["ce-1"]["toy-clip"],
+    ]
+    assert row["difference"] == pytest.approx(np.mean(pairs))
+    # Student's t over the two pairs is most of the interval.
+    reach = 12.7062 * np.std([pair.mean() for pair in pairs], ddof=1) / 2**0.5
+    assert row["ci_high"] - row["difference"] >= reach * 0.999
+    assert (row["own"], rows["UNITER", "score", "UNITER"]["own"], rows["UNITER", "CIDEr", None]["own"]) == (
+        False, True, None,
+    )  # fmt: skip
+    # A captioner that no captioner of the reference is an ancestor of is held against all of them.
+    mean_of_reference = (SCORES["ce-1"]["toy-clip"] + SCORES["ce-2"]["toy-clip"]) / 2
+    assert rows["mix", "score", "CLIP"]["difference"] == pytest.approx(
+        np.mean(SCORES["m-1"]["toy-clip"] - mean_of_reference)
+    )
+
+
+def test_other_images_are_an_error(results):
+    job = {"evaluation": "main", "decoding": "greedy", "splits": {"toy": "test"}}
+    fewer = captioner_results(
+        Job("m-1", **job), SCORERS, 3, table(ALIGNMENT, [r for r in alignment("m-1") if r["image_id"] != IMAGES[3]]),
+        table(NLG, nlg(0.1)), measures([(4, 1, -6.0, 2, 1)] * 40),
+    )  # fmt: skip
+    with pytest.raises(ValueError, match=r"m-1 and ce-1 .* only one of them has 'image 03'"):
+        list(difference_rows(ROLES, {**results, "m-1": fewer}, "CE", PARENTS, {}))
+
+
+def test_captions_without_words_have_no_perplexity():
+    found = fluency(measures([(4, 1, -6.0, 2, 1), (0, 0, None, 0, 0)]))
+    assert found["fluency"].to_pylist() == [[-6.0, 4.0], [0.0, 0.0]]
+
+
+def test_shares_of_patterns():
+    def row(source, model, role, rank, start, whole):
+        return {"corpus": "toy", "source": source, "model": model, "role": role, "rank": rank, "start": start, "whole": whole, "n": 50}  # fmt: skip  # noqa: E501
+
+    patterns = {
+        "ce-1": [],
+        "u-1": [
+            row("mined", None, "sentence", 1, 1.0, 0.8), row("mined", None, "sentence", 2, 0.9, 0.9),
+            row("mined", None, "prefix", 1, 0.9, 0.9), row("published", "UNITER", "prefix", 1, 0.3, 0.1),
+            row("published", "CLIP", "sentence", 1, 0.7, 0.7),
+        ],
+    }  # fmt: skip
+    values, differences = pattern_rows({"UNITER": ["u-1"], "CE": ["ce-1"]}, patterns, 1)
+    assert [(row["measure"], row["value"]) for row in values] == [("first pattern", 80.0), ("published prefix", 30.0)]
+    assert [row["difference"] for row in differences] == [30.0, -20.0]
+    # Wilson's interval of 40 of 50 is 67.0 to 88.8.
+    assert [values[0]["ci_low"], values[0]["ci_high"]] == pytest.approx([67.0, 88.8], abs=3.0)
+
+
+# ------------------------------------------------------------------------------------- constructed captions
+WAYS = [
+    ("replacement", "nouns", None, 0.5),
+    ("replacement", "others", None, 0.5),
+    ("template", "CLIP", "published", 2.0),
+    ("template", "UNITER", "published", 2.0),
+    ("count", "CLIP", "published", 3.0),
+    ("count", "CLIP", "published", 5.0),
+]
+
+
+def constructed():
+    """Scores of six ways for each image, but for every fourth image none that has five nouns."""
+    generator = np.random.default_rng(9)
+    constructions, scores = [], []
+    for number, image in enumerate(IMAGES):
+        ways = WAYS[:-1] if number % 4 == 0 else WAYS
+        for index, (experiment, subject, source, level) in enumerate(ways):
+            key = {"corpus": "toy", "image_id": image, "caption_index": index}
+            # The number of nouns that fill a template differs by image.
+            level = level + number % 2 if experiment == "template" else level
+            constructions.append(
+                {**key, "experiment": experiment, "subject": subject, "source": source, "level": level}
+            )
+            scores += [{**key, "scorer": name, "score": float(generator.normal())} for name in SCORERS]
+    return constructions, scores
+
+
+def test_constructed_captions_against_a_loop():
+    constructions, scores = constructed()
+    values, differences = constructed_rows([(constructions, scores, alignment("ce-1"))], SCORERS, "CE", 1)
+    by_key = {(row["image_id"], row["caption_index"], row["scorer"]): row["score"] for row in scores}
+    before = dict(zip(IMAGES, SCORES["ce-1"]["toy-clip"], strict=True))
+    rows = {(r["experiment"], r["subject"], r["level"], r["measure"], r["scorer"]): r for r in values}
+
+    found = rows["template", "UNITER", None, "score", "CLIP"]
+    assert found["value"] == pytest.approx(fmean(by_key[image, 3, "toy-clip"] for image in IMAGES))
+    assert (found["n"], found["seeds"]) == (40, 1)
+    found = rows["template", "UNITER", None, "preferred", "CLIP"]
+    assert found["value"] == pytest.approx(
+        100 * fmean(by_key[image, 3, "toy-clip"] > before[image] for image in IMAGES)
+    )
+    fives = [image for number, image in enumerate(IMAGES) if number % 4]
+    found = rows["count", "CLIP", 5.0, "score", "UNITER"]
+    assert found["value"] == pytest.approx(100 * fmean(by_key[image, 5, "toy-uniter"] for image in fives))
+    assert found["n"] == 30
+    chosen = {
+        subject: rows[experiment, subject, None, "chosen", "CLIP"]["value"]
+        for experiment, subject in (("generated", "CE"), ("template", "CLIP"), ("template", "UNITER"))
+    }
+    best = [
+        max([(before[i], "CE"), (by_key[i, 2, "toy-clip"], "CLIP"), (by_key[i, 3, "toy-clip"], "UNITER")])[1]
+        for i in IMAGES
+    ]
+    assert chosen == pytest.approx({name: 100 * best.count(name) / 40 for name in ("CE", "CLIP", "UNITER")})
+
+    apart = {
+        (r["experiment"], r["subject"], r["level"], r["measure"], r["scorer"], r["against"]): r for r in differences
+    }
+    found = apart["replacement", "nouns", 0.5, "score", "CLIP", "others"]
+    assert found["difference"] == pytest.approx(
+        fmean(by_key[image, 0, "toy-clip"] - by_key[image, 1, "toy-clip"] for image in IMAGES)
+    )
+    found = apart["count", "CLIP", 5.0, "score", "CLIP", "3 nouns"]
+    assert found["difference"] == pytest.approx(
+        fmean(by_key[image, 5, "toy-clip"] - by_key[image, 4, "toy-clip"] for image in fives)
+    )
+    assert found["own"] is True
+    found = apart["template", "UNITER", None, "score", "CLIP", "CE"]
+    assert found["own"] is False
+    assert found["difference"] == pytest.approx(fmean(by_key[image, 3, "toy-clip"] - before[image] for image in IMAGES))
+    assert found["ci_low"] < found["difference"] < found["ci_high"]
+    assert ("count", "CLIP", 3.0, "score", "CLIP", "3 nouns") not in apart
+
+
+def test_constructed_captions_of_several_seeds():
+    constructions, scores = constructed()
+    higher = [{**row, "score": row["score"] + 1.0} for row in scores]
+    parts = [(constructions, scores, alignment("ce-1")), (constructions, higher, alignment("ce-2"))]
+    values, _ = constructed_rows(parts, SCORERS, "CE", 1)
+    (one,) = constructed_rows(parts[:1], SCORERS, "CE", 1)[0][:1]
+    assert values[0]["seeds"] == 2
+    assert values[0]["value"] == pytest.approx(one["value"] + 0.5 * SCORERS["toy-uniter"].factor)
+    # Half a point apart on each side: 12.7 times 0.5.
+    assert values[0]["ci_high"] - values[0]["value"] > 100 * 12.7 * 0.5
