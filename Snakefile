@@ -32,6 +32,7 @@ wildcard_constraints:
     captioner="[a-z0-9-]+",
     evaluation="[a-z0-9-]+",
     regions="[a-z0-9-]+",
+    tags="[a-z0-9-]+",
     scorer="[a-z0-9-]+",
     shard="[0-9]+-of-[0-9]+",
 
@@ -47,6 +48,9 @@ include: "workflow/rules/finetuning.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/language.smk"
+include: "workflow/rules/attention.smk"
+include: "workflow/rules/ablation.smk"
+include: "workflow/rules/probes.smk"
 include: "workflow/rules/study.smk"
 include: "workflow/rules/reporting.smk"
 include: "workflow/rules/probing.smk"

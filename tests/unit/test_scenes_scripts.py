@@ -93,7 +93,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tables,
         {"labels": labels, "chosen": chosen},
         tagger="en_ewt_sm",
-        config={"number": 3, "least": 2},
+        config={"number": 3, "least_captions": 2},
     )
     studied = {"labels": labels, "chosen": chosen}
     features = {"features": [str(folder / "regions.parquet"), str(tags)]}
@@ -108,9 +108,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save_captioner(stand_in.captioner(seed), stand_in.tokenizer(), folder / name)
     run_script(
         "tag_regions",
-        {**tables, **features},
+        {**tables, **features, "model": [folder / "pretrained" / "config.json"]},
         {"matches": folder / "matches.parquet", "coverage": folder / "coverage.parquet"},
-        captioner=str(folder / "pretrained"),
         config={"overlap": 0.6, "inside": 0.8},
     )
     removal = {**studied, **features, "information": information, "matches": folder / "matches.parquet"}

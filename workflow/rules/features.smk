@@ -94,3 +94,30 @@ rule embed_images:
         "embed part {wildcards.shard} of {wildcards.corpus} by {wildcards.encoder}"
     script:
         "../scripts/embed_images.py"
+
+
+rule read_tags:
+    input:
+        images="results/corpora/{corpus}/images.parquet",
+        objects=lab.scenes.tags_objects,
+        regions=lab.scenes.tags_regions,
+        files=lab.scenes.tags_files,
+    output:
+        "results/tags/{tags}/{corpus}.parquet",
+    log:
+        "results/logs/read_tags/{tags}/{corpus}.log",
+    benchmark:
+        "results/benchmarks/read_tags/{tags}/{corpus}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=lab.memory(4000, objects=20),
+        runtime=120,
+    params:
+        code=lab.code("read_tags"),
+        config=lab.scenes.tags_block,
+    message:
+        "collect the tags {wildcards.tags} of {wildcards.corpus}"
+    script:
+        "../scripts/read_tags.py"

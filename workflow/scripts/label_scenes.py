@@ -23,8 +23,9 @@ def main(snakemake: Any) -> None:
     write_table(
         snakemake.output.labels, LABELS, dict(zip(LABELS.columns, map(list, zip(*rows, strict=True)), strict=True))
     )
-    chosen = params.config.get("names") or frequent_scenes(labels, params.config["number"], params.config["least"])
-    depicting = images_of_scenes(labels, chosen, params.config["least"])
+    least = params.config["least_captions"]
+    chosen = params.config.get("names") or frequent_scenes(labels, params.config["number"], least)
+    depicting = images_of_scenes(labels, chosen, least)
     write_table(
         snakemake.output.chosen,
         CHOSEN,

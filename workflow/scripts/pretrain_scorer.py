@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import torch
-from captionlab.features.neighbours import nearest
 
 from captionlab.features.embeddings import load_embeddings
 from captionlab.features.encoders import load_encoder
+from captionlab.features.neighbours import nearest
 from captionlab.features.region_batches import RegionTable
 from captionlab.generation.captions import evaluated_images
 from captionlab.scorers.examination import examine

@@ -1,5 +1,6 @@
 """Find which regions of images show which of their tagged objects."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from captionlab.tables import IMAGES, read_table, write_table
 
 def main(snakemake: Any) -> None:
     params = snakemake.params
-    captioner, tokenizer = load_captioner(params.captioner)
+    captioner, tokenizer = load_captioner(Path(snakemake.input.model[0]).parent)
     images = captioner.open_images(snakemake.input.features, tokenizer)
     matches, coverage = [], []
     ids = [image for image in read_table(snakemake.input.images, IMAGES)["image_id"].to_pylist() if image in images]

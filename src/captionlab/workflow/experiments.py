@@ -19,6 +19,7 @@ from captionlab.workflow.judging import Judging
 from captionlab.workflow.probing import Probing
 from captionlab.workflow.references import Block, captioner_kind, normalise, root_of
 from captionlab.workflow.resources import memory
+from captionlab.workflow.scenes import Scenes
 from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
 
@@ -65,6 +66,7 @@ class Experiments:
         self.style = _on_disk(self.root / "config" / "plotting.yaml")
         self.data = str((self.root / config.get("data", ".")).resolve())
         self.scoring = Scoring(self)
+        self.scenes = Scenes(self)
 
     def check_files(self) -> None:
         """Raise a ConfigError that lists every file or folder that the config names and that is not there."""
@@ -92,7 +94,7 @@ class Experiments:
         missing = {key: Path(self.data) / path for key, path in files.items() if not (Path(self.data) / path).is_file()}
         mistakes += [f"{key}: no such file {path}" for key, path in missing.items()]
         mistakes += self.study.missing_files()
-        mistakes += self.scoring.missing_files()
+        mistakes += [*self.scoring.missing_files(), *self.scenes.missing_files()]
         if mistakes:
             raise ConfigError.listing(
                 f"files are missing below {self.data} (docs/data.md says where they come from)", mistakes

@@ -67,6 +67,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
         yield from _encoder_mistakes(config, name, encoder)
     for name, regions in config.get("regions", {}).items():
         yield from _regions_mistakes(config, f"regions.{name}", regions)
+    for name, tags in config.get("tags", {}).items():
+        yield from _tags_mistakes(config, f"tags.{name}", tags)
     for name, scorer in config.get("scorers", {}).items():
         yield from _scorer_mistakes(config, f"scorers.{name}", scorer)
     for name, captioner in config["captioners"].items():
@@ -79,6 +81,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
         yield from _known(config, "corpora", language["model"]["corpus"], "language.model.corpus")
     if study := config.get("study"):
         yield from _study_mistakes(config, study)
+    if scenes := config.get("scenes"):
+        yield from _scenes_mistakes(config, scenes)
     for name, paper in config.get("papers", {}).items():
         if name != "probing":  # its captioners play roles: captionlab.workflow.probing_references
             yield from _paper_mistakes(config, f"papers.{name}", paper)
@@ -131,6 +135,16 @@ def _regions_mistakes(config: Block, where: str, regions: Block) -> Iterator[str
     if "encoder" in regions:
         yield from _known(config, "encoders", regions["encoder"], f"{where}.encoder")
     for corpus in regions.get("files", {}):
+        yield from _known(config, "corpora", corpus, f"{where}.files")
+
+
+def _tags_mistakes(config: Block, where: str, tags: Block) -> Iterator[str]:
+    for source in ("regions", "files"):
+        if (source in tags) != (tags["source"] == source):
+            yield f"{where}: tags of the source {tags['source']} {'do not have' if source in tags else 'need'} {source}"
+    if "regions" in tags:
+        yield from _known(config, "regions", tags["regions"], f"{where}.regions")
+    for corpus in tags.get("files", {}):
         yield from _known(config, "corpora", corpus, f"{where}.files")
 
 
@@ -340,3 +354,27 @@ def _study_mistakes(config: Block, study: Block) -> Iterator[str]:
     sets, block = (study.get(key, default) for key, default in (("sets", 500), ("block", 100)))
     if sets % block:
         yield f"study.sets is {sets}, no multiple of study.block; write sets: {max(1, sets // block) * block}"
+
+
+def _scenes_mistakes(config: Block, scenes: Block) -> Iterator[str]:
+    yield from _known(config, "corpora", scenes["corpus"], "scenes.corpus")
+    yield from _known(config, "decodings", scenes["decoding"], "scenes.decoding")
+    if config.get("decodings", {}).get(scenes["decoding"], {}).get("kind") == "sample":
+        yield "scenes.decoding draws at random; captions before and after ablation are compared, so write a beam search"
+    for role in ("pretrained", "finetuned"):
+        name = scenes[role]
+        yield from _known(config, "captioners", name, f"scenes.{role}")
+        if (family := _family(config, name)) not in (None, "vinvl"):
+            yield f"scenes.{role} is {name!r}, a {family} captioner; only vinvl attends to tags"
+
+
+def _family(config: Block, captioner: str) -> str | None:
+    """The family at the top of a line of parents; None where the line cannot be followed, a mistake of its own."""
+    seen: set[str] = set()
+    while captioner in config["captioners"] and captioner not in seen:
+        seen.add(captioner)
+        block = config["captioners"][captioner]
+        if "parent" not in block:
+            return str(block.get("family"))
+        captioner = block["parent"]
+    return None

@@ -1,0 +1,104 @@
+"""Attention: what tags and regions attend to, before and after a captioner is finetuned on scenes.
+
+Needs: the two captioners and the tables of regions and tags that they read; for the ranking of objects, scene labels.
+Makes: results/attention/{captioner}/{blocks,received,shares,matrices}.parquet and
+results/attention/{densities,differences,rankings,overlaps,correlations}.parquet
+"""
+
+
+rule extract_attention:
+    input:
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        images=lab.scenes.table("images"),
+        features=lab.scenes.features,
+    output:
+        blocks="results/attention/{captioner}/blocks.parquet",
+        received="results/attention/{captioner}/received.parquet",
+        shares="results/attention/{captioner}/shares.parquet",
+        matrices="results/attention/{captioner}/matrices.parquet",
+    log:
+        "results/logs/extract_attention/{captioner}.log",
+    benchmark:
+        "results/benchmarks/extract_attention/{captioner}.tsv"
+    wildcard_constraints:
+        captioner=lab.scenes.captioners(),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=lab.memory(8000, features=1),
+        runtime=480,
+        gpu=1,
+    params:
+        code=lab.scenes.code("extract_attention"),
+        versions=lab.versions("numpy", "torch", "tokenizers"),
+        config=lab.scenes.part("attention"),
+        corpus=lab.scenes.corpus(),
+        split=lab.scenes.split(),
+        decoding=lab.scenes.decoding(),
+        seed=lab.scenes.seed(),
+    message:
+        "extract what {wildcards.captioner} attends to"
+    script:
+        "../scripts/extract_attention.py"
+
+
+rule estimate_density:
+    input:
+        pretrained=lab.scenes.of("pretrained", "attention", "blocks"),
+        finetuned=lab.scenes.of("finetuned", "attention", "blocks"),
+    output:
+        densities="results/attention/densities.parquet",
+        differences="results/attention/differences.parquet",
+    log:
+        "results/logs/estimate_density.log",
+    benchmark:
+        "results/benchmarks/estimate_density.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        code=lab.code("estimate_density"),
+        versions=lab.versions("numpy"),
+        config=lab.scenes.part("density"),
+        seed=lab.scenes.seed(),
+    message:
+        "estimate how attention is spread before and after finetuning"
+    script:
+        "../scripts/estimate_density.py"
+
+
+rule rank_objects:
+    input:
+        pretrained=lab.scenes.of("pretrained", "attention", "received"),
+        finetuned=lab.scenes.of("finetuned", "attention", "received"),
+        labels="results/ablation/labels.parquet",
+        chosen="results/ablation/chosen.parquet",
+        tags=lab.scenes.tags_table(),
+    output:
+        rankings="results/attention/rankings.parquet",
+        overlaps="results/attention/overlaps.parquet",
+        correlations="results/attention/correlations.parquet",
+    log:
+        "results/logs/rank_objects.log",
+    benchmark:
+        "results/benchmarks/rank_objects.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=lab.memory(4000, tags=10),
+        runtime=60,
+    params:
+        code=lab.code("rank_objects"),
+        config={**lab.scenes.part("ranking"), **lab.scenes.least_captions()},
+        split=lab.scenes.split(),
+    message:
+        "rank the objects of scenes by attention and by frequency"
+    script:
+        "../scripts/rank_objects.py"
