@@ -6,6 +6,7 @@ Makes: results/reporting/, results/figures/ and results/tables/, which one rule 
 
 
 localrules:
+    collect_cost,
     collect_tables,
 
 
@@ -329,6 +330,33 @@ rule check_claims:
         "judge the papers' claims by this run"
     script:
         "../scripts/check_claims.py"
+
+
+rule collect_cost:
+    input:
+        lab.measured_tables(),
+        lab.figures(),
+    output:
+        multiext("results/reporting/cost", ".csv", ".md", ".html"),
+        jobs="results/cost.parquet",
+    log:
+        "results/logs/collect_cost.log",
+    benchmark:
+        "results/benchmarks/collect_cost.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=lab.code("collect_cost"),
+        stages=lab.stages(),
+        provenance=lab.provenance(),
+    message:
+        "add up what every job cost"
+    script:
+        "../scripts/collect_cost.py"
 
 
 rule collect_tables:

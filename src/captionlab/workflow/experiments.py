@@ -6,6 +6,7 @@ A rule names a method of `Experiments` as its input function or parameter; Snake
 import importlib.metadata
 import importlib.util
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -393,7 +394,11 @@ class Experiments:
         return [name for name in captioners if "parent" in self.captioners[name]]
 
     def tables(self) -> list[str]:
-        """Every table that the config asks for, in every format."""
+        """Every table that the config asks for, in every format, and what they cost."""
+        return [*self.measured_tables(), *(f"results/reporting/cost.{ending}" for ending in GENERAL_FORMATS)]
+
+    def measured_tables(self) -> list[str]:
+        """The tables of measurements among them."""
         general = ["evaluation", *(["claims"] if self.papers else [])]
         language = LANGUAGE_TABLES if self.language else ()
         return [
@@ -406,6 +411,12 @@ class Experiments:
     def figures(self) -> list[str]:
         """Every figure that the config asks for."""
         return [f"results/figures/{name}.png" for name in (*self.discritune.figures(), *self.study.figures())]
+
+    def stages(self) -> dict[str, str]:
+        """The stage of each rule: the name of its file, in the order of the Snakefile."""
+        files = re.findall(r'^include: "(.+)"$', (self.root / "Snakefile").read_text(), re.MULTILINE)
+        rules = {file: re.findall(r"^rule (\w+):", (self.root / file).read_text(), re.MULTILINE) for file in files}
+        return {rule: Path(file).stem for file in files for rule in rules[file]}
 
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""

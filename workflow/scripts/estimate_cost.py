@@ -1,0 +1,44 @@
+"""Before a run, by hand: how many jobs are pending and what they cost when they, or jobs of the same rule, ran last.
+
+python workflow/scripts/estimate_cost.py --jobs 4 --gpus 1 -- --configfile config/mine.yaml --directory runs/mine
+
+What follows `--` goes to Snakemake, as for the run itself.
+"""
+
+import argparse
+import csv
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+from captionlab.reporting.costs import estimate, estimate_text, measured_jobs
+
+
+def pending_jobs(arguments: list[str]) -> list[tuple[str, str]]:
+    """(rule, name of its log) of every job that Snakemake would run."""
+    command = [sys.executable, "-m", "snakemake", "--summary", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise SystemExit(f"Snakemake cannot plan this:\n{result.stdout}{result.stderr}")
+    lines = [line for line in result.stdout.splitlines() if "\t" in line]
+    rows = csv.DictReader(io.StringIO("\n".join(lines)), delimiter="\t")
+    logs = {row["log-file(s)"]: row["rule"] for row in rows if row["plan"] != "no update" and row["log-file(s)"]}
+    return [(rule, "/".join(Path(log).with_suffix("").parts[3:])) for log, rule in logs.items()]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--earlier", type=Path, action="append", help="folder of a run that was measured, several times"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="jobs that run at once")
+    parser.add_argument("--gpus", type=int, default=1, help="GPUs")
+    parser.add_argument("snakemake", nargs="*", help="arguments of Snakemake, after --")
+    options = parser.parse_args(arguments)
+    earlier = [job for folder in options.earlier or [Path()] for job in measured_jobs(folder / "results")]
+    print(estimate_text(estimate(pending_jobs(options.snakemake), earlier), options.jobs, options.gpus), end="")
+
+
+if __name__ == "__main__":
+    main()
