@@ -170,12 +170,14 @@ rule plot_discritune_figures:
             "results/figures/discritune_retrieval.png",
             caption="../report/discritune_retrieval.rst",
             category="discritune",
+            subcategory="figures",
             labels={"figure": "retrieval"},
         ),
         finetuning=report(
             "results/figures/discritune_finetuning.png",
             caption="../report/discritune_finetuning.rst",
             category="discritune",
+            subcategory="figures",
             labels={"figure": "finetuning"},
         ),
     log:
@@ -249,6 +251,7 @@ rule plot_study_figures:
             "results/figures/discritune_figure2_{participants}.png",
             caption="../report/discritune_figure2.rst",
             category="discritune",
+            subcategory="figures",
             labels={"figure": "examples of the study, {participants}"},
         ),
     log:
@@ -282,6 +285,7 @@ rule plot_study_screen:
             "results/figures/discritune_figure3_screen.png",
             caption="../report/discritune_figure3.rst",
             category="discritune",
+            subcategory="figures",
             labels={"figure": "a screen of the study"},
         ),
     log:
@@ -365,10 +369,11 @@ rule collect_tables:
     output:
         report(
             directory("results/tables"),
-            patterns=["{name}.csv"],
+            patterns=[r"{name,(?!index\.)[^./]+}.{ending,csv|html}"],
             caption="../report/tables.rst",
-            category="tables",
-            labels={"table": "{name}"},
+            category=lab.paper_of,
+            subcategory="tables",
+            labels=lab.labels_of,
         ),
     log:
         "results/logs/collect_tables.log",

@@ -127,7 +127,6 @@ def cost_table(rows: Sequence[Mapping[str, Any]], stages: Mapping[str, str], pro
         [
             "Times as hours:minutes:seconds. A job counts as it ran last; one that was interrupted, since it went on. "
             "Time is summed over jobs, and jobs run at once, so the run itself took less.",
-            "This table and the folder of tables, which are made last, are not among the jobs.",
             *run_notes(provenance),
         ],
     )

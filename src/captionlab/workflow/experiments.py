@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from snakemake.io import local
-
 from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.discritune import Discritune
 from captionlab.workflow.references import Block, captioner_kind, normalise, root_of
-from captionlab.workflow.resources import memory
+from captionlab.workflow.report import labels_of, paper_of
+from captionlab.workflow.resources import memory, on_disk
 from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
 
@@ -59,7 +58,7 @@ class Experiments:
         self.language: Block = config.get("language", {})
         self.discritune = Discritune(self)
         self.study = Study(self)
-        self.style = _on_disk(self.root / "config" / "plotting.yaml")
+        self.style = on_disk(self.root / "config" / "plotting.yaml")
         self.data = str((self.root / config.get("data", ".")).resolve())
         self.scoring = Scoring(self)
 
@@ -93,6 +92,7 @@ class Experiments:
             )
 
     memory = staticmethod(memory)
+    paper_of, labels_of = staticmethod(paper_of), staticmethod(labels_of)
 
     def lend_library(self) -> None:
         """Let scripts import the library of this checkout, also in an environment that Snakemake made."""
@@ -143,7 +143,7 @@ class Experiments:
         """Files that a reader needs before it starts; the images are not among them, a broken one is a reject."""
         from captionlab.corpora.inputs import input_files
 
-        return [_on_disk(path) for path in input_files(self.corpora[wildcards.corpus], Path(self.data))]
+        return [on_disk(path) for path in input_files(self.corpora[wildcards.corpus], Path(self.data))]
 
     def evaluation_split(self, corpus: str) -> str:
         """Split of a corpus that evaluations use."""
@@ -169,7 +169,7 @@ class Experiments:
     def encoder_weights(self, wildcards: Wildcards) -> list[str]:
         """The file that an encoder is imported from; nothing when open_clip downloads it by its published name."""
         encoder = self.encoders[wildcards.encoder]
-        return [_on_disk(Path(self.data) / encoder["weights"])] if _is_file(encoder) else []
+        return [on_disk(Path(self.data) / encoder["weights"])] if _is_file(encoder) else []
 
     def shards(self, corpus: str) -> list[str]:
         """Names of the shards that a corpus is embedded in."""
@@ -219,7 +219,7 @@ class Experiments:
     def captioner_files(self, wildcards: Wildcards) -> list[str]:
         """Files that a captioner is imported from: weights and tokenizer."""
         captioner = self.captioners[wildcards.captioner]
-        return [_on_disk(Path(self.data) / captioner[key]) for key in ("weights", "tokenizer")]
+        return [on_disk(Path(self.data) / captioner[key]) for key in ("weights", "tokenizer")]
 
     # ----------------------------------------------------------------------------------------- evaluations
     def evaluated_corpora(self, wildcards: Wildcards) -> list[str]:
@@ -254,7 +254,7 @@ class Experiments:
     def given_captions(self, wildcards: Wildcards) -> list[str]:
         """Files of captions made elsewhere, one for each corpus of an evaluation; none for human captions."""
         captions = self.captioners[wildcards.captioner].get("captions", {})
-        return [_on_disk(Path(self.data) / captions[c]) for c in self.evaluated_corpora(wildcards) if captions]
+        return [on_disk(Path(self.data) / captions[c]) for c in self.evaluated_corpora(wildcards) if captions]
 
     def given_block(self, wildcards: Wildcards) -> Block:
         """What the import of captions depends on, the files aside."""
@@ -307,7 +307,7 @@ class Experiments:
 
     def spice_file(self, file: str) -> str:
         """A file that says which parser models SPICE needs."""
-        return _on_disk(self.root / "envs" / "spice" / file)
+        return on_disk(self.root / "envs" / "spice" / file)
 
     def parses(self, wildcards: Wildcards) -> list[str]:
         """Parsed references of each corpus of an evaluation."""
@@ -339,7 +339,7 @@ class Experiments:
     def tagger_files(self) -> list[str]:
         """Files of the spaCy model that comes with the workflow; none for an installed one."""
         folder = self.root / "resources" / self.tagger
-        return [_on_disk(path) for path in sorted(folder.rglob("*")) if path.is_file()]
+        return [on_disk(path) for path in sorted(folder.rglob("*")) if path.is_file()]
 
     def tagger_versions(self) -> dict[str, str]:
         """Versions of spaCy and, when it is an installed package, of the model."""
@@ -378,7 +378,7 @@ class Experiments:
 
     def published(self, file: str) -> str:
         """A file of published numbers or claims."""
-        return _on_disk(self.root / "config" / "published" / file)
+        return on_disk(self.root / "config" / "published" / file)
 
     def papers_block(self) -> Block:
         """What the claims of all papers depend on."""
@@ -427,11 +427,6 @@ class Experiments:
             "toy": any(corpus["reader"] == "toyworld" for corpus in self.corpora.values()),
             "versions": self.versions(*libraries),
         }
-
-
-def _on_disk(path: Path) -> str:
-    """A file that the run does not make, as an input: where results live in a bucket, this one does not."""
-    return local(str(path))
 
 
 def _is_file(encoder: Block) -> bool:
