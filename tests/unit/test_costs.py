@@ -1,7 +1,6 @@
 """What a run cost, and what the next one may cost."""
 
 import runpy
-import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -123,35 +122,41 @@ def test_clock():
     assert [clock(seconds) for seconds in (0, 59.6, 3661, 360_000)] == ["0:00:00", "0:01:00", "1:01:01", "100:00:00"]
 
 
-def test_the_plan_is_read_from_the_summary(monkeypatch, results, capsys):
-    trained = "train_encoder\tresults/logs/train_encoder/a.log\tmissing\tupdate pending"
-    lines = [
-        "output_file\tdate\trule\tlog-file(s)\tstatus\tplan",
-        f"results/encoders/a/config.json\t-\t{trained}",
-        f"results/encoders/a/model.safetensors\t-\t{trained}",
-        "results/evaluation/base/main/nlg.parquet\t-\tscore_nlg\tresults/logs/score_nlg/base/main.log\tok\tno update",
-        "results/reporting/claims.csv\t-\tcheck_claims\tresults/logs/check_claims.log\tok\tupdate pending",
-    ]
+def test_the_plan_is_snakemakes_own(tmp_path, capsys, monkeypatch):
+    (tmp_path / "Snakefile").write_text(
+        """
+rule all:
+    input: "a.txt", "b.txt"
+rule make:
+    output: "{name}.txt"
+    log: "results/logs/make/of/{name}.log"
+    message: "make it"
+    shell: "touch {output}"
+"""
+    )
+    (tmp_path / "b.txt").write_text("")
+    monkeypatch.chdir(tmp_path)
+    pending_jobs = runpy.run_path(str(SCRIPTS / "estimate_cost.py"))["pending_jobs"]
+    assert pending_jobs(["--forcerun", "make", "--", "a.txt"]) == [("make", "of/a")]
+    assert pending_jobs(["--", "b.txt"]) == []
+    with pytest.raises(SystemExit, match="cannot plan this"):
+        pending_jobs(["--", "nothing"])
+    assert "No rule to produce nothing" in "".join(capsys.readouterr())
 
-    def summary(command, **_):
-        assert command[-2:] == ["--configfile", "mine.yaml"]
-        return subprocess.CompletedProcess(command, 0, "Building DAG of jobs...\n" + "\n".join(lines) + "\n", "")
 
-    monkeypatch.setattr(subprocess, "run", summary)
+def test_the_script_prints_what_is_pending(monkeypatch, results, capsys):
     script = runpy.run_path(str(SCRIPTS / "estimate_cost.py"))
+    asked = []
+    monkeypatch.setitem(
+        script["main"].__globals__,
+        "pending_jobs",
+        lambda arguments: asked.append(arguments) or [("train_encoder", "a"), ("check_claims", "")],
+    )
     script["main"](["--earlier", str(results.parent), "--jobs", "2", "--", "--configfile", "mine.yaml"])
     said = capsys.readouterr().out
+    assert asked == [["--configfile", "mine.yaml"]]
     assert "| train_encoder | 1 | 0:04:22 | 0:08:20 | 0:04:22 |" in said
     assert "| check_claims | 1 | 0:00:02 |" in said
-    assert "score_nlg" not in said
-
-
-def test_what_snakemake_says_of_a_wrong_config_is_shown(monkeypatch):
-    failed = subprocess.CompletedProcess([], 1, "", "no such config")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
-    script = runpy.run_path(str(SCRIPTS / "estimate_cost.py"))
-    with pytest.raises(SystemExit, match="cannot plan this:\nno such config"):
-        script["main"]([])
 
 
 def test_every_column_is_declared(results):

@@ -6,10 +6,7 @@ What follows `--` goes to Snakemake, as for the run itself.
 """
 
 import argparse
-import csv
-import io
-import subprocess
-import sys
+import logging
 from pathlib import Path
 
 from captionlab.reporting.costs import estimate, estimate_text, measured_jobs
@@ -17,14 +14,27 @@ from captionlab.reporting.costs import estimate, estimate_text, measured_jobs
 
 def pending_jobs(arguments: list[str]) -> list[tuple[str, str]]:
     """(rule, name of its log) of every job that Snakemake would run."""
-    command = [sys.executable, "-m", "snakemake", "--summary", *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise SystemExit(f"Snakemake cannot plan this:\n{result.stdout}{result.stderr}")
-    lines = [line for line in result.stdout.splitlines() if "\t" in line]
-    rows = csv.DictReader(io.StringIO("\n".join(lines)), delimiter="\t")
-    logs = {row["log-file(s)"]: row["rule"] for row in rows if row["plan"] != "no update" and row["log-file(s)"]}
-    return [(rule, "/".join(Path(log).with_suffix("").parts[3:])) for log, rule in logs.items()]
+    from snakemake.cli import main as snakemake
+
+    found = []
+
+    def watch(record: logging.LogRecord) -> bool:
+        """Note a job that a dry run announces, and keep all but errors quiet."""
+        if logs := getattr(record, "log", None):
+            # results/logs/{rule}/{job}.log
+            found.append((record.rule_name, "/".join(Path(logs[0]).with_suffix("").parts[3:])))
+        return record.levelno >= logging.ERROR
+
+    logger = logging.getLogger("snakemake.logging")
+    logger.addFilter(watch)
+    try:
+        snakemake(["--dry-run", *arguments])
+    except SystemExit as end:
+        if end.code:
+            raise SystemExit("Snakemake cannot plan this") from None
+    finally:
+        logger.removeFilter(watch)
+    return found
 
 
 def main(arguments: list[str] | None = None) -> None:
