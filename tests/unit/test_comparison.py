@@ -72,6 +72,7 @@ def test_a_parameter_or_a_job_that_one_run_has(tmp_path):
     [
         ("50.0", "48.0", "52.0", 0, 0),
         ("51.9", "49.9", "53.9", 0, 1),
+        ("50.0004", "50.0003", "50.0005", 0, 0),
         # Each value is outside of the other's interval, but the intervals overlap.
         ("53.0", "51.0", "55.0", 0, 1),
         ("54.0", "52.0", "56.0", 0, 1),

@@ -24,6 +24,7 @@ def test_every_locked_package_has_a_hash_and_no_host_is_named():
 def test_every_direct_dependency_is_locked():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups = [item for group in project["dependency-groups"].values() for item in group if isinstance(item, str)]
-    declared = {re.match(r"[\w.-]+", item).group() for item in [*project["project"]["dependencies"], *groups]}
+    items = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["slurm"], *groups]
+    declared = {re.match(r"[\w.-]+", item).group() for item in items}
     locked = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
     assert {name.lower().replace("_", "-") for name in declared} <= {name.lower() for name in locked}

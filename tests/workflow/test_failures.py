@@ -40,12 +40,16 @@ class Run:
         return self.output.read_text()[-8000:]
 
     def results(self) -> dict[str, bytes]:
-        """Every file of the results but logs and measurements of time."""
+        """Every file of the results but logs and what says how long jobs took."""
         results = self.folder / "results"
         passing = ("logs", "benchmarks", "state", "cost")
         files = [path for path in results.rglob("*") if path.is_file() and path.name != ".snakemake_timestamp"]
         names = {str(path.relative_to(results)): path for path in files}
-        return {name: path.read_bytes() for name, path in names.items() if name.split("/")[0] not in passing}
+        return {
+            name: path.read_bytes()
+            for name, path in names.items()
+            if name.split("/")[0] not in passing and path.stem != "cost"
+        }
 
 
 def kill(process: subprocess.Popen) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -112,6 +113,35 @@ def test_figures_are_drawn(finished):
         "discritune_figure3_screen",
     ]
     assert {path.name for path in figures.iterdir()} == {f"{name}.png" for name in names}
+
+
+def test_the_report_has_every_table_and_figure_and_needs_no_network(finished):
+    result = finished.snakemake("--report", "report.html")
+    assert result.returncode == 0, result.stdout + result.stderr
+    page = (finished.run / "report.html").read_text()
+    results = finished.run / "results"
+    shown = [path for ending in ("csv", "html") for path in (results / "tables").glob(f"*.{ending}")]
+    shown = [path for path in shown if path.stem != "index"] + list((results / "figures").iterdir())
+    assert len(shown) > 20
+    assert [path.name for path in shown if f'"{path.relative_to(finished.run)}"' not in page] == []
+    assert "results/tables/index.html" not in page
+    assert not re.search(r"""<(?:script|img|iframe)[^>]* src=["']https?:|<link[^>]* href=["']https?:""", page)
+
+
+def test_every_rule_has_its_cost(finished):
+    with open(finished.run / "results" / "tables" / "cost.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    measured = {path.relative_to(finished.run / "results/benchmarks").parts[0] for path in benchmarks(finished)}
+    assert {row["rule"] for row in rows} == {name.removesuffix(".tsv") for name in measured} - {
+        "collect_cost",
+        "collect_tables",
+    }
+    assert all(float(row["seconds"]) > 0 for row in rows)
+    assert {row["stage"] for row in rows} >= {"corpora", "features", "captioners", "evaluation", "reporting"}
+
+
+def benchmarks(checkout: Checkout) -> list[Path]:
+    return list((checkout.run / "results" / "benchmarks").rglob("*.tsv"))
 
 
 def test_nothing_half_written_is_left(finished):

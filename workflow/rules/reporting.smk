@@ -6,6 +6,7 @@ Makes: results/reporting/, results/figures/ and results/tables/, which one rule 
 
 
 localrules:
+    collect_cost,
     collect_tables,
 
 
@@ -171,12 +172,14 @@ rule plot_discritune_figures:
             "results/figures/discritune_retrieval.png",
             caption="../report/discritune_retrieval.rst",
             category="discritune",
+            subcategory="figures",
             labels={"figure": "retrieval"},
         ),
         finetuning=report(
             "results/figures/discritune_finetuning.png",
             caption="../report/discritune_finetuning.rst",
             category="discritune",
+            subcategory="figures",
             labels={"figure": "finetuning"},
         ),
     log:
@@ -250,6 +253,7 @@ rule plot_study_figures:
             "results/figures/discritune_figure2_{participants}.png",
             caption="../report/discritune_figure2.rst",
             category="discritune",
+            subcategory="figures",
             labels={"figure": "examples of the study, {participants}"},
         ),
     log:
@@ -283,6 +287,7 @@ rule plot_study_screen:
             "results/figures/discritune_figure3_screen.png",
             caption="../report/discritune_figure3.rst",
             category="discritune",
+            subcategory="figures",
             labels={"figure": "a screen of the study"},
         ),
     log:
@@ -334,17 +339,44 @@ rule check_claims:
         "../scripts/check_claims.py"
 
 
+rule collect_cost:
+    input:
+        lab.measured_tables(),
+        lab.figures(),
+    output:
+        multiext("results/reporting/cost", ".csv", ".md", ".html"),
+        jobs="results/cost.parquet",
+    log:
+        "results/logs/collect_cost.log",
+    benchmark:
+        "results/benchmarks/collect_cost.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=lab.code("collect_cost"),
+        stages=lab.stages(),
+        provenance=lab.provenance(),
+    message:
+        "add up what every job cost"
+    script:
+        "../scripts/collect_cost.py"
+
+
 rule collect_tables:
     input:
         tables=lab.tables(),
     output:
         report(
             directory("results/tables"),
-            # Tables with images are shown as pages.
-            patterns=["{name}.csv", "{name,probing_table[136]_.*}.html"],
+            patterns=[r"{name,(?!index\.)[^./]+}.{ending,csv|html}"],
             caption="../report/tables.rst",
-            category="tables",
-            labels={"table": "{name}"},
+            category=lab.paper_of,
+            subcategory="tables",
+            labels=lab.labels_of,
         ),
     log:
         "results/logs/collect_tables.log",

@@ -22,6 +22,8 @@ MAKING = ("config", "seed", "commit", "device")
 DERIVED = ("n", "published", "difference", "verdict")
 # What a row is in tables of verdicts without intervals.
 CLAIM = ("paper", "claim", "scope")
+# Values nearer than this are the same; times 100, as metrics are, no table prints so much.
+NOTHING = 1e-3
 # Rows shown of a table that has no intervals.
 SHOWN = 5
 NONE = "–"  # noqa: RUF001
@@ -123,7 +125,7 @@ def _making(before: Run, after: Run) -> list[str]:
         lines.append(f"- code that differs: {', '.join(escape_markdown(rule) for rule in sorted(other))}")
     if differences := parameter_differences(before, after):
         lines += ["", *_table(["job", "parameter", "before", "after"], differences)]
-    return lines or ["Nothing differs."]
+    return lines[lines[:1] == [""] :] or ["Nothing differs."]
 
 
 # --------------------------------------------------------------------------------------------------------- cells
@@ -145,7 +147,7 @@ def moved_cells(before: Sequence[Row], after: Sequence[Row]) -> tuple[list[Moved
     changed = [
         Moved(cell, row, second[cell])
         for cell, row in first.items()
-        if cell in second and row["value"] != second[cell]["value"]
+        if cell in second and not _same(row["value"], second[cell]["value"])
     ]
     moved = [cell for cell in changed if not _overlap(cell.before, cell.after)]
     return moved, [cell for cell in changed if cell not in moved]
@@ -154,6 +156,11 @@ def moved_cells(before: Sequence[Row], after: Sequence[Row]) -> tuple[list[Moved
 def _cell(row: Row) -> str:
     names = [name for name in row if name not in (*INTERVAL, *MAKING, *DERIVED)]
     return ", ".join(row[name] for name in names if row[name])
+
+
+def _same(first: str, second: str) -> bool:
+    """Equal, or nearer than a thousandth, which no table prints."""
+    return first == second or bool(first and second and abs(float(first) - float(second)) < NOTHING)
 
 
 def _overlap(row: Row, other: Row) -> bool:

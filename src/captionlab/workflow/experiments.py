@@ -6,11 +6,10 @@ A rule names a method of `Experiments` as its input function or parameter; Snake
 import importlib.metadata
 import importlib.util
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
-
-from snakemake.io import local
 
 from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
@@ -18,7 +17,8 @@ from captionlab.workflow.discritune import Discritune
 from captionlab.workflow.judging import Judging
 from captionlab.workflow.probing import Probing
 from captionlab.workflow.references import Block, captioner_kind, normalise, root_of
-from captionlab.workflow.resources import memory
+from captionlab.workflow.report import labels_of, paper_of
+from captionlab.workflow.resources import memory, on_disk
 from captionlab.workflow.scenes import Scenes
 from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
@@ -63,7 +63,7 @@ class Experiments:
         self.probing = Probing(self)
         self.study = Study(self)
         self.judging = Judging(self)
-        self.style = _on_disk(self.root / "config" / "plotting.yaml")
+        self.style = on_disk(self.root / "config" / "plotting.yaml")
         self.data = str((self.root / config.get("data", ".")).resolve())
         self.scoring = Scoring(self)
         self.scenes = Scenes(self)
@@ -101,6 +101,7 @@ class Experiments:
             )
 
     memory = staticmethod(memory)
+    paper_of, labels_of = staticmethod(paper_of), staticmethod(labels_of)
 
     def lend_library(self) -> None:
         """Let scripts import the library of this checkout, also in an environment that Snakemake made."""
@@ -151,7 +152,7 @@ class Experiments:
         """Files that a reader needs before it starts; the images are not among them, a broken one is a reject."""
         from captionlab.corpora.inputs import input_files
 
-        return [_on_disk(path) for path in input_files(self.corpora[wildcards.corpus], Path(self.data))]
+        return [on_disk(path) for path in input_files(self.corpora[wildcards.corpus], Path(self.data))]
 
     def evaluation_split(self, corpus: str) -> str:
         """Split of a corpus that evaluations use."""
@@ -193,7 +194,7 @@ class Experiments:
         """The files that an encoder is imported from; nothing when open_clip downloads it by its published name."""
         encoder = self.encoders[wildcards.encoder]
         files = [encoder[key] for key in ("weights", "tokenizer") if key in encoder]
-        return [_on_disk(Path(self.data) / file) for file in files] if _is_file(encoder) else []
+        return [on_disk(Path(self.data) / file) for file in files] if _is_file(encoder) else []
 
     def shards(self, corpus: str) -> list[str]:
         """Names of the shards that a corpus is embedded in."""
@@ -232,7 +233,7 @@ class Experiments:
     def captioner_files(self, wildcards: Wildcards) -> list[str]:
         """Files that a captioner is imported from: weights and tokenizer."""
         captioner = self.captioners[wildcards.captioner]
-        return [_on_disk(Path(self.data) / captioner[key]) for key in ("weights", "tokenizer")]
+        return [on_disk(Path(self.data) / captioner[key]) for key in ("weights", "tokenizer")]
 
     # ----------------------------------------------------------------------------------------- evaluations
     def evaluated_corpora(self, wildcards: Wildcards) -> list[str]:
@@ -272,7 +273,7 @@ class Experiments:
     def given_captions(self, wildcards: Wildcards) -> list[str]:
         """Files of captions made elsewhere, one for each corpus of an evaluation; none for human captions."""
         captions = self.captioners[wildcards.captioner].get("captions", {})
-        return [_on_disk(Path(self.data) / captions[c]) for c in self.evaluated_corpora(wildcards) if captions]
+        return [on_disk(Path(self.data) / captions[c]) for c in self.evaluated_corpora(wildcards) if captions]
 
     def given_block(self, wildcards: Wildcards) -> Block:
         """What the import of captions depends on, the files aside."""
@@ -327,7 +328,7 @@ class Experiments:
 
     def spice_file(self, file: str) -> str:
         """A file that says which parser models SPICE needs."""
-        return _on_disk(self.root / "envs" / "spice" / file)
+        return on_disk(self.root / "envs" / "spice" / file)
 
     def parses(self, wildcards: Wildcards) -> list[str]:
         """Parsed references of each corpus of an evaluation."""
@@ -360,7 +361,7 @@ class Experiments:
     def tagger_files(self) -> list[str]:
         """Files of the spaCy model that comes with the workflow; none for an installed one."""
         folder = self.root / "resources" / self.tagger
-        return [_on_disk(path) for path in sorted(folder.rglob("*")) if path.is_file()]
+        return [on_disk(path) for path in sorted(folder.rglob("*")) if path.is_file()]
 
     def tagger_versions(self) -> dict[str, str]:
         """Versions of spaCy and, when it is an installed package, of the model."""
@@ -399,7 +400,7 @@ class Experiments:
 
     def published(self, file: str) -> str:
         """A file of published numbers or claims."""
-        return _on_disk(self.root / "config" / "published" / file)
+        return on_disk(self.root / "config" / "published" / file)
 
     def papers_block(self) -> Block:
         """What the claims of all papers depend on."""
@@ -415,7 +416,11 @@ class Experiments:
         return [name for name in captioners if "parent" in self.captioners[name]]
 
     def tables(self) -> list[str]:
-        """Every table that the config asks for, in every format."""
+        """Every table that the config asks for, in every format, and what they cost."""
+        return [*self.measured_tables(), *(f"results/reporting/cost.{ending}" for ending in GENERAL_FORMATS)]
+
+    def measured_tables(self) -> list[str]:
+        """The tables of measurements among them."""
         general = ["evaluation", *(["claims"] if self.papers else [])]
         language = LANGUAGE_TABLES if self.language else ()
         return [
@@ -431,6 +436,12 @@ class Experiments:
         papers = (*self.discritune.figures(), *self.probing.figures(), *self.study.figures())
         return [f"results/figures/{name}.png" for name in papers]
 
+    def stages(self) -> dict[str, str]:
+        """The stage of each rule: the name of its file, in the order of the Snakefile."""
+        files = re.findall(r'^include: "(.+)"$', (self.root / "Snakefile").read_text(), re.MULTILINE)
+        rules = {file: re.findall(r"^rule (\w+):", (self.root / file).read_text(), re.MULTILINE) for file in files}
+        return {rule: Path(file).stem for file in files for rule in rules[file]}
+
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""
         libraries = ("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy")
@@ -440,11 +451,6 @@ class Experiments:
             "toy": any(corpus["reader"] == "toyworld" for corpus in self.corpora.values()),
             "versions": self.versions(*libraries),
         }
-
-
-def _on_disk(path: Path) -> str:
-    """A file that the run does not make, as an input: where results live in a bucket, this one does not."""
-    return local(str(path))
 
 
 def _is_file(encoder: Block) -> bool:

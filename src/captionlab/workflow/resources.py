@@ -1,8 +1,11 @@
-"""What a job needs of a machine, where that grows with what it reads."""
+"""What a job needs of a machine: memory that grows with what it reads, and files that no rule makes."""
 
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
+
+from snakemake.io import local
 
 
 def memory(base: int, **factors: float) -> Callable[[Any, Mapping[str, Any], int], int]:
@@ -20,3 +23,8 @@ def memory(base: int, **factors: float) -> Callable[[Any, Mapping[str, Any], int
         return attempt * int(base + sum(factor * os.path.getsize(path) / 1e6 for path, factor in factor_of.items()))
 
     return mem_mb
+
+
+def on_disk(path: Path) -> str:
+    """A file that the run does not make, as an input: where results live in a bucket, this one does not."""
+    return local(str(path))

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from snakemake.io import local
-
 from captionlab.workflow.references import Block, normalise, scorer_kind
+from captionlab.workflow.resources import on_disk
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
@@ -100,7 +99,7 @@ class Scoring:
         return [given] if isinstance(given, str) else list(given)
 
     def _in_data(self, path: str) -> str:
-        return local(str(Path(self.lab.data) / path))
+        return on_disk(Path(self.lab.data) / path)
 
     # --------------------------------------------------------------------------------------------- scorers
     def scorers_of(self, kind: str) -> str:

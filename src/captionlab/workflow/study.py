@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from snakemake.io import local
-
 from captionlab.workflow.references import Block, captioner_kind
+from captionlab.workflow.resources import on_disk
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
@@ -80,11 +79,11 @@ class Study:
     def data(self, key: str) -> list[str]:
         """The file, or the files, that the block names under a key."""
         named = self.config.get(key, [])
-        return [local(str(Path(self.lab.data) / path)) for path in ([named] if isinstance(named, str) else named)]
+        return [on_disk(Path(self.lab.data) / path) for path in ([named] if isinstance(named, str) else named)]
 
     def resource(self, file: str) -> str:
         """A file that comes with the workflow."""
-        return local(str(self.lab.root / "resources" / "study" / file))
+        return on_disk(self.lab.root / "resources" / "study" / file)
 
     def consent(self) -> list[str]:
         """The text that participants agree to."""

@@ -1,0 +1,35 @@
+"""Where a table or a figure stands in the report of Snakemake: a category for each paper, and labels."""
+
+import re
+from typing import Protocol
+
+PAPERS = ("discritune", "probing", "scenes")
+# What is no paper's own.
+RUN = "this run"
+# How the name of a table starts that has a number in its paper.
+_NUMBERED = re.compile(r"(?:table|figure)\d+[a-z]?")
+
+
+class Wildcards(Protocol):
+    """What the pattern of a file in the folder of tables has."""
+
+    name: str
+    ending: str
+
+
+def paper_of(wildcards: Wildcards) -> str:
+    """The category of a table: the paper that its name starts with."""
+    start = wildcards.name.split("_")[0]
+    return start if start in PAPERS else RUN
+
+
+def labels_of(wildcards: Wildcards) -> dict[str, str]:
+    """The labels of a table: its number in the paper, what it shows, and whether it is a page or rows of data."""
+    name = wildcards.name.removeprefix(f"{paper_of(wildcards)}_")
+    number = _NUMBERED.match(name)
+    what = name[number.end() :] if number else name
+    shown = re.sub(r"(?<=[a-z])(?=\d)", " ", number.group()) if number else ""
+    return {
+        "table": ", ".join(filter(None, (shown, what.strip("_").replace("_", " ")))),
+        "as": {"html": "page", "csv": "rows"}[wildcards.ending],
+    }

@@ -1,0 +1,163 @@
+"""What a run cost, and what the next one may cost."""
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from captionlab.reporting.costs import (
+    COSTS,
+    Estimate,
+    clock,
+    cost_table,
+    estimate,
+    estimate_text,
+    measured_jobs,
+)
+from captionlab.tables import COST, write_table
+
+SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
+HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
+STAGES = {"train_encoder": "features", "embed_images": "features", "score_nlg": "evaluation"}
+PROVENANCE = {"config": "toy", "seed": 1, "commit": "abc"}
+
+
+@pytest.fixture
+def results(tmp_path) -> Path:
+    """Benchmarks of four jobs, as Snakemake writes them; one job used a GPU, one was over at once."""
+    folder = tmp_path / "results"
+    jobs = {
+        "train_encoder/a": "262.37\t0:04:22\t1401.88\t1\t1\t1\t1\t1\t83.12\t218.42",
+        "train_encoder/b": "100.0\t0:01:40\t900.5\t1\t1\t1\t1\t1\t83.12\t90.0",
+        "score_nlg/base/main": "10.5\t0:00:10\tNA\t-\t-\t-\t-\t-\t-\tNA",
+        "check_claims": "2.0\t0:00:02\t80.0\t1\t1\t1\t1\t1\t1\t1.5",
+    }
+    for name, line in jobs.items():
+        path = folder / "benchmarks" / f"{name}.tsv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{HEADER}\n{line}\n")
+    (folder / "benchmarks" / "train_encoder" / "killed.tsv").write_text("")
+    row = {"rule": ["train_encoder"], "job": ["a"], "seconds": [250.0], "gpu_seconds": [500.0]}
+    write_table(
+        folder / "cost" / "train_encoder" / "a.parquet",
+        COST,
+        {**row, "gpu_memory_mb": [4096.0], "device": ["NVIDIA H100"]},
+    )
+    return folder
+
+
+def test_every_job_is_a_row(results):
+    rows = {(row["rule"], row["job"]): row for row in measured_jobs(results)}
+    assert {job for rule, job in rows if rule == "train_encoder"} == {"a", "b"}
+    assert rows.keys() >= {("check_claims", ""), ("score_nlg", "base/main")}
+    assert len(rows) == 4
+    assert rows["train_encoder", "a"] == {
+        "rule": "train_encoder", "job": "a", "seconds": 262.37, "cpu_seconds": 218.42, "memory_mb": 1401.88,
+        "gpu_seconds": 500.0, "gpu_memory_mb": 4096.0, "device": "NVIDIA H100",
+    }  # fmt: skip
+    assert rows["score_nlg", "base/main"]["memory_mb"] is None
+    assert rows["train_encoder", "b"]["gpu_seconds"] == 0.0
+
+
+def test_rules_are_summed_in_their_stages(results):
+    table = cost_table(measured_jobs(results), STAGES, PROVENANCE)
+    assert [block.heading for block in table.blocks] == ["features", "evaluation", "other", "the run"]
+    record = next(record for record in table.records if record["rule"] == "train_encoder")
+    assert record["stage"] == "features"
+    assert record["jobs"] == 2
+    assert record["seconds"] == pytest.approx(362.37)
+    assert record["memory_mb"] == 1401.88
+    assert record["gpu_seconds"] == 500.0
+    assert record["device"] == "NVIDIA H100"
+    assert [cell.text for cell in table.blocks[-1].rows[0]] == [
+        "all", "4", "0:06:15", "0:05:10", "0:08:20", "1402 MB", "4096 MB", "NVIDIA H100",
+    ]  # fmt: skip
+    assert sum(record["seconds"] for record in table.records) == pytest.approx(374.87)
+
+
+def test_the_script_writes_both(results, monkeypatch):
+    output = [str(results / "reporting" / f"cost.{ending}") for ending in ("csv", "md", "html")]
+
+    class Output(list):
+        jobs = str(results / "cost.parquet")
+
+    params = SimpleNamespace(stages=STAGES, provenance={"config": "toy", "seed": 1})
+    script = runpy.run_path(str(SCRIPTS / "collect_cost.py"))
+    script["main"](SimpleNamespace(output=Output([*output, Output.jobs]), params=params))
+    assert len(Path(output[0]).read_text().splitlines()) == 4
+    assert "0:08:20" in Path(output[1]).read_text()
+
+
+def test_a_run_without_benchmarks_costs_nothing(tmp_path):
+    assert measured_jobs(tmp_path) == []
+    assert [cell.text for cell in cost_table([], STAGES, PROVENANCE).blocks[0].rows[0]][:3] == ["all", "0", "0:00:00"]
+
+
+def test_pending_jobs_cost_what_they_or_their_like_did(results):
+    earlier = measured_jobs(results)
+    pending = [("train_encoder", "a"), ("train_encoder", "new"), ("score_nlg", "base/main"), ("never", "x")]
+    found = {one.rule: one for one in estimate(pending, earlier)}
+    assert found["train_encoder"].jobs == 2
+    assert found["train_encoder"].seconds == pytest.approx(262.37 + (262.37 + 100) / 2)
+    assert found["train_encoder"].gpu_seconds == pytest.approx(500 + 250)
+    assert found["train_encoder"].longest == 262.37
+    assert found["score_nlg"].seconds == 10.5
+    assert found["never"].seconds is None
+
+
+@pytest.mark.parametrize(
+    ("jobs", "gpus", "least"),
+    [(1, 1, "0:01:40"), (2, 1, "0:01:00"), (100, 1, "0:01:00"), (100, 4, "0:00:40")],
+)
+def test_the_least_time(jobs, gpus, least):
+    estimates = [Estimate("a", 3, 60.0, 60.0, 20.0), Estimate("b", 1, 40.0, 0.0, 40.0)]
+    text = estimate_text([*estimates, Estimate("c", 2, None, 0.0, 0.0)], jobs, gpus)
+    assert f"not before {least}." in text
+    assert "6 jobs, 0:01:40 in sum" in text
+    assert "Never measured and not in the sum: c." in text
+
+
+def test_clock():
+    assert [clock(seconds) for seconds in (0, 59.6, 3661, 360_000)] == ["0:00:00", "0:01:00", "1:01:01", "100:00:00"]
+
+
+def test_the_plan_is_snakemakes_own(tmp_path, capsys, monkeypatch):
+    (tmp_path / "Snakefile").write_text(
+        """
+rule all:
+    input: "a.txt", "b.txt"
+rule make:
+    output: "{name}.txt"
+    log: "results/logs/make/of/{name}.log"
+    message: "make it"
+    shell: "touch {output}"
+"""
+    )
+    (tmp_path / "b.txt").write_text("")
+    monkeypatch.chdir(tmp_path)
+    pending_jobs = runpy.run_path(str(SCRIPTS / "estimate_cost.py"))["pending_jobs"]
+    assert pending_jobs(["--forcerun", "make", "--", "a.txt"]) == [("make", "of/a")]
+    assert pending_jobs(["--", "b.txt"]) == []
+    with pytest.raises(SystemExit, match="cannot plan this"):
+        pending_jobs(["--", "nothing"])
+    assert "No rule to produce nothing" in "".join(capsys.readouterr())
+
+
+def test_the_script_prints_what_is_pending(monkeypatch, results, capsys):
+    script = runpy.run_path(str(SCRIPTS / "estimate_cost.py"))
+    asked = []
+    monkeypatch.setitem(
+        script["main"].__globals__,
+        "pending_jobs",
+        lambda arguments: asked.append(arguments) or [("train_encoder", "a"), ("check_claims", "")],
+    )
+    script["main"](["--earlier", str(results.parent), "--jobs", "2", "--", "--configfile", "mine.yaml"])
+    said = capsys.readouterr().out
+    assert asked == [["--configfile", "mine.yaml"]]
+    assert "| train_encoder | 1 | 0:04:22 | 0:08:20 | 0:04:22 |" in said
+    assert "| check_claims | 1 | 0:00:02 |" in said
+
+
+def test_every_column_is_declared(results):
+    assert set(measured_jobs(results)[0]) == set(COSTS.columns)
