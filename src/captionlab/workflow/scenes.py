@@ -110,7 +110,7 @@ class Scenes:
 
     def seed(self) -> int:
         """Seed of all that is drawn."""
-        return int(self.config.get("seed", self.lab.config["seed"]))
+        return int(self.config["seed"] if "seed" in self.config else self.lab.config["seed"])
 
     def captioners(self) -> str:
         """Regular expression of the captioners that are analysed."""
