@@ -16,6 +16,7 @@ from captionlab.features.embeddings import embedding_rows
 from captionlab.features.region_tables import ImageRegions, write_regions
 from captionlab.scorers.store import build_scorer, save_scorer
 from captionlab.tables import CAPTIONS, IMAGES, TRAINING, embeddings_kind, read_table, write_table
+from captionlab.training import objectives
 from captionlab.training.checkpoints import Checkpoints
 from captionlab.training.cross_entropy import CrossEntropy
 from captionlab.training.data import encode_references, references, training_images
@@ -188,6 +189,20 @@ def test_finetuning(world, monkeypatch):
     run(finetuning("third", freeze_embeddings=False))
     child, _ = load_captioner("third")
     assert not torch.equal(child.gpt.transformer.wte.weight, parent.gpt.transformer.wte.weight)
+
+
+def test_features_are_read_once_where_captioner_and_retriever_share_them(world, monkeypatch):
+    script("pretrain_captioner").main(pretraining("parent"))
+    run = script("finetune_captioner").main
+    read, original = [], objectives.load_embeddings
+    monkeypatch.setattr(objectives, "load_embeddings", lambda *given: (read.append(given), original(*given))[1])
+    run(finetuning("shared"))
+    assert len(read) == 1
+    own = finetuning("own")
+    own.params["judges"]["encoders/clip"]["features"].reverse()
+    run(own)
+    assert len(read) == 3
+    assert content("own") == content("shared")
 
 
 def newfc_pretraining(directory):
