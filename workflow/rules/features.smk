@@ -144,7 +144,7 @@ rule mine_neighbours:
     params:
         code=lab.code("mine_neighbours"),
         versions=lab.versions("torch"),
-        count=lab.judging.mined,
+        neighbours=lab.judging.mined,
     message:
         "find the nearest neighbours of the images of {wildcards.corpus} by {wildcards.encoder}"
     script:
