@@ -12,8 +12,10 @@ import torch
 from captionlab.captioners.store import load_captioner
 from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.features.clip import Clip, build
-from captionlab.features.embeddings import embedding_rows
+from captionlab.features.embeddings import embedding_rows, load_embeddings
+from captionlab.features.neighbours import NEIGHBOURS, nearest, neighbour_columns
 from captionlab.features.region_tables import ImageRegions, write_regions
+from captionlab.generation.decoding import Decoding, decode
 from captionlab.scorers.store import build_scorer, save_scorer
 from captionlab.tables import CAPTIONS, IMAGES, TRAINING, embeddings_kind, read_table, write_table
 from captionlab.training import objectives
@@ -21,6 +23,7 @@ from captionlab.training.checkpoints import Checkpoints
 from captionlab.training.cross_entropy import CrossEntropy
 from captionlab.training.data import encode_references, references, training_images
 from captionlab.training.reinforce import Reinforce
+from captionlab.training.rewards import Discriminative
 from captionlab.training.self_critical import SelfCritical
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
@@ -360,3 +363,83 @@ def test_long_references_lose_their_end():
     kept = encode_references([["abcdef"]], tokenizer, longest=4, cut_keeps_end=True)
     assert kept == [[[*letters[:3], tokenizer.end]]]
     assert other == [*tokenizer.encode(["xy"])[0], tokenizer.end]
+
+
+GRID = (4, 5)
+READERS_OF_GRIDS = {
+    "camel": {"width": 8, "encoder_layers": 1, "decoder_layers": 1, "heads": 1, "head_size": 8, "feed_forward": 8,
+              "memory": 2, "meshed": True, "longest": 20},
+    "blip": {"width": 8, "layers": 1, "heads": 1, "feed_forward": 8, "positions": 20},
+}  # fmt: skip
+
+
+def write_grids(path: str) -> None:
+    """A grid for each image of the world."""
+    ids = read_table("images.parquet", IMAGES)["image_id"]
+    values = np.random.default_rng(1).standard_normal((len(ids), *GRID))
+    kind = embeddings_kind(GRID[0] * GRID[1])
+    write_table(path, kind, embedding_rows(ids, values, kind, path), {"shape": list(GRID)})
+
+
+@pytest.mark.parametrize("family", READERS_OF_GRIDS)
+def test_families_that_read_grids(world, monkeypatch, family):
+    """From scratch, with a teacher, and by retrieval among hard negatives; nothing is told of the family."""
+    write_grids("grids.parquet")
+    pretrain = pretraining("parent")
+    pretrain.params.config |= {
+        "family": family,
+        "architecture": {**READERS_OF_GRIDS[family], "vocabulary": 270},
+        "objective": {"kind": "cross-entropy", "teacher": {"weight": 0.1, "decay": 0.9}},
+    }
+    pretrain.input["features"] = ["grids.parquet"]
+    script("pretrain_captioner").main(pretrain)
+    parent, tokenizer = load_captioner("parent")
+    assert parent.architecture["visual_size"] == GRID[1]
+    log = read_table("parent/training.parquet", TRAINING).to_pandas()
+    assert {"cross_entropy", "distance"} <= set(log.statistic)
+    entropy = log[log.statistic == "cross_entropy"].value
+    assert entropy.iloc[-1] < entropy.iloc[0]
+    ids = training_images("images.parquet")
+    rows, similarities = nearest(load_embeddings(["features-0.parquet", "features-1.parquet"], ids).values, 3)
+    write_table("neighbours.parquet", NEIGHBOURS, neighbour_columns(ids, rows, similarities))
+    finetune = finetuning(
+        "child", reward={"kind": "discriminative", "retriever": "clip", "candidates": 5, "hard_negatives": 2}
+    )
+    finetune.input["features"] = ["grids.parquet"]
+    finetune.params.judges["encoders/clip"]["neighbours"] = ["neighbours.parquet"]
+    asked = []
+    monkeypatch.setattr(Discriminative, "__call__", counting(Discriminative.__call__, asked))
+    script("finetune_captioner").main(finetune)
+    assert all(torch.equal(reward.neighbours, rows[:, :2]) for reward in asked)
+    assert asked[0].group == 3
+    child, _ = load_captioner("child")
+    words = "decoder.word_emb.weight" if family == "camel" else "text_decoder.bert.embeddings.word_embeddings.weight"
+    assert not torch.equal(child.state_dict()[words], parent.state_dict()[words])
+    decoded = decode(child, torch.randn(2, *GRID), Decoding("beam", 8, beams=3), tokenizer)
+    assert len(tokenizer.decode(decoded.tokens.tolist())) == 2
+
+
+def counting(original, asked):
+    """The same method, noting whose it was."""
+
+    def called(self, *given):
+        asked.append(self)
+        return original(self, *given)
+
+    return called
+
+
+def test_validation_without_selection_keeps_the_last_weights(world):
+    script("pretrain_captioner").main(pretraining("parent"))
+    decoding = {"kind": "greedy", "max_tokens": 6}
+    weights = {}
+    for name, validation in (("plain", None), ("watched", {"split": "test", "every": 3, "decoding": decoding})):
+        run = finetuning(name)
+        if validation:
+            run.params.config["validation"] = {**validation, "select": False}
+            run.input["captions"] = ["captions.parquet"]
+        script("finetune_captioner").main(run)
+        weights[name] = Path(name, "model.safetensors").read_bytes()
+    assert weights["plain"] == weights["watched"]
+    log = read_table("watched/training.parquet", TRAINING).to_pandas()
+    assert log[log.statistic == "validation_cider"].step.tolist() == [3, 6]

@@ -197,6 +197,21 @@ def test_the_example_is_accepted():
         ("evaluations.main.decoding", ..., "it needs a decoding; there are greedy, beam"),
         ("evaluations.again", CONFIG["evaluations"]["main"], "both caption 'world' with 'base' by 'greedy'"),
         ("papers.discritune.captioners", {"X": "bas"}, "did you mean 'base'?"),
+        ("encoders.grid", {"grid_of": "clap"}, "encoders.grid.grid_of is 'clap', which is not among the encoders"),
+        (
+            "encoders.grid",
+            {"grid_of": "clip", "seed": 1},
+            "encoders.grid is the grid of 'clip', so it has no keys of its own",
+        ),
+        ("encoders.grid", {"seed": 1}, "encoders.grid lacks the key 'family', or 'grid_of'"),
+        ("encoders.blip", {"family": "blip"}, "encoders.blip is a blip, which is read from a file"),
+        ("captioners.base.objective.teacher", {}, "is something that blip and camel can have; drop it"),
+        ("captioners.child.objective.reward.hard_negatives", 4, "4 hard_negatives of 4 candidates leave no place"),
+        (
+            "captioners.child.objective.reward.hard_negatives",
+            1,
+            "a batch of 4 is no multiple of 4 candidates less 1 hard negatives; write `optimizer: {batch: 3}`",
+        ),
         ("encoders.clip", {"family": "resnet"}, "encoders.clip is a resnet, which is read from a file"),
         ("encoders.clip.family", "resnet", "is 'clip', a resnet, which has no text side"),
         ("captioners.fc.architecture.widht", 3, "captioners.fc.architecture has no key 'widht'; did you mean 'width'?"),
@@ -250,6 +265,21 @@ def test_the_example_is_accepted():
 )
 def test_a_mistake_is_a_sentence(path, value, sentence):
     assert sentence in mistakes(edited(path, value))
+
+
+def test_families_that_read_grids_need_an_encoder_that_gives_them():
+    sizes = {"width": 8, "layers": 1, "heads": 1, "feed_forward": 8, "positions": 20, "vocabulary": 300}
+    config = edited("captioners.base.architecture", sizes)
+    config["captioners"]["base"]["family"] = "blip"
+    assert "captioners.base.encoder is 'clip', and blip reads of each image a grid; name an encoder" in mistakes(config)
+    config["encoders"]["grid"] = {"grid_of": "clip"}
+    config["captioners"]["base"]["encoder"] = "grid"
+    validate_config(config, SCHEMA)
+    config["captioners"]["child"]["objective"]["reward"]["retriever"] = "grid"
+    assert "reward.retriever is 'grid', a grid, which has no text side; name a clip" in mistakes(config)
+    config = edited("captioners.base.encoder", "grid")
+    config["encoders"]["grid"] = {"grid_of": "clip"}
+    assert "captioners.base.encoder is 'grid', and clipcap reads of each image one vector" in mistakes(config)
 
 
 def test_every_mistake_is_named():

@@ -45,3 +45,17 @@ def test_a_log_without_a_statistic_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"log.parquet: this training logged no 'caption_length'"):
         plot_finetuning([str(tmp_path / "log.parquet")], ["a"], STYLE, str(tmp_path / "figure.png"))
     assert not list(tmp_path.glob("*.png"))
+
+
+def test_cider_has_a_panel_where_a_training_was_validated(tmp_path):
+    statistics = ["reward", "accuracy", "caption_length"]
+    for name, more in (("plain", []), ("watched", ["validation_cider"])):
+        rows = [(step, statistic) for step in (1, 2) for statistic in [*statistics, *more]]
+        steps, names = zip(*rows, strict=True)
+        log = {"step": steps, "epoch": [0] * len(rows), "statistic": names, "value": [0.5] * len(rows)}
+        write_table(tmp_path / f"{name}.parquet", TRAINING, log)
+    logs = [str(tmp_path / f"{name}.parquet") for name in ("plain", "watched")]
+    plot_finetuning(logs, ["plain", "watched"], STYLE, str(tmp_path / "both.png"))
+    plot_finetuning(logs[:1], ["plain"], STYLE, str(tmp_path / "one.png"))
+    both, one = (Image.open(tmp_path / f"{name}.png").width for name in ("both", "one"))
+    assert both * 3 == one * 4

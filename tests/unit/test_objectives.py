@@ -106,7 +106,7 @@ def test_cross_entropy_is_the_mean_over_real_tokens(batches):
     assert float(statistics["caption_length"]) == pytest.approx(count / 5)
 
 
-@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("reduction", ["mean", "mean-with-end", "sum"])
 def test_caption_log_probs(reduction):
     tokens = torch.tensor([[4, 5, END, END], [4, 5, 6, 7], [END, 3, END, 2], [1, 2, 3, END]])
     log_probs = -torch.rand(4, 4)
@@ -115,6 +115,8 @@ def test_caption_log_probs(reduction):
         words = row.index(END) if END in row else len(row)
         if reduction == "sum":
             expected.append(sum(values[: words + 1]))
+        elif reduction == "mean-with-end":
+            expected.append(sum(values[: words + 1]) / len(values[: words + 1]))
         else:
             expected.append(sum(values[:words]) / (words + 1 if END in row else words))
     assert torch.allclose(caption_log_probs(log_probs, tokens, END, reduction), torch.tensor(expected))

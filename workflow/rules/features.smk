@@ -2,7 +2,7 @@
 
 Needs: results/corpora/{corpus}/{images,captions}.parquet; published weights for an encoder that has them.
 Makes: results/encoders/{encoder}/{config.json,model.safetensors} and, for each part of a corpus,
-results/features/{encoder}/{corpus}/{shard}.parquet
+results/features/{encoder}/{corpus}/{shard}.parquet; hard negatives in results/neighbours/{encoder}/{corpus}.parquet
 """
 
 
@@ -71,8 +71,8 @@ rule import_encoder:
 rule embed_images:
     input:
         images="results/corpora/{corpus}/images.parquet",
-        config="results/encoders/{encoder}/config.json",
-        weights="results/encoders/{encoder}/model.safetensors",
+        config=lab.seeing_encoder("config.json"),
+        weights=lab.seeing_encoder("model.safetensors"),
     output:
         "results/features/{encoder}/{corpus}/{shard}.parquet",
     log:
@@ -90,6 +90,7 @@ rule embed_images:
         code=lab.encoder_code("embed_images"),
         versions=lab.encoder_versions("torch", "pillow"),
         family=lab.encoder_family,
+        grid=lab.is_grid,
     message:
         "embed part {wildcards.shard} of {wildcards.corpus} by {wildcards.encoder}"
     script:
@@ -121,3 +122,30 @@ rule read_tags:
         "collect the tags {wildcards.tags} of {wildcards.corpus}"
     script:
         "../scripts/read_tags.py"
+
+
+rule mine_neighbours:
+    input:
+        images="results/corpora/{corpus}/images.parquet",
+        features=lab.judging.mined_features,
+    output:
+        "results/neighbours/{encoder}/{corpus}.parquet",
+    log:
+        "results/logs/mine_neighbours/{encoder}/{corpus}.log",
+    benchmark:
+        "results/benchmarks/mine_neighbours/{encoder}/{corpus}.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=lab.memory(4000, features=2.5),
+        runtime=240,
+        gpu=1,
+    params:
+        code=lab.code("mine_neighbours"),
+        versions=lab.versions("torch"),
+        neighbours=lab.judging.mined,
+    message:
+        "find the nearest neighbours of the images of {wildcards.corpus} by {wildcards.encoder}"
+    script:
+        "../scripts/mine_neighbours.py"

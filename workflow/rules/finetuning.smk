@@ -17,6 +17,7 @@ rule finetune_captioner:
         judges=lab.judging.files,
         judges_features=lab.judging.tables("features"),
         judges_regions=lab.judging.tables("regions"),
+        neighbours=lab.judging.neighbours,
     output:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",
@@ -34,7 +35,9 @@ rule finetune_captioner:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(12000, features=1.2, captions=5, judges=2, judges_features=1.2),
+        mem_mb=lab.memory(
+            12000, features=1.2, captions=5, judges=2, judges_features=1.2
+        ),
         runtime=2880,
         gpu=1,
     params:

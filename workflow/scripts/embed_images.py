@@ -17,6 +17,7 @@ def main(snakemake):
         shard=snakemake.wildcards.shard,
         threads=snakemake.threads,
         batch=encoder.batch,
+        grid=snakemake.params.grid,
     )
 
 

@@ -17,7 +17,7 @@ def main(snakemake):
     captioner, tokenizer = family_class(config["family"]).for_corpus(
         chain.from_iterable(data.texts),
         other_texts(data.captions, data.ids),
-        data.visual.shape[1],
+        data.visual.shape[-1],
         config["architecture"],
     )
     train_captioner(snakemake, captioner, tokenizer, data)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from captionlab.evaluation.retrieval import ranks, unit_length
-from captionlab.features.clip import Clip
 from captionlab.features.embeddings import load_embeddings
+from captionlab.features.encoders import load_encoder
 from captionlab.generation.captions import evaluated_images
 from captionlab.scripting import device, run
 from captionlab.study.kinds import STIMULI
@@ -41,7 +41,7 @@ def main(snakemake: Any) -> None:
     complete = np.all([described(name) for name in types], axis=0)
     sets = choose_sets(images, [row for row in order if complete[row]], free, config["sets"], config["max_similarity"])
     people = snakemake.params.people
-    clip = Clip.load(Path(snakemake.input.weights).parent, device())
+    clip = load_encoder(Path(snakemake.input.weights).parent, device())
 
     def found(controls: Sequence[Sequence[int]]) -> Sequence[bool]:
         names = [ids[members[0]] for members in controls]

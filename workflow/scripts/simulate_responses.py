@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from captionlab.evaluation.retrieval import unit_length
-from captionlab.features.clip import Clip
 from captionlab.features.embeddings import load_embeddings
+from captionlab.features.encoders import load_encoder
 from captionlab.reporting.render import write_text
 from captionlab.scripting import device, run
 from captionlab.study.kinds import STIMULI
@@ -17,7 +17,7 @@ from captionlab.tables import read_metadata, read_table
 
 def main(snakemake: Any) -> None:
     screens = read_table(snakemake.input.stimuli, STIMULI).to_pylist()
-    clip = Clip.load(Path(snakemake.input.weights).parent, device())
+    clip = load_encoder(Path(snakemake.input.weights).parent, device())
     embeddings = load_embeddings(snakemake.input.features)
     captions = [screen["caption"] for screen in screens]
     texts = unit_length(clip.embed_texts(captions).cpu().numpy(), captions, "captions of the study")

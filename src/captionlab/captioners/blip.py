@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -40,8 +40,7 @@ class Blip(nn.Module):
     """The captioner. `visual` is what the vision tower says of the places of an image, (B, S, visual_size)."""
 
     family = "blip"
-    # A reference that is cut to the positions there are loses its end token.
-    cut_keeps_end = False
+    finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
     prompt: Tensor
 
     def __init__(

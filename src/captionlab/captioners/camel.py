@@ -6,7 +6,7 @@ mesh are those of Cornia et al. 2020. What the decoder reads of an image is comp
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -180,8 +180,7 @@ class Camel(nn.Module):
     """The captioner. `visual` is a grid of features (B, S, visual_size), the encoder's as they are."""
 
     family = "camel"
-    # A reference that is cut to the longest caption loses its end token.
-    cut_keeps_end = False
+    finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
     read_tokenizer = Tokenizer.load
 
     def __init__(

@@ -5,7 +5,7 @@ Parameter names are those of the published checkpoints (rmokady/CLIP_prefix_capt
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +35,7 @@ class ClipCap(nn.Module):
     """The captioner. `visual` is always the raw, un-normalised CLIP embedding of images, (B, prefix_size)."""
 
     family = "clipcap"
+    finetuned_as: ClassVar = {"log_prob": "mean", "freeze_embeddings": True}
 
     def __init__(
         self,

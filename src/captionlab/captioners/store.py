@@ -4,8 +4,8 @@ A family is a module of this package, loaded by its name. It sets FAMILY to its 
 `family` (its name), `architecture` (the arguments that build it again), `log_probs`, and `start`, `step` and `reorder`
 (captionlab.generation.decoding.Decodable). To be trained from scratch it has `for_corpus` and `longest`; if there are
 published weights, `from_published`. It may have `read_tokenizer` (for a published vocabulary that is no
-tokenizer.json), `cut_keeps_end` (a reference that is cut still ends) and `differentiable_steps` (a caption can be
-sampled with gradient).
+tokenizer.json), `cut_keeps_end` (a reference that is cut still ends), `differentiable_steps` (a caption can be sampled
+with gradient) and `finetuned_as` (defaults of the objective reinforce: how Dessì et al. 2023 finetuned the family).
 """
 
 import hashlib

@@ -18,6 +18,8 @@ from captionlab.provenance import current
 from captionlab.tables import SUMMARY, TRAINING, read_table
 
 Style = Mapping[str, Any]
+# The name that the validation of a training gives its CIDEr.
+CIDER = "validation_cider"
 
 
 def plot_retrieval(
@@ -50,20 +52,26 @@ def plot_retrieval(
 
 
 def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, path: str) -> None:
-    """Curves of finetuning, a line for each captioner: reward, P@1 in the batch, and length of the captions.
+    """Curves of finetuning, a line for each captioner: reward, P@1 in the batch, CIDEr, and length of the captions.
 
-    `logs` are TRAINING tables in the order of `names`.
+    `logs` are TRAINING tables in the order of `names`. CIDEr is that of the validation, where captioners have one.
     """
     statistics = {"reward": "reward", "accuracy": "P@1 in the batch", "caption_length": "tokens of a caption"}
+    tables = [read_table(log, TRAINING) for log in logs]
+    if any(CIDER in table["statistic"].to_pylist() for table in tables):
+        statistics = {**statistics, CIDER: "CIDEr on validation images"}
     with plt.rc_context({"font.size": style["font_size"]}):
-        figure, axes = plt.subplots(1, len(statistics), figsize=(7.5, 2.6), squeeze=False, layout="constrained")
-        for index, (log, name) in enumerate(zip(logs, names, strict=True)):
-            table = read_table(log, TRAINING)
+        figure, axes = plt.subplots(
+            1, len(statistics), figsize=(2.5 * len(statistics), 2.6), squeeze=False, layout="constrained"
+        )
+        for index, (log, name, table) in enumerate(zip(logs, names, tables, strict=True)):
             for axis, statistic in zip(axes[0], statistics, strict=True):
                 values = table.filter(pc.equal(table["statistic"], statistic))
-                if not values.num_rows:
+                if not values.num_rows and statistic != CIDER:
                     raise ValueError(f"{log}: this training logged no {statistic!r}")
-                axis.plot(values["step"], values["value"], color=colour_of(style, index), label=name, linewidth=1.2)
+                marker = "." if statistic == CIDER else None
+                colour = colour_of(style, index)
+                axis.plot(values["step"], values["value"], color=colour, label=name, linewidth=1.2, marker=marker)
         for axis, label in zip(axes[0], statistics.values(), strict=True):
             axis.set_xlabel("updates")
             axis.set_title(label, fontsize=style["font_size"])

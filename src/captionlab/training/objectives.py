@@ -12,12 +12,14 @@ import torch
 from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.captioners.words import words_of
 from captionlab.features.embeddings import load_embeddings
+from captionlab.features.neighbours import read_neighbours
 from captionlab.generation.decoding import Decoding, decode
 from captionlab.training.baselines import NoBaseline, RunningMean
 from captionlab.training.batches import CaptionBatches, ImageBatches
 from captionlab.training.combined_rewards import Alternate, Sum
 from captionlab.training.cross_entropy import CrossEntropy
 from captionlab.training.data import encode_references, references, training_images
+from captionlab.training.mean_teacher import MeanTeacher
 from captionlab.training.reference_rewards import Cider, Fluency
 from captionlab.training.reinforce import Reinforce, Reward, freeze_token_embeddings
 from captionlab.training.rewards import KINDS, Discriminative
@@ -26,6 +28,8 @@ from captionlab.training.trainer import Batches, Objective
 from captionlab.training.validation import Validation
 
 Path = str | os.PathLike[str]
+# Of a family that does not say it.
+FINETUNED_AS = {"log_prob": "mean", "freeze_embeddings": True}
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class Judge:
     directory: str
     features: Sequence[str]
     """feature tables of the training corpus that it reads"""
+    neighbours: Sequence[str] = ()
+    """the table of hard negatives in that corpus, where the reward has some"""
 
 
 @dataclass(frozen=True)
@@ -93,11 +99,14 @@ def build_objective(
         tokens = encode_references(data.texts, tokenizer, captioner.longest, cut_keeps_end)
         per_image = config.get("captions_per_image", 1)
         batches = CaptionBatches(data.visual, tokens, batch, seed, padding=tokenizer.end, per_image=per_image)
+        if "teacher" in config:
+            return MeanTeacher(captioner, **config["teacher"]), batches
         return CrossEntropy(config.get("scheduled_sampling")), batches
     decoding = Decoding.from_config(config["decoding"])
     reward = build_reward(config["reward"], data, judges)
     if config["kind"] == "reinforce":
-        if config.get("freeze_embeddings", True):
+        settings = {**getattr(captioner, "finetuned_as", FINETUNED_AS), **config}
+        if settings["freeze_embeddings"]:
             freeze_token_embeddings(captioner, tokenizer.size)
         objective: Objective = Reinforce(
             generate=lambda model, visual: decode(model, visual, decoding, tokenizer).tokens,
@@ -105,7 +114,7 @@ def build_objective(
             end=tokenizer.end,
             reward=reward,
             baseline=RunningMean() if config["baseline"] == "running-mean" else NoBaseline(),
-            log_prob=config.get("log_prob", "mean"),
+            log_prob=settings["log_prob"],
             dropout=config.get("dropout", True),
         )
     else:
@@ -132,7 +141,7 @@ def build_validation(config: Mapping[str, Any] | None, tokenizer: Tokenizer, dat
     ids = training_images(data.images, config["split"])
     decoding = Decoding.from_config(config["decoding"])
     score = CiderOfCaptions(data.visual_of(ids), data.texts_of(ids), tokenizer, decoding)
-    return Validation(score, config["every"], "cider")
+    return Validation(score, config["every"], "cider", select=config.get("select", True))
 
 
 def _retrieval(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
@@ -145,7 +154,10 @@ def _retrieval(config: Mapping[str, Any], data: TrainingData, judges: Mapping[st
     images = data.visual
     if list(judge.features) != list(data.features):
         images = load_embeddings(judge.features, data.ids).values.to(data.device)
-    return Discriminative(config["kind"], retriever.embed_texts, images, config["candidates"], scale)
+    neighbours = None
+    if hard := config.get("hard_negatives"):
+        neighbours = read_neighbours(judge.neighbours[0], data.ids, hard).to(data.device)
+    return Discriminative(config["kind"], retriever.embed_texts, images, config["candidates"], scale, neighbours)
 
 
 def _scorer(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:

@@ -48,7 +48,8 @@ def caption_log_probs(log_probs: torch.Tensor, tokens: torch.Tensor, end: int, r
 
     `sum` is the log-probability of the caption with its end, as in equation 1 of Dessì et al. (2023). `mean` is what
     their code trains with: the end itself is not scored but counts in the length, so the sum over n tokens and an end
-    is divided by n + 1, and that over the T tokens of a caption without an end by T.
+    is divided by n + 1, and that over the T tokens of a caption without an end by T. That is how they finetune ClipCap;
+    with BLIP and CaMEL it is `mean-with-end`, the mean over all tokens, the end included.
     """
     before_end = (tokens == end).cumsum(1) == 0
     if reduction == "sum":
@@ -56,7 +57,10 @@ def caption_log_probs(log_probs: torch.Tensor, tokens: torch.Tensor, end: int, r
     if reduction == "mean":
         length = (before_end.sum(1) + 1).clamp(max=tokens.shape[1])
         return (log_probs * before_end).sum(1) / length
-    raise ValueError(f"objective.log_prob is {reduction!r}; it must be mean or sum")
+    if reduction == "mean-with-end":
+        through = through_end(tokens, end)
+        return (log_probs * through).sum(1) / through.sum(1)
+    raise ValueError(f"objective.log_prob is {reduction!r}; it must be mean, mean-with-end or sum")
 
 
 def freeze_token_embeddings(captioner: torch.nn.Module, vocabulary: int) -> None:

@@ -9,12 +9,13 @@ import torch
 class Validation:
     """The best weights so far, by a score of the model that is computed every so many updates."""
 
-    def __init__(self, score: Callable[[Any], float], every: int, name: str):
+    def __init__(self, score: Callable[[Any], float], every: int, name: str, select: bool = True):
         """Score the model every so many updates, under this name in the log; of equal scores the first one counts.
 
-        The score must not draw random numbers: a training that goes on from a checkpoint would draw others.
+        Without `select`, scores are logged and the weights of the last update stay. The score must not draw random
+        numbers: a training that goes on from a checkpoint would draw others.
         """
-        self.score, self.every, self.name = score, every, f"validation_{name}"
+        self.score, self.every, self.name, self.select = score, every, f"validation_{name}", select
         self.best, self.step = float("-inf"), 0
         self.weights: dict[str, torch.Tensor] = {}
 
@@ -33,14 +34,15 @@ class Validation:
         with torch.no_grad():
             score = self.score(model.eval())
         model.train(training)
-        if score > self.best:
+        if self.select and score > self.best:
             self.best, self.step = score, done
             self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
         return {self.name: score}
 
     def restore(self, model: Any) -> None:
-        """Give the model the best weights."""
-        model.load_state_dict(self.weights)
+        """Give the model the best weights, where they are to be selected."""
+        if self.select:
+            model.load_state_dict(self.weights)
 
     def state_dict(self) -> dict[str, Any]:
         """The best score, its update and its weights."""

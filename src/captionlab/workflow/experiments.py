@@ -129,7 +129,8 @@ class Experiments:
 
     def encoders_with_weights(self, weights: bool) -> str:
         """Regular expression of the encoders that are imported, or of those trained here."""
-        return _any_of(n for n, e in self.encoders.items() if ("weights" in e) == weights)
+        own = (name for name, encoder in self.encoders.items() if "grid_of" not in encoder)
+        return _any_of(name for name in own if ("weights" in self.encoders[name]) == weights)
 
     def captioners_of(self, *kinds: str) -> str:
         """Regular expression of the captioners that come about in one of these ways."""
@@ -168,8 +169,19 @@ class Experiments:
         return normalise(_without(self.encoders[wildcards.encoder], "corpus", "seed"))
 
     def encoder_family(self, wildcards: Wildcards) -> str:
-        """Family of an encoder."""
-        return str(self.encoders[wildcards.encoder]["family"])
+        """Family of an encoder, or of that whose grid it is."""
+        return str(self.encoders[self._seeing(wildcards)]["family"])
+
+    def _seeing(self, wildcards: Wildcards) -> str:
+        return str(self.encoders[wildcards.encoder].get("grid_of", wildcards.encoder))
+
+    def seeing_encoder(self, file: str) -> Callable[[Wildcards], str]:
+        """A file of an encoder, or of that whose grid it is."""
+        return lambda wildcards: f"results/encoders/{self._seeing(wildcards)}/{file}"
+
+    def is_grid(self, wildcards: Wildcards) -> bool:
+        """Whether an encoder gives a vector for each place of an image."""
+        return "grid_of" in self.encoders[wildcards.encoder]
 
     def encoder_code(self, script: str, part: str = "") -> Callable[[Wildcards], str]:
         """Fingerprint of a script that loads the module of the encoder's family by name, or another `part` of it."""
@@ -183,7 +195,7 @@ class Experiments:
         """Versions of the libraries that matter to the jobs of an encoder, its family's included."""
         library = {"siglip": "transformers", "blip": "transformers", "resnet": "torchvision"}
         return lambda wildcards: self.versions(
-            *libraries, library.get(self.encoders[wildcards.encoder]["family"], "open_clip_torch")
+            *libraries, library.get(self.encoder_family(wildcards), "open_clip_torch")
         )
 
     def encoder_corpus(self, table: str) -> Callable[[Wildcards], str]:

@@ -21,6 +21,13 @@ class Captioned(Protocol):
     captioner: str
 
 
+class Mined(Protocol):
+    """The wildcards of a job that mines neighbours."""
+
+    encoder: str
+    corpus: str
+
+
 class Judging:
     """The retrievers and scorers whose word a captioner is trained by."""
 
@@ -43,7 +50,12 @@ class Judging:
                 found[f"encoders/{reward['retriever']}"] = self.lab.features(reward["retriever"], corpus)
             elif reward["kind"] == "scorer":
                 found[f"scorers/{reward['scorer']}"] = self.lab.scoring.features(reward["scorer"], corpus)
-        return {name: {"directory": f"results/{name}", "features": found[name]} for name in sorted(found)}
+        judges: Block = {name: {"directory": f"results/{name}", "features": found[name]} for name in sorted(found)}
+        for reward in self._rewards(wildcards):
+            if "hard_negatives" in reward:
+                table = f"results/neighbours/{reward['retriever']}/{corpus}.parquet"
+                judges[f"encoders/{reward['retriever']}"]["neighbours"] = [table]
+        return judges
 
     def files(self, wildcards: Captioned) -> list[str]:
         """Files of these, their tables aside."""
@@ -63,6 +75,25 @@ class Judging:
 
         return paths
 
+    def neighbours(self, wildcards: Captioned) -> list[str]:
+        """Tables of hard negatives, where the reward has some."""
+        return [path for judge in self.judges(wildcards).values() for path in judge.get("neighbours", [])]
+
+    def mined_features(self, wildcards: Mined) -> list[str]:
+        """Feature tables in which neighbours are looked for."""
+        return self.lab.features(wildcards.encoder, wildcards.corpus)
+
+    def mined(self, wildcards: Mined) -> int:
+        """As many neighbours as any reward of this retriever asks for on the corpus."""
+        counts = [
+            int(reward["hard_negatives"])
+            for block in self.lab.captioners.values()
+            if block.get("corpus") == wildcards.corpus
+            for reward in _plain(block)
+            if reward.get("retriever") == wildcards.encoder and "hard_negatives" in reward
+        ]
+        return max(counts, default=0)
+
     def code(self, wildcards: Captioned) -> str:
         """Fingerprint of the finetuning script with the families of the captioner and of the scorers it asks."""
         captioner = f"captionlab.captioners.{self.lab.family(wildcards.captioner)}"
@@ -75,9 +106,14 @@ class Judging:
 
     def _rewards(self, wildcards: Captioned) -> list[Mapping[str, Any]]:
         """The rewards that a captioner's reward is made of."""
-        objective = self.lab.captioners[wildcards.captioner].get("objective", {})
-        return [reward for _, reward in plain_rewards(objective["reward"])] if "reward" in objective else []
+        return _plain(self.lab.captioners[wildcards.captioner])
 
     def _scorers(self, wildcards: Captioned) -> list[str]:
         """The scorers that a captioner's reward asks."""
         return sorted({reward["scorer"] for reward in self._rewards(wildcards) if reward["kind"] == "scorer"})
+
+
+def _plain(block: Block) -> list[Mapping[str, Any]]:
+    """The rewards that the reward of a captioner's block is made of."""
+    objective = block.get("objective", {})
+    return [reward for _, reward in plain_rewards(objective["reward"])] if "reward" in objective else []

@@ -11,6 +11,10 @@ Block = dict[str, Any]
 # Captioners that have no weights: their captions are there already, or made of others'.
 GIVEN = {"file", "human", "constructed"}
 # Kinds of rewards that ask a retriever.
+# Families of captioners that read a vector for each place of an image.
+READS_GRIDS = {"blip", "camel"}
+# Families of encoders.
+HAVE_GRIDS, HAVE_TEXT_SIDE = ("clip", "blip"), ("clip", "siglip")
 RETRIEVAL = {"discriminative", "accuracy", "similarity"}
 # What a learning rate that falls in steps needs.
 STAIRCASE = ("decay", "decay_epochs")
@@ -115,12 +119,20 @@ def _corpus_mistakes(name: str, corpus: Block) -> Iterator[str]:
 
 
 def _encoder_mistakes(config: Block, name: str, encoder: Block) -> Iterator[str]:
-    if encoder["family"] == "siglip" and not (encoder.keys() >= {"weights", "tokenizer"} and "model" not in encoder):
+    if encoder.get("family") == "siglip" and not (
+        encoder.keys() >= {"weights", "tokenizer"} and "model" not in encoder
+    ):
         yield f"encoders.{name} is imported from files: it needs weights and tokenizer, and no model"
         return
     training = ("architecture", "corpus", "optimizer")
     others = ("model", "heads", "quick_gelu", *training)
-    if encoder["family"] == "resnet" and ("weights" not in encoder or any(key in encoder for key in others)):
+    if "grid_of" in encoder:
+        yield from _grid_mistakes(config, name, encoder)
+    elif "family" not in encoder:
+        yield f"encoders.{name} lacks the key 'family', or 'grid_of' for the grid of another encoder"
+    elif encoder["family"] == "blip" and ("weights" not in encoder or set(encoder) - {"family", "weights", "heads"}):
+        yield f"encoders.{name} is a blip, which is read from a file; it has only `family`, `weights`, perhaps `heads`"
+    elif encoder["family"] == "resnet" and ("weights" not in encoder or any(key in encoder for key in others)):
         yield f"encoders.{name} is a resnet, which is read from a file and has only `family` and `weights`"
     elif "weights" in encoder:
         if given := [key for key in training if key in encoder]:
@@ -129,6 +141,17 @@ def _encoder_mistakes(config: Block, name: str, encoder: Block) -> Iterator[str]
         yield f"encoders.{name} has no weights, so it is trained here and needs {', '.join(missing)}"
     else:
         yield from _known(config, "corpora", encoder["corpus"], f"encoders.{name}.corpus")
+
+
+def _grid_mistakes(config: Block, name: str, encoder: Block) -> Iterator[str]:
+    where, of = f"encoders.{name}", encoder["grid_of"]
+    if given := sorted(set(encoder) - {"grid_of"}):
+        yield f"{where} is the grid of {of!r}, so it has no keys of its own: drop {', '.join(given)}"
+    yield from _known(config, "encoders", of, f"{where}.grid_of")
+    source = config.get("encoders", {}).get(of, {})
+    if source and source.get("family") not in HAVE_GRIDS:
+        what = "a grid itself" if "grid_of" in source else f"a {source.get('family')}, whose grid is not to be had"
+        yield f"{where}.grid_of is {of!r}, {what}; name a clip or a blip"
 
 
 def _regions_mistakes(config: Block, where: str, regions: Block) -> Iterator[str]:
@@ -181,6 +204,14 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
             yield from _size_mistakes(config, where, block["corpus"], "train", block["optimizer"]["batch"], "a batch")
     if "encoder" in block:
         yield from _known(config, "encoders", block["encoder"], f"{where}.encoder")
+        encoder, grids = config.get("encoders", {}).get(block["encoder"], {}), block["family"] in READS_GRIDS
+        if encoder and ("grid_of" in encoder) != grids:
+            wanted = (
+                "a grid; name an encoder with `grid_of`" if grids else "one vector; name an encoder without `grid_of`"
+            )
+            yield f"{where}.encoder is {block['encoder']!r}, and {block['family']} reads of each image {wanted}"
+    if "teacher" in block.get("objective", {}) and block.get("family") not in READS_GRIDS:
+        yield f"{where}.objective.teacher is something that {' and '.join(sorted(READS_GRIDS))} can have; drop it"
     for corpus in block.get("captions", {}):
         yield from _known(config, "corpora", corpus, f"{where}.captions")
     if "optimizer" in block:
@@ -197,8 +228,10 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
 
 def _retriever_mistakes(config: Block, name: str, where: str) -> Iterator[str]:
     yield from _known(config, "encoders", name, where)
-    if config.get("encoders", {}).get(name, {}).get("family") == "resnet":
-        yield f"{where} is {name!r}, a resnet, which has no text side; name a clip"
+    encoder = config.get("encoders", {}).get(name, {})
+    if encoder and encoder.get("family") not in HAVE_TEXT_SIDE:
+        what = "a grid" if "grid_of" in encoder else f"a {encoder.get('family')}"
+        yield f"{where} is {name!r}, {what}, which has no text side; name a {' or a '.join(HAVE_TEXT_SIDE)}"
 
 
 def _broken(config: Block, captioner: str) -> bool:
@@ -266,13 +299,18 @@ def _reward_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
         if "retriever" not in reward:
             continue
         yield from _retriever_mistakes(config, reward["retriever"], f"{place}.retriever")
-        candidates = reward["candidates"]
+        hard = reward.get("hard_negatives", 0)
+        candidates = reward["candidates"] - hard
+        if candidates < 1:
+            yield f"{place}: {hard} hard_negatives of {reward['candidates']} candidates leave no place for the image"
+            continue
         if batch < candidates or batch % candidates:
             what = "smaller than" if batch < candidates else "no multiple of"
             enough = max(1, batch // candidates) * candidates
+            less = f" less {hard} hard negatives" if hard else ""
             yield (
-                f"{where}: distractors come from the batch, and a batch of {batch} is {what} {candidates} candidates; "
-                f"write `optimizer: {{batch: {enough}}}` or `reward: {{candidates: {batch}}}`"
+                f"{where}: distractors come from the batch, and a batch of {batch} is {what} {reward['candidates']} "
+                f"candidates{less}; write `optimizer: {{batch: {enough}}}` or `reward: {{candidates: {batch + hard}}}`"
             )
 
 

@@ -1,0 +1,18 @@
+"""Find, for each training image of a corpus, the others that look most like it to an encoder."""
+
+from captionlab.features.embeddings import load_embeddings
+from captionlab.features.neighbours import NEIGHBOURS, nearest, neighbour_columns
+from captionlab.scripting import device, run
+from captionlab.tables import write_table
+from captionlab.training.data import training_images
+
+
+def main(snakemake):
+    ids = training_images(snakemake.input.images)
+    embeddings = load_embeddings(snakemake.input.features, ids).values.to(device())
+    rows, similarities = nearest(embeddings, snakemake.params.neighbours)
+    write_table(snakemake.output[0], NEIGHBOURS, neighbour_columns(ids, rows, similarities))
+
+
+if __name__ == "__main__":
+    run(main, globals())
