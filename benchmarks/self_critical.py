@@ -42,7 +42,7 @@ from captionlab.training.scorer_rewards import MatchingScore
 from captionlab.training.self_critical import SelfCritical
 
 SAMPLES, IMAGES, WORDS = 5, 10, (8, 13)  # of an image; of an update; of a caption
-TOLERANCE, SPREAD = 1e-5, 2.5
+TOLERANCE, SPREAD = 1e-5, 1.7
 
 
 @dataclass(frozen=True)
