@@ -132,10 +132,10 @@ def test_every_rule_has_its_cost(finished):
     with open(finished.run / "results" / "tables" / "cost.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     measured = {path.relative_to(finished.run / "results/benchmarks").parts[0] for path in benchmarks(finished)}
-    assert {row["rule"] for row in rows} == {name.removesuffix(".tsv") for name in measured} - {
-        "collect_cost",
-        "collect_tables",
-    }
+    counted = {row["rule"] for row in rows}
+    assert counted <= {name.removesuffix(".tsv") for name in measured}
+    # Figures and the study's files may be made after the tables.
+    assert counted >= READ | STUDY | {"render_toyworld", "train_encoder", "finetune_captioner", "collect_evaluation"}
     assert all(float(row["seconds"]) > 0 for row in rows)
     assert {row["stage"] for row in rows} >= {"corpora", "features", "captioners", "evaluation", "reporting"}
 

@@ -342,7 +342,6 @@ rule check_claims:
 rule collect_cost:
     input:
         lab.measured_tables(),
-        lab.figures(),
     output:
         multiext("results/reporting/cost", ".csv", ".md", ".html"),
         jobs="results/cost.parquet",
