@@ -26,7 +26,9 @@ def small_config(captioners: Sequence[str], encoders: Sequence[str]) -> dict:
             "retrievers": list(encoders),
         }
     }
-    del config["language"], config["papers"], config["study"]
+    del config["evaluations"]["main"]["scorers"]
+    for section in ("regions", "scorers", "language", "papers", "study"):
+        del config[section]
     return config
 
 

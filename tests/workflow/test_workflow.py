@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PARTS = ("Snakefile", "config", "envs", "profiles", "resources", "src", "workflow")
 
 READ = {"generate_captions", "tokenize_captions", "score_nlg", "retrieve_images"}
-STUDY = {"tag_captions", "measure_fluency", "mine_patterns", "count_unigrams"}
+STUDY = {"tag_captions", "measure_fluency", "mine_patterns", "count_unigrams", "score_alignment"}
 OF_CAPTIONERS = READ | STUDY | {"pretrain_captioner", "finetune_captioner"}
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
@@ -190,7 +190,7 @@ def test_reordered_keys_run_nothing(checkout):
 
 
 def after_the_captioner(*captioners: str) -> set[tuple[str, str]]:
-    """What reads a captioner; the language of those in the evaluation `main` is studied too."""
+    """What reads a captioner; those in the evaluation `main` are scored and their language is studied too."""
     return {(rule, name) for name in captioners for rule in READ | (set() if name == "sibling" else STUDY)}
 
 
