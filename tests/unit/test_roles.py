@@ -168,7 +168,7 @@ def test_shares_of_patterns():
         return {"corpus": "toy", "source": source, "model": model, "role": role, "rank": rank, "start": start, "whole": whole, "n": 50}  # fmt: skip  # noqa: E501
 
     patterns = {
-        "ce-1": [],
+        "ce-1": [row("published", "UNITER", "prefix", 1, 0.3, 0.1)],  # nothing in common, so nothing mined
         "u-1": [
             row("mined", None, "sentence", 1, 1.0, 0.8), row("mined", None, "sentence", 2, 0.9, 0.9),
             row("mined", None, "prefix", 1, 0.9, 0.9), row("published", "UNITER", "prefix", 1, 0.3, 0.1),
@@ -176,8 +176,10 @@ def test_shares_of_patterns():
         ],
     }  # fmt: skip
     values, differences = pattern_rows({"UNITER": ["u-1"], "CE": ["ce-1"]}, patterns, 1)
-    assert [(row["measure"], row["value"]) for row in values] == [("first pattern", 80.0), ("published prefix", 30.0)]
-    assert [row["difference"] for row in differences] == [30.0, -20.0]
+    assert [(row["subject"], row["measure"], row["value"]) for row in values] == [
+        ("UNITER", "first pattern", 80.0), ("UNITER", "published prefix", 30.0), ("CE", "first pattern", 0.0),
+    ]  # fmt: skip
+    assert [row["difference"] for row in differences] == [30.0, -20.0, -50.0]
     # Wilson's interval of 40 of 50 is 67.0 to 88.8.
     assert [values[0]["ci_low"], values[0]["ci_high"]] == pytest.approx([67.0, 88.8], abs=3.0)
 

@@ -144,16 +144,14 @@ def pattern_rows(
                 "published pattern": ("published", role, "sentence", "whole"),
             }
             for measure, (source, model, part, column) in wanted.items():
-                found = [
-                    row
-                    for name in captioners
-                    for row in patterns[name]
-                    if (row["corpus"], row["source"], row["model"], row["role"], row["rank"])
-                    == (corpus, source, model, part, 1)
-                ]
-                if len(found) < len(captioners):
+                found = [_pattern(patterns[name], corpus, source, model, part) for name in captioners]
+                if source == "mined":  # captions that have nothing in common follow no pattern
+                    of_corpus = [next(row for row in patterns[name] if row["corpus"] == corpus) for name in captioners]
+                    found = [one or {**row, column: 0.0} for one, row in zip(found, of_corpus, strict=True)]
+                rows = [one for one in found if one]
+                if len(rows) < len(captioners):
                     continue
-                shares, counts = np.array([row[column] for row in found]), [row["n"] for row in found]
+                shares, counts = np.array([row[column] for row in rows]), [row["n"] for row in rows]
                 # A bootstrap of a share is a draw from the binomial distribution; other seeds see the same images.
                 drawn = [
                     np.random.default_rng([seed, n]).binomial(n, share, RESAMPLES) / n
@@ -161,11 +159,20 @@ def pattern_rows(
                 ]
                 share, low, high = seeds_interval(100.0 * shares, 100.0 * np.array(drawn))
                 low, high = max(low, 0.0), min(high, 100.0)
-                row = {**_place(role, (corpus, measure, None)), "seeds": len(found), "n": min(counts)}
+                row = {**_place(role, (corpus, measure, None)), "seeds": len(rows), "n": min(counts)}
                 values.append({**row, "value": share, "ci_low": low, "ci_high": high})
                 half = {"difference": share - 50.0, "ci_low": low - 50.0, "ci_high": high - 50.0}
                 differences.append({**row, **half, "against": HALF, "own": None})
     return values, differences
+
+
+def _pattern(
+    rows: Sequence[Mapping[str, Any]], corpus: str, source: str, model: str | None, part: str
+) -> Mapping[str, Any] | None:
+    """The first pattern of its kind."""
+    place = (corpus, source, model, part, 1)
+    names = ("corpus", "source", "model", "role", "rank")
+    return next((row for row in rows if tuple(row[name] for name in names) == place), None)
 
 
 def _origin(captioner: str, reference: Sequence[str], parents: Mapping[str, str | None]) -> Sequence[str]:

@@ -85,6 +85,8 @@ def plot_replacements(run: ProbingRun, corpus: str, style: Style, path: str) -> 
                 place = _replaced(subject, corpus, scorer, max(shares, default=1.0))
                 points.append((x + (index - 1) * 0.27, run.value(place)))
             _bars(bars, points, 0.25, label, colour_of(style, index))
+        if all(bar.get_height() >= 0 for bar in bars.patches):
+            bars.set_ylim(bottom=0)  # also where two trainings make an interval as wide as the figure
         bars.set_xticks(range(len(run.scorers)), run.scorers)
         bars.set_ylabel("score (%)")
         bars.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
@@ -147,6 +149,7 @@ def plot_unigrams(
             axis.barh(range(len(top)), [100 * row["share"] for row in top], color=colours, height=0.75)
             axis.set_yticks(range(len(top)), [row["ngram"] for row in top])
             axis.tick_params(axis="y", length=0)
+            axis.set_ylim(len(top) - TOP - 0.5, len(top) - 0.5)  # bars as thick where there are fewer words
             axis.set_title(role, fontsize="medium")
         handles = [plt.Rectangle((0, 0), 1, 1, color=colour_of(style, index)) for index in (1, 6)]
         figure.legend(handles, ["nouns", "other words"], loc="outside upper center", ncols=2, frameon=False)
