@@ -86,6 +86,13 @@ papers:
   discritune: {comparable: false, captioners: {ClipCap-COCO: base}, corpora: {COCO: world}, retrievers: [clip]}
 """)
 
+ABLATION = {
+    "evaluation": "main",
+    "corpora": {"W": "world"},
+    "reference": "b",
+    "captioners": {"a": "base", "b": ["base"]},
+}
+
 
 def edited(path, value):
     """The config with one key set, or removed when the value is ..., addressed by a dotted path."""
@@ -197,6 +204,20 @@ def test_the_example_is_accepted():
         ("evaluations.main.decoding", ..., "it needs a decoding; there are greedy, beam"),
         ("evaluations.again", CONFIG["evaluations"]["main"], "both caption 'world' with 'base' by 'greedy'"),
         ("papers.discritune.captioners", {"X": "bas"}, "did you mean 'base'?"),
+        ("papers.discritune.ablations", {"colours": {}}, "is 'colours'; it must be one of baselines"),
+        ("papers.discritune.ablations", {"rewards": {**ABLATION, "reference": "c"}}, "not among the labels"),
+        (
+            "papers.discritune.ablations",
+            {"rewards": {**ABLATION, "captioners": {"a": "bas", "b": ["base"]}}},
+            "'base'?",
+        ),
+        (
+            "papers.discritune.ablations",
+            {"rewards": {**ABLATION, "captioners": {"a": ["base", "x", "y"], "b": ["base", "x"]}}},
+            "a has 3 captioners and the reference 2",
+        ),
+        ("papers.discritune.ablations", {"rewards": {**ABLATION, "corpora": {"W": "photos"}}}, "add it there"),
+        ("papers.discritune.ablations", {"rewards": {**ABLATION, "evaluation": "given"}}, "needs `retrievers`"),
         ("encoders.grid", {"grid_of": "clap"}, "encoders.grid.grid_of is 'clap', which is not among the encoders"),
         (
             "encoders.grid",

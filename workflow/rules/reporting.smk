@@ -94,6 +94,64 @@ rule collect_discritune_tables:
         "../scripts/collect_discritune_tables.py"
 
 
+rule summarise_ablations:
+    input:
+        nlg=lab.discritune.ablated("nlg"),
+        retrieval=lab.discritune.ablated("retrieval"),
+        spice=lab.discritune.ablated("spice"),
+    output:
+        values="results/reporting/discritune/ablation_values.parquet",
+        differences="results/reporting/discritune/ablation_differences.parquet",
+    log:
+        "results/logs/summarise_ablations.log",
+    benchmark:
+        "results/benchmarks/summarise_ablations.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=lab.code("summarise_ablations"),
+        versions=lab.versions("numpy"),
+        evaluations=lab.evaluation_contexts(),
+        ablations=lab.discritune.ablations(),
+        seed=lab.config["seed"],
+    message:
+        "measure the ablations of the discritune paper, with intervals"
+    script:
+        "../scripts/summarise_ablations.py"
+
+
+rule collect_ablation_tables:
+    input:
+        values="results/reporting/discritune/ablation_values.parquet",
+        differences="results/reporting/discritune/ablation_differences.parquet",
+        published=lab.published("discritune.csv"),
+    output:
+        lab.discritune.ablation_files("csv", "md", "tex", "html"),
+    log:
+        "results/logs/collect_ablation_tables.log",
+    benchmark:
+        "results/benchmarks/collect_ablation_tables.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        code=lab.code("collect_ablation_tables"),
+        config=lab.discritune.ablation_block(),
+        retrievers=lab.discritune.ablation_retrievers(),
+        provenance=lab.provenance(),
+    message:
+        "make the tables of ablations of the discritune paper"
+    script:
+        "../scripts/collect_ablation_tables.py"
+
+
 rule collect_language_tables:
     input:
         statistics=lab.language_tables("statistics"),
@@ -315,6 +373,7 @@ rule check_claims:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
         probing=lab.probing.differences(),
+        discritune=lab.discritune.differences(),
         claims=lab.published("claims.yaml"),
     output:
         multiext("results/reporting/claims", ".csv", ".md", ".html"),

@@ -1,5 +1,6 @@
 """Judge the claims of the papers by the comparisons of this run."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES
@@ -18,11 +19,14 @@ def main(snakemake: Any) -> None:
     summary = read_table(snakemake.input.summary, SUMMARY).to_pylist()
     comparisons = read_table(snakemake.input.comparisons, COMPARISONS).to_pylist()
     runs = {}
-    # The captioners of the probing paper play roles, several of them one; their claims rest on a table of differences.
+    # Captioners that play roles, several of them one: such claims rest on a table of differences.
     differences = {
-        name: read_table(snakemake.input.probing, ROLE_DIFFERENCES).to_pylist()
-        for name in snakemake.params.config
-        if name == PROBING
+        name: [
+            {**row, "corpus": labels(block, row).get(row["corpus"], row["corpus"])}
+            for row in read_table(getattr(snakemake.input, name), ROLE_DIFFERENCES).to_pylist()
+        ]
+        for name, block in snakemake.params.config.items()
+        if name == PROBING or "ablations" in block
     }
     for name, block in snakemake.params.config.items():
         if name == PROBING:
@@ -32,6 +36,12 @@ def main(snakemake: Any) -> None:
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
     table = claims_table(read_claims(snakemake.input.claims), runs, provenance, differences)
     write_table_files(table, list(snakemake.output))
+
+
+def labels(paper: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, str]:
+    """The paper's labels of the corpora of an ablation, by name; nothing for other rows."""
+    ablation = paper.get("ablations", {}).get(row["experiment"], {})
+    return {name: label for label, name in ablation.get("corpora", {}).items()}
 
 
 if __name__ == "__main__":

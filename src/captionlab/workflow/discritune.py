@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from captionlab.workflow.references import Block
+from captionlab.workflow.probing_references import listed
+from captionlab.workflow.references import Block, normalise, plain_rewards
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
@@ -15,6 +16,13 @@ FOR_CAPTIONERS = {
     "discritune_table10_camel": ("CaMEL", "DiscriTune-CaMEL"),
 }
 FOR_CORPORA = {"discritune_table11_lookalikes": ("ImageCoDe",)}
+FOR_ABLATIONS = {
+    "baselines": ("discritune_table8_baselines",),
+    "rewards": ("discritune_table9_rewards",),
+    "hard-distractors": ("discritune_table12_hard_distractors", "discritune_table13_hard_distractors"),
+    "retrievers": ("discritune_retrievers",),
+    "divergence": ("discritune_divergence",),
+}
 FIGURES = ("discritune_retrieval", "discritune_finetuning")
 
 
@@ -44,3 +52,61 @@ class Discritune:
     def table_files(self, *formats: str) -> list[str]:
         """Every file of these tables."""
         return [f"results/reporting/discritune/{name}.{ending}" for name in self.tables() for ending in formats]
+
+    # -------------------------------------------------------------------------------------------- ablations
+    def ablations(self) -> Block:
+        """For each ablation its evaluation, corpora, reference, captioners by label, and who rewarded them."""
+        return {
+            name: {
+                "evaluation": ablation["evaluation"],
+                "corpora": sorted(set(ablation["corpora"].values())),
+                "reference": ablation["reference"],
+                "captioners": {label: listed(names) for label, names in sorted(ablation["captioners"].items())},
+                "rewards": {
+                    label: sorted({retriever for name in listed(names) for retriever in self._rewarding(name)})
+                    for label, names in sorted(ablation["captioners"].items())
+                },
+            }
+            for name, ablation in sorted(self.block.get("ablations", {}).items())
+        }
+
+    def ablation_block(self) -> Block:
+        """What the tables of ablations depend on: the config's section, and whether numbers can be compared."""
+        return normalise({name: self.block[name] for name in ("comparable", "ablations") if name in self.block})
+
+    def ablated(self, table: str) -> list[str]:
+        """A table of the evaluation stage for each captioner of an ablation."""
+        places = {
+            (name, ablation["evaluation"])
+            for ablation in self.ablations().values()
+            for names in ablation["captioners"].values()
+            for name in names
+        }
+        return sorted(set(self.lab.scored(table)) & {f"results/evaluation/{c}/{e}/{table}.parquet" for c, e in places})
+
+    def ablation_retrievers(self) -> Block:
+        """For each ablation the retrievers of its evaluation in the config's order, and by label who gave rewards."""
+        return {
+            name: {"judges": self.lab.evaluations[of["evaluation"]]["retrievers"], "rewards": of["rewards"]}
+            for name, of in self.ablations().items()
+        }
+
+    def ablation_tables(self) -> list[str]:
+        """Names of the tables of ablations that the config asks for."""
+        return [table for name, tables in FOR_ABLATIONS.items() if name in self.ablations() for table in tables]
+
+    def ablation_files(self, *formats: str) -> list[str]:
+        """Every file of these tables."""
+        return [
+            f"results/reporting/discritune/{name}.{ending}" for name in self.ablation_tables() for ending in formats
+        ]
+
+    def differences(self) -> list[str]:
+        """The table that claims about ablations are judged by; nothing when the config has no ablations."""
+        return ["results/reporting/discritune/ablation_differences.parquet"] if self.ablations() else []
+
+    def _rewarding(self, captioner: str) -> set[str]:
+        objective = self.lab.captioners[captioner].get("objective", {})
+        if "reward" not in objective:
+            return set()
+        return {str(reward["retriever"]) for _, reward in plain_rewards(objective["reward"]) if "retriever" in reward}

@@ -440,6 +440,7 @@ class Experiments:
             *(f"results/reporting/language/{name}.{ending}" for name in language for ending in PAPER_FORMATS),
             *(f"results/reporting/{name}.{ending}" for name in general for ending in GENERAL_FORMATS),
             *self.discritune.table_files(*PAPER_FORMATS),
+            *self.discritune.ablation_files(*PAPER_FORMATS),
             *(f"results/reporting/probing/{n}.{ending}" for n in self.probing.tables() for ending in PAPER_FORMATS),
         ]
 

@@ -374,6 +374,34 @@ def _paper_mistakes(config: Block, where: str, paper: Block) -> Iterator[str]:
         yield from _known(config, "encoders", name, f"{where}.retrievers")
     for name in paper.get("evaluations", []):
         yield from _known(config, "evaluations", name, f"{where}.evaluations")
+    for name, ablation in paper.get("ablations", {}).items():
+        yield from _ablation_mistakes(config, f"{where}.ablations.{name}", ablation)
+
+
+def _ablation_mistakes(config: Block, where: str, ablation: Block) -> Iterator[str]:
+    yield from _known(config, "evaluations", ablation["evaluation"], f"{where}.evaluation")
+    evaluation = config["evaluations"].get(ablation["evaluation"], {})
+    if ablation["reference"] not in ablation["captioners"]:
+        yield f"{where}.reference is {ablation['reference']!r}, which is not among the labels of its captioners"
+    seeds = {label: 1 if isinstance(names, str) else len(names) for label, names in ablation["captioners"].items()}
+    wanted = seeds.get(ablation["reference"], 1)
+    for label, number in seeds.items():
+        if wanted > 1 and number not in (1, wanted):
+            yield (
+                f"{where}.captioners.{label} has {number} captioners and the reference {wanted}; they are compared "
+                "seed by seed, so name as many, or one"
+            )
+    if evaluation and not evaluation.get("retrievers"):
+        yield f"evaluations.{ablation['evaluation']} needs `retrievers`: {where} is about what they find"
+    for section in ("captioners", "corpora"):
+        for label, names in ablation[section].items():
+            for name in [names] if isinstance(names, str) else names:
+                yield from _known(config, section, name, f"{where}.{section}.{label}")
+                if name in config[section] and name not in evaluation.get(section, [name]):
+                    yield (
+                        f"{where}.{section}.{label} is {name!r}, which is not in "
+                        f"evaluations.{ablation['evaluation']}.{section}; add it there"
+                    )
 
 
 def _study_mistakes(config: Block, study: Block) -> Iterator[str]:

@@ -94,9 +94,9 @@ class ProbingRun:
         row = self._differences.get((*place.key, against))
         return None if row is None else _measured(row, "difference")
 
-    def measures(self) -> set[str]:
+    def measures(self, experiment: str = "generated") -> set[str]:
         """Measures of the captions of roles."""
-        return {row["measure"] for row in self._values.values() if row["experiment"] == "generated"}
+        return {row["measure"] for row in self._values.values() if row["experiment"] == experiment}
 
     def levels(self, experiment: str, subject: str | None = None) -> list[float]:
         """Levels of an experiment, from the smallest."""

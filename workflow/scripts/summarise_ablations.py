@@ -1,0 +1,42 @@
+"""Measure the ablations of the discritune paper: means over seeds with intervals, and differences."""
+
+from pathlib import Path
+from typing import Any
+
+from captionlab.evaluation.ablations import ablation_rows, evaluated_results
+from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.evaluation.spice import SPICE
+from captionlab.evaluation.summary import Job
+from captionlab.scripting import run
+from captionlab.tables import NLG, RETRIEVAL, read_metadata, read_table, write_table
+
+
+def main(snakemake: Any) -> None:
+    params, paths = snakemake.params, snakemake.input
+    # results/evaluation/{captioner}/{evaluation}/{kind}.parquet
+    retrieval, spice = ({Path(path).parts[-3:-1]: path for path in found} for found in (paths.retrieval, paths.spice))
+    results: dict[str, dict[str, Any]] = {}
+    for path in paths.nlg:
+        captioner, evaluation = place = Path(path).parts[-3:-1]
+        results.setdefault(evaluation, {})[captioner] = evaluated_results(
+            Job(captioner, evaluation, **params.evaluations[evaluation]),
+            params.seed,
+            read_table(path, NLG),
+            retrieval=read_table(retrieval[place], RETRIEVAL) if place in retrieval else None,
+            spice=read_table(spice[place], SPICE) if place in spice else None,
+        )
+    found = [
+        ablation_rows(name, ablation, results[ablation["evaluation"]]) for name, ablation in params.ablations.items()
+    ]
+    devices = {read_metadata(path).get("device") for path in paths.retrieval} - {None}
+    notes = {"device": ", ".join(sorted(devices))} if devices else {}
+    for path, kind, number in (
+        (snakemake.output.values, ROLE_VALUES, 0),
+        (snakemake.output.differences, ROLE_DIFFERENCES, 1),
+    ):
+        rows = [row for one in found for row in one[number]]
+        write_table(path, kind, {name: [row[name] for row in rows] for name in kind.columns}, notes)
+
+
+if __name__ == "__main__":
+    run(main, globals())
