@@ -9,7 +9,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.patches import FancyBboxPatch
+from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from captionlab.language.mining import chunks_of
 from captionlab.language.patterns import Tagged, compiled
@@ -85,7 +85,7 @@ def plot_replacements(run: ProbingRun, corpus: str, style: Style, path: str) -> 
                 place = _replaced(subject, corpus, scorer, max(shares, default=1.0))
                 points.append((x + (index - 1) * 0.27, run.value(place)))
             _bars(bars, points, 0.25, label, colour_of(style, index))
-        if all(bar.get_height() >= 0 for bar in bars.patches):
+        if all(bar.get_bbox().ymin >= 0 for bar in bars.patches if isinstance(bar, Rectangle)):
             bars.set_ylim(bottom=0)  # also where two trainings make an interval as wide as the figure
         bars.set_xticks(range(len(run.scorers)), run.scorers)
         bars.set_ylabel("score (%)")
