@@ -62,3 +62,4 @@ rule all:
         "results/tables",
         lab.figures(),
         lab.study.results(),
+        lab.scenes.results(),

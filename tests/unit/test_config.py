@@ -24,6 +24,10 @@ regions:
   boxes: {source: boxes, encoder: clip}
   butd: {source: files, format: lxmert-tsv, files: {photos: [a.tsv, b.tsv]}}
   detector: {source: detector, weights: detector.pth}
+tags:
+  things: {source: objects}
+  detected: {source: files, files: {photos: tags.tsv}}
+  named: {source: regions, regions: butd}
 scorers:
   uniter: {family: uniter, regions: butd, weights: uniter.pt, vocabulary: vocab.txt, scale: 100}
   ours:
@@ -52,6 +56,19 @@ captioners:
       decoding: greedy
     optimizer: {kind: adam, lr: 1.0e-3, batch: 4, epochs: 1}
   people: {family: human}
+  tagged:
+    family: vinvl
+    regions: boxes
+    tags: things
+    corpus: world
+    architecture: {vocabulary: 90, positions: 60, width: 8, layers: 1, heads: 1, feed_forward: 8, max_pieces: 20}
+    objective: {kind: masked-tokens, smoothing: 0.1, drop_worst: 0.2, drop_after: 20000}
+    optimizer: {kind: adamw, lr: 1.0e-3, batch: 4, epochs: 2}
+  scened:
+    parent: tagged
+    corpus: world
+    objective: {kind: masked-tokens}
+    optimizer: {kind: adamw, lr: 1.0e-3, batch: 4, epochs: 2, stop_after: 1}
   fc:
     family: newfc
     encoder: clip
@@ -81,6 +98,7 @@ decodings:
 evaluations:
   main: {captioners: [base, child, people], corpora: [world], decoding: greedy, retrievers: [clip], candidates: 8}
   given: {captioners: [mine], corpora: [texts]}
+scenes: {corpus: world, pretrained: tagged, finetuned: scened, decoding: greedy, labels: {number: 3}}
 study: {corpus: world, evaluation: main, captioners: [people, base], encoder: clip, sets: 4, block: 2}
 papers:
   discritune: {comparable: false, captioners: {ClipCap-COCO: base}, corpora: {COCO: world}, retrievers: [clip]}
@@ -189,6 +207,34 @@ def test_the_example_is_accepted():
         ("evaluations.main.candidates", 100, "a set of candidates needs 100 images of the split 'test'"),
         ("decodings.greedy.beams", 3, "decodings.greedy has no key 'beams'"),
         ("decodings.beam.beams", 1, "1 is less than the minimum of 2"),
+        ("tags.things", {"source": "objects", "regions": "butd"}, "tags of the source objects do not have regions"),
+        ("tags.things", {"source": "files"}, "tags.things: tags of the source files need files"),
+        ("tags.named.regions", "bute", "tags.named.regions is 'bute', which is not among the regions"),
+        ("captioners.tagged.tags", "thing", "captioners.tagged.tags is 'thing', which is not among the tags; did you"),
+        ("captioners.tagged.tags", "detected", "the captioner reads tags.detected, which has no files of 'world'"),
+        ("captioners.tagged.tags", ..., "captioners.tagged must have exactly one of"),
+        ("captioners.tagged.architecture.max_pices", 3, "no key 'max_pices'; did you mean 'max_pieces'?"),
+        ("captioners.tagged.objective.smoothing", 1.5, "captioners.tagged.objective.smoothing: 1.5 is greater than"),
+        ("captioners.base.objective.kind", "masked-tokens", "clipcap predicts no masked tokens; write `kind: cross-en"),
+        (
+            "captioners.base",
+            {"family": "vinvl", "encoder": "clip", "weights": "a.pt", "tokenizer": "vocab.txt"},
+            "captioners.base: a vinvl reads regions and tags, not encoder",
+        ),
+        (
+            "captioners.tagged",
+            {"family": "newfc", "regions": "boxes", "tags": "things", "weights": "a.pt", "tokenizer": "b.json"},
+            "captioners.tagged: a newfc reads an encoder, not regions",
+        ),
+        ("captioners.scened.optimizer.stop_after", 3, "stop_after must be at most epochs, which it needs"),
+        ("scenes.finetuned", "child", "scenes.finetuned is 'child', a clipcap captioner; only vinvl attends to tags"),
+        ("scenes.pretrained", "people", "scenes.pretrained is 'people', a human captioner"),
+        ("scenes.pretrained", "taged", "which is not among the captioners; did you mean 'tagged'?"),
+        (
+            "scenes.probing",
+            {"test_share": [0.5]},
+            "scenes.probing has no key 'test_share'; did you mean 'test_shares'?",
+        ),
         ("study.sets", 5, "study.sets is 5, no multiple of study.block; write sets: 4"),
         ("study.captioners", ["base", "child"], "must have one captioner of the family human"),
         ("study.captioners", ["people", "mine"], "study shows 'mine', which evaluations.main.captioners does not name"),
@@ -336,7 +382,12 @@ def test_blocks_hold_only_what_a_job_depends_on():
         "retriever": "clip",
     }
     assert lab.family("child") == "clipcap"
-    assert lab.encoder("child") == "clip"
+    assert lab.captioner_tables("child", "photos") == ["results/features/clip/photos/0-of-1.parquet"]
+    regions = [f"results/{part}.parquet" for part in ("regions/boxes/world/0-of-1", "tags/things/world/tags")]
+    assert lab.captioner_tables("scened", "world") == lab.captioner_tables("tagged", "world") == regions
+    Job.captioner = "tagged"
+    assert {"regions", "tags", "corpus"}.isdisjoint(lab.captioner_block(Job))
+    assert lab.judging.captions(Job) == ["results/corpora/world/captions.parquet"]
 
 
 def test_a_reward_names_what_its_job_reads():

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import vinvl_stand_in as stand_in
 
 from captionlab.ablation.kinds import ABLATED, CHOSEN, COVERAGE, EFFECTS, INFORMATION, LABELS, MATCHES, SPLITS
@@ -22,11 +23,14 @@ from captionlab.attention.kinds import (
     RECEIVED,
     SHARES,
 )
-from captionlab.captioners.store import save_captioner
+from captionlab.captioners.store import load_captioner, save_captioner
 from captionlab.features.region_tables import ImageRegions, write_regions
 from captionlab.features.tags import TAGS
+from captionlab.generation.captioning import caption_images
+from captionlab.generation.captions import evaluated_images
+from captionlab.generation.decoding import Decoding
 from captionlab.probes.kinds import SCORES, SEARCH, encodings_kind
-from captionlab.tables import IMAGES, OBJECTS, SCENES, TableError, read_table, write_table
+from captionlab.tables import CAPTIONS, IMAGES, OBJECTS, SCENES, TRAINING, TableError, read_table, write_table
 
 ROOT = Path(__file__).parents[2]
 # What an image of a scene shows, and how its scene captions go.
@@ -41,12 +45,16 @@ class Files(SimpleNamespace):
         return vars(self)[place] if isinstance(place, str) else list(vars(self).values())[place]
 
 
+def script(name: str) -> Any:
+    return runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{name}.py"))["main"]
+
+
 def run_script(name: str, inputs: dict[str, Any], outputs: dict[str, Path], **params: Any) -> None:
     """Run a script as Snakemake would."""
     job = SimpleNamespace(
         input=Files(**inputs), output=Files(**outputs), params=SimpleNamespace(**params), threads=1, rule=name
     )
-    runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{name}.py"))["main"](job)
+    script(name)(job)
 
 
 def write_corpus(folder: Path) -> None:
@@ -289,6 +297,85 @@ def test_probes(run):
     assert {row["captioner"] for row in scores} == {"finetuned"}
     assert {row["objects"] for row in scores} == {0, 1}
     assert read_table(run / "finetuned" / "search.parquet", SEARCH).num_rows == 1
+
+
+class Job(dict):
+    """Inputs, outputs or parameters by name, as Snakemake gives them."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+    def __iter__(self):
+        for value in self.values():
+            yield from value if isinstance(value, list) else [value]
+
+
+def training_job(run: Path, rule: str, directory: Path, config: dict, **inputs: Any) -> SimpleNamespace:
+    files = {
+        "config": "config.json",
+        "weights": "model.safetensors",
+        "tokenizer": "tokenizer.json",
+        "training": "log.parquet",
+    }
+    return SimpleNamespace(
+        input=Job(
+            images=str(run / "images.parquet"),
+            captions=[str(run / "captions.parquet")],
+            features=[str(run / "tags.parquet"), str(run / "regions.parquet")],
+            **inputs,
+        ),
+        output=Job({name: str(directory / file) for name, file in files.items()}),
+        params=Job(code="c", versions={}, config=config, seed=3),
+        threads=1,
+        rule=rule,
+    )
+
+
+def test_training_and_captions(run, tmp_path, monkeypatch):
+    """From scratch on captions that say the scene, then on others, with masked tokens; and what it then says."""
+    monkeypatch.chdir(tmp_path)
+    scenes = read_table(run / "scenes.parquet", SCENES).to_pylist()
+    rows = {name: [row[name] for row in scenes] for name in ("image_id", "caption")}
+    write_table(run / "captions.parquet", CAPTIONS, {**rows, "caption_index": [row["scene_index"] for row in scenes]})
+    config = {
+        "family": "vinvl",
+        "architecture": {
+            "vocabulary": 80, "positions": 40, "width": 32, "layers": 2, "heads": 2, "feed_forward": 64,
+            "tag_position": 16, "max_pieces": 8, "dropout": 0.0,
+        },
+        "objective": {"kind": "masked-tokens", "smoothing": 0.1, "drop_worst": 0.2, "drop_after": 50},
+        "optimizer": {"kind": "adamw", "lr": 0.004, "batch": 24, "steps": 120, "schedule": "linear"},
+    }  # fmt: skip
+    script("pretrain_captioner")(training_job(run, "pretrain_captioner", tmp_path / "base", config))
+    log = read_table(tmp_path / "base" / "log.parquet", TRAINING).to_pylist()
+    accuracy = [row["value"] for row in log if row["statistic"] == "masked_accuracy"]
+    assert np.mean(accuracy[-10:]) > 0.9 > np.mean(accuracy[:10])
+    captioner, tokenizer = load_captioner(tmp_path / "base")
+    assert captioner.architecture["region_size"] == 3 + 6
+    assert captioner.architecture["vocabulary"] == tokenizer.size
+    # Labels of tags are words of the vocabulary too.
+    assert len(tokenizer.encode(["wine glass"])[0]) == 2
+    ids = evaluated_images(run / "images.parquet", "corpus", "test")
+    decoding = Decoding.from_config({"kind": "beam", "max_tokens": 12, "rules": "oscar"})
+    features = [str(run / "tags.parquet"), str(run / "regions.parquet")]
+    found = caption_images(captioner, tokenizer, ids, features, decoding, "corpus", seed=0, batch=5)
+    right = [PLACES[list(TELLING)[int(image) // PER_SCENE]] for image in ids]
+    assert np.mean([a == b for a, b in zip(found["caption"], right, strict=True)]) > 0.7
+    assert all(0 < confidence <= 1 for confidence in found["confidence"])
+    parent = {
+        f"parent_{name}": str(tmp_path / "base" / file)
+        for name, file in (("config", "config.json"), ("weights", "model.safetensors"))
+    }
+    short = {
+        "objective": {"kind": "masked-tokens", "freeze_embeddings": True},
+        "optimizer": {"kind": "adamw", "lr": 0.001, "batch": 24, "epochs": 3, "stop_after": 1},
+    }
+    script("finetune_captioner")(training_job(run, "finetune_captioner", tmp_path / "child", short, **parent))
+    child, _ = load_captioner(tmp_path / "child")
+    name = "bert.embeddings.word_embeddings.weight"
+    assert torch.equal(child.state_dict()[name], captioner.state_dict()[name])
+    assert not torch.equal(child.cls.predictions.bias, captioner.cls.predictions.bias)
+    assert read_table(tmp_path / "child" / "log.parquet", TRAINING)["step"].to_pylist()[-1] == 3  # 72 captions
 
 
 def test_a_tag_detectors_file(run, tmp_path):

@@ -147,6 +147,17 @@ def test_validation_keeps_the_first_of_the_best_weights(batches, tmp_path):
         run(TinyCaptioner(), batches, tmp_path / "never", validation=Validation(score, 10, "luck"))
 
 
+@pytest.mark.parametrize("schedule", ["linear", "constant"])
+def test_a_training_that_stops_early_is_part_of_a_longer_one(batches, tmp_path, schedule):
+    """Up to the epoch where it stops, every update is the same."""
+    whole, part = (
+        run(TinyCaptioner(), batches, tmp_path / name, steps=None, epochs=3, schedule=schedule, **more)
+        for name, more in (("whole", {}), ("part", {"stop_after": 1}))
+    )
+    assert len(part["loss"]) == len(batches) < len(whole["loss"])
+    assert part == {name: values[: len(batches)] for name, values in whole.items()}
+
+
 def test_a_loss_that_is_not_finite_stops_the_training(batches, tmp_path):
     class Diverges(CrossEntropy):
         steps = 0

@@ -104,7 +104,7 @@ rule read_tags:
         regions=lab.scenes.tags_regions,
         files=lab.scenes.tags_files,
     output:
-        "results/tags/{tags}/{corpus}.parquet",
+        "results/tags/{tags}/{corpus}/tags.parquet",
     log:
         "results/logs/read_tags/{tags}/{corpus}.log",
     benchmark:

@@ -14,12 +14,13 @@ def main(snakemake):
     config = snakemake.params.config
     data = training_data(snakemake)
     torch.manual_seed(snakemake.params.seed)
-    captioner, tokenizer = family_class(config["family"]).for_corpus(
-        chain.from_iterable(data.texts),
-        other_texts(data.captions, data.ids),
-        data.visual.shape[-1],
-        config["architecture"],
-    )
+    family, texts = family_class(config["family"]), chain.from_iterable(data.texts)
+    if hasattr(family, "measure_images"):
+        size, labels = family.measure_images(data.features)
+        texts = chain(texts, labels)
+    else:
+        size = data.visual.shape[-1]
+    captioner, tokenizer = family.for_corpus(texts, other_texts(data.captions, data.ids), size, config["architecture"])
     train_captioner(snakemake, captioner, tokenizer, data)
 
 

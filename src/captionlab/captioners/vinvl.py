@@ -17,12 +17,15 @@ from torch.nn import functional
 
 from captionlab.captioners.gpt2 import Cache
 from captionlab.captioners.oscar import Bert, Head
-from captionlab.captioners.pieces import read_pieces
+from captionlab.captioners.pieces import MASK as MASK_PIECE
+from captionlab.captioners.pieces import SPECIAL, piece_id, pieces_tokenizer, read_pieces
+from captionlab.captioners.pieces import START as START_PIECE
 from captionlab.captioners.sharing import images_kept
 from captionlab.captioners.tokenizer import Tokenizer
-from captionlab.features.tagged_images import TaggedImages, open_tagged_images
+from captionlab.features.tagged_images import TaggedImages, measure_tagged_images, open_tagged_images
 from captionlab.features.tagged_regions import TaggedRegions
 from captionlab.scorers.bert import attend, count_layers, initialise
+from captionlab.scorers.text import learn_pieces
 
 # Ids of [CLS] and [MASK] in the vocabulary of bert-base-uncased, and where the positions of tags start in training
 # (max_seq_a_length), which captioning keeps whatever the length of captions.
@@ -151,7 +154,29 @@ class Vinvl(nn.Module):
         )
         return captioner, weights
 
+    @classmethod
+    def for_corpus(
+        cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
+    ) -> tuple[Self, Tokenizer]:
+        """A captioner with random weights for regions of `visual_size` numbers, and its tokenizer.
+
+        Its word pieces are whole words of `texts`, references and labels of tags, and single characters.
+        """
+        sizes = dict(architecture)
+        first, rest = learn_pieces(texts, sizes.pop("vocabulary") - 1), len(SPECIAL) - 1
+        tokenizer = pieces_tokenizer([*first[:rest], SPECIAL[-1], *first[rest:]])
+        ids = {"start": piece_id(tokenizer, START_PIECE), "mask": piece_id(tokenizer, MASK_PIECE)}
+        return cls(vocabulary=tokenizer.size, region_size=visual_size, **ids, **sizes), tokenizer
+
     read_tokenizer = staticmethod(read_pieces)
+    measure_images = staticmethod(measure_tagged_images)
+    # A reference that is cut to the places before the tags still ends.
+    cut_keeps_end = True
+
+    @property
+    def longest(self) -> int:
+        """The most tokens of a reference that are learnt, the end token included: [CLS] and they stand before tags."""
+        return int(self.tag_position) - 1
 
     def open_images(self, features: Iterable[str], tokenizer: Tokenizer) -> TaggedImages:
         """What gives this captioner images by their identifiers, from their tables of regions and of tags."""

@@ -106,12 +106,7 @@ def open_tagged_images(
 
     ValueError when there is no table of regions.
     """
-    tags: list[str] = []
-    regions: list[str] = []
-    for path in paths:
-        (tags if read_kind(path) == TAGS.name else regions).append(path)
-    if not regions:
-        raise ValueError(f"{', '.join(tags)}: tags alone; the captioner reads regions as well")
+    regions, tags = _by_kind(paths)
     return TaggedImages(
         regions,
         tags,
@@ -121,6 +116,24 @@ def open_tagged_images(
         max_pieces=max_pieces,
         max_regions=max_regions,
     )
+
+
+def measure_tagged_images(paths: Iterable[str]) -> tuple[int, list[str]]:
+    """How many numbers a region has, its box included, and the labels of all tags, from the same tables."""
+    regions, tags = _by_kind(paths)
+    labels = [tag.label for of_image in read_tags(tags).values() for tag in of_image]
+    return RegionTable(regions).region_size + BOX, labels
+
+
+def _by_kind(paths: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Tables of regions and tables of tags; ValueError when there is none of the former."""
+    tags: list[str] = []
+    regions: list[str] = []
+    for path in paths:
+        (tags if read_kind(path) == TAGS.name else regions).append(path)
+    if not regions:
+        raise ValueError(f"{', '.join(tags)}: tags alone; the captioner reads regions as well")
+    return regions, tags
 
 
 def read_tags(paths: Paths) -> dict[str, list[Tag]]:

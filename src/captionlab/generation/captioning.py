@@ -5,8 +5,8 @@ from typing import Any
 
 import torch
 
+from captionlab.captioners.images import stream_images
 from captionlab.captioners.tokenizer import Tokenizer
-from captionlab.features.embeddings import stream_embeddings
 from captionlab.generation.captions import generated_rows
 from captionlab.generation.decoding import Decoding, decode
 from captionlab.progress import progress
@@ -31,8 +31,9 @@ def caption_images(
     captions, log_probs, confidences = [], [], []
     captioner.eval()
     batches = -(-len(ids) // batch)
-    for visual in progress(stream_embeddings(features, ids, batch), what=f"batches of {corpus}", total=batches):
-        decoded = decode(captioner, visual.to(device), decoding, tokenizer, generator)
+    images = stream_images(captioner, tokenizer, features, ids, batch)
+    for visual in progress(images, what=f"batches of {corpus}", total=batches):
+        decoded = decode(captioner, visual, decoding, tokenizer, generator)
         captions += tokenizer.decode(decoded.tokens.tolist())
         log_probs += decoded.log_prob.tolist()
         confidences += decoded.confidence.tolist()

@@ -1,5 +1,6 @@
 """The training of a captioner as a rule asks for it, from scratch or from a parent, by any objective."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ def train_captioner(job: Any, captioner: Any, tokenizer: Tokenizer, data: Traini
     `job` is the `snakemake` object. Checkpoints lie in results/state until all outputs are in their places.
     """
     params, config = job.params, job.params.config
+    if hasattr(captioner, "open_images"):
+        data = replace(data, reader=(captioner, tokenizer))
     objective, batches = build_objective(
         config["objective"],
         captioner,

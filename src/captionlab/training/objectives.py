@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import torch
-
+from captionlab.captioners.images import Rows
 from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.captioners.words import words_of
 from captionlab.features.embeddings import load_embeddings
@@ -19,6 +18,7 @@ from captionlab.training.batches import CaptionBatches, ImageBatches
 from captionlab.training.combined_rewards import Alternate, Sum
 from captionlab.training.cross_entropy import CrossEntropy
 from captionlab.training.data import encode_references, references, training_images
+from captionlab.training.masked_tokens import MaskedBatches, MaskedTokens
 from captionlab.training.mean_teacher import MeanTeacher
 from captionlab.training.reference_rewards import Cider, Fluency
 from captionlab.training.reinforce import Reinforce, Reward, freeze_token_embeddings
@@ -52,6 +52,8 @@ class TrainingData:
     device: str
     captions: Path | None = None
     """nothing where no objective reads references"""
+    reader: tuple[Any, Tokenizer] | None = None
+    """a captioner that opens images by itself, and its tokenizer; without one, images are embeddings"""
 
     @cached_property
     def ids(self) -> list[str]:
@@ -59,13 +61,16 @@ class TrainingData:
         return training_images(self.images)
 
     @cached_property
-    def visual(self) -> torch.Tensor:
-        """Embeddings (images, d) of the training images, on the device."""
+    def visual(self) -> Any:
+        """The training images as the captioner reads them, by row: embeddings (images, d) for most, on the device."""
         return self.visual_of(self.ids)
 
-    def visual_of(self, ids: Sequence[str]) -> torch.Tensor:
-        """Embeddings (len(ids), d) of these images, on the device."""
-        return load_embeddings(self.features, ids).values.to(self.device)
+    def visual_of(self, ids: Sequence[str]) -> Any:
+        """The same of these images."""
+        if self.reader is None:
+            return load_embeddings(self.features, ids).values.to(self.device)
+        captioner, tokenizer = self.reader
+        return Rows(captioner.open_images(self.features, tokenizer), ids, self.device)
 
     @cached_property
     def texts(self) -> list[list[str]]:
@@ -94,9 +99,24 @@ def build_objective(
     `config` is `objective` of the config with its decoding spelled out; `judges` are the retrievers and scorers that
     its reward names, as encoders/{name} and scorers/{name}. May freeze parameters of the captioner.
     """
-    if config["kind"] == "cross-entropy":
+    if config["kind"] in ("cross-entropy", "masked-tokens"):
         cut_keeps_end = getattr(captioner, "cut_keeps_end", False)
         tokens = encode_references(data.texts, tokenizer, captioner.longest, cut_keeps_end)
+    if config["kind"] == "masked-tokens":
+        settings = {name: value for name, value in config.items() if name != "kind"}
+        if settings.pop("freeze_embeddings", False):
+            freeze_token_embeddings(captioner, tokenizer.size)
+        masked = MaskedBatches(
+            data.visual,
+            tokens,
+            batch,
+            seed,
+            start=captioner.start_id,
+            mask=captioner.mask_id,
+            vocabulary=tokenizer.size,
+        )
+        return MaskedTokens(**settings), masked
+    if config["kind"] == "cross-entropy":
         per_image = config.get("captions_per_image", 1)
         batches = CaptionBatches(data.visual, tokens, batch, seed, padding=tokenizer.end, per_image=per_image)
         if "teacher" in config:

@@ -93,6 +93,15 @@ def total_steps(config: dict[str, Any], per_epoch: int) -> int:
     return int(config["steps"]) if "steps" in config else int(config["epochs"]) * per_epoch
 
 
+def last_step(config: dict[str, Any], per_epoch: int) -> int:
+    """Number of updates after which training stops: all, or those of the first `stop_after` epochs of the config.
+
+    The schedule is that of all, so that the weights are those that a longer training passes through.
+    """
+    stop = int(config.get("stop_after", 0)) * per_epoch
+    return min(stop, total_steps(config, per_epoch)) if stop else total_steps(config, per_epoch)
+
+
 def learning_rate(config: dict[str, Any], step: int, steps: int, per_epoch: int = 1) -> float:
     """The learning rate of update number `step`, from 0, among `steps`: a pure function, so a schedule has no state.
 

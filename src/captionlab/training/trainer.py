@@ -24,7 +24,7 @@ from captionlab.progress import progress
 from captionlab.tables import TRAINING, write_table
 from captionlab.training.checkpoints import Checkpoints
 from captionlab.training.distributed import add_up, is_first, largest, one_after_another, processes, share, wait_for_all
-from captionlab.training.optimizers import Adam, build_optimizer, learning_rate, total_steps
+from captionlab.training.optimizers import Adam, build_optimizer, last_step, learning_rate, total_steps
 from captionlab.training.validation import Validation
 
 logger = logging.getLogger(__name__)
@@ -115,11 +115,11 @@ def train(
     """Train `model` in place, on the device where its parameters and the batches are, and write the log.
 
     `optimizer` is that block of the config: kind, lr, betas, weight_decay, epochs or steps, schedule, warmup,
-    clip_norm, clip_value, accumulate, precision. In the end the model has the weights that `validation` found best, or
-    without one, those of the last update. Checkpoints go to `state_directory`, and training goes on from the newest one
-    of the same `fingerprint` there; on the CPU it then ends with the same bytes as without the interruption. The caller
-    deletes the directory (checkpoints.remove) when the outputs are in their places. Where several processes train
-    together, each calls this with the same arguments, and the first writes.
+    stop_after, clip_norm, clip_value, accumulate, precision. In the end the model has the weights that `validation`
+    found best, or without one, those of the last update. Checkpoints go to `state_directory`, and training goes on from
+    the newest one of the same `fingerprint` there; on the CPU it then ends with the same bytes as without the
+    interruption. The caller deletes the directory (checkpoints.remove) when the outputs are in their places. Where
+    several processes train together, each calls this with the same arguments, and the first writes.
 
     SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
     A loss or gradient that is not finite: TrainingError, and nothing is written.
@@ -130,7 +130,7 @@ def train(
     else:
         tf32 = optimizer.get("precision") == "tf32"
         torch.set_float32_matmul_precision("high" if tf32 else "highest")
-    steps = total_steps(optimizer, len(batches))
+    scheduled, steps = total_steps(optimizer, len(batches)), last_step(optimizer, len(batches))
     stepper = build_optimizer(model.parameters(), optimizer)
     log = Log()
     saved: dict[str, Any] = {"model": model, "optimizer": stepper, "objective": objective, "log": log}
@@ -146,7 +146,7 @@ def train(
     last_line = time.monotonic()
     with _stop_requests() as stop:
         for step in progress(range(first, steps), what="updates", total=steps - first):
-            lr = learning_rate(optimizer, step, steps, len(batches))
+            lr = learning_rate(optimizer, step, scheduled, len(batches))
             statistics = _gradients(model, objective, stepper, batches[step], optimizer, device, (seed, step))
             done = step + 1
             _check_finite(statistics, done)

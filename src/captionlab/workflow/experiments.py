@@ -140,9 +140,12 @@ class Experiments:
         """Family of a captioner, its own or its ancestor's."""
         return str(self.captioners[root_of(self.config, captioner)]["family"])
 
-    def encoder(self, captioner: str) -> str:
-        """Encoder that a captioner reads images with."""
-        return str(self.captioners[root_of(self.config, captioner)]["encoder"])
+    def captioner_tables(self, captioner: str, corpus: str) -> list[str]:
+        """Tables of a corpus that a captioner reads: embeddings by its encoder, or regions and tags."""
+        block = self.captioners[root_of(self.config, captioner)]
+        if "encoder" in block:
+            return self.features(block["encoder"], corpus)
+        return self.scenes.captioner_tables(block, corpus)
 
     # --------------------------------------------------------------------------------------------- corpora
     def corpus_block(self, wildcards: Wildcards) -> Block:
@@ -220,7 +223,7 @@ class Experiments:
     # ------------------------------------------------------------------------------------------ captioners
     def captioner_block(self, wildcards: Wildcards) -> Block:
         """What the training or import of a captioner depends on, with the decodings that it names spelled out."""
-        block = _without(self.captioners[wildcards.captioner], "corpus", "parent", "seed", "encoder")
+        block = _without(self.captioners[wildcards.captioner], "corpus", "parent", "seed", "encoder", "regions", "tags")
         for part in ("objective", "validation"):
             if "decoding" in block.get(part, {}):
                 block[part] = {**block[part], "decoding": self.config["decodings"][block[part]["decoding"]]}
@@ -235,8 +238,8 @@ class Experiments:
         return lambda wildcards: _corpus_table(self.captioners[wildcards.captioner]["corpus"], table)
 
     def training_features(self, wildcards: Wildcards) -> list[str]:
-        """Feature tables, by the captioner's encoder, of the corpus that it is trained on."""
-        return self.features(self.encoder(wildcards.captioner), self.captioners[wildcards.captioner]["corpus"])
+        """What a captioner reads of the corpus that it is trained on."""
+        return self.captioner_tables(wildcards.captioner, self.captioners[wildcards.captioner]["corpus"])
 
     def parent(self, file: str) -> Callable[[Wildcards], str]:
         """A file of the captioner that this one is finetuned from."""
@@ -266,9 +269,9 @@ class Experiments:
         return [_corpus_table(corpus, "captions") for corpus in corpora]
 
     def evaluated_features(self, wildcards: Wildcards) -> list[str]:
-        """Feature tables, by the captioner's encoder, of every corpus of an evaluation."""
-        encoder = self.encoder(wildcards.captioner)
-        return [path for corpus in self.evaluated_corpora(wildcards) for path in self.features(encoder, corpus)]
+        """What a captioner reads of every corpus of an evaluation."""
+        corpora = self.evaluated_corpora(wildcards)
+        return [path for corpus in corpora for path in self.captioner_tables(wildcards.captioner, corpus)]
 
     def decoding_block(self, wildcards: Wildcards) -> Block:
         """The decoding of an evaluation, spelled out."""

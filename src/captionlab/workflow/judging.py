@@ -12,7 +12,7 @@ from captionlab.workflow.references import RETRIEVAL, Block, plain_rewards
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
 
-READ_REFERENCES = {"cross-entropy", "cider", "fluency"}
+READ_REFERENCES = {"cross-entropy", "masked-tokens", "cider", "fluency"}
 
 
 class Captioned(Protocol):

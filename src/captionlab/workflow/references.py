@@ -187,11 +187,12 @@ def _scorer_mistakes(config: Block, where: str, scorer: Block) -> Iterator[str]:
         yield from _size_mistakes(config, where, scorer["corpus"], "train", scorer["optimizer"]["batch"], "a batch")
 
 
-def _regions_of(config: Block, where: str, scorer: Block, corpus: str) -> Iterator[str]:
-    """Regions that are read from files are there for the corpora that are named."""
-    files = config.get("regions", {}).get(scorer.get("regions", ""), {}).get("files")
-    if files is not None and corpus not in files:
-        yield f"{where}: the scorer reads regions.{scorer['regions']}, which has no files of {corpus!r}; add them"
+def _regions_of(config: Block, where: str, block: Block, corpus: str, who: str = "the scorer") -> Iterator[str]:
+    """Regions and tags that a scorer or captioner reads from files are there for the corpora that are named."""
+    for section in ("regions", "tags"):
+        files = config.get(section, {}).get(block.get(section, ""), {}).get("files")
+        if files is not None and corpus not in files:
+            yield f"{where}: {who} reads {section}.{block[section]}, which has no files of {corpus!r}; add them"
 
 
 def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]:
@@ -202,8 +203,10 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
         yield from _known(config, "corpora", block["corpus"], f"{where}.corpus")
         if "optimizer" in block:
             yield from _size_mistakes(config, where, block["corpus"], "train", block["optimizer"]["batch"], "a batch")
+    for section, key in (("encoders", "encoder"), ("regions", "regions"), ("tags", "tags")):
+        if key in block:
+            yield from _known(config, section, block[key], f"{where}.{key}")
     if "encoder" in block:
-        yield from _known(config, "encoders", block["encoder"], f"{where}.encoder")
         encoder, grids = config.get("encoders", {}).get(block["encoder"], {}), block["family"] in READS_GRIDS
         if encoder and ("grid_of" in encoder) != grids:
             wanted = (
@@ -212,6 +215,7 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
             yield f"{where}.encoder is {block['encoder']!r}, and {block['family']} reads of each image {wanted}"
     if "teacher" in block.get("objective", {}) and block.get("family") not in READS_GRIDS:
         yield f"{where}.objective.teacher is something that {' and '.join(sorted(READS_GRIDS))} can have; drop it"
+    yield from _reader_mistakes(config, where, name, block)
     for corpus in block.get("captions", {}):
         yield from _known(config, "corpora", corpus, f"{where}.captions")
     if "optimizer" in block:
@@ -226,12 +230,38 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
         yield from _reward_mistakes(config, where, block)
 
 
+def _reader_mistakes(config: Block, where: str, name: str, block: Block) -> Iterator[str]:
+    """What a captioner reads of images, and what it is trained by, suit its family."""
+    if (family := _family_of(config, name)) is None or captioner_kind(block) in GIVEN:
+        return
+    if "corpus" in block and "optimizer" in block:
+        root = config["captioners"][root_of(config, name)]
+        yield from _regions_of(config, where, root, block["corpus"], "the captioner")
+    for key in ("encoder", "regions", "tags"):
+        if key in block and (key == "encoder") == (family == "vinvl"):
+            yield f"{where}: a {family} reads {'regions and tags' if family == 'vinvl' else 'an encoder'}, not {key}"
+    if block.get("objective", {}).get("kind") == "masked-tokens" and family != "vinvl":
+        yield f"{where}.objective: {family} predicts no masked tokens; write `kind: cross-entropy`"
+    if "stop_after" in block.get("optimizer", {}):
+        optimizer = block["optimizer"]
+        if optimizer["stop_after"] > optimizer.get("epochs", 0):
+            yield f"{where}.optimizer.stop_after must be at most epochs, which it needs"
+
+
 def _retriever_mistakes(config: Block, name: str, where: str) -> Iterator[str]:
     yield from _known(config, "encoders", name, where)
     encoder = config.get("encoders", {}).get(name, {})
     if encoder and encoder.get("family") not in HAVE_TEXT_SIDE:
         what = "a grid" if "grid_of" in encoder else f"a {encoder.get('family')}"
         yield f"{where} is {name!r}, {what}, which has no text side; name a {' or a '.join(HAVE_TEXT_SIDE)}"
+
+
+def _family_of(config: Block, captioner: str) -> str | None:
+    """The family of a captioner; None where it is unknown or the line of its parents is broken."""
+    block = config["captioners"].get(captioner, {})
+    if "parent" in block:
+        block = {} if _broken(config, captioner) else config["captioners"][root_of(config, captioner)]
+    return block.get("family")
 
 
 def _broken(config: Block, captioner: str) -> bool:
@@ -333,6 +363,10 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
     for captioner in evaluation["captioners"]:
         yield from _known(config, "captioners", captioner, f"{where}.captioners")
         block = config["captioners"].get(captioner, {})
+        if _family_of(config, captioner) == "vinvl":
+            root = config["captioners"][root_of(config, captioner)]
+            for corpus in evaluation["corpora"]:
+                yield from _regions_of(config, where, root, corpus, f"the captioner {captioner!r}")
         if "captions" in block and (absent := [c for c in evaluation["corpora"] if c not in block["captions"]]):
             missing = f"captioners.{captioner}.captions.{absent[0]}"
             yield f"{where}: the captioner {captioner!r} has no captions for {', '.join(absent)}; add {missing}"
@@ -430,17 +464,8 @@ def _scenes_mistakes(config: Block, scenes: Block) -> Iterator[str]:
     for role in ("pretrained", "finetuned"):
         name = scenes[role]
         yield from _known(config, "captioners", name, f"scenes.{role}")
-        if (family := _family(config, name)) not in (None, "vinvl"):
+        if (family := _family_of(config, name)) not in (None, "vinvl"):
             yield f"scenes.{role} is {name!r}, a {family} captioner; only vinvl attends to tags"
-
-
-def _family(config: Block, captioner: str) -> str | None:
-    """The family at the top of a line of parents; None where the line cannot be followed, a mistake of its own."""
-    seen: set[str] = set()
-    while captioner in config["captioners"] and captioner not in seen:
-        seen.add(captioner)
-        block = config["captioners"][captioner]
-        if "parent" not in block:
-            return str(block.get("family"))
-        captioner = block["parent"]
-    return None
+        elif family:
+            root = config["captioners"][root_of(config, name)]
+            yield from _regions_of(config, f"scenes.{role}", root, scenes["corpus"], "the captioner")

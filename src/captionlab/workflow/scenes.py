@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from snakemake.io import local
 
-from captionlab.workflow.references import Block, normalise, root_of
+from captionlab.workflow.references import Block, normalise
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
@@ -74,12 +74,11 @@ class Scenes:
         annotated = self.tags[wildcards.tags]["source"] == "objects"
         return [f"results/corpora/{wildcards.corpus}/objects.parquet"] if annotated else []
 
-    def captioner_tables(self, captioner: str, corpus: str) -> list[str]:
-        """Tables of a corpus that a captioner of regions reads: its regions and its tags."""
-        block = self.lab.captioners[root_of(self.lab.config, captioner)]
+    def captioner_tables(self, block: Block, corpus: str) -> list[str]:
+        """Tables of a corpus that a captioner of regions, whose block this is, reads: its regions and its tags."""
         return [
             *self.lab.scoring.regions_tables(block["regions"], corpus),
-            f"results/tags/{block['tags']}/{corpus}.parquet",
+            f"results/tags/{block['tags']}/{corpus}/tags.parquet",
         ]
 
     # ---------------------------------------------------------------------------------------- the analysis
@@ -122,11 +121,11 @@ class Scenes:
 
     def features(self, wildcards: Wildcards) -> list[str]:
         """Tables of regions and tags of the corpus that a captioner reads."""
-        return self.captioner_tables(wildcards.captioner, self.config["corpus"])
+        return self.lab.captioner_tables(wildcards.captioner, self.config["corpus"])
 
     def shared_features(self) -> list[str]:
         """The same of the pretrained captioner, which are also the finetuned one's."""
-        return self.captioner_tables(self.config["pretrained"], self.config["corpus"]) if self.config else []
+        return self.lab.captioner_tables(self.config["pretrained"], self.config["corpus"]) if self.config else []
 
     def tags_table(self) -> list[str]:
         """The table of tags among these."""
@@ -140,6 +139,17 @@ class Scenes:
     def of(self, role: str, stage: str, table: str) -> list[str]:
         """A table of a stage about the captioner in a role."""
         return [f"results/{stage}/{self.config[role]}/{table}.parquet"] if self.config else []
+
+    def results(self) -> list[str]:
+        """The tables at the end of the analysis."""
+        if not self.config:
+            return []
+        names = ["densities", "differences", "rankings", "overlaps", "correlations"]
+        return [
+            *(f"results/attention/{name}.parquet" for name in names),
+            *(f"results/ablation/{name}.parquet" for name in ("coverage", "effects", "splits")),
+            *(path for role in ROLES for path in self.of(role, "probes", "scores")),
+        ]
 
     def role(self, wildcards: Wildcards) -> str:
         """Whether a captioner is the pretrained or the finetuned one."""
