@@ -29,5 +29,5 @@ def test_each_is_named_with_its_key(tmp_path):
 def test_nothing_is_missing_when_all_are_there(tmp_path):
     (tmp_path / "photos").mkdir()
     names = ("refs.json", "photos.json", "clip.safetensors", "mine.json")
-    names += ("a.tsv", "b.tsv", "detector.pth", "uniter.pt", "vocab.txt")
+    names += ("a.tsv", "b.tsv", "detector.pth", "uniter.pt", "vocab.txt", "tags.tsv")
     experiments(tmp_path, present=names).check_files()
