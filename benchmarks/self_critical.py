@@ -251,7 +251,8 @@ def clip_scorer(family: str, sizes: Sizes, folder: Path) -> tuple[Any, ScorerIma
     """The same for CLIP, whose images are embedded once and for all; the plain way is open_clip's."""
     import open_clip
 
-    from captionlab.features.clip import MEAN, STD, Clip, build, normalise, pad, tokenise
+    from captionlab.features.clip import MEAN, STD, Clip, build, pad, tokenise
+    from captionlab.features.images import normalise
     from captionlab.scorers.clip import ClipScorer
 
     architecture = open_clip.get_model_config(sizes.clip)

@@ -17,6 +17,8 @@ from typing import Any
 
 from captionlab.files import digest
 
+CHECKOUT = Path(__file__).parents[2]
+
 _jobs: list[Any] = []
 
 
@@ -48,12 +50,22 @@ def _describe() -> dict[str, Any]:
         "rule": job.rule,
         "wildcards": dict(job.wildcards.items()),
         "params": dict(job.params.items()),
-        "inputs": {str(path): digest(path) for path in job.input},
+        "inputs": {_name(path): digest(path) for path in job.input},
         "commit": commit(),
         "device": device_name(),
         "python": platform.python_version(),
     }
     return dict(json.loads(json.dumps(described, default=str)))
+
+
+def _name(path: str) -> str:
+    """A file's path as it is told: below the checkout it is relative to that, wherever somebody has the checkout."""
+    return str(Path(path).relative_to(CHECKOUT) if Path(path).is_relative_to(CHECKOUT) else path)
+
+
+def _file(name: str) -> Path:
+    """The file of that name, in the run's folder or in the checkout."""
+    return Path(name) if Path(name).exists() else CHECKOUT / name
 
 
 def commit() -> str:
@@ -78,7 +90,7 @@ def lineage(path: str, depth: int = 0) -> Iterator[tuple[int, str, dict[str, Any
     """A table and everything that it was made from, depth first: depth, file, and its provenance (empty for others).
 
     An input that is not what the job read any more has {"changed": True}. Weights were made by the job that wrote the
-    training log beside them. Paths are relative to the run's folder.
+    training log beside them. Paths are relative to the run's folder, or to the checkout for files that come with it.
     """
     from captionlab.tables import read_provenance
 
@@ -86,7 +98,8 @@ def lineage(path: str, depth: int = 0) -> Iterator[tuple[int, str, dict[str, Any
     known = read_provenance(told) if told.exists() else {}
     yield depth, path, known
     for source, expected in known.get("inputs", {}).items():
-        if not Path(source).exists() or digest(source) != expected:
+        file = _file(source)
+        if not file.exists() or digest(file) != expected:
             yield depth + 1, source, {"changed": True}
         else:
             yield from lineage(source, depth + 1)

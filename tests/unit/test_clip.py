@@ -13,7 +13,7 @@ from torch.nn.functional import normalize
 from torchvision import transforms
 
 from captionlab.features import clip_weights
-from captionlab.features.clip import MEAN, STD, Clip, build, encode_tokens, normalise, open_clip, pad, tokenise
+from captionlab.features.clip import MEAN, STD, Clip, build, encode_tokens, open_clip, pad, tokenise
 from captionlab.features.clip_weights import WeightsError, import_weights
 from captionlab.features.contrastive import (
     ContrastiveObjective,
@@ -21,6 +21,7 @@ from captionlab.features.contrastive import (
     captions_by_image,
     train_clip,
 )
+from captionlab.features.images import normalise
 from captionlab.tables import TRAINING, read_table
 from captionlab.training.batches import CaptionBatch
 

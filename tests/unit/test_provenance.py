@@ -115,6 +115,18 @@ def test_footers_name_the_inputs(run):
     assert "Made from first" not in " ".join(run_notes({"config": "toy", "seed": 1}))
 
 
+def test_a_file_of_the_checkout_is_named_from_there(run):
+    """Published numbers are inputs; the folder that somebody has the checkout in is not."""
+    published = provenance.CHECKOUT / "config" / "published" / "discritune.csv"
+    with working_on(job("collect_tables", [str(published)])):
+        write_table("third.parquet", TRAINING, ROWS)
+        notes = " ".join(run_notes({"config": "toy"}))
+    assert read_provenance("third.parquet")["inputs"] == {"config/published/discritune.csv": digest(published)}
+    assert "Made from config/published/discritune.csv (" in notes
+    assert str(provenance.CHECKOUT) not in notes
+    assert [known for _, path, known in provenance.lineage("third.parquet") if path.startswith("config")] == [{}]
+
+
 def test_a_folder_has_the_digest_of_its_files(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name / "deep").mkdir(parents=True)

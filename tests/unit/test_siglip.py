@@ -10,10 +10,13 @@ from tokenizers import models, pre_tokenizers
 from transformers import SiglipConfig, SiglipModel
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
+from captionlab.features.embeddings import load_embeddings
 from captionlab.features.encoders import load_encoder
+from captionlab.features.images import embed_images
 from captionlab.features.siglip import Siglip, SiglipError
 from captionlab.scorers.clip import ClipScorer
 from captionlab.scorers.store import load_scorer
+from captionlab.tables import IMAGES, write_table
 
 WORDS = ["<pad>", "</s>", "<unk>", "a", "dog", "two", "cats", "on", "the", "red", "sofa"]
 SIZES = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -69,6 +72,20 @@ def test_embeddings(theirs, encoder):
     torch.testing.assert_close(encoder.embed_texts(CAPTIONS, batch=2), texts, atol=1e-5, rtol=1e-4)
     assert encoder.embed_texts([]).shape == (0, encoder.image_dimensions)
     assert encoder.logit_scale == pytest.approx(float(theirs[0].logit_scale.exp()))
+
+
+def test_a_corpus_is_embedded_by_it(encoder, tmp_path):
+    """It has all that the rule asks of an encoder."""
+    picture = Image.new("RGB", (40, 30), "red")
+    picture.save(tmp_path / "red.png")
+    sizes = {"width": [40], "height": [30], "image_set": [None]}
+    names = {"image_id": ["red"], "position": [0], "split": ["test"]}
+    write_table(
+        tmp_path / "images.parquet", IMAGES, {**names, **sizes, "path": [str(tmp_path / "red.png")], "data": [None]}
+    )
+    embed_images(encoder, tmp_path / "images.parquet", tmp_path / "embeddings.parquet", batch=encoder.batch)
+    found = load_embeddings(tmp_path / "embeddings.parquet").rows(["red"])
+    torch.testing.assert_close(found, encoder.embed_images(encoder.preprocess(picture)[None]))
 
 
 def test_scores(encoder, tmp_path):

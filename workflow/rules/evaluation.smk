@@ -183,8 +183,8 @@ rule retrieve_images:
         runtime=120,
         gpu=1,
     params:
-        code=lab.code("retrieve_images"),
-        versions=lab.versions("numpy", "torch", "open_clip_torch"),
+        code=lab.retrieval_code("retrieve_images"),
+        versions=lab.retrieval_versions("numpy", "torch"),
         config=lab.retrieval_block,
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,

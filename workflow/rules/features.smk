@@ -89,7 +89,6 @@ rule embed_images:
     params:
         code=lab.encoder_code("embed_images"),
         versions=lab.encoder_versions("torch", "pillow"),
-        family=lab.encoder_family,
         grid=lab.is_grid,
     message:
         "embed part {wildcards.shard} of {wildcards.corpus} by {wildcards.encoder}"

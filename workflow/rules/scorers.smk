@@ -31,8 +31,8 @@ rule extract_regions:
         runtime=720,
         gpu=1,
     params:
-        code=lab.code("extract_regions"),
-        versions=lab.versions("torch", "torchvision", "open_clip_torch", "pillow"),
+        code=lab.scoring.regions_code("extract_regions"),
+        versions=lab.scoring.regions_versions("torch", "torchvision", "pillow"),
         config=lab.scoring.regions_block,
     message:
         "extract the regions {wildcards.regions} of part {wildcards.shard} of {wildcards.corpus}"
@@ -156,7 +156,7 @@ rule pretrain_scorer:
         runtime=1440,
         gpu=1,
     params:
-        code=lab.scoring.scorer_code("pretrain_scorer"),
+        code=lab.scoring.training_code("pretrain_scorer"),
         versions=lab.scoring.training_versions,
         config=lab.scoring.scorer_block,
         seed=lab.scoring.scorer_seed,

@@ -27,8 +27,8 @@ rule sample_stimuli:
         mem_mb=lab.memory(4000, features=2.5),
         runtime=60,
     params:
-        code=lab.code("sample_stimuli"),
-        versions=lab.versions("numpy", "torch", "open_clip_torch"),
+        code=lab.study.code("sample_stimuli", lab.study.encoder()),
+        versions=lab.study.versions("numpy", "torch", encoder=lab.study.encoder()),
         config=lab.study.block(),
         corpus=lab.study.corpus(),
         split=lab.study.split(),
@@ -90,8 +90,8 @@ rule simulate_responses:
         mem_mb=lab.memory(4000, features=2.5),
         runtime=60,
     params:
-        code=lab.code("simulate_responses"),
-        versions=lab.versions("numpy", "torch", "open_clip_torch"),
+        code=lab.study.code("simulate_responses", lab.study.simulating()),
+        versions=lab.study.versions("numpy", "torch", encoder=lab.study.simulating()),
         participants=lab.study.number_simulated(),
         seed=lab.config["seed"],
     message:

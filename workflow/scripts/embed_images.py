@@ -1,15 +1,14 @@
 """Embed a shard of the images of a corpus."""
 
-import importlib
 from pathlib import Path
 
+from captionlab.features.encoders import load_encoder
 from captionlab.features.images import embed_images
 from captionlab.scripting import device, run
 
 
 def main(snakemake):
-    family = importlib.import_module(f"captionlab.features.{snakemake.params.family}").FAMILY
-    encoder = family.load(Path(snakemake.input.weights).parent, device())
+    encoder = load_encoder(Path(snakemake.input.weights).parent, device())
     embed_images(
         encoder,
         snakemake.input.images,

@@ -16,7 +16,7 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from captionlab.features.images import crop
+from captionlab.features.images import crop, normalise
 from captionlab.files import replacing
 
 EPSILON = 1e-6
@@ -69,8 +69,7 @@ class BlipEncoder:
     @torch.no_grad()
     def embed_grids(self, pixels: Tensor) -> Tensor:
         """The last layer, normalised, at every place: (n, places, width), float32, of preprocessed images, uint8."""
-        centre, spread = (torch.tensor(values, device=self.device).view(3, 1, 1) for values in (MEAN, STD))
-        images = (pixels.to(self.device).float() / 255 - centre) / spread
+        images = normalise(pixels.to(self.device), MEAN, STD)
         with torch.autocast("cuda", torch.float16, enabled=images.is_cuda):
             states: Tensor = self.model(images).last_hidden_state
         return states.float()

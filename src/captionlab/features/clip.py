@@ -4,24 +4,19 @@ Radford et al. 2021, "Learning transferable visual models from natural language 
 github.com/mlfoundations/open_clip. The only module that imports open_clip.
 """
 
-import json
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
 from functools import cache
-from pathlib import Path
 from types import ModuleType
-from typing import Any, Self
+from typing import Any
 
 import torch
 from PIL import Image
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from captionlab.features.images import crop
-from captionlab.files import replacing
+from captionlab.features.images import crop, normalise
+from captionlab.features.two_towers import TwoTowers
 
 
 @contextmanager
@@ -106,22 +101,11 @@ def encode_tokens(model: open_clip.CLIP, tokens: Tensor) -> Tensor:
     return states[torch.arange(len(tokens), device=tokens.device), tokens.argmax(dim=1)] @ model.text_projection
 
 
-def normalise(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
-    """Pixels (n, 3, height, width), 0 to 255, scaled to 0..1, then to mean 0 and deviation 1."""
-    centre = torch.tensor(mean, device=pixels.device).view(3, 1, 1)
-    spread = torch.tensor(std, device=pixels.device).view(3, 1, 1)
-    return (pixels.float() / 255 - centre) / spread
-
-
-class Clip:
+class Clip(TwoTowers):
     """A frozen CLIP with its preprocessing. `config` has architecture, image_mean and image_std."""
 
-    batch = 256
-
-    def __init__(self, model: open_clip.CLIP, config: Mapping[str, Any], device: str = "cpu"):
-        self.model = model.to(device).requires_grad_(False).eval()
-        self.config = dict(config)
-        self.device = device
+    family, image_tower = "clip", "visual"
+    with_random_weights = staticmethod(build)
 
     @property
     def image_dimensions(self) -> int:
@@ -137,11 +121,6 @@ class Clip:
     def context_length(self) -> int:
         """The most tokens of a caption that are read, start and end token included."""
         return int(self.model.context_length)
-
-    @property
-    def logit_scale(self) -> float:
-        """The learned factor between cosine and logit."""
-        return float(self.model.logit_scale.exp())
 
     def preprocess(self, image: Image.Image) -> Tensor:
         """An image as the bytes (3, image_size, image_size) that `embed_images` takes."""
@@ -196,33 +175,6 @@ class Clip:
         embeddings = torch.cat(parts) if parts else torch.empty(0, self.image_dimensions, device=self.device)
         rank = {distinct[i]: row for row, i in enumerate(by_length)}
         return embeddings[torch.tensor([rank[caption] for caption in captions], dtype=torch.long, device=self.device)]
-
-    def text_tower(self, notes: Mapping[str, Any]) -> "Clip":
-        """The same encoder for texts alone, of which images can no longer be embedded; `notes` join its config."""
-        model = copy(self.model)
-        model._modules = {name: module for name, module in self.model._modules.items() if name != "visual"}
-        return Clip(model, {**self.config, "image_tower": False, **notes}, self.device)
-
-    @classmethod
-    def load(cls, directory: str | os.PathLike[str], device: str = "cpu") -> Self:
-        """The encoder that `save` wrote."""
-        config = json.loads((Path(directory) / "config.json").read_text(encoding="utf-8"))
-        model = build(config["architecture"])
-        if not config.get("image_tower", True):
-            del model.visual
-        model.load_state_dict(load_file(Path(directory) / "model.safetensors"))
-        return cls(model, config, device)
-
-    def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write config.json and model.safetensors."""
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        weights = {name: value.contiguous().cpu() for name, value in self.model.state_dict().items()}
-        text = json.dumps({"family": "clip", **self.config}, indent=2, sort_keys=True)
-        with replacing(directory / "model.safetensors") as path:
-            save_file(weights, path)
-        with replacing(directory / "config.json") as path:
-            path.write_text(text + "\n", encoding="utf-8")
 
 
 FAMILY = Clip

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from captionlab.features.clip import MEAN, STD, Clip, build, encode_tokens, normalise, tokenise
-from captionlab.features.images import crop, decode
+from captionlab.features.clip import MEAN, STD, Clip, build, encode_tokens, tokenise
+from captionlab.features.images import crop, decode, normalise
 from captionlab.progress import progress
 from captionlab.training.batches import CaptionBatch, CaptionBatches
 from captionlab.training.trainer import train

@@ -4,7 +4,7 @@ import io
 import math
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any, Protocol
@@ -42,6 +42,13 @@ class Encoder(Protocol):
 
     def embed_grids(self, pixels: Tensor) -> Tensor:
         """Grids (n, places, d) of preprocessed images: a vector for each place, row by row."""
+
+
+def normalise(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
+    """Pixels (n, 3, height, width), 0 to 255, scaled to 0..1, then to mean 0 and deviation 1."""
+    centre = torch.tensor(mean, device=pixels.device).view(3, 1, 1)
+    spread = torch.tensor(std, device=pixels.device).view(3, 1, 1)
+    return (pixels.float() / 255 - centre) / spread
 
 
 def crop(image: Image.Image, size: int) -> Tensor:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torchvision.models.resnet import Bottleneck, ResNet
 
+from captionlab.features.images import colours, normalise
 from captionlab.files import replacing
 
 # Of ImageNet's colours, 0 to 1.
@@ -54,14 +54,13 @@ class ResnetEncoder:
 
     def preprocess(self, image: Image.Image) -> Tensor:
         """An image as bytes (3, height, width), RGB, of its own size."""
-        return torch.from_numpy(np.asarray(image.convert("RGB")).transpose(2, 0, 1).copy())
+        return colours(image)
 
     @torch.no_grad()
     def embed_images(self, pixels: Tensor) -> Tensor:
         """Image embeddings (n, 2048), float32, of images (n, 3, height, width), uint8, of one size."""
-        centre, spread = (torch.tensor(values, device=self.device).view(3, 1, 1) for values in (MEAN, STD))
         net = self.network
-        x = net.maxpool(net.relu(net.bn1(net.conv1((pixels.to(self.device).float() / 255 - centre) / spread))))
+        x = net.maxpool(net.relu(net.bn1(net.conv1(normalise(pixels.to(self.device), MEAN, STD)))))
         states: Tensor = net.layer4(net.layer3(net.layer2(net.layer1(x))))
         return states.mean(dim=(2, 3))
 

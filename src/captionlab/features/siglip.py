@@ -4,26 +4,23 @@ After github.com/google-research/big_vision, by the names of transformers' Sigli
 google/siglip-base-patch16-224, whose tokenizer.json is needed too. Importing this module imports transformers.
 """
 
-import json
 import os
 import re
 import string
 from collections.abc import Mapping, Sequence
-from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
 import tokenizers
 import torch
 from PIL import Image
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers.models.siglip.configuration_siglip import SiglipConfig
 from transformers.models.siglip.modeling_siglip import SiglipModel
 
 from captionlab.captioners.store import CaptionerError, read_checkpoint
 from captionlab.features.images import squeeze
-from captionlab.files import replacing
+from captionlab.features.two_towers import TwoTowers
 
 _POSITIONS = re.compile(r"\.position_ids$")
 # Padding is also the token that ends a text.
@@ -34,17 +31,23 @@ class SiglipError(ValueError):
     """Files do not hold a SigLIP; the message says which and why."""
 
 
-class Siglip:
+def _build(architecture: Mapping[str, Any]) -> Any:
+    text, vision = dict(architecture["text_config"]), dict(architecture["vision_config"])
+    return SiglipModel(SiglipConfig(text_config=text, vision_config=vision))
+
+
+class Siglip(TwoTowers):
     """A frozen SigLIP with its preprocessing and tokenizer, used as a Clip is.
 
     `config` has architecture (the sizes of both towers, by the names of transformers) and tokenizer, the content of a
     tokenizer.json.
     """
 
+    family, image_tower = "siglip", "vision_model"
+    with_random_weights = staticmethod(_build)
+
     def __init__(self, model: Any, config: Mapping[str, Any], device: str = "cpu"):
-        self.model = model.to(device).requires_grad_(False).eval()
-        self.config = dict(config)
-        self.device = device
+        super().__init__(model, config, device)
         self.tokenizer = tokenizers.Tokenizer.from_str(config["tokenizer"])
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
@@ -104,11 +107,6 @@ class Siglip:
         """The number of tokens that every text is filled up to or cut to."""
         return int(self.config["architecture"]["text_config"]["max_position_embeddings"])
 
-    @property
-    def logit_scale(self) -> float:
-        """The learned factor between cosine and logit."""
-        return float(self.model.logit_scale.exp())
-
     def preprocess(self, image: Image.Image) -> Tensor:
         """An image as the bytes (3, image_size, image_size) that `embed_images` takes, squeezed and not cut."""
         return squeeze(image, self.image_size)
@@ -138,33 +136,6 @@ class Siglip:
         ids = self.tokenizer.encode(text, add_special_tokens=False).ids[: self.context_length - 1]
         return [*ids, *[self.end] * (self.context_length - len(ids))]
 
-    def text_tower(self, notes: Mapping[str, Any]) -> "Siglip":
-        """The same encoder for texts alone, of which images can no longer be embedded; `notes` join its config."""
-        model = copy(self.model)
-        model._modules = {name: module for name, module in self.model._modules.items() if name != "vision_model"}
-        return Siglip(model, {**self.config, "image_tower": False, **notes}, self.device)
-
-    @classmethod
-    def load(cls, directory: str | os.PathLike[str], device: str = "cpu") -> Self:
-        """The encoder that `save` wrote."""
-        config = json.loads((Path(directory) / "config.json").read_text(encoding="utf-8"))
-        model = _build(config["architecture"])
-        if not config.get("image_tower", True):
-            del model.vision_model
-        model.load_state_dict(load_file(Path(directory) / "model.safetensors"))
-        return cls(model, config, device)
-
-    def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write config.json, the tokenizer included, and model.safetensors."""
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        weights = {name: value.contiguous().cpu() for name, value in self.model.state_dict().items()}
-        text = json.dumps({"family": "siglip", **self.config}, indent=2, sort_keys=True)
-        with replacing(directory / "model.safetensors") as path:
-            save_file(weights, path)
-        with replacing(directory / "config.json") as path:
-            path.write_text(text + "\n", encoding="utf-8")
-
 
 def _tower(state: Mapping[str, Tensor], name: str, width: int, heads: int | None) -> dict[str, Any]:
     """The sizes that both towers have."""
@@ -177,6 +148,4 @@ def _tower(state: Mapping[str, Tensor], name: str, width: int, heads: int | None
     }
 
 
-def _build(architecture: Mapping[str, Any]) -> Any:
-    text, vision = dict(architecture["text_config"]), dict(architecture["vision_config"])
-    return SiglipModel(SiglipConfig(text_config=text, vision_config=vision))
+FAMILY = Siglip

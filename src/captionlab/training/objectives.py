@@ -11,6 +11,7 @@ from captionlab.captioners.images import Rows
 from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.captioners.words import words_of
 from captionlab.features.embeddings import load_embeddings
+from captionlab.features.encoders import load_encoder
 from captionlab.features.neighbours import read_neighbours
 from captionlab.generation.decoding import Decoding, decode
 from captionlab.training.baselines import NoBaseline, RunningMean
@@ -165,11 +166,8 @@ def build_validation(config: Mapping[str, Any] | None, tokenizer: Tokenizer, dat
 
 
 def _retrieval(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
-    # open_clip takes longer to import than torch, and only this reward needs it.
-    from captionlab.features.clip import Clip
-
     judge = judges[f"encoders/{config['retriever']}"]
-    retriever = Clip.load(judge.directory, data.device)
+    retriever = load_encoder(judge.directory, data.device)
     scale = retriever.logit_scale if config.get("scale", "logit-scale") == "logit-scale" else 1.0
     images = data.visual
     if list(judge.features) != list(data.features):

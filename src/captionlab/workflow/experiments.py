@@ -171,10 +171,6 @@ class Experiments:
         """What an encoder's training or import depends on, the corpus by name aside."""
         return normalise(_without(self.encoders[wildcards.encoder], "corpus", "seed"))
 
-    def encoder_family(self, wildcards: Wildcards) -> str:
-        """Family of an encoder, or of that whose grid it is."""
-        return str(self.encoders[self._seeing(wildcards)]["family"])
-
     def _seeing(self, wildcards: Wildcards) -> str:
         return str(self.encoders[wildcards.encoder].get("grid_of", wildcards.encoder))
 
@@ -188,7 +184,19 @@ class Experiments:
 
     def encoder_code(self, script: str, part: str = "") -> Callable[[Wildcards], str]:
         """Fingerprint of a script that loads the module of the encoder's family by name, or another `part` of it."""
-        return lambda wildcards: self.code(script, f"captionlab.features.{self.encoder_family(wildcards)}{part}")
+        return lambda wildcards: self.code(script, *(name + part for name in self.encoder_modules(wildcards.encoder)))
+
+    def encoder_modules(self, *encoders: str) -> list[str]:
+        """Modules that encoders, or those whose grids they are, load by name, for fingerprints of code."""
+        return sorted({f"captionlab.features.{self._family_of(encoder)}" for encoder in encoders})
+
+    def encoder_libraries(self, *encoders: str) -> set[str]:
+        """Libraries whose versions matter to what encoders compute."""
+        library = {"siglip": "transformers", "blip": "transformers", "resnet": "torchvision"}
+        return {library.get(self._family_of(encoder), "open_clip_torch") for encoder in encoders}
+
+    def _family_of(self, encoder: str) -> str:
+        return str(self.encoders[self.encoders[encoder].get("grid_of", encoder)]["family"])
 
     def encoder_seed(self, wildcards: Wildcards) -> int:
         """Seed of an encoder's training."""
@@ -196,10 +204,7 @@ class Experiments:
 
     def encoder_versions(self, *libraries: str) -> Callable[[Wildcards], dict[str, str]]:
         """Versions of the libraries that matter to the jobs of an encoder, its family's included."""
-        library = {"siglip": "transformers", "blip": "transformers", "resnet": "torchvision"}
-        return lambda wildcards: self.versions(
-            *libraries, library.get(self.encoder_family(wildcards), "open_clip_torch")
-        )
+        return lambda wildcards: self.versions(*libraries, *self.encoder_libraries(wildcards.encoder))
 
     def encoder_corpus(self, table: str) -> Callable[[Wildcards], str]:
         """A table of the corpus that an encoder is trained on."""
@@ -301,6 +306,14 @@ class Experiments:
     def retrievers(self, wildcards: Wildcards) -> list[str]:
         """Retrievers of an evaluation."""
         return list(self.evaluations[wildcards.evaluation].get("retrievers", []))
+
+    def retrieval_code(self, script: str) -> Callable[[Wildcards], str]:
+        """Fingerprint of a script that loads the retrievers of an evaluation."""
+        return lambda wildcards: self.code(script, *self.encoder_modules(*self.retrievers(wildcards)))
+
+    def retrieval_versions(self, *libraries: str) -> Callable[[Wildcards], dict[str, str]]:
+        """Versions of these libraries and of those that the retrievers of an evaluation need."""
+        return lambda wildcards: self.versions(*libraries, *self.encoder_libraries(*self.retrievers(wildcards)))
 
     def retriever_files(self, file: str) -> Callable[[Wildcards], list[str]]:
         """A file of each retriever of an evaluation."""

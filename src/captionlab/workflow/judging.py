@@ -95,18 +95,27 @@ class Judging:
         return max(counts, default=0)
 
     def code(self, wildcards: Captioned) -> str:
-        """Fingerprint of the finetuning script with the families of the captioner and of the scorers it asks."""
+        """Fingerprint of the finetuning script with the families of the captioner and of the judges that it asks."""
         captioner = f"captionlab.captioners.{self.lab.family(wildcards.captioner)}"
-        return self.lab.code("finetune_captioner", captioner, *self.lab.scoring.modules(*self._scorers(wildcards)))
+        judges = [
+            *self.lab.scoring.modules(*self._scorers(wildcards)),
+            *self.lab.encoder_modules(*self._retrievers(wildcards)),
+        ]
+        return self.lab.code("finetune_captioner", captioner, *sorted(set(judges)))
 
     def versions(self, wildcards: Captioned) -> dict[str, str]:
-        """Versions of the libraries whose numerics matter to finetuning and to the scorers it asks."""
-        known = {"numpy", "torch", "open_clip_torch", "tokenizers", "pycocoevalcap"}
-        return self.lab.versions(*known.union(self.lab.scoring.libraries(*self._scorers(wildcards))))
+        """Versions of the libraries whose numerics matter to finetuning and to the judges that it asks."""
+        known = {"numpy", "torch", "tokenizers", "pycocoevalcap"}
+        encoders = self.lab.encoder_libraries(*self._retrievers(wildcards))
+        return self.lab.versions(*known.union(encoders, self.lab.scoring.libraries(*self._scorers(wildcards))))
 
     def _rewards(self, wildcards: Captioned) -> list[Mapping[str, Any]]:
         """The rewards that a captioner's reward is made of."""
         return _plain(self.lab.captioners[wildcards.captioner])
+
+    def _retrievers(self, wildcards: Captioned) -> list[str]:
+        """The retrievers that a captioner's reward asks."""
+        return sorted({reward["retriever"] for reward in self._rewards(wildcards) if reward["kind"] in RETRIEVAL})
 
     def _scorers(self, wildcards: Captioned) -> list[str]:
         """The scorers that a captioner's reward asks."""

@@ -3,7 +3,7 @@
 A rule names a method of `Scoring` as its input function or parameter; Snakemake calls it with the wildcards.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,7 +18,6 @@ _NAMES = ("regions", "corpus", "seed", "weights", "vocabulary", "encoder")
 # What a family needs beside torch; the versions of these then count for its jobs.
 _LIBRARIES = {
     "lxmert": ("transformers",),
-    "clip": ("open_clip_torch",),
     "blip": ("transformers", "open_clip_torch", "pillow"),
 }
 
@@ -76,12 +75,19 @@ class Scoring:
 
     def regions_encoder(self, file: str) -> Callable[[Wildcards], list[str]]:
         """A file of the encoder whose features are pooled."""
+        return lambda wildcards: [f"results/encoders/{e}/{file}" for e in self._pooled(wildcards)]
 
-        def path(wildcards: Wildcards) -> list[str]:
-            encoder = self.regions[wildcards.regions].get("encoder")
-            return [f"results/encoders/{encoder}/{file}"] if encoder else []
+    def regions_code(self, script: str) -> Callable[[Wildcards], str]:
+        """Fingerprint of the script that extracts regions, with the family of the encoder whose features are pooled."""
+        return lambda wildcards: self.lab.code(script, *self.lab.encoder_modules(*self._pooled(wildcards)))
 
-        return path
+    def regions_versions(self, *libraries: str) -> Callable[[Wildcards], dict[str, str]]:
+        """Versions of these libraries and of that which this encoder needs."""
+        return lambda wildcards: self.lab.versions(*libraries, *self.lab.encoder_libraries(*self._pooled(wildcards)))
+
+    def _pooled(self, wildcards: Wildcards) -> list[str]:
+        block = self.regions[wildcards.regions]
+        return [block["encoder"]] if "encoder" in block else []
 
     def regions_weights(self, wildcards: Wildcards) -> list[str]:
         """The weights of a detector."""
@@ -122,12 +128,17 @@ class Scoring:
 
     def modules(self, *scorers: str) -> list[str]:
         """Modules that scorers load by name, for fingerprints of code."""
-        return sorted({f"captionlab.scorers.{self.scorers[scorer]['family']}" for scorer in scorers})
+        families = {f"captionlab.scorers.{self.scorers[scorer]['family']}" for scorer in scorers}
+        return sorted(families.union(self.lab.encoder_modules(*self._encoders(scorers))))
+
+    def _encoders(self, scorers: Iterable[str]) -> list[str]:
+        return [self.scorers[scorer]["encoder"] for scorer in scorers if scorer_kind(self.scorers[scorer]) == "encoder"]
 
     def libraries(self, *scorers: str) -> list[str]:
         """Libraries whose versions matter to these scorers."""
         families = {self.scorers[scorer]["family"] for scorer in scorers}
-        return sorted({"torch", "tokenizers", *(name for f in families for name in _LIBRARIES.get(f, ()))})
+        own = {"torch", "tokenizers", *(name for f in families for name in _LIBRARIES.get(f, ()))}
+        return sorted(own.union(self.lab.encoder_libraries(*self._encoders(scorers))))
 
     def scorer_code(self, script: str) -> Callable[[Wildcards], str]:
         """Fingerprint of a script that loads the family of a scorer by name."""
@@ -172,17 +183,26 @@ class Scoring:
 
     def training_encoder(self, file: str) -> Callable[[Wildcards], list[str]]:
         """A file of the encoder that word pieces start from, which is that of the regions; none for a random start."""
+        return lambda wildcards: [f"results/encoders/{e}/{file}" for e in self._words_encoder(wildcards)]
 
-        def path(wildcards: Wildcards) -> list[str]:
-            block = self.scorers[wildcards.scorer]
-            aligned = block.get("word_embeddings") == "encoder"
-            return [f"results/encoders/{self.regions[block['regions']]['encoder']}/{file}"] if aligned else []
+    def _words_encoder(self, wildcards: Wildcards) -> list[str]:
+        block = self.scorers[wildcards.scorer]
+        aligned = block.get("word_embeddings") == "encoder"
+        return [self.regions[block["regions"]]["encoder"]] if aligned else []
 
-        return path
+    def training_code(self, script: str) -> Callable[[Wildcards], str]:
+        """Fingerprint of the script that trains a scorer, with the encoder that its word pieces start from."""
+
+        def code(wildcards: Wildcards) -> str:
+            encoders = self.lab.encoder_modules(*self._words_encoder(wildcards))
+            return self.lab.code(script, *self.modules(wildcards.scorer), *encoders)
+
+        return code
 
     def training_versions(self, wildcards: Wildcards) -> dict[str, str]:
         """Versions of the libraries that matter to a training: numpy draws the pairs."""
-        return self.lab.versions(*{"numpy", "open_clip_torch"}.union(self.libraries(wildcards.scorer)))
+        encoders = self.lab.encoder_libraries(*self._words_encoder(wildcards))
+        return self.lab.versions("numpy", *encoders.union(self.libraries(wildcards.scorer)))
 
     def training_split(self, wildcards: Wildcards) -> str:
         """The split of that corpus that a trained scorer is examined on."""

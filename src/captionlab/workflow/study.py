@@ -71,6 +71,14 @@ class Study:
         """How many simulated participants there are."""
         return int(self.config.get("simulated", {}).get("participants", 0))
 
+    def code(self, script: str, encoder: str | None) -> str:
+        """Fingerprint of a script that loads an encoder."""
+        return self.lab.code(script, *(self.lab.encoder_modules(encoder) if encoder else []))
+
+    def versions(self, *libraries: str, encoder: str | None) -> dict[str, str]:
+        """Versions of these libraries and of that which the encoder needs."""
+        return self.lab.versions(*libraries, *(self.lab.encoder_libraries(encoder) if encoder else []))
+
     def encoder_files(self, encoder: str | None) -> dict[str, str]:
         """Config and weights of an encoder, by name."""
         folder = f"results/encoders/{encoder}"
