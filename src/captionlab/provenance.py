@@ -27,9 +27,11 @@ def working_on(snakemake: Any) -> Iterator[None]:
     """What is written in the block is made by this job."""
     _jobs.append(snakemake)
     try:
+        _digests()  # now, for an input may be replaced while the job runs
         yield
     finally:
         _jobs.pop()
+        _digests.cache_clear()
         _describe.cache_clear()
 
 
@@ -43,14 +45,19 @@ def current() -> dict[str, Any]:
 
 
 @cache
-def _describe() -> dict[str, Any]:
+def _digests() -> dict[str, str]:
     # Once in a job: its inputs may be large.
+    return {_name(path): digest(path) for path in _jobs[-1].input}
+
+
+@cache
+def _describe() -> dict[str, Any]:
     job = _jobs[-1]
     described = {
         "rule": job.rule,
         "wildcards": dict(job.wildcards.items()),
         "params": dict(job.params.items()),
-        "inputs": {_name(path): digest(path) for path in job.input},
+        "inputs": _digests(),
         "commit": commit(),
         "device": device_name(),
         "python": platform.python_version(),

@@ -275,8 +275,8 @@ class Made:
         ]
         measures = [
             {
-                **key(n), "words": length, "repeated": 0, "unknown": 0, "log_prob": -0.5 * length - n % 2,
-                "perplexity": 9.0, "nouns": len(nouns), "distinct_nouns": len(set(nouns)),
+                **key(n), "words": length, "repeated": 0, "unknown": 0, "impossible": 0, "perplexity": 9.0,
+                "log_prob": -0.5 * length - n % 2, "nouns": len(nouns), "distinct_nouns": len(set(nouns)),
             }
             for n, (length, nouns) in enumerate(counts)
         ]  # fmt: skip

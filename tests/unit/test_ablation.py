@@ -293,5 +293,8 @@ def test_effects():
     more = [*found, Pair("4", "train", 1, False, 0.5, 0.4), Pair("5", "train", 1, False, 0.5, 0.3)]
     (splits,) = compare_splits(more)
     assert (splits["z"], splits["p_value"]) == z_test([0.7 - 0.6, 0.6 - 0.7], [0.5 - 0.4, 0.5 - 0.3])
+    # The same image with fewer objects again is no further sample.
+    again = [*more, Pair("4", "train", 2, False, 0.5, 0.4), Pair("5", "train", 2, False, 0.5, 0.3)]
+    assert compare_splits(again) == [splits]
     with pytest.raises(ValueError, match="no caption of the whole image '1'"):
         pairs(rows[3:])

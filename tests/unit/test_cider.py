@@ -1,6 +1,7 @@
 """CIDEr-D from tables of n-grams against pycocoevalcap's, which counts dictionaries."""
 
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -82,3 +83,25 @@ def test_cider_of_a_captioner_is_the_evaluation_s(references):
     whole = [text.split() for text in tokenize(captions)]
     assert ours == pytest.approx(float(np.mean(theirs(tokenized, whole))), abs=1e-6)
     assert ours > 0
+
+
+def test_cider_of_captions_in_the_words_of_the_references(references, monkeypatch):
+    """Words of all references, whatever the last of them says."""
+    import torch
+
+    from captionlab.captioners.words import learn_words
+    from captionlab.generation.decoding import Decoding
+    from captionlab.training import caption_quality
+
+    texts = [[" ".join(words) for words in of_image] for of_image in references[:20]]
+    texts[-1] = ["sofa"]
+    tokenizer = learn_words([text for of_image in texts for text in of_image], 1)
+    said = [of_image[0] for of_image in texts]
+    tokens = tokenizer.encode(said)
+    longest = max(map(len, tokens))
+    padded = torch.tensor([[*ids, *[tokenizer.end] * (longest - len(ids))] for ids in tokens])
+    monkeypatch.setattr(caption_quality, "decode", lambda *_: SimpleNamespace(tokens=padded))
+    cider = caption_quality.CiderOfCaptions(torch.zeros(20, 3), texts, tokenizer, Decoding("greedy", 9), batch=20)
+    expected = theirs([[text.split() for text in of_image] for of_image in texts], [text.split() for text in said])
+    assert cider(None) == pytest.approx(float(np.mean(expected)), abs=1e-6)
+    assert cider(None) > 3

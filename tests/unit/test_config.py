@@ -248,6 +248,16 @@ def test_the_example_is_accepted():
         ("evaluations.given.corpora", ["texts", "photos"], "the captioner 'mine' has no captions for photos"),
         ("evaluations.given.captioners", ["mine", "mine"], "non-unique"),
         ("evaluations.main.decoding", ..., "it needs a decoding; there are greedy, beam"),
+        (
+            "evaluations.again",
+            {**CONFIG["evaluations"]["main"], "decoding": "beam"},
+            "the captions of 'base' on 'world' are in the evaluations main and again; name the one",
+        ),
+        (
+            "language",
+            {"evaluation": "main", "caption_types": ["base", "mine"], "model": {"corpus": "world", "splits": ["test"]}},
+            "language.caption_types has 'mine', which is not among the captioners of evaluations.main",
+        ),
         ("evaluations.again", CONFIG["evaluations"]["main"], "both caption 'world' with 'base' by 'greedy'"),
         ("papers.discritune.captioners", {"X": "bas"}, "did you mean 'base'?"),
         ("papers.discritune.ablations", {"colours": {}}, "is 'colours'; it must be one of baselines"),

@@ -53,7 +53,7 @@ def nlg(cider):
 
 
 def measures(rows):
-    names = ("words", "unknown", "log_prob", "nouns", "distinct_nouns")
+    names = ("words", "unknown", "impossible", "log_prob", "nouns", "distinct_nouns")
     return table(
         MEASURES,
         [
@@ -72,7 +72,7 @@ def results():
     return {
         name: captioner_results(
             Job(name, **job), SCORERS, 3, table(ALIGNMENT, alignment(name)), table(NLG, nlg(len(name) / 10)),
-            measures([(4, 1, -6.0, 2, 1), (0, 0, None, 0, 0)] * 20),
+            measures([(5, 1, 1, -6.0, 2, 1), (0, 0, 0, None, 0, 0)] * 20),
         )
         for name in SCORES
     }  # fmt: skip
@@ -119,7 +119,7 @@ def test_values_are_means_over_seeds(results):
     )
     assert rows["mix", "CIDEr", None]["value"] == pytest.approx(100 * 0.3)
     assert rows["mix", "perplexity", None]["value"] == pytest.approx(perplexity(-120.0, 80, 20, 20))
-    assert rows["mix", "length", None]["value"] == pytest.approx(2.0)
+    assert rows["mix", "length", None]["value"] == pytest.approx(2.5)
     assert rows["mix", "repeated nouns", None]["value"] == pytest.approx(0.5)
 
 
@@ -152,14 +152,14 @@ def test_other_images_are_an_error(results):
     job = {"evaluation": "main", "decoding": "greedy", "splits": {"toy": "test"}}
     fewer = captioner_results(
         Job("m-1", **job), SCORERS, 3, table(ALIGNMENT, [r for r in alignment("m-1") if r["image_id"] != IMAGES[3]]),
-        table(NLG, nlg(0.1)), measures([(4, 1, -6.0, 2, 1)] * 40),
+        table(NLG, nlg(0.1)), measures([(5, 1, 1, -6.0, 2, 1)] * 40),
     )  # fmt: skip
     with pytest.raises(ValueError, match=r"m-1 and ce-1 .* only one of them has 'image 03'"):
         list(difference_rows(ROLES, {**results, "m-1": fewer}, "CE", PARENTS, {}))
 
 
 def test_captions_without_words_have_no_perplexity():
-    found = fluency(measures([(4, 1, -6.0, 2, 1), (0, 0, None, 0, 0)]))
+    found = fluency(measures([(5, 1, 1, -6.0, 2, 1), (0, 0, 0, None, 0, 0)]))
     assert found["fluency"].to_pylist() == [[-6.0, 4.0], [0.0, 0.0]]
 
 

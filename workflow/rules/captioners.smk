@@ -32,7 +32,7 @@ rule pretrain_captioner:
         gpu=1,
     params:
         code=lab.family_code("pretrain_captioner"),
-        versions=lab.versions("numpy", "torch", "tokenizers", "pycocoevalcap"),
+        versions=lab.family_versions("numpy", "pycocoevalcap"),
         config=lab.captioner_block,
         seed=lab.captioner_seed,
     message:
@@ -62,7 +62,7 @@ rule import_captioner:
         runtime=30,
     params:
         code=lab.family_code("import_captioner"),
-        versions=lab.versions("torch", "tokenizers"),
+        versions=lab.family_versions(),
         config=lab.captioner_block,
     message:
         "import the captioner {wildcards.captioner}"

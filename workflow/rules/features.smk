@@ -2,7 +2,7 @@
 
 Needs: results/corpora/{corpus}/{images,captions}.parquet; published weights for an encoder that has them.
 Makes: results/encoders/{encoder}/{config.json,model.safetensors} and, for each part of a corpus,
-results/features/{encoder}/{corpus}/{shard}.parquet; hard negatives in results/neighbours/{encoder}/{corpus}.parquet
+results/features/{encoder}/{corpus}/{shard}.parquet; hard negatives in results/neighbours/{encoder}/{corpus}/{neighbours}.parquet
 """
 
 
@@ -128,11 +128,11 @@ rule mine_neighbours:
         images="results/corpora/{corpus}/images.parquet",
         features=lab.judging.mined_features,
     output:
-        "results/neighbours/{encoder}/{corpus}.parquet",
+        "results/neighbours/{encoder}/{corpus}/{neighbours}.parquet",
     log:
-        "results/logs/mine_neighbours/{encoder}/{corpus}.log",
+        "results/logs/mine_neighbours/{encoder}/{corpus}/{neighbours}.log",
     benchmark:
-        "results/benchmarks/mine_neighbours/{encoder}/{corpus}.tsv"
+        "results/benchmarks/mine_neighbours/{encoder}/{corpus}/{neighbours}.tsv"
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -143,8 +143,7 @@ rule mine_neighbours:
     params:
         code=lab.code("mine_neighbours"),
         versions=lab.versions("torch"),
-        neighbours=lab.judging.mined,
     message:
-        "find the nearest neighbours of the images of {wildcards.corpus} by {wildcards.encoder}"
+        "find the {wildcards.neighbours} nearest neighbours of the images of {wildcards.corpus} by {wildcards.encoder}"
     script:
         "../scripts/mine_neighbours.py"

@@ -30,7 +30,7 @@ rule generate_captions:
         gpu=1,
     params:
         code=lab.family_code("generate_captions"),
-        versions=lab.versions("torch", "tokenizers"),
+        versions=lab.family_versions(),
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,
         decoding=lab.decoding_block,

@@ -175,7 +175,7 @@ rule construct_captions:
 
 rule associate_lemmas:
     input:
-        tags=lab.language_tables("tags"),
+        tags=lab.language_tables("tags", lab.caption_types()),
     output:
         "results/language/associations.parquet",
     log:
@@ -190,7 +190,7 @@ rule associate_lemmas:
         runtime=30,
     params:
         code=lab.code("associate_lemmas"),
-        types=lab.language_captioners(),
+        types=lab.caption_types(),
     message:
         "find the adjectives and nouns of each type of captions"
     script:

@@ -66,7 +66,7 @@ rule train_probe:
         runtime=480,
     params:
         code=lab.code("train_probe"),
-        versions=lab.versions("numpy", "scikit-learn"),
+        versions=lab.versions("numpy", "scikit-learn", "scipy"),
         config=lab.scenes.part("probing", "test_shares", "seeds"),
         captioner=lab.scenes.role,
         seed=lab.scenes.seed(),

@@ -31,7 +31,7 @@ rule summarise_probing:
         runtime=60,
     params:
         code=lab.code("summarise_probing"),
-        versions=lab.versions("numpy"),
+        versions=lab.versions("numpy", "scipy"),
         job=lab.probing.job(),
         captioners=lab.probing.captioners(),
         roles=lab.probing.roles(),

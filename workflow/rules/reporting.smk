@@ -31,7 +31,7 @@ rule summarise_evaluation:
         runtime=60,
     params:
         code=lab.code("summarise_evaluation"),
-        versions=lab.versions("numpy"),
+        versions=lab.versions("numpy", "scipy"),
         evaluations=lab.evaluation_contexts(),
         lineage=lab.lineage(),
         factors=lab.probing.factors(),
@@ -114,7 +114,7 @@ rule summarise_ablations:
         runtime=60,
     params:
         code=lab.code("summarise_ablations"),
-        versions=lab.versions("numpy"),
+        versions=lab.versions("numpy", "scipy"),
         evaluations=lab.evaluation_contexts(),
         ablations=lab.discritune.ablations(),
         seed=lab.config["seed"],

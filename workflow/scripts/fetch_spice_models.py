@@ -15,8 +15,10 @@ def main(snakemake: Any) -> None:
     except ModelsUnavailable as error:
         if snakemake.params.required:
             raise
-        logging.warning("The tables will be without SPICE: %s. Delete %s to try again.", error, folder)
-        write_unavailable(folder, str(error))
+        # Footers of tables repeat this.
+        reason = f"{error}; to try again, delete {folder} and run again"
+        logging.warning("The tables will be without SPICE: %s.", reason)
+        write_unavailable(folder, reason)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from captionlab.training.data import training_images
 def main(snakemake):
     ids = training_images(snakemake.input.images)
     embeddings = load_embeddings(snakemake.input.features, ids).values.to(device())
-    rows, similarities = nearest(embeddings, snakemake.params.neighbours)
+    rows, similarities = nearest(embeddings, int(snakemake.wildcards.neighbours))
     write_table(snakemake.output[0], NEIGHBOURS, neighbour_columns(ids, rows, similarities))
 
 

@@ -109,10 +109,16 @@ def effects(found: Sequence[Pair], seed: int) -> list[dict[str, Any]]:
 
 
 def compare_splits(found: Sequence[Pair]) -> list[dict[str, Any]]:
-    """The z-test of the confidence shifts of unchanged captions, for each two splits; None where it cannot be made."""
-    shifts: dict[str, list[float]] = {}
+    """The z-test of the confidence shifts of unchanged captions, for each two splits; None where it cannot be made.
+
+    An image counts once, with its mean shift: its captions with one, two and three objects less are no three samples.
+    """
+    by_image: dict[str, dict[str, list[float]]] = {}
     for pair in found:
-        shifts.setdefault(pair.split, []).extend([] if pair.changed else [pair.before - pair.after])
+        of_split = by_image.setdefault(pair.split, {})
+        if not pair.changed:
+            of_split.setdefault(pair.image, []).append(pair.before - pair.after)
+    shifts = {split: [float(np.mean(of)) for of in images.values()] for split, images in by_image.items()}
     rows = []
     for split, against in combinations(sorted(shifts), 2):
         try:

@@ -65,7 +65,8 @@ def fluency(measures: pa.Table) -> pa.Table:
     """The columns of FLUENCY_METRICS from measures of captions; captions without words have no perplexity."""
     columns = {name: measures[name].to_numpy().astype(np.float64) for name in ("words", "nouns", "distinct_nouns")}
     log_probs = np.nan_to_num(measures["log_prob"].to_numpy().astype(np.float64))
-    predicted = np.where(columns["words"] > 0, columns["words"] - measures["unknown"].to_numpy() + 1, 0.0)
+    left_out = measures["unknown"].to_numpy() + measures["impossible"].to_numpy()
+    predicted = np.where(columns["words"] > 0, columns["words"] - left_out + 1, 0.0)
     pairs = np.stack([log_probs, predicted], axis=1).ravel()
     return pa.table(
         {

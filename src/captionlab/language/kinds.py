@@ -32,6 +32,7 @@ MEASURES = Kind(
         "words": Column(_INT, "tokens of the Penn treebank, without punctuation"),
         "repeated": Column(_INT, "tokens that occur before in the caption"),
         "unknown": Column(_INT, "tokens that the language model does not know, and leaves out"),
+        "impossible": Column(_INT, "tokens that it knows and gives probability 0, which it leaves out too"),
         "log_prob": Column(_DOUBLE, "log10 of the probability; missing without tokens", nullable=True),
         "perplexity": Column(_DOUBLE, "SRILM's ppl; missing without tokens", nullable=True),
         "nouns": Column(_INT, "words tagged NOUN or PROPN"),

@@ -28,8 +28,9 @@ def caption_measures(
     """Columns of measures, a row per caption: from its tokens, its tagged words, and a model's scores of its tokens.
 
     words: tokens. repeated: those that occur before in the caption. unknown: those the language model does not know.
-    log_prob: log10 of the caption's probability, and perplexity, both None for a caption without tokens (SRILM skips
-    them). nouns: words tagged NOUN or PROPN; distinct_nouns: different ones, as written in lower case.
+    impossible: those it knows and gives probability 0. log_prob: log10 of the caption's probability, and perplexity,
+    both None for a caption without tokens (SRILM skips them). nouns: words tagged NOUN or PROPN; distinct_nouns:
+    different ones, as written in lower case.
     """
     nouns = [[word.lower() for word, tag in zip(*words_tags, strict=True) if tag in NOUNS] for words_tags in tagged]
     left_out = (scores.unknown + scores.zero).tolist()
@@ -40,6 +41,7 @@ def caption_measures(
         "words": list(map(len, tokens)),
         "repeated": [len(words) - len({*words}) for words in tokens],
         "unknown": scores.unknown.tolist(),
+        "impossible": scores.zero.tolist(),
         "log_prob": log_probs,
         "perplexity": [
             None if log_prob is None else perplexity(log_prob, len(words), out, 1)
@@ -64,7 +66,7 @@ def corpus_statistics(
         raise ValueError("there are no captions to describe")
     total, unknown = sum(measures["words"]), sum(measures["unknown"])
     log_prob = sum(value for value in measures["log_prob"] if value is not None)
-    left_out = int((scores.unknown + scores.zero).sum())
+    left_out = unknown + sum(measures["impossible"])
     perplexities = [value for value in measures["perplexity"] if value is not None]
 
     def over_words(name: str, value: float | None, n: int = spoken) -> Statistic:

@@ -33,7 +33,7 @@ class CiderOfCaptions:
         vocabulary = tokenizer.decode([[token] for token in range(tokenizer.size)])
         words = sorted({word for text in vocabulary for word in text.split()})
         tokenized = iter(tokenize([*texts, *words]))
-        kept = [[words for _ in of_image if (words := next(tokenized).split())] for of_image in references]
+        kept = [[tokens for _ in of_image if (tokens := next(tokenized).split())] for of_image in references]
         self.cider = CiderD(kept)
         self.tokens = {word: next(tokenized).split() for word in words}
 

@@ -7,7 +7,7 @@ import importlib.metadata
 import importlib.util
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -121,6 +121,14 @@ class Experiments:
     def family_code(self, script: str) -> Callable[[Wildcards], str]:
         """The same for a script that loads the captioner's family by name."""
         return lambda wildcards: self.code(script, f"captionlab.captioners.{self.family(wildcards.captioner)}")
+
+    def family_versions(self, *libraries: str) -> Callable[[Wildcards], dict[str, str]]:
+        """Versions of these libraries and of those that the captioner's family computes with."""
+        return lambda wildcards: self.versions(*libraries, *self.family_libraries(wildcards.captioner))
+
+    def family_libraries(self, captioner: str) -> set[str]:
+        """Libraries whose versions matter to what a captioner computes, whatever it is made for."""
+        return {"torch", "tokenizers", *(["transformers"] if self.family(captioner) == "blip" else [])}
 
     # --------------------------------------------------------------------------------------- names by kind
     def corpora_read_by(self, toyworld: bool) -> str:
@@ -368,10 +376,14 @@ class Experiments:
         captioners = self.evaluations[self.language["evaluation"]]["captioners"] if self.language else []
         return sorted(name for name in captioners if self.family(name) != "constructed")
 
-    def language_tables(self, table: str) -> list[str]:
-        """A table of the language stage for each of these captioners."""
-        evaluation = self.language.get("evaluation")
-        return [f"results/language/{name}/{evaluation}/{table}.parquet" for name in self.language_captioners()]
+    def caption_types(self) -> list[str]:
+        """Those whose words are told apart. What goes with one type depends on which the others are."""
+        return sorted(self.language.get("caption_types", self.language_captioners()))
+
+    def language_tables(self, table: str, captioners: Iterable[str] | None = None) -> list[str]:
+        """A table of the language stage for each of some captioners; without them, for all of the evaluation."""
+        names = self.language_captioners() if captioners is None else captioners
+        return [f"results/language/{name}/{self.language.get('evaluation')}/{table}.parquet" for name in names]
 
     def language_model(self, table: str) -> list[str]:
         """A table of the corpus that the language model is trained on."""

@@ -53,7 +53,7 @@ class Judging:
         judges: Block = {name: {"directory": f"results/{name}", "features": found[name]} for name in sorted(found)}
         for reward in self._rewards(wildcards):
             if "hard_negatives" in reward:
-                table = f"results/neighbours/{reward['retriever']}/{corpus}.parquet"
+                table = f"results/neighbours/{reward['retriever']}/{corpus}/{reward['hard_negatives']}.parquet"
                 judges[f"encoders/{reward['retriever']}"]["neighbours"] = [table]
         return judges
 
@@ -83,17 +83,6 @@ class Judging:
         """Feature tables in which neighbours are looked for."""
         return self.lab.features(wildcards.encoder, wildcards.corpus)
 
-    def mined(self, wildcards: Mined) -> int:
-        """As many neighbours as any reward of this retriever asks for on the corpus."""
-        counts = [
-            int(reward["hard_negatives"])
-            for block in self.lab.captioners.values()
-            if block.get("corpus") == wildcards.corpus
-            for reward in _plain(block)
-            if reward.get("retriever") == wildcards.encoder and "hard_negatives" in reward
-        ]
-        return max(counts, default=0)
-
     def code(self, wildcards: Captioned) -> str:
         """Fingerprint of the finetuning script with the families of the captioner and of the judges that it asks."""
         captioner = f"captionlab.captioners.{self.lab.family(wildcards.captioner)}"
@@ -105,7 +94,7 @@ class Judging:
 
     def versions(self, wildcards: Captioned) -> dict[str, str]:
         """Versions of the libraries whose numerics matter to finetuning and to the judges that it asks."""
-        known = {"numpy", "torch", "tokenizers", "pycocoevalcap"}
+        known = {"numpy", "pycocoevalcap"} | self.lab.family_libraries(wildcards.captioner)
         encoders = self.lab.encoder_libraries(*self._retrievers(wildcards))
         return self.lab.versions(*known.union(encoders, self.lab.scoring.libraries(*self._scorers(wildcards))))
 

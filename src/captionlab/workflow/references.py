@@ -83,6 +83,13 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     if language := config.get("language"):
         yield from _known(config, "evaluations", language["evaluation"], "language.evaluation")
         yield from _known(config, "corpora", language["model"]["corpus"], "language.model.corpus")
+        evaluated = config["evaluations"].get(language["evaluation"], {}).get("captioners", [])
+        for name in language.get("caption_types", []):
+            if name not in evaluated:
+                yield (
+                    f"language.caption_types has {name!r}, which is not among the captioners of "
+                    f"evaluations.{language['evaluation']}"
+                )
     if study := config.get("study"):
         yield from _study_mistakes(config, study)
     if scenes := config.get("scenes"):
@@ -408,8 +415,23 @@ def _paper_mistakes(config: Block, where: str, paper: Block) -> Iterator[str]:
         yield from _known(config, "encoders", name, f"{where}.retrievers")
     for name in paper.get("evaluations", []):
         yield from _known(config, "evaluations", name, f"{where}.evaluations")
+    yield from _several_evaluations(config, where, paper)
     for name, ablation in paper.get("ablations", {}).items():
         yield from _ablation_mistakes(config, f"{where}.ablations.{name}", ablation)
+
+
+def _several_evaluations(config: Block, where: str, paper: Block) -> Iterator[str]:
+    """A table shows one value in each place, so it must be said of which evaluation."""
+    shown = {name: config["evaluations"].get(name) for name in paper.get("evaluations") or config["evaluations"]}
+    for captioner in dict.fromkeys(paper["captioners"].values()):
+        for corpus in dict.fromkeys(paper["corpora"].values()):
+            found = [n for n, e in shown.items() if e and captioner in e["captioners"] and corpus in e["corpora"]]
+            if len(found) > 1:
+                yield (
+                    f"{where}: the captions of {captioner!r} on {corpus!r} are in the evaluations "
+                    f"{' and '.join(found)}; name the one that its tables show under {where}.evaluations"
+                )
+                return
 
 
 def _ablation_mistakes(config: Block, where: str, ablation: Block) -> Iterator[str]:
