@@ -127,7 +127,8 @@ def cost_table(rows: Sequence[Mapping[str, Any]], stages: Mapping[str, str], pro
         [
             "Times as hours:minutes:seconds. A job counts as it ran last; one that was interrupted, since it went on. "
             "Time is summed over jobs, and jobs run at once, so the run itself took less.",
-            "Jobs that were not finished when this table was made are missing: figures may be among them.",
+            "Jobs that were not finished when this table was made are missing: figures may be among them. Jobs whose "
+            "results are still there count, also where the config no longer asks for them.",
             *run_notes(provenance),
         ],
     )
