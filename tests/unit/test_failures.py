@@ -147,7 +147,7 @@ from types import SimpleNamespace
 from captionlab.scripting import run
 class OutOfMemoryError(RuntimeError): pass
 def main(snakemake): raise OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
-job = SimpleNamespace(log=[{str(log)!r}], output=["x"], resources={{}}, threads=1, rule="generate_captions")
+job = SimpleNamespace(log=[{str(log)!r}], input=[], output=["x"], resources={{}}, threads=1, rule="generate_captions")
 run(main, {{"snakemake": job}})
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
