@@ -7,7 +7,8 @@ ClipCap with GPT-2 small and CLIP ViT-B/32, random weights. At each update the p
 (docs/fidelity.md), decodes each image and encodes it twice, for captioner and retriever; generates with transformers;
 scores the captions again with logits of all positions; runs a vanilla GPT-2 for a divergence that counts zero; encodes
 captions at all 77 positions; computes gradients of the token embeddings, which no optimizer uses; and steps Adam. Ours
-is captionlab's trainer. Updates of both alternate, so that other work on the machine slows both.
+is captionlab's trainer. Updates of both alternate, so that other work on the machine slows both; where
+it makes them wait, look at the seconds of the processors.
 
 Captions end after `--words` words, which random weights would not do; a word is a token, and no caption occurs twice.
 Without dropout both ways must give the same captions, and the same loss to 1e-5 in float32; that is checked first.
@@ -20,6 +21,7 @@ large matrix product reaches here and bytes over what reading a large matrix rea
 import argparse
 import statistics
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -43,22 +45,30 @@ class Alternating:
 
     def __init__(self, batches: ImageBatches, plain: PlainLoop, watch: Stopwatch):
         self.batches, self.plain, self.watch = batches, plain, watch
-        self.ours: list[float] = []
-        self.theirs: list[float] = []
-        self._started = 0.0
+        self.ours: list[tuple[float, float]] = []
+        self.theirs: list[tuple[float, float]] = []
+        self._started = 0.0, 0.0
 
     def __len__(self) -> int:
         return len(self.batches)
 
     def __getitem__(self, step: int) -> ImageBatch:
         if step:
-            self.ours.append(self.watch.now() - self._started)
-        started = self.watch.now()
+            self.ours.append(self._since(self._started))
+        started = self._times()
         self.plain.update(self.batches[step])
-        self.theirs.append(self.watch.now() - started)
+        self.theirs.append(self._since(started))
         batch = self.batches[step]
-        self._started = self.watch.now()
+        self._started = self._times()
         return batch
+
+    def _times(self) -> tuple[float, float]:
+        return self.watch.now(), time.process_time()
+
+    def _since(self, started: tuple[float, float]) -> tuple[float, float]:
+        """Seconds, and seconds of the processors, which other work does not lengthen by making this process wait."""
+        seconds, processor = self._times()
+        return seconds - started[0], processor - started[1]
 
 
 def check(setting: Setting) -> tuple[float, float]:
@@ -79,8 +89,8 @@ def check(setting: Setting) -> tuple[float, float]:
     return difference, float(ours)
 
 
-def compare(setting: Setting, updates: int, precision: str) -> tuple[float, float]:
-    """Median seconds of an update, ours by the trainer and that of the plain loop."""
+def compare(setting: Setting, updates: int, precision: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Median seconds of an update and those of the processors, ours by the trainer and of the plain loop."""
     watch = Stopwatch(setting.device)
     plain = PlainLoop(setting, watch, dropout=True)
     batches = Alternating(ImageBatches(setting.visual, setting.batch, seed=1), plain, watch)
@@ -97,7 +107,8 @@ def compare(setting: Setting, updates: int, precision: str) -> tuple[float, floa
             device=setting.device,
         )
     # The first update of each allocates memory.
-    return statistics.median(batches.ours[1:]), statistics.median(batches.theirs[1:])
+    ours, theirs = (tuple(map(statistics.median, zip(*of[1:], strict=True))) for of in (batches.ours, batches.theirs))
+    return ours, theirs
 
 
 def stages(setting: Setting) -> tuple[Stopwatch, Stopwatch]:
@@ -210,7 +221,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ours, plain = compare(setting, given.updates, given.precision)
     print(
         f"batch {given.batch}, captions of {given.words[0]} to {given.words[1]} words, {given.precision}: "
-        f"{1 / ours:.3f} updates/s, plain loop {1 / plain:.3f}: {plain / ours:.2f} times as fast",
+        f"{1 / ours[0]:.3f} updates/s, plain loop {1 / plain[0]:.3f}: {plain[0] / ours[0]:.2f} times as fast; "
+        f"of the processors {ours[1]:.2f} s an update, plain loop {plain[1]:.2f} s",
         flush=True,
     )
     print_cost_model(setting, given.words[1], 64 if given.small else 2048)
