@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from snakemake.utils import update_config
 
 from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.experiments import Experiments, normalise
@@ -431,3 +432,22 @@ def test_a_reward_names_what_its_job_reads():
     assert lab.judging.captions(Job) == []
     Job.captioner = "fc"
     assert lab.captioner_block(Job)["validation"]["decoding"] == {"kind": "greedy", "max_tokens": 10}
+
+
+@pytest.mark.parametrize(
+    ("below", "on_top", "tables"),
+    [
+        ("config", "ablations", {"discritune_table8_baselines", "discritune_table12_hard_distractors"}),
+        (
+            "config",
+            "toy_discritune",
+            {"discritune_table4_blip_retrieval", "discritune_table10_camel", "discritune_table11_lookalikes"},
+        ),
+        ("flickr8k", "domains", {"discritune_table1_retrieval", "discritune_table11_lookalikes"}),
+    ],
+)
+def test_configs_that_go_on_top_of_another_ask_for_their_tables(below, on_top, tables):
+    config = yaml.safe_load((ROOT / "config" / f"{below}.yaml").read_text(encoding="utf-8"))
+    update_config(config, yaml.safe_load((ROOT / "config" / f"{on_top}.yaml").read_text(encoding="utf-8")))
+    discritune = Experiments(config, ROOT).discritune
+    assert tables <= {*discritune.tables(), *discritune.ablation_tables()}

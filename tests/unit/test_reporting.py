@@ -125,17 +125,23 @@ def test_other_captioners_and_look_alikes_have_tables_of_their_own():
         *(row(name, "flickr", "CIDEr", value) for name, value in (("blip", 70.0), ("tuned-blip", 75.0))),
         *(row("camel", corpus, "CIDEr", value) for corpus, value in (("coco", 128.0), ("flickr", 58.0))),
         *(retrieved(name, "sets", value, candidates="10 set") for name, value in (
-            ("clipcap", 29.0), ("tuned", 34.0), ("blip", 24.0), ("people", 22.0)
+            ("clipcap", 29.0), ("tuned", 34.0), ("blip", 24.0), ("people", 22.0), ("own", 25.0)
         )),
     ]  # fmt: skip
-    captioners = {**BLOCK["captioners"], "BLIP": "blip", "DiscriTune-BLIP": "tuned-blip", "CaMEL": "camel"}
+    captioners = {
+        **BLOCK["captioners"],
+        "BLIP": "blip",
+        "DiscriTune-BLIP": "tuned-blip",
+        "CaMEL": "camel",
+        "Own": "own",
+    }
     block = {**BLOCK, "captioners": captioners, "corpora": {**BLOCK["corpora"], "ImageCoDe": "sets"}}
     lineage = {**LINEAGE}
-    for name, parent in (("blip", None), ("tuned-blip", "blip"), ("camel", None)):
+    for name, parent in (("blip", None), ("tuned-blip", "blip"), ("camel", None), ("own", None)):
         lineage[name] = {"parent": parent, "corpora": ["coco"], "family": "blip", "retriever": None}
     made = {table.name: table for table in tables(rows, block, lineage)}
     first = [cells[0].text for cells in made["discritune_table1_retrieval"].blocks[0].rows]
-    assert first == ["ClipCap-COCO", "DiscriTune-COCO", "Human captions"]
+    assert first == ["ClipCap-COCO", "DiscriTune-COCO", "Own", "Human captions"]
     assert "ImageCoDe" not in {r["paper_column"] for r in made["discritune_table1_retrieval"].records}
     blip = grid(made["discritune_table4_blip_retrieval"])[""]
     assert blip["BLIP"][:2] == ["75.0", "75.1 ✓"]
@@ -148,6 +154,8 @@ def test_other_captioners_and_look_alikes_have_tables_of_their_own():
     sets = {r["paper_row"]: r for r in made["discritune_table11_lookalikes"].records if r["retriever"] == "clip-a"}
     assert sets["DiscriTune-COCO"]["published"] == "34.0"
     assert sets["Human captions"]["value"] == 22.0
+    assert (sets["Own"]["value"], sets["Own"]["verdict"]) == (25.0, "no published value")
+    assert {r["paper_column"] for r in made["discritune_table11_lookalikes"].records} == {"ImageCoDe"}
     assert sets["CaMEL"]["value"] is None
 
 

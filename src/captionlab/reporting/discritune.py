@@ -36,15 +36,16 @@ RECORD_COLUMNS = (
 class Layout:
     """What a table shows: the published table, which captioners and corpora, and how it is called.
 
-    `captioners` are the published tables whose rows they are, none for all that are in no table of their own; `corpora`
-    likewise. A table of text metrics may have only captioners that were trained on the corpus, or were not.
+    `captioners` are the published tables whose rows they are, () for all that are in no table of their own, None for
+    all; `corpora` likewise. A table of text metrics may have only captioners that were trained on the corpus, or were
+    not.
     """
 
     name: str
     title: str
     published: str
     metrics: Sequence[str]
-    captioners: Sequence[str] = ()
+    captioners: Sequence[str] | None = ()
     corpora: Sequence[str] = ()
     in_domain: bool | None = None
 
@@ -79,7 +80,7 @@ LAYOUTS = (
         "table 11: retrieval within sets of look-alikes",
         LOOKALIKES,
         RETRIEVAL,
-        ("1", "4", "10"),
+        None,
         (LOOKALIKES,),
     ),
 )
@@ -176,14 +177,12 @@ class _Sheet:
 
     def captioners(self) -> list[str]:
         """Labels of the rows, the paper's in its order."""
-        layout = self.layout
-        own = self._rows(OWN_TABLES)
-        if layout.captioners:
-            known = self._rows(layout.captioners)
-            kept = [label for label in self.paper.captioners if label in known]
-        else:
-            kept = [label for label in self.paper.captioners if label not in own]
-        return [label for label in self.paper.ordered_captioners(self._rows([*TABLES])) if label in kept]
+        labels = self.paper.ordered_captioners(self._rows([*TABLES]))
+        tables = self.layout.captioners
+        if tables is None:
+            return labels
+        known, own = self._rows(tables), self._rows(OWN_TABLES)
+        return [label for label in labels if (label in known if tables else label not in own)]
 
     def corpora(self) -> list[str]:
         """Labels of the corpora, the paper's in its order.
@@ -194,7 +193,7 @@ class _Sheet:
         other = text if self.layout.metrics == RETRIEVAL else retrieval
         known = self._columns(self.layout.corpora or ("1",))
         elsewhere = {*other, *self._columns((LOOKALIKES,))} - {*known}
-        strangers = not self.layout.captioners  # labels that the paper does not have stand in tables 1 to 3
+        strangers = self.layout.captioners == ()  # labels that the paper does not have stand in tables 1 to 3
         return [
             label
             for label in self.paper.ordered_corpora(known)
