@@ -21,6 +21,8 @@ ROLES = ("pretrained", "finetuned")
 # Contours that enclose so much of a density.
 ENCLOSED = (0.25, 0.5, 0.75, 0.95)
 END = "[SEP]"
+# The colour of the frame around each sub-block.
+FRAMES = {"vision-vision": 2, "label-vision": 5, "vision-label": 3}
 
 
 def plot_matrices(matrices: Mapping[str, Sequence[Row]], layer: int, style: Style, path: str) -> None:
@@ -34,6 +36,8 @@ def plot_matrices(matrices: Mapping[str, Sequence[Row]], layer: int, style: Styl
             axis.set_title(role, fontsize="medium")
             _draw(axis, matrix, top, style, ticks=True)
         _colour_bar(figure, axes, found)
+        handles = [Line2D([], [], color=colour_of(style, index)) for index in FRAMES.values()]
+        figure.legend(handles, list(FRAMES), loc="outside upper center", ncols=3, frameon=False)
         figure.supxlabel(f"key (image {image}, layer {layer})", fontsize="medium")
         figure.supylabel("query", fontsize="medium")
         save(figure, path, style)
@@ -101,8 +105,8 @@ def plot_special_tokens(run: ScenesRun, style: Style, path: str) -> None:
                     shares = [np.nan if value is None else 100 * value.value for value in values]
                     axis.plot(layers, shares, "o-", markersize=3, color=colour_of(style, index), label=attending)
                 axis.set_xticks(layers, [f"{layer:g}" for layer in layers])
-                axis.set_ylim(0, None)
                 axis.set_title(f"{role}: {target}", fontsize="medium")
+        axes[0, 0].set_ylim(0, None)  # shared by all, so not before everything is drawn
         figure.supxlabel("layer", fontsize="medium")
         figure.supylabel("share of the attention (%)", fontsize="medium")
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
@@ -138,10 +142,10 @@ def _draw(axis: Axes, matrix: tuple[list[str], np.ndarray] | None, top: float, s
         "label-vision": (first, 0, regions, tags),
         "vision-label": (0, first, tags, regions),
     }
-    for index, (x, y, width, height) in zip((2, 5, 3), frames.values(), strict=True):
+    for name, (x, y, width, height) in frames.items():
         axis.add_patch(
             Rectangle(
-                (x - 0.5, y - 0.5), width, height, fill=False, edgecolor=colour_of(style, index), linewidth=1.6,
+                (x - 0.5, y - 0.5), width, height, fill=False, edgecolor=colour_of(style, FRAMES[name]), linewidth=1.6,
                 clip_on=False,
             )
         )  # fmt: skip
@@ -153,8 +157,6 @@ def _draw(axis: Axes, matrix: tuple[list[str], np.ndarray] | None, top: float, s
     labels = [f"region {name}" if place >= first else name for place, name in enumerate(names)]
     axis.set_xticks(shown, labels, rotation=90, fontsize="x-small")
     axis.set_yticks(shown, labels, fontsize="x-small")
-    handles = [Line2D([], [], color=colour_of(style, index)) for index in (2, 5, 3)]
-    axis.figure.legend(handles, list(frames), loc="outside upper center", ncols=3, frameon=False)
 
 
 def _colour_bar(figure: Any, axes: Any, found: Sequence[Any]) -> None:
