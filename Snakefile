@@ -54,6 +54,7 @@ include: "workflow/rules/probes.smk"
 include: "workflow/rules/study.smk"
 include: "workflow/rules/reporting.smk"
 include: "workflow/rules/probing.smk"
+include: "workflow/rules/scenes.smk"
 
 
 rule all:

@@ -41,7 +41,7 @@ def test_the_rows_with_these_values_decide(tmp_path):
     ]
     first, second = judged(tmp_path, differences)
     assert (first["scope"], first["verdict"], first["comparisons"]) == ("A", "holds", 1)
-    assert first["evidence"] == "score by X against CE +2.00 [+1.99, +2.01], n = 500, 3 trainings"
+    assert first["evidence"] == "score by X against CE +2.00 [+1.99, +2.01], n = 500, 3 seeds"
     assert (second["scope"], second["verdict"], second["opposite"]) == ("B", "does not hold", 1)
     (together,) = judged(tmp_path, differences, per=[])
     assert (together["scope"], together["verdict"]) == ("all comparisons", "mixed")

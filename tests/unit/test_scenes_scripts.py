@@ -1,6 +1,5 @@
 """The scripts of the scenes paper, one after the other, on a small corpus in which objects tell scenes."""
 
-import runpy
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import vinvl_stand_in as stand_in
+from scenes_run import PER_SCENE, PLACES, TELLING, make, run_script, script
 
 from captionlab.ablation.kinds import ABLATED, CHOSEN, COVERAGE, EFFECTS, INFORMATION, LABELS, MATCHES, SPLITS
 from captionlab.attention.kinds import (
@@ -23,162 +22,20 @@ from captionlab.attention.kinds import (
     RECEIVED,
     SHARES,
 )
-from captionlab.captioners.store import load_captioner, save_captioner
-from captionlab.features.region_tables import ImageRegions, write_regions
+from captionlab.captioners.store import load_captioner
 from captionlab.features.tags import TAGS
 from captionlab.generation.captioning import caption_images
 from captionlab.generation.captions import evaluated_images
 from captionlab.generation.decoding import Decoding
 from captionlab.probes.kinds import SCORES, SEARCH, encodings_kind
-from captionlab.tables import CAPTIONS, IMAGES, OBJECTS, SCENES, TRAINING, TableError, read_table, write_table
-
-ROOT = Path(__file__).parents[2]
-# What an image of a scene shows, and how its scene captions go.
-TELLING = {"sea": ["boat", "sky"], "road": ["car", "sky"], "restaurant": ["wine glass"]}
-PLACES = {"sea": "at the sea", "road": "on a road", "restaurant": "the picture is taken in a restaurant"}
-PER_SCENE = 12
-DECODING = {"kind": "beam", "max_tokens": 5, "rules": "oscar", "beams": 3}
-
-
-class Files(SimpleNamespace):
-    def __getitem__(self, place: Any) -> Any:
-        return vars(self)[place] if isinstance(place, str) else list(vars(self).values())[place]
-
-
-def script(name: str) -> Any:
-    return runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{name}.py"))["main"]
-
-
-def run_script(name: str, inputs: dict[str, Any], outputs: dict[str, Path], **params: Any) -> None:
-    """Run a script as Snakemake would."""
-    job = SimpleNamespace(
-        input=Files(**inputs), output=Files(**outputs), params=SimpleNamespace(**params), threads=1, rule=name
-    )
-    script(name)(job)
-
-
-def write_corpus(folder: Path) -> None:
-    """Images of three scenes, a third of them for testing; their objects, regions of the same boxes, and captions."""
-    generator = np.random.default_rng(0)
-    scenes = [scene for scene in TELLING for _ in range(PER_SCENE)]
-    ids = [str(place) for place in range(len(scenes))]
-    images = {
-        "image_id": ids,
-        "position": range(len(ids)),
-        "split": ["test" if i % 3 == 0 else "train" for i in range(len(ids))],
-    }
-    sizes = {"path": ["x"] * len(ids), "data": [None] * len(ids), "width": [10] * len(ids), "height": [10] * len(ids)}
-    write_table(folder / "images.parquet", IMAGES, {**images, **sizes, "image_set": [None] * len(ids)})
-    texts = [(image, index, PLACES[scene]) for image, scene in zip(ids, scenes, strict=True) for index in range(3)]
-    texts[1] = (texts[1][0], 1, PLACES["road"])  # one annotator saw something else
-    columns = dict(zip(("image_id", "scene_index", "caption"), map(list, zip(*texts, strict=True)), strict=True))
-    nothing = [None] * len(texts)
-    write_table(folder / "scenes.parquet", SCENES, {**columns, "scene": nothing, "confidence": nothing})
-    objects, regions = [], []
-    for image, scene in zip(ids, scenes, strict=True):
-        labels = [*TELLING[scene], *(["man"] if generator.random() < 0.5 else [])]
-        boxes = [[0, 0, 4 + place, 5] for place in range(len(labels))]
-        features = generator.normal(size=(len(labels), 3)).astype(np.float32) + list(TELLING).index(scene)
-        regions.append(ImageRegions(image, 10, 10, np.array(boxes, np.float32), features, label=labels))
-        objects += [(image, place, label, *boxes[place], []) for place, label in enumerate(labels)]
-    write_regions(folder / "regions.parquet", regions)
-    names = ("image_id", "object_index", "label", "x1", "y1", "x2", "y2", "attributes")
-    write_table(
-        folder / "objects.parquet", OBJECTS, dict(zip(names, map(list, zip(*objects, strict=True)), strict=True))
-    )
+from captionlab.tables import CAPTIONS, SCENES, TRAINING, TableError, read_table, write_table
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which every script ran."""
     folder = tmp_path_factory.mktemp("scenes")
-    write_corpus(folder)
-    tables = {name: folder / f"{name}.parquet" for name in ("images", "scenes", "objects")}
-    tags, labels, chosen = (folder / f"{name}.parquet" for name in ("tags", "labels", "chosen"))
-    run_script("read_tags", tables, {"tags": tags}, config={"source": "objects"})
-    run_script(
-        "label_scenes",
-        tables,
-        {"labels": labels, "chosen": chosen},
-        tagger="en_ewt_sm",
-        config={"number": 3, "least_captions": 2},
-    )
-    studied = {"labels": labels, "chosen": chosen}
-    features = {"features": [str(folder / "regions.parquet"), str(tags)]}
-    information = folder / "information.parquet"
-    run_script(
-        "compute_pmi",
-        {**studied, "tags": [tags]},
-        {"information": information},
-        config={"least": 2, "least_captions": 2, "smoothing": "none"},
-    )
-    for seed, name in enumerate(("pretrained", "finetuned")):
-        save_captioner(stand_in.captioner(seed), stand_in.tokenizer(), folder / name)
-    run_script(
-        "tag_regions",
-        {**tables, **features, "model": [folder / "pretrained" / "config.json"]},
-        {"matches": folder / "matches.parquet", "coverage": folder / "coverage.parquet"},
-        config={"overlap": 0.6, "inside": 0.8},
-    )
-    removal = {**studied, **features, "information": information, "matches": folder / "matches.parquet"}
-    for name in ("pretrained", "finetuned"):
-        here = folder / name
-        model = {"config": here / "config.json"}
-        run_script(
-            "extract_attention",
-            {**model, **tables, **features},
-            {table: here / f"{table}.parquet" for table in ("blocks", "received", "shares", "matrices")},
-            corpus="corpus",
-            split="test",
-            seed=1,
-            decoding=DECODING,
-            config={"images": 8, "examples": 2, "layer": 1},
-        )
-        run_script(
-            "ablate_objects",
-            {**model, **removal},
-            {"captions": here / "captions.parquet"},
-            splits=["test", "train"],
-            decoding=DECODING,
-            config={"least_captions": 2, "objects": [1, 2], "mask": "kept"},
-        )
-        run_script(
-            "encode_scenes",
-            {**model, **removal},
-            {"encodings": here / "encodings.parquet"},
-            splits=["test", "train"],
-            seed=1,
-            config={"least_captions": 2, "scenes": 3, "most": 10, "objects": 1, "mask": "kept"},
-        )
-        run_script(
-            "train_probe",
-            {"encodings": here / "encodings.parquet"},
-            {"scores": here / "scores.parquet", "search": here / "search.parquet"},
-            captioner=name,
-            seed=1,
-            config={"seeds": 1, "test_shares": [0.5]},
-        )
-    both = {
-        table: {name: folder / name / f"{table}.parquet" for name in ("pretrained", "finetuned")}
-        for table in ("blocks", "received", "captions")
-    }
-    run_script(
-        "estimate_density",
-        both["blocks"],
-        {name: folder / f"{name}.parquet" for name in ("densities", "differences")},
-        seed=1,
-        config={"steps": 20},
-    )
-    run_script(
-        "rank_objects",
-        {**both["received"], **studied, "tags": [tags]},
-        {name: folder / f"{name}.parquet" for name in ("rankings", "overlaps", "correlations")},
-        split="test",
-        config={"least_captions": 2, "mean": False, "depths": [1, 2, 3]},
-    )
-    run_script(
-        "compare_captions", both["captions"], {n: folder / f"{n}.parquet" for n in ("effects", "splits")}, seed=1
-    )
+    make(folder)
     return folder
 
 
@@ -231,7 +88,7 @@ def test_attention(run):
         assert Counter(Counter(blocks["relation"]).values()) == {8: 4}
         assert read_table(run / name / "received.parquet", RECEIVED).num_rows > 20
         assert read_table(run / name / "shares.parquet", SHARES).num_rows == 8 * 2 * 4 * 3
-        assert read_table(run / name / "matrices.parquet", MATRICES).num_rows == 2
+        assert read_table(run / name / "matrices.parquet", MATRICES).num_rows == 2 * 2  # of both layers
     samples = [
         {*read_table(run / name / "blocks.parquet", BLOCKS)["image_id"].to_pylist()}
         for name in ("pretrained", "finetuned")

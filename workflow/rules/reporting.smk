@@ -374,6 +374,7 @@ rule check_claims:
         comparisons="results/reporting/comparisons.parquet",
         probing=lab.probing.differences(),
         discritune=lab.discritune.differences(),
+        scenes=lab.scenes_paper.differences(),
         claims=lab.published("claims.yaml"),
     output:
         multiext("results/reporting/claims", ".csv", ".md", ".html"),

@@ -12,7 +12,8 @@ from captionlab.reporting.reproduction import Reproduction
 from captionlab.scripting import run
 from captionlab.tables import COMPARISONS, SUMMARY, read_metadata, read_table
 
-PROBING = "probing"
+# Papers whose claims rest on tables of differences alone.
+OF_ROLES = ("probing", "scenes")
 
 
 def main(snakemake: Any) -> None:
@@ -26,10 +27,10 @@ def main(snakemake: Any) -> None:
             for row in read_table(getattr(snakemake.input, name), ROLE_DIFFERENCES).to_pylist()
         ]
         for name, block in snakemake.params.config.items()
-        if name == PROBING or "ablations" in block
+        if name in OF_ROLES or "ablations" in block
     }
     for name, block in snakemake.params.config.items():
-        if name == PROBING:
+        if name in OF_ROLES:
             continue
         paper = Reproduction(block, snakemake.params.lineage)
         runs[name] = (paper, Measurements(summary, comparisons, paper.evaluations))

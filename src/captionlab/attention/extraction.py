@@ -40,7 +40,7 @@ def extract_attention(
     decoding: Decoding,
 ) -> Extracted:
     """Attention to the tags of the images `ids`; blocks and shares of special tokens of those of a `sample`; and the
-    matrices of a few `examples` of these.
+    matrices of a few `examples` of these, also of a layer halfway up and of the last one.
 
     Special tokens need a caption: the captioner's own.
     """
@@ -61,11 +61,12 @@ def extract_attention(
                     {"image_id": image, "layer": layer, **vars(block)}
                     for block in blocks(attention[row], tags, regions)
                 ]
-            if image in shown:
-                found.matrices.append(_matrix(attention[row], visual, row, tokenizer, image, layer))
         if rows := [row for row, image in enumerate(part) if image in sampled]:
             kept = visual[torch.tensor(rows, device=device)]
             found.shares += _shares(captioner, tokenizer, kept, [part[row] for row in rows], decoding)
+        if rows := [row for row, image in enumerate(part) if image in shown]:
+            kept = visual[torch.tensor(rows, device=device)]
+            found.matrices += _matrices(captioner, tokenizer, kept, [part[row] for row in rows], layer)
     return found
 
 
@@ -84,6 +85,17 @@ def _received(attention: np.ndarray, images: TaggedImages, image: str, owners: n
     return [
         {"image_id": image, "tag_index": number, "label": label, "attention": float(value)}
         for number, (label, value) in enumerate(zip(labels, values, strict=True))
+    ]
+
+
+def _matrices(captioner: Vinvl, tokenizer: Tokenizer, visual: TaggedRegions, images: Sequence[str], layer: int) -> Rows:
+    """The attention of images in this layer, halfway up and in the last one: 1, 6 and 12 in Figure 11."""
+    depth = captioner.architecture["layers"]
+    return [
+        _matrix(attention[row], visual, row, tokenizer, image, number)
+        for number in sorted({layer, max(1, depth // 2), depth})
+        for attention in [image_attention(captioner, visual, number).cpu().numpy()]
+        for row, image in enumerate(images)
     ]
 
 

@@ -76,3 +76,13 @@ def overlaps(
         for scene, ranking in attended.items()
         for depth in depths
     ]
+
+
+def overlap_by_chance(objects: int, depth: int) -> float:
+    """The rank-biased overlap, down to a depth, that two rankings in random order of so many objects have on average.
+
+    Each of the first d of one ranking is among the first d of the other with a probability of d / objects, so the
+    expected agreement at d is that, and the overlap is its mean over d.
+    """
+    deepest = min(depth, objects)
+    return (deepest + 1) / (2 * objects)

@@ -153,7 +153,7 @@ def claims_table(
     notes.append(
         "Evidence: the difference with its 95 % interval and the p-value of a paired test on the same images; "
         "without p where the interval follows from the two values alone, as if of different images, or from several "
-        "trainings too."
+        "seeds too."
     )
     columns = [Column(heading, numeric=False) for heading in ("judged for", "verdict", "as claimed", "evidence")]
     return Table(

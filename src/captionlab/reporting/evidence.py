@@ -52,9 +52,13 @@ class EvidenceClaim:
         """One difference in words: what is compared, by what, and how far apart."""
         names = [name for name in ("subject", "measure", "scorer") if row[name] and name not in self.per]
         what = " ".join(f"by {row[name]}" if name == "scorer" else str(row[name]) for name in names)
-        numbers = f"{row['difference']:+.2f} [{row['ci_low']:+.2f}, {row['ci_high']:+.2f}]"
-        trainings = f", {row['seeds']} trainings" if row["seeds"] > 1 else ""
-        return f"{what} against {row['against']} {numbers}, n = {row['n']}{trainings}".strip()
+        open_places = [name for name in ("source", "level") if name not in (*self.per, *self.evidence) and row[name]]
+        places = "".join(f", {row[name]:g}" if name == "level" else f", {row[name]}" for name in open_places)
+        ends = [row[name] for name in ("difference", "ci_low", "ci_high")]
+        decimals = 2 if max(map(abs, ends)) >= 1 else 3
+        value, low, high = (f"{end:+.{decimals}f}" for end in ends)
+        seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
+        return f"{what}{places} against {row['against']} {value} [{low}, {high}], n = {row['n']}{seeds}".strip()
 
 
 def sign(row: Row) -> int:

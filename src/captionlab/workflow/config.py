@@ -11,6 +11,7 @@ from jsonschema.exceptions import ValidationError
 
 from captionlab.workflow.probing_references import probing_mistakes
 from captionlab.workflow.references import RETRIEVAL, Block, captioner_kind, reference_mistakes, scorer_kind
+from captionlab.workflow.scenes_paper import scenes_paper_mistakes
 
 
 class ConfigError(ValueError):
@@ -26,7 +27,7 @@ def validate_config(config: Block, schema_path: Path) -> None:
     """Raise a ConfigError that lists every mistake, one sentence each."""
     schema = yaml.safe_load(schema_path.read_text(encoding="utf-8"))
     mistakes = list(_schema_mistakes(config, schema))
-    mistakes = mistakes or [*reference_mistakes(config), *probing_mistakes(config)]
+    mistakes = mistakes or [*reference_mistakes(config), *probing_mistakes(config), *scenes_paper_mistakes(config)]
     if mistakes:
         raise ConfigError.listing("the config cannot be run", mistakes)
 

@@ -20,6 +20,7 @@ from captionlab.workflow.references import Block, captioner_kind, normalise, roo
 from captionlab.workflow.report import labels_of, paper_of
 from captionlab.workflow.resources import memory, on_disk
 from captionlab.workflow.scenes import Scenes
+from captionlab.workflow.scenes_paper import ScenesPaper
 from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
 
@@ -67,6 +68,7 @@ class Experiments:
         self.data = str((self.root / config.get("data", ".")).resolve())
         self.scoring = Scoring(self)
         self.scenes = Scenes(self)
+        self.scenes_paper = ScenesPaper(self)
 
     def check_files(self) -> None:
         """Raise a ConfigError that lists every file or folder that the config names and that is not there."""
@@ -470,11 +472,13 @@ class Experiments:
             *self.discritune.table_files(*PAPER_FORMATS),
             *self.discritune.ablation_files(*PAPER_FORMATS),
             *(f"results/reporting/probing/{n}.{ending}" for n in self.probing.tables() for ending in PAPER_FORMATS),
+            *(f"results/reporting/scenes/{n}.{ending}" for n in self.scenes_paper.tables() for ending in PAPER_FORMATS),
         ]
 
     def figures(self) -> list[str]:
         """Every figure that the config asks for."""
-        papers = (*self.discritune.figures(), *self.probing.figures(), *self.study.figures())
+        of_papers = (self.discritune, self.probing, self.study, self.scenes_paper)
+        papers = [name for paper in of_papers for name in paper.figures()]
         return [f"results/figures/{name}.png" for name in papers]
 
     def stages(self) -> dict[str, str]:

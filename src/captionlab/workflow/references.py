@@ -95,7 +95,7 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     if scenes := config.get("scenes"):
         yield from _scenes_mistakes(config, scenes)
     for name, paper in config.get("papers", {}).items():
-        if name != "probing":  # its captioners play roles: captionlab.workflow.probing_references
+        if name not in ("probing", "scenes"):  # their captioners play roles: probing_references, scenes_paper
             yield from _paper_mistakes(config, f"papers.{name}", paper)
 
 

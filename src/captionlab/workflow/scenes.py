@@ -40,6 +40,8 @@ class Wildcards(Protocol):
 class Scenes:
     """The tags of a config and its analysis of scenes."""
 
+    roles = ROLES
+
     def __init__(self, lab: "Experiments"):
         self.lab = lab
         self.tags: Block = lab.config.get("tags", {})

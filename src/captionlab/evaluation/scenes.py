@@ -1,0 +1,292 @@
+"""What changes when a captioner is finetuned on scenes (Cafagna et al. 2022): values, and differences for its claims.
+
+Rows are those of ROLE_VALUES and ROLE_DIFFERENCES. `subject` is pretrained or finetuned, or the paper's label of a
+captioner in Table 1; `source` a relation of the attention, a split, a probe, or a kind of positions; `level` a depth, a
+number of removed objects (missing: all numbers together), a share of test images, or a layer.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from captionlab.ablation.comparison import Pair, mean_over_images
+from captionlab.attention.objects import overlap_by_chance
+from captionlab.evaluation.intervals import percentile_interval, resampled_sums, seeds_interval
+
+Row = Mapping[str, Any]
+ROLES = ("pretrained", "finetuned")
+PRETRAINED, FINETUNED = ROLES
+# How far a value may be from another to be called similar: as for verdicts on published values.
+SIMILAR = 0.05
+# Standard normal distance that leaves out 2.5 % on each side.
+NORMAL = 1.959963984540054
+INTACT = "intact inputs"
+AVERAGES = {"micro": "micro-F1", "macro": "macro-F1", "weighted": "weighted-F1"}
+
+
+def row(
+    corpus: str,
+    experiment: str,
+    subject: str,
+    measure: str,
+    number: tuple[float, float, float],
+    n: int,
+    source: str | None = None,
+    level: float | None = None,
+    seeds: int = 1,
+    against: str | None = None,
+) -> dict[str, Any]:
+    """A row of values or, with `against`, of differences; `number` is the value with the ends of its interval."""
+    place = {"experiment": experiment, "subject": subject, "source": source, "level": level, "corpus": corpus}
+    ends = {"ci_low": number[1], "ci_high": number[2], "seeds": seeds, "n": n}
+    what = {"value": number[0]} if against is None else {"against": against, "own": None, "difference": number[0]}
+    return {**place, "measure": measure, "scorer": None, **what, **ends}
+
+
+def nearness(difference: float, low: float, high: float, reference: float) -> tuple[float, float, float]:
+    """How far a difference stays within SIMILAR of a reference, with its interval: above 0 where the two are similar.
+
+    The difference has its 95 % interval from `low` to `high`.
+    """
+    margin = SIMILAR * abs(reference)
+    nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    return margin - abs(difference), margin - max(abs(low), abs(high)), margin - nearest
+
+
+# ------------------------------------------------------------------------------------------------- scene captions
+def caption_rows(
+    summary: Iterable[Row], comparisons: Iterable[Row], labels: Mapping[str, str], evaluation: str
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Metrics of captioners by the paper's label (`labels`: by name), and their differences from their parents."""
+    values = [
+        row(found["corpus"], "scene captions", labels[found["captioner"]], found["metric"], _three(found), found["n"])
+        for found in summary
+        if found["evaluation"] == evaluation and found["captioner"] in labels
+    ]
+    differences = [
+        row(
+            found["corpus"], "scene captions", labels[found["captioner"]], found["metric"],
+            _three(found, "difference"), found["n"], against=labels[found["against"]],
+        )
+        for found in comparisons
+        if found["evaluation"] == evaluation and found["captioner"] in labels and found["against"] in labels
+    ]  # fmt: skip
+    return values, differences
+
+
+# ------------------------------------------------------------------------------------------------------ attention
+def attention_rows(
+    corpus: str, blocks: Mapping[str, Sequence[Row]], differences: Iterable[Row], seed: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Deviation and mass of each relation; their differences, and for the mass whether it stayed similar.
+
+    `blocks` are rows of BLOCKS by role, `differences` of the attention stage.
+    """
+    values = []
+    for role, rows in blocks.items():
+        relations = dict.fromkeys(found["relation"] for found in rows)
+        for relation in relations:
+            chosen = [found for found in rows if found["relation"] == relation]
+            for statistic in ("deviation", "mass"):
+                mean = mean_over_images([b[statistic] for b in chosen], [b["image_id"] for b in chosen], seed)
+                number = mean.value, mean.ci_low, mean.ci_high
+                values.append(row(corpus, "attention", role, statistic, number, mean.n, relation))
+    made = []
+    for found in differences:
+        number = _three(found, "difference")
+        place = {"source": found["relation"], "against": PRETRAINED}
+        made.append(row(corpus, "attention", FINETUNED, found["statistic"], number, found["n"], **place))
+        near = nearness(*number, found["pretrained"])
+        made.append(row(corpus, "attention", FINETUNED, f"nearness of {found['statistic']}", near, found["n"], **place))
+    return values, made
+
+
+def special_rows(
+    corpus: str, shares: Mapping[str, Sequence[Row]], seed: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Attention that each special token draws in each layer, and how much more in the last than in the first.
+
+    `shares` are rows of SHARES by role. `source` is what attends.
+    """
+    values, differences = [], []
+    for role, rows in shares.items():
+        found: dict[tuple[str, str, int], dict[str, float]] = defaultdict(dict)
+        for share in rows:
+            if share["share"] is not None:
+                found[share["target"], share["attending"], share["layer"]][share["image_id"]] = share["share"]
+        for (target, attending, layer), of_images in found.items():
+            mean = mean_over_images([*of_images.values()], [*of_images], seed)
+            number = mean.value, mean.ci_low, mean.ci_high
+            values.append(row(corpus, "special tokens", role, target, number, mean.n, attending, layer))
+        last = max((layer for _, _, layer in found), default=1)
+        for target, attending in dict.fromkeys((target, attending) for target, attending, _ in found):
+            ends = [found[target, attending, layer] for layer in (1, last)]
+            if last > 1:
+                rise = {image: ends[1][image] - ends[0][image] for image in ends[0]}
+                mean = mean_over_images([*rise.values()], [*rise], seed)
+                number = mean.value, mean.ci_low, mean.ci_high
+                differences.append(
+                    row(corpus, "special tokens", role, target, number, mean.n, attending, last, against="layer 1")
+                )
+    return values, differences
+
+
+# -------------------------------------------------------------------------------------------------- telling objects
+def overlap_rows(
+    corpus: str, overlaps: Iterable[Row], rankings: Iterable[Row], correlations: Iterable[Row]
+) -> list[dict[str, Any]]:
+    """How far attended and frequent objects overlap more than by chance, and how the two measures go together.
+
+    The interval of the first is Student's over scenes, that of a correlation Fisher's.
+    """
+    objects: dict[str, int] = defaultdict(int)
+    for ranked in rankings:
+        if ranked["ranking"] == "frequent":
+            objects[ranked["scene"]] += 1
+    apart: dict[tuple[str, int], list[float]] = defaultdict(list)
+    images: dict[tuple[str, int], int] = defaultdict(int)
+    for found in overlaps:
+        key = found["captioner"], found["depth"]
+        chance = overlap_by_chance(objects[found["scene"]], found["depth"])
+        apart[key].append(found["rank_biased_overlap"] - chance)
+        images[key] += found["images"]
+    rows = []
+    for (role, depth), values in apart.items():
+        if len(values) > 1:
+            number = seeds_interval(np.array(values), np.array(values)[:, None])
+            rows.append(row(corpus, "overlap", role, "RBO", number, images[role, depth], level=depth, against="chance"))
+    for found in correlations:
+        if found["r"] is not None and found["degrees"] > 1:
+            number = correlation_interval(found["r"], found["degrees"] + 2)
+            pairs = found["degrees"] + 2
+            rows.append(row(corpus, "overlap", found["captioner"], "r", number, pairs, against="no correlation"))
+    return rows
+
+
+def correlation_interval(r: float, pairs: int) -> tuple[float, float, float]:
+    """Pearson's correlation of at least 4 pairs with its 95 % interval (Fisher 1921)."""
+    middle, distance = math.atanh(max(-1 + 1e-12, min(1 - 1e-12, r))), NORMAL / math.sqrt(pairs - 3)
+    return r, math.tanh(middle - distance), math.tanh(middle + distance)
+
+
+# ------------------------------------------------------------------------------------------------------- ablation
+def ablation_rows(
+    corpus: str, effects: Iterable[Row], pairs: Mapping[str, Sequence[Pair]], seed: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What ablation does to captions, shares in per cent, and how much more to those of the finetuned captioner.
+
+    `effects` are those of the ablation stage, `pairs` captions before and after by role. The spread is the standard
+    deviation of the confidence shifts of unchanged captions.
+    """
+    values = []
+    for found in effects:
+        if found["value"] is not None:
+            factor = 100.0 if found["statistic"] == "changed" else 1.0
+            value, low, high = (factor * found[name] for name in ("value", "ci_low", "ci_high"))
+            place = {"source": found["split"], "level": found["objects"] or None}
+            role, statistic = found["captioner"], found["statistic"]
+            values.append(row(corpus, "ablation", role, statistic, (value, low, high), found["n"], **place))
+    differences = []
+    for split in sorted({pair.split for of_role in pairs.values() for pair in of_role}):
+        numbers = sorted({p.objects for of_role in pairs.values() for p in of_role if p.split == split})
+        for level in (None, *numbers):
+            chosen = {
+                role: [p for p in of_role if p.split == split and level in (None, p.objects)]
+                for role, of_role in pairs.items()
+            }
+            for measure, number, n in compared(chosen[FINETUNED], chosen[PRETRAINED], seed):
+                differences.append(
+                    row(corpus, "ablation", FINETUNED, measure, number, n, split, level, against=PRETRAINED)
+                )
+    return values, differences
+
+
+def compared(
+    first: Sequence[Pair], second: Sequence[Pair], seed: int
+) -> Iterator[tuple[str, tuple[float, float, float], int]]:
+    """Measures of captions before and after ablation, first minus second, and the number of images that both have.
+
+    Both captioners saw the same images, which are resampled together. Confidence, shift and spread are of unchanged
+    captions and left out where a captioner has less than two of them.
+    """
+    images = {image: number for number, image in enumerate(dict.fromkeys(pair.image for pair in (*first, *second)))}
+    # For each captioner: samples, changed ones, and of the others the sums of confidence, shift and its square.
+    sums = np.zeros((len(images), 2, 5))
+    for side, pairs in enumerate((first, second)):
+        for pair in pairs:
+            shift = pair.before - pair.after
+            same = [0.0, pair.after, shift, shift**2] if not pair.changed else [1.0, 0.0, 0.0, 0.0]
+            sums[images[pair.image], side] += [1.0, *same]
+    enough = (sums[:, :, 0] - sums[:, :, 1]).sum(0) >= 2
+    resampled = resampled_sums(sums.reshape(len(images), -1), seed).reshape(-1, 2, 5)
+    for measure in ("changed", "confidence", "shift", "spread"):
+        if measure == "changed" or enough.all():
+            difference = -np.diff(_statistic(measure, sums.sum(0)[None]), axis=1)[:, 0]
+            others = -np.diff(_statistic(measure, resampled), axis=1)[:, 0]
+            low, high = percentile_interval(others[np.isfinite(others)])
+            yield measure, (float(difference[0]), low, high), len(images)
+
+
+def _statistic(measure: str, sums: np.ndarray) -> np.ndarray:
+    """The measure (n, 2) from sums (n, 2, 5)."""
+    samples, changed, confidence, shift, squares = np.moveaxis(sums, -1, 0)
+    if measure == "changed":
+        return np.asarray(100.0 * changed / samples)
+    same = samples - changed
+    with np.errstate(invalid="ignore", divide="ignore"):  # a resample may have no unchanged caption
+        if measure == "spread":
+            return np.sqrt(np.clip(squares / same - (shift / same) ** 2, 0, None))
+        return np.asarray((confidence if measure == "confidence" else shift) / same)
+
+
+# --------------------------------------------------------------------------------------------------------- probing
+def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """F1 of probes, means over splits with Student's interval, and the differences that the claims are about.
+
+    `scores` are rows of SCORES of both captioners. The measure of a scene is `F1 of <scene>`. Splits of the same seed
+    are the same images for both captioners, and differences are taken split by split; of a single split there are none.
+    """
+    found: dict[tuple[Any, ...], dict[int, float]] = defaultdict(dict)
+    support: dict[tuple[Any, ...], int] = {}
+    whole = None
+    for score in scores:
+        whole = score["objects"] if whole is None else min(whole, score["objects"])
+        measure = AVERAGES.get(score["average"], f"F1 of {score['scene']}")
+        control = ", shuffled labels" if score["classes"] == "shuffled" else ""
+        probe = score["probe"] + control
+        key = score["captioner"], score["objects"], probe, score["test_share"], measure
+        found[key][score["seed"]], support[key] = score["f1"], score["support"]
+    values, differences = [], []
+    for key, of_seeds in found.items():
+        role, objects, probe, share, measure = key
+        experiment = "probing" if objects == whole else "probing without telling objects"
+        place = {"source": probe, "level": share, "seeds": len(of_seeds)}
+        values.append(row(corpus, experiment, role, measure, _over_seeds(of_seeds), support[key], **place))
+        against = {
+            PRETRAINED: (PRETRAINED, objects, probe, share, measure),
+            "random": (role, objects, "random", share, measure),
+            INTACT: (role, whole, probe, share, measure),
+        }
+        for name, other in against.items():
+            if other != key and other in found and len(of_seeds) > 1:
+                apart = {seed: f1 - found[other][seed] for seed, f1 in of_seeds.items()}
+                number, told = _over_seeds(apart), {**place, "against": name}
+                differences.append(row(corpus, experiment, role, measure, number, support[key], **told))
+                if name == INTACT:
+                    near = nearness(*number, float(np.mean([*found[other].values()])))
+                    differences.append(
+                        row(corpus, experiment, role, f"nearness of {measure}", near, support[key], **told)
+                    )
+    return values, differences
+
+
+def _over_seeds(of_seeds: Mapping[int, float]) -> tuple[float, float, float]:
+    values = np.array([*of_seeds.values()])
+    return seeds_interval(values, values[:, None])
+
+
+def _three(found: Row, name: str = "value") -> tuple[float, float, float]:
+    return found[name], found["ci_low"], found["ci_high"]

@@ -1,0 +1,1 @@
+"""The tables and figures of Cafagna et al. 2022 (scenes): what changes when a captioner is finetuned on scenes."""

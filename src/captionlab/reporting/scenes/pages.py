@@ -1,0 +1,63 @@
+"""What the tables and figures of the scenes paper read of a run."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from captionlab.ablation.kinds import ABLATED
+from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.evaluation.scenes import ROLES
+from captionlab.probes.kinds import encodings_kind
+from captionlab.reporting.published import read_published
+from captionlab.reporting.scenes.run import ScenesRun
+from captionlab.reporting.thumbnails import thumbnail
+from captionlab.tables import IMAGES, read_schema, read_table
+
+Path = str | os.PathLike[str]
+Row = Mapping[str, Any]
+
+
+def read_run(values: Path, differences: Path, published: Path, comparable: bool, job: Mapping[str, Any]) -> ScenesRun:
+    """The run, from the tables that summarise_scenes makes; `job` says what it is about."""
+    return ScenesRun(
+        read_table(values, ROLE_VALUES).to_pylist(),
+        read_table(differences, ROLE_DIFFERENCES).to_pylist(),
+        read_published(published),
+        comparable,
+        job["corpus"],
+        job["validation"],
+        job["split"],
+    )
+
+
+def read_captions(paths: Sequence[Path]) -> dict[str, list[Row]]:
+    """Rows of ABLATED by role."""
+    return {role: read_table(path, ABLATED).to_pylist() for role, path in zip(ROLES, paths, strict=True)}
+
+
+def ablated_objects(captions: Mapping[str, Sequence[Row]]) -> int:
+    """The largest number of objects that were removed."""
+    return max((row["objects"] for rows in captions.values() for row in rows), default=0)
+
+
+def class_sizes(encodings: Path) -> dict[str, int]:
+    """Images of each scene that probes are trained and tested on."""
+    size = read_schema(encodings).field("encoding").type.list_size
+    rows = read_table(encodings, encodings_kind(size), ["image_id", "scene"]).to_pydict()
+    return dict(Counter(dict(zip(rows["image_id"], rows["scene"], strict=True)).values()))
+
+
+def split_sizes(images: Path) -> dict[str, int]:
+    """Images of each split."""
+    return dict(Counter(read_table(images, IMAGES, ["split"])["split"].to_pylist()))
+
+
+def read_pictures(images: Path, ids: Iterable[str]) -> dict[str, bytes]:
+    """Small PNGs of some images."""
+    table = read_table(images, IMAGES, ["image_id", "path", "data"])
+    chosen = table.filter(pc.is_in(table["image_id"], value_set=pa.array([*ids], pa.string())))
+    return {row["image_id"]: thumbnail(row) for row in chosen.to_pylist()}

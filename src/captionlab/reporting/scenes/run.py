@@ -1,0 +1,140 @@
+"""What a run measured for the scenes paper, and the cells and notes that its tables share."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from captionlab.reporting.footnotes import run_notes
+from captionlab.reporting.probing.run import PLACE, PROVENANCE, Measured
+from captionlab.reporting.published import Published, PublishedValue
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
+from captionlab.reporting.verdicts import MARKERS, Verdict, judge, legend
+
+Row = Mapping[str, Any]
+
+RECORD_COLUMNS = (
+    "experiment", "subject", "source", "level", "measure", "against", "value", "ci_low", "ci_high", "seeds", "n",
+    "published", "verdict", *PROVENANCE,
+)  # fmt: skip
+OVER_IMAGES = "Intervals: 95 %, bootstrap over images."
+OVER_SPLITS = "Intervals: 95 %, Student's t over splits that are drawn anew."
+
+
+@dataclass(frozen=True)
+class ScenesRun:
+    """Values and differences of a run (rows of ROLE_VALUES and ROLE_DIFFERENCES), and the published numbers.
+
+    `split` is the split that is tested on; images of all others are the paper's "Train-Val". `corpus` is the corpus
+    that is analysed, `validation` that of Table 1.
+    """
+
+    values: Sequence[Row]
+    differences: Sequence[Row]
+    published: Published
+    comparable: bool
+    corpus: str
+    validation: str
+    split: str
+
+    def value(self, experiment: str, subject: str, measure: str, **place: Any) -> Measured | None:
+        """A value; `place` has the other columns, which are missing by default."""
+        return _find(self.values, "value", {"experiment": experiment, "subject": subject, "measure": measure, **place})
+
+    def difference(self, experiment: str, subject: str, measure: str, against: str, **place: Any) -> Measured | None:
+        """How much more a subject has than what it is held against."""
+        wanted = {"experiment": experiment, "subject": subject, "measure": measure, "against": against, **place}
+        return _find(self.differences, "difference", wanted)
+
+    def found(self, column: str, experiment: str, **place: Any) -> list[Any]:
+        """What stands in a column of an experiment, in order of appearance."""
+        rows = (row for row in self.values if row["experiment"] == experiment)
+        fitting = (row for row in rows if all(row[name] == value for name, value in place.items()))
+        return list(dict.fromkeys(row[column] for row in fitting))
+
+
+def _find(rows: Iterable[Row], name: str, place: Row) -> Measured | None:
+    wanted = {**dict.fromkeys(column for column in PLACE if column != "corpus"), **place}
+    for row in rows:
+        if all(row[column] == value for column, value in wanted.items()):
+            return Measured(row[name], row["ci_low"], row["ci_high"], row["seeds"], row["n"])
+    return None
+
+
+@dataclass
+class Sheet:
+    """The cells of one table, the record of each, and its notes."""
+
+    run: ScenesRun
+    provenance: Mapping[str, Any]
+    records: list[dict[str, Value]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def pair(
+        self,
+        place: Mapping[str, Value],
+        ours: Measured | None,
+        published: PublishedValue | None,
+        decimals: int = 2,
+        interval: bool = True,
+    ) -> list[Cell]:
+        """Our number with its interval, and the paper's with a verdict; `place` has columns of the record.
+
+        Without `interval` the number has none, and the verdict asks how near the two are.
+        """
+        verdict = judge(ours, published, self.run.comparable)
+        record: dict[str, Value] = {name: place.get(name) for name in RECORD_COLUMNS}
+        record |= {name: getattr(ours, name, None) for name in ("value", "seeds", "n")}
+        if interval:
+            record |= {name: getattr(ours, name, None) for name in ("ci_low", "ci_high")}
+        record |= {"published": published.text if published else None, "verdict": verdict}
+        self.records.append(record | {key: self.provenance.get(key) for key in PROVENANCE})
+        detail = f"[{ours.ci_low:.{decimals}f}, {ours.ci_high:.{decimals}f}]" if ours and interval else ""
+        printed = Cell(MISSING) if ours is None else Cell(f"{ours.value:.{decimals}f}", detail)
+        if published is None:
+            return [printed, Cell(MISSING)]
+        return [printed, Cell(" ".join(filter(None, (published.text, MARKERS.get(verdict)))))]
+
+    def value(
+        self,
+        experiment: str,
+        subject: str,
+        measure: str,
+        published: PublishedValue | None = None,
+        decimals: int = 2,
+        **place: Any,
+    ) -> list[Cell]:
+        """The same for a value of the run in a place."""
+        columns = {"experiment": experiment, "subject": subject, "measure": measure, **place}
+        return self.pair(columns, self.run.value(experiment, subject, measure, **place), published, decimals)
+
+    def table(
+        self,
+        name: str,
+        title: str,
+        description: str,
+        columns: Sequence[Column],
+        blocks: Sequence[Block],
+        records: Sequence[Mapping[str, Value]] | None = None,
+        record_columns: Sequence[str] = RECORD_COLUMNS,
+    ) -> Table:
+        """The table with its footnotes; `records` are those of the CSV, by default one for each number."""
+        verdicts: set[Verdict] = {r["verdict"] for r in self.records if r["verdict"]}  # type: ignore[misc]
+        notes = [*filter(None, [legend(verdicts)]), *self.notes]
+        if any(cell.text == MISSING for block in blocks for row in block.rows for cell in row):
+            notes.append(f"{MISSING}: not in this run, or in a column of the paper: the paper has no such number.")
+        if not self.run.comparable and any(record["published"] for record in self.records):
+            notes.append(
+                "The numbers of this run are not comparable with the published column: its data and models are not "
+                "the paper's. The column is context."
+            )
+        made = {key: self.provenance.get(key) for key in PROVENANCE}
+        kept = self.records if records is None else [{**record, **made} for record in records]
+        return Table(
+            name, title, description, columns, blocks, kept, record_columns,
+            [*notes, *run_notes(self.provenance)],
+        )  # fmt: skip
+
+
+def without_interval(value: float, n: int) -> Measured:
+    """A number that nothing is resampled for."""
+    return Measured(value, value, value, 1, n)

@@ -1,0 +1,205 @@
+"""A small corpus in which objects tell scenes, and a folder in which every script of the scenes paper ran on it."""
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import vinvl_stand_in as stand_in
+
+from captionlab.captioners.store import save_captioner
+from captionlab.features.region_tables import ImageRegions, write_regions
+from captionlab.tables import COMPARISONS, IMAGES, OBJECTS, SCENES, SUMMARY, write_table
+from captionlab.workflow.scenes_paper import SCENES_TABLES
+
+ROOT = Path(__file__).parents[2]
+# What an image of a scene shows, and how its scene captions go.
+TELLING = {"sea": ["boat", "sky"], "road": ["car", "sky"], "restaurant": ["wine glass"]}
+PLACES = {"sea": "at the sea", "road": "on a road", "restaurant": "the picture is taken in a restaurant"}
+PER_SCENE = 12
+DECODING = {"kind": "beam", "max_tokens": 5, "rules": "oscar", "beams": 3}
+
+
+class Files(SimpleNamespace):
+    def __getitem__(self, place: Any) -> Any:
+        return vars(self)[place] if isinstance(place, str) else list(vars(self).values())[place]
+
+
+def script(name: str) -> Any:
+    return runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{name}.py"))["main"]
+
+
+def run_script(name: str, inputs: dict[str, Any], outputs: dict[str, Path], **params: Any) -> None:
+    """Run a script as Snakemake would."""
+    job = SimpleNamespace(
+        input=Files(**inputs), output=Files(**outputs), params=SimpleNamespace(**params), threads=1, rule=name
+    )
+    script(name)(job)
+
+
+def write_corpus(folder: Path) -> None:
+    """Images of three scenes, a third of them for testing; their objects, regions of the same boxes, and captions."""
+    generator = np.random.default_rng(0)
+    scenes = [scene for scene in TELLING for _ in range(PER_SCENE)]
+    ids = [str(place) for place in range(len(scenes))]
+    images = {
+        "image_id": ids,
+        "position": range(len(ids)),
+        "split": ["test" if i % 3 == 0 else "train" for i in range(len(ids))],
+    }
+    sizes = {"path": ["x"] * len(ids), "data": [None] * len(ids), "width": [10] * len(ids), "height": [10] * len(ids)}
+    write_table(folder / "images.parquet", IMAGES, {**images, **sizes, "image_set": [None] * len(ids)})
+    texts = [(image, index, PLACES[scene]) for image, scene in zip(ids, scenes, strict=True) for index in range(3)]
+    texts[1] = (texts[1][0], 1, PLACES["road"])  # one annotator saw something else
+    columns = dict(zip(("image_id", "scene_index", "caption"), map(list, zip(*texts, strict=True)), strict=True))
+    nothing = [None] * len(texts)
+    write_table(folder / "scenes.parquet", SCENES, {**columns, "scene": nothing, "confidence": nothing})
+    objects, regions = [], []
+    for image, scene in zip(ids, scenes, strict=True):
+        labels = [*TELLING[scene], *(["man"] if generator.random() < 0.5 else [])]
+        boxes = [[0, 0, 4 + place, 5] for place in range(len(labels))]
+        features = generator.normal(size=(len(labels), 3)).astype(np.float32) + list(TELLING).index(scene)
+        regions.append(ImageRegions(image, 10, 10, np.array(boxes, np.float32), features, label=labels))
+        objects += [(image, place, label, *boxes[place], []) for place, label in enumerate(labels)]
+    write_regions(folder / "regions.parquet", regions)
+    names = ("image_id", "object_index", "label", "x1", "y1", "x2", "y2", "attributes")
+    write_table(
+        folder / "objects.parquet", OBJECTS, dict(zip(names, map(list, zip(*objects, strict=True)), strict=True))
+    )
+
+
+def make(folder: Path) -> None:
+    """Run every script in a folder."""
+    write_corpus(folder)
+    tables = {name: folder / f"{name}.parquet" for name in ("images", "scenes", "objects")}
+    tags, labels, chosen = (folder / f"{name}.parquet" for name in ("tags", "labels", "chosen"))
+    run_script("read_tags", tables, {"tags": tags}, config={"source": "objects"})
+    run_script(
+        "label_scenes",
+        tables,
+        {"labels": labels, "chosen": chosen},
+        tagger="en_ewt_sm",
+        config={"number": 3, "least_captions": 2},
+    )
+    studied = {"labels": labels, "chosen": chosen}
+    features = {"features": [str(folder / "regions.parquet"), str(tags)]}
+    information = folder / "information.parquet"
+    run_script(
+        "compute_pmi",
+        {**studied, "tags": [tags]},
+        {"information": information},
+        config={"least": 2, "least_captions": 2, "smoothing": "none"},
+    )
+    for seed, name in enumerate(("pretrained", "finetuned")):
+        save_captioner(stand_in.captioner(seed), stand_in.tokenizer(), folder / name)
+    run_script(
+        "tag_regions",
+        {**tables, **features, "model": [folder / "pretrained" / "config.json"]},
+        {"matches": folder / "matches.parquet", "coverage": folder / "coverage.parquet"},
+        config={"overlap": 0.6, "inside": 0.8},
+    )
+    removal = {**studied, **features, "information": information, "matches": folder / "matches.parquet"}
+    for name in ("pretrained", "finetuned"):
+        here = folder / name
+        model = {"config": here / "config.json"}
+        run_script(
+            "extract_attention",
+            {**model, **tables, **features},
+            {table: here / f"{table}.parquet" for table in ("blocks", "received", "shares", "matrices")},
+            corpus="corpus",
+            split="test",
+            seed=1,
+            decoding=DECODING,
+            config={"images": 8, "examples": 2, "layer": 1},
+        )
+        run_script(
+            "ablate_objects",
+            {**model, **removal},
+            {"captions": here / "captions.parquet"},
+            splits=["test", "train"],
+            decoding=DECODING,
+            config={"least_captions": 2, "objects": [1, 2], "mask": "kept"},
+        )
+        run_script(
+            "encode_scenes",
+            {**model, **removal},
+            {"encodings": here / "encodings.parquet"},
+            splits=["test", "train"],
+            seed=1,
+            config={"least_captions": 2, "scenes": 3, "most": 10, "objects": 1, "mask": "kept"},
+        )
+        run_script(
+            "train_probe",
+            {"encodings": here / "encodings.parquet"},
+            {"scores": here / "scores.parquet", "search": here / "search.parquet"},
+            captioner=name,
+            seed=1,
+            config={"seeds": 1, "test_shares": [0.5]},
+        )
+    both = {
+        table: {name: folder / name / f"{table}.parquet" for name in ("pretrained", "finetuned")}
+        for table in ("blocks", "received", "captions")
+    }
+    run_script(
+        "estimate_density",
+        both["blocks"],
+        {name: folder / f"{name}.parquet" for name in ("densities", "differences")},
+        seed=1,
+        config={"steps": 20},
+    )
+    run_script(
+        "rank_objects",
+        {**both["received"], **studied, "tags": [tags]},
+        {name: folder / f"{name}.parquet" for name in ("rankings", "overlaps", "correlations")},
+        split="test",
+        config={"least_captions": 2, "mean": False, "depths": [1, 2, 3]},
+    )
+    run_script(
+        "compare_captions", both["captions"], {n: folder / f"{n}.parquet" for n in ("effects", "splits")}, seed=1
+    )
+
+
+def report(folder: Path) -> dict[str, dict[str, Path]]:
+    """The values, tables and figures of the paper, from what `make` left in the folder; paths by kind and name."""
+    both = [folder / role for role in ("pretrained", "finetuned")]
+    job = {
+        "corpus": "corpus", "split": "test", "validation": "corpus", "evaluation": "main",
+        "labels": {"first": "pretrained", "second": "2"}, "layer": 1,
+    }  # fmt: skip
+    summary = {"split": "val", "decoding": "beam", "retriever": None, "candidates": None, "n": 9}
+    place = {"corpus": "corpus", "evaluation": "main", "metric": "CIDEr"}
+    values = [{"captioner": name, "value": value} for name, value in (("first", 10.0), ("second", 150.0))]
+    rows = [{**summary, **place, **row, "ci_low": row["value"] - 1, "ci_high": row["value"] + 1} for row in values]
+    write_table(folder / "summary.parquet", SUMMARY, {name: [row[name] for row in rows] for name in SUMMARY.columns})
+    pair = {**summary, **place, "captioner": "second", "against": "first", "p_value": 0.001, "test": "bootstrap"}
+    pair |= {"difference": 140.0, "ci_low": 138.0, "ci_high": 142.0}
+    write_table(folder / "comparisons.parquet", COMPARISONS, {name: [pair[name]] for name in COMPARISONS.columns})
+    analysed = {
+        name: folder / f"{name}.parquet"
+        for name in (
+            "summary", "comparisons", "differences", "rankings", "overlaps", "correlations", "effects", "information",
+            "coverage", "splits", "densities",
+        )
+    }  # fmt: skip
+    of_roles = {
+        name: [role / f"{name}.parquet" for role in both]
+        for name in ("blocks", "shares", "captions", "scores", "matrices")
+    }
+    found = {name: folder / f"scenes_{name}.parquet" for name in ("values", "differences")}
+    run_script("summarise_scenes", {**analysed, **of_roles}, found, job=job, seed=1)
+    given = {
+        **analysed, **of_roles, **found, "attention": analysed["differences"], "images": [folder / "images.parquet"],
+        "encodings": [both[0] / "encodings.parquet"], "published": ROOT / "config" / "published" / "scenes.csv",
+        "style": ROOT / "config" / "plotting.yaml",
+    }  # fmt: skip
+    tables = {f"{n}.{e}": folder / f"{n}.{e}" for n in SCENES_TABLES for e in ("csv", "md", "tex", "html")}
+    provenance = {"config": "made up", "seed": 1}
+    run_script("collect_scenes_tables", given, tables, config={"comparable": False}, job=job, provenance=provenance)
+    names = (
+        "matrices", "density", "examples", "confidence", "shift", "classes", "probes", "special_tokens", "layers",
+        "splits", "easy_probes",
+    )  # fmt: skip
+    figures = {name: folder / f"{name}.png" for name in names}
+    run_script("plot_scenes_figures", given, figures, config={"comparable": False}, job=job)
+    return {"values": found, "tables": tables, "figures": figures}

@@ -1,0 +1,55 @@
+"""The scenes paper's part of a config: its mistakes, and what is derived from it."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from captionlab.workflow.experiments import Experiments
+from captionlab.workflow.scenes_paper import SCENES_FIGURES, SCENES_TABLES, scenes_paper_mistakes
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def config():
+    return yaml.safe_load((ROOT / "config" / "toy_scenes.yaml").read_text())
+
+
+def test_the_toy_config_asks_for_every_table_and_figure(config):
+    paper = Experiments(config, ROOT).scenes_paper
+    assert (paper.tables(), paper.figures()) == (list(SCENES_TABLES), list(SCENES_FIGURES))
+    assert paper.job()["labels"]["toy-scened-4"] == "4"
+    assert (paper.job()["corpus"], paper.job()["validation"]) == ("toy-scenes", "toy-scenes-val")
+    assert (paper.job()["split"], paper.job()["layer"]) == ("test", 1)
+    assert paper.of("finetuned", "probes", "scores") == ["results/probes/toy-scened-10/scores.parquet"]
+
+
+def test_without_the_paper_nothing_is_asked_for(config):
+    del config["papers"]
+    paper = Experiments(config, ROOT).scenes_paper
+    assert paper.tables() == paper.figures() == paper.differences() == paper.images() == []
+    assert (paper.job(), paper.of("finetuned", "probes", "scores")) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda c: c.pop("scenes"), "papers.scenes needs what is measured; add the section `scenes`"),
+        (lambda c: c["papers"]["scenes"].update(evaluation="valid"), "papers.scenes.evaluation is 'valid'"),
+        (lambda c: c["papers"]["scenes"]["captioners"].update({"12": "toy-scened"}), "captioners.12 is 'toy-scened'"),
+        (
+            lambda c: c["evaluations"]["validation"]["corpora"].append("toy-scenes"),
+            "which has several corpora; Table 1 is about one",
+        ),
+        (
+            lambda c: c["evaluations"]["validation"]["captioners"].remove("toy-scened-6"),
+            "which is not in evaluations.validation.captioners; add it there",
+        ),
+    ],
+)
+def test_a_mistake_is_a_sentence(config, change, sentence):
+    broken = copy.deepcopy(config)
+    change(broken)
+    assert sentence in "\n".join(scenes_paper_mistakes(broken))

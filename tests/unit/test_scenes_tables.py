@@ -1,0 +1,281 @@
+"""The scenes paper's tables and figures from a small run, and their numbers against plain loops."""
+
+import csv
+import itertools
+import math
+import random
+from pathlib import Path
+from statistics import fmean, pstdev
+
+import pytest
+from PIL import Image
+from scenes_run import TELLING, make, report
+
+from captionlab.ablation.comparison import Pair, pairs
+from captionlab.ablation.kinds import ABLATED
+from captionlab.attention.kinds import BLOCKS, SHARES
+from captionlab.attention.objects import overlap_by_chance
+from captionlab.attention.overlap import rank_biased_overlap
+from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.evaluation.scenes import (
+    compared,
+    correlation_interval,
+    nearness,
+    overlap_rows,
+    probe_rows,
+    special_rows,
+)
+from captionlab.probes.kinds import SCORES
+from captionlab.reporting.claims import claims_table, read_claims
+from captionlab.reporting.published import read_published
+from captionlab.tables import read_table
+
+PUBLISHED = Path(__file__).parents[2] / "config" / "published"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("scenes")
+    make(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def reported(folder):
+    return report(folder)
+
+
+@pytest.fixture(scope="module")
+def values(reported):
+    return read_table(reported["values"]["values"], ROLE_VALUES).to_pylist()
+
+
+@pytest.fixture(scope="module")
+def differences(reported):
+    return read_table(reported["values"]["differences"], ROLE_DIFFERENCES).to_pylist()
+
+
+def records(reported, name):
+    with open(reported["tables"][f"{name}.csv"], encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def the(rows, **place):
+    (row,) = (row for row in rows if all(row[name] == value for name, value in place.items()))
+    return row
+
+
+# ---------------------------------------------------------------------------------------------------------- oracles
+@pytest.mark.parametrize(("objects", "depth"), [(4, 2), (4, 3), (3, 7), (1, 3)])
+def test_overlap_by_chance_is_the_mean_over_all_orders(objects, depth):
+    fixed = [str(number) for number in range(objects)]
+    mean = fmean(rank_biased_overlap(list(order), fixed, depth) for order in itertools.permutations(fixed))
+    assert overlap_by_chance(objects, depth) == pytest.approx(mean)
+
+
+def test_a_correlation_has_fishers_interval():
+    # 21 pairs with r = 0.81, as in the paper: atanh(0.81) = 1.127029, 1.959964 / sqrt(18) = 0.461968.
+    value, low, high = correlation_interval(0.81, 21)
+    assert (value, low, high) == (0.81, pytest.approx(math.tanh(1.127029 - 0.461968), abs=1e-5), pytest.approx(
+        math.tanh(1.127029 + 0.461968), abs=1e-5
+    ))  # fmt: skip
+    assert correlation_interval(1.0, 5)[2] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("difference", "reference", "expected"),
+    [
+        ((2.0, 1.0, 3.0), 100.0, (3.0, 2.0, 4.0)),
+        ((-6.0, -7.0, -5.5), 100.0, (-1.0, -2.0, -0.5)),
+        ((0.5, -1.0, 2.0), -20.0, (0.5, -1.0, 1.0)),
+    ],
+)
+def test_nearness_is_what_is_left_of_five_per_cent(difference, reference, expected):
+    assert nearness(*difference, reference) == pytest.approx(expected)
+
+
+def test_two_captioners_are_compared_on_the_same_images():
+    """Against means by hand; where one captioner changes everything and the other nothing, the interval is a point."""
+    generator = random.Random(3)
+
+    def made(role: int) -> list[Pair]:
+        return [
+            Pair(str(n // 2), "test", 1, generator.random() < 0.3 + 0.3 * role, generator.random(), generator.random())
+            for n in range(60)
+        ]
+
+    first, second = made(0), made(1)
+    found = {measure: (number, n) for measure, number, n in compared(first, second, seed=1)}
+    assert {n for _, n in found.values()} == {30}
+    unchanged = [[pair for pair in of_role if not pair.changed] for of_role in (first, second)]
+    expected = {
+        "changed": 100 * (fmean(p.changed for p in first) - fmean(p.changed for p in second)),
+        "confidence": fmean(p.after for p in unchanged[0]) - fmean(p.after for p in unchanged[1]),
+        "shift": fmean(p.before - p.after for p in unchanged[0]) - fmean(p.before - p.after for p in unchanged[1]),
+        "spread": pstdev(p.before - p.after for p in unchanged[0]) - pstdev(p.before - p.after for p in unchanged[1]),
+    }
+    assert {measure: number[0] for measure, (number, _) in found.items()} == pytest.approx(expected)
+    assert all(low < value < high for (value, low, high), _ in found.values())
+    sure = [Pair(str(n), "test", 1, False, 0.5, 0.5) for n in range(5)]
+    other = [Pair(str(n), "test", 1, True, 0.5, 0.5) for n in range(5)]
+    assert list(compared(sure, other, seed=1)) == [("changed", (-100.0, -100.0, -100.0), 5)]
+
+
+def test_scores_of_probes_are_means_over_splits():
+    """Two splits: the forest gains 0.2 and 0.4 by finetuning, so its interval is 0.3 and 12.706 x 0.1."""
+    f1 = {
+        ("pretrained", 0, "random-forest"): (0.5, 0.6), ("finetuned", 0, "random-forest"): (0.7, 1.0),
+        ("pretrained", 0, "random"): (0.2, 0.1), ("finetuned", 3, "random-forest"): (0.68, 1.0),
+    }  # fmt: skip
+    scores = [
+        {
+            "captioner": role, "objects": objects, "probe": probe, "classes": "scenes", "test_share": 0.5, "seed": seed,
+            "average": "macro", "scene": "", "f1": value, "support": 40,
+        }
+        for (role, objects, probe), both in f1.items()
+        for seed, value in enumerate(both)
+    ]  # fmt: skip
+    values, differences = probe_rows("corpus", scores)
+    assert the(values, subject="finetuned", experiment="probing")["value"] == pytest.approx(0.85)
+    gain = the(differences, subject="finetuned", experiment="probing", against="pretrained")
+    assert (gain["difference"], gain["ci_high"]) == (pytest.approx(0.3), pytest.approx(0.3 + 12.7062 * 0.1, abs=1e-4))
+    lost = the(differences, measure="macro-F1", against="intact inputs")
+    assert (lost["experiment"], lost["difference"]) == ("probing without telling objects", pytest.approx(-0.01))
+    near = the(differences, measure="nearness of macro-F1")
+    assert near["difference"] == pytest.approx(0.05 * 0.85 - 0.01)
+    # A single split says nothing about others.
+    assert probe_rows("corpus", [score for score in scores if score["seed"] == 0])[1] == []
+
+
+def test_overlaps_are_held_against_chance():
+    rankings = [{"ranking": "frequent", "scene": s, "label": n} for s in ("sea", "road") for n in range(4)]
+    overlaps = [
+        {"captioner": "finetuned", "scene": scene, "depth": 3, "rank_biased_overlap": value, "images": 10}
+        for scene, value in (("sea", 0.9), ("road", 0.7))
+    ]
+    correlations = [{"captioner": "finetuned", "r": None, "degrees": 4}]
+    (row,) = overlap_rows("corpus", overlaps, rankings, correlations)
+    # Chance is (3 + 1) / 8; the two scenes are 0.4 and 0.2 above it.
+    assert row["difference"] == pytest.approx(0.3)
+    assert row["ci_high"] == pytest.approx(0.3 + 12.7062 * 0.1, abs=1e-4)
+    assert (row["n"], row["level"], row["against"]) == (20, 3, "chance")
+
+
+# ------------------------------------------------------------------------------------------------- the run's values
+def test_values_of_attention_are_means_over_images(folder, values, differences):
+    for role in ("pretrained", "finetuned"):
+        blocks = read_table(folder / role / "blocks.parquet", BLOCKS).to_pylist()
+        mean = fmean(block["mass"] for block in blocks if block["relation"] == "all")
+        found = the(values, experiment="attention", subject=role, source="all", measure="mass")
+        assert found["value"] == pytest.approx(mean)
+    sources = {row["source"] for row in differences if row["experiment"] == "attention"}
+    assert sources == {"vision-vision", "label-vision", "vision-label", "all"}
+
+
+def test_special_tokens_from_the_first_layer_to_the_last(folder, differences):
+    shares = read_table(folder / "finetuned" / "shares.parquet", SHARES).to_pylist()
+    chosen = [share for share in shares if (share["target"], share["attending"]) == ("[SEP]", "regions")]
+    last, first = (fmean(share["share"] for share in chosen if share["layer"] == layer) for layer in (2, 1))
+    place = {"experiment": "special tokens", "subject": "finetuned", "measure": "[SEP]", "source": "regions"}
+    assert the(differences, **place)["difference"] == pytest.approx(last - first)
+    assert special_rows("corpus", {"finetuned": [s for s in shares if s["layer"] == 1]}, 1)[1] == []
+
+
+def test_captions_that_change_in_per_cent(folder, values, differences):
+    changed = {}
+    for role in ("pretrained", "finetuned"):
+        found = pairs(read_table(folder / role / "captions.parquet", ABLATED).to_pylist())
+        changed[role] = 100 * fmean(pair.changed for pair in found if pair.split == "train")
+        place = {"experiment": "ablation", "subject": role, "source": "train", "level": None, "measure": "changed"}
+        assert the(values, **place)["value"] == pytest.approx(changed[role])
+    place = {"experiment": "ablation", "source": "train", "level": None, "measure": "changed"}
+    assert the(differences, **place)["difference"] == pytest.approx(changed["finetuned"] - changed["pretrained"])
+
+
+def test_f1_is_the_probes(folder, values):
+    scores = read_table(folder / "finetuned" / "scores.parquet", SCORES).to_pylist()
+    score = the(scores, objects=0, probe="mlp", classes="shuffled", average="class", scene="sea")
+    place = {"experiment": "probing", "subject": "finetuned", "source": "mlp, shuffled labels", "measure": "F1 of sea"}
+    assert the(values, **place)["value"] == score["f1"]
+
+
+# ------------------------------------------------------------------------------------------------ tables and figures
+def test_every_table_has_its_numbers_in_four_formats(reported):
+    for path in reported["tables"].values():
+        text = path.read_text(encoding="utf-8")
+        assert "made up" in text
+        assert "None" not in text
+        assert "nan" not in text
+
+
+def test_published_numbers_stand_beside_ours(reported):
+    metric = the(records(reported, "scenes_table1_metrics"), subject="2", measure="CIDEr")
+    assert (metric["value"], metric["published"], metric["verdict"]) == ("150.0", "161.8", "not comparable")
+    text = reported["tables"]["scenes_table1_metrics.md"].read_text(encoding="utf-8")
+    assert "| 2 | 150.0 [149.0, 151.0] | 161.8 ○ |" in text
+    assert text.index("| pretrained |") < text.index("| 2 |")
+    # A scene of both, one that only the paper has, and one that only the run could have.
+    overlaps = records(reported, "scenes_table2_overlap")
+    sea = the(overlaps, subject="finetuned", source="sea", level="3", measure="RBO")
+    assert (sea["published"], sea["ci_low"]) == ("0.88", "")
+    station = the(overlaps, subject="finetuned", source="station", level="3", measure="IoU")
+    assert (station["value"], station["published"], station["verdict"]) == ("", "0.5", "not in this run")
+    assert "r(7)" in reported["tables"]["scenes_table2_overlap.md"].read_text(encoding="utf-8")
+    top = the(records(reported, "scenes_table3_objects"), scene="sea", rank="1")
+    assert top["object"] == "boat"
+    assert "surfboard, watercraft, boat" in reported["tables"]["scenes_table3_objects.md"].read_text(encoding="utf-8")
+    samples = the(records(reported, "scenes_table5_samples"), source="Test", level="1")
+    assert (samples["value"], samples["published"]) == ("12", "469")
+    whole = the(records(reported, "scenes_table5_samples"), source="Train-Val", level="0")
+    assert (whole["value"], whole["published"]) == ("24", "13498")
+    forest = records(reported, "scenes_table4_probes")
+    named = [row for row in forest if (row["subject"], row["experiment"]) == ("finetuned", "probing")]
+    assert [row["published"] for row in named] == ["0.99", "0.96", "0.99"]
+    changes = records(reported, "scenes_figure6_ablation")
+    assert {row["published"] for row in changes if row["measure"] == "changed"} == {"", "41", "13"}
+    assert {row["published"] for row in changes if row["measure"] == "z"} == {"", "0.13"}
+    assert {row["published"] for row in changes if row["measure"] == "tagged regions"} == {"74"}
+
+
+def test_every_figure_is_drawn(reported):
+    for name, path in reported["figures"].items():
+        colours = Image.open(path).convert("RGB").getcolors(1 << 20)
+        assert len(colours) > 20, name
+
+
+def test_claims_of_the_paper_are_judged(differences):
+    claims = [claim for claim in read_claims(PUBLISHED / "claims.yaml") if claim.paper == "scenes"]
+    judged = claims_table(claims, {}, {"config": "made up", "seed": 1}, {"scenes": differences}).records
+    found = {row["claim"]: row for row in judged}
+    assert found["scene-captions-after-two-epochs"]["verdict"] == "holds"
+    assert (
+        "CIDEr against pretrained +140.00 [+138.00, +142.00], n = 9"
+        in found["scene-captions-after-two-epochs"]["evidence"]
+    )
+    # One split is drawn in this run, so nothing is known of others.
+    untested = {name for name, row in found.items() if row["verdict"] == "not tested in this run"}
+    assert untested == {"scenes-are-known-before", "finetuning-closes-the-gap", "states-survive-ablation"}
+
+
+def test_every_number_of_the_paper_is_there():
+    published = read_published(PUBLISHED / "scenes.csv")
+    number = dict.fromkeys("1234567", 0) | {"text": 0}
+    for table, *_ in published.values:
+        number[table] += 1
+    # Rows times columns; Table 2 with the correlation below it, Table 3 with three objects of five scenes.
+    assert number == {
+        "1": 5 * 5, "2": 7 * 6 + 1, "3": 5 * 3, "4": 5 * 3, "5": 4 * 2, "6": 9 * 3, "7": 12 * 3, "text": 5,
+    }  # fmt: skip
+    for label, name in (("PRE", "Pretrained"), ("FT (A)", "Finetuned (A)")):  # the paper prints these three times
+        for measure in ("micro-F1", "macro-F1", "weighted-F1"):
+            texts = {
+                published.find(*place, measure).text
+                for place in (("4", name, "50/50"), ("6", f"RF {label}", "50/50"), ("7", label, "50/50"))
+            }
+            assert len(texts) == 1
+
+
+def test_scenes_of_the_run_are_those_of_its_images(reported):
+    assert {row["source"] for row in records(reported, "scenes_table2_overlap") if row["subject"] == "pretrained"} >= {
+        *TELLING
+    }

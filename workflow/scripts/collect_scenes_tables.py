@@ -1,0 +1,65 @@
+"""Put this run's numbers and examples into the tables of the scenes paper, the published ones beside them."""
+
+from collections import Counter
+from typing import Any
+
+from captionlab.ablation.kinds import COVERAGE, INFORMATION, SPLITS
+from captionlab.attention.kinds import CORRELATIONS, DIFFERENCES, OVERLAPS
+from captionlab.provenance import commit
+from captionlab.reporting.render import write_table_files
+from captionlab.reporting.scenes.ablation import (
+    ablation_table,
+    attention_table,
+    examples_table,
+    shown_samples,
+    special_table,
+)
+from captionlab.reporting.scenes.objects import metrics_table, objects_table, overlap_table, samples_table
+from captionlab.reporting.scenes.pages import (
+    ablated_objects,
+    class_sizes,
+    read_captions,
+    read_pictures,
+    read_run,
+    split_sizes,
+)
+from captionlab.reporting.scenes.probes import classes_table, classifiers_table, probes_table, splits_table
+from captionlab.scripting import run
+from captionlab.tables import Kind, read_metadata, read_table
+
+
+def main(snakemake: Any) -> None:
+    params, paths = snakemake.params, snakemake.input
+    provenance = {"commit": commit(), **params.provenance, **read_metadata(paths.values)}
+    scenes = read_run(paths.values, paths.differences, paths.published, params.config["comparable"], params.job)
+    captions = read_captions(paths.captions)
+    objects = ablated_objects(captions)
+    pictures = read_pictures(
+        paths.images[0], [row["image_id"] for row in shown_samples(captions["finetuned"], objects)]
+    )
+    samples = Counter((row["split"], row["objects"]) for row in captions["finetuned"] if row["objects"])
+    made = [
+        metrics_table(scenes, provenance),
+        overlap_table(scenes, rows(paths.overlaps, OVERLAPS), rows(paths.correlations, CORRELATIONS), provenance),
+        objects_table(scenes, rows(paths.information, INFORMATION), provenance),
+        probes_table(scenes, provenance),
+        samples_table(scenes, split_sizes(paths.images[0]), samples, provenance),
+        classifiers_table(scenes, provenance),
+        splits_table(scenes, provenance),
+        attention_table(scenes, rows(paths.attention, DIFFERENCES), provenance),
+        special_table(scenes, provenance),
+        ablation_table(scenes, rows(paths.coverage, COVERAGE), rows(paths.splits, SPLITS), provenance),
+        examples_table(scenes, captions, pictures, objects, provenance),
+        classes_table(scenes, class_sizes(paths.encodings[0]), provenance),
+    ]
+    for table in made:
+        write_table_files(table, [path for path in snakemake.output if f"/{table.name}." in str(path)])
+
+
+def rows(path: str, kind: Kind) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = read_table(path, kind).to_pylist()
+    return found
+
+
+if __name__ == "__main__":
+    run(main, globals())

@@ -1,0 +1,62 @@
+"""Draw the figures of the scenes paper."""
+
+from typing import Any
+
+from captionlab.scripting import run
+
+
+def main(snakemake: Any) -> None:
+    import yaml
+
+    from captionlab.ablation.comparison import pairs
+    from captionlab.attention.kinds import BLOCKS, DENSITIES, MATRICES
+    from captionlab.evaluation.scenes import ROLES
+    from captionlab.reporting.scenes.ablation import shown_samples
+    from captionlab.reporting.scenes.attention_figures import (
+        plot_density,
+        plot_layers,
+        plot_matrices,
+        plot_special_tokens,
+    )
+    from captionlab.reporting.scenes.figures import (
+        plot_classes,
+        plot_confidence,
+        plot_examples,
+        plot_probes,
+        plot_splits,
+    )
+    from captionlab.reporting.scenes.pages import ablated_objects, class_sizes, read_captions, read_pictures, read_run
+    from captionlab.reporting.scenes.probes import INTACT
+    from captionlab.tables import read_table
+
+    params, paths, output = snakemake.params, snakemake.input, snakemake.output
+    with open(paths.style, encoding="utf-8") as file:
+        style = yaml.safe_load(file)
+    scenes = read_run(paths.values, paths.differences, paths.published, params.config["comparable"], params.job)
+    matrices, blocks = (
+        {role: read_table(path, kind).to_pylist() for role, path in zip(ROLES, of_roles, strict=True)}
+        for of_roles, kind in ((paths.matrices, MATRICES), (paths.blocks, BLOCKS))
+    )
+    plot_matrices(matrices, params.job["layer"], style, output.matrices)
+    plot_layers(matrices, style, output.layers)
+    densities = read_table(paths.densities, DENSITIES).to_pylist()
+    plot_density(densities, blocks, scenes.found("source", "attention"), style, output.density)
+    plot_special_tokens(scenes, style, output.special_tokens)
+
+    captions = read_captions(paths.captions)
+    objects = ablated_objects(captions)
+    shown = [row["image_id"] for row in shown_samples(captions["finetuned"], objects)]
+    plot_examples(captions, read_pictures(paths.images[0], shown), objects, style, output.examples)
+    before_and_after = {role: pairs(rows) for role, rows in captions.items()}
+    plot_confidence(before_and_after, scenes.split, False, style, output.confidence)
+    plot_confidence(before_and_after, scenes.split, True, style, output.shift)
+    plot_splits(before_and_after, scenes.split, style, output.splits)
+
+    sizes, shares = class_sizes(paths.encodings[0]), scenes.found("level", INTACT)
+    plot_classes(sizes, style, output.classes)
+    plot_probes(scenes, sizes, max(shares, default=None), style, output.probes)
+    plot_probes(scenes, sizes, min(shares, default=None), style, output.easy_probes)
+
+
+if __name__ == "__main__":
+    run(main, globals())
