@@ -259,6 +259,7 @@ def test_the_example_is_accepted():
             {"evaluation": "main", "caption_types": ["base", "mine"], "model": {"corpus": "world", "splits": ["test"]}},
             "language.caption_types has 'mine', which is not among the captioners of evaluations.main",
         ),
+        ("scenes.probing", {"scenes": 4}, "scenes.probing.scenes is 4, and scenes.labels has 3 scenes"),
         ("evaluations.again", CONFIG["evaluations"]["main"], "both caption 'world' with 'base' by 'greedy'"),
         ("papers.discritune.captioners", {"X": "bas"}, "did you mean 'base'?"),
         ("papers.discritune.ablations", {"colours": {}}, "is 'colours'; it must be one of baselines"),

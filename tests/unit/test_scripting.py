@@ -30,7 +30,8 @@ from captionlab.scripting import run
 import os, subprocess, time
 def main(snakemake):
 {textwrap.indent(textwrap.dedent(body), "    ")}
-job = SimpleNamespace(log=["results/logs/job/of/it.log"], input=[], output=[], threads=2, rule="job", resources={resources!r})
+log = "results/logs/job/of/it.log"
+job = SimpleNamespace(log=[log], input=[], output=[], threads=2, rule="job", resources={resources!r})
 run(main, {{"snakemake": job}}, parallel={parallel})
 """)
         (tmp_path / "results" / "logs" / "job" / "of").mkdir(exist_ok=True)

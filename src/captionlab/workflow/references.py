@@ -491,3 +491,8 @@ def _scenes_mistakes(config: Block, scenes: Block) -> Iterator[str]:
         elif family:
             root = config["captioners"][root_of(config, name)]
             yield from _regions_of(config, f"scenes.{role}", root, scenes["corpus"], "the captioner")
+    labels = scenes.get("labels", {})
+    there = len(labels["names"]) if "names" in labels else labels.get("number")
+    probed = scenes.get("probing", {}).get("scenes")
+    if there and probed and probed > there:
+        yield f"scenes.probing.scenes is {probed}, and scenes.labels has {there} scenes; make these as many"

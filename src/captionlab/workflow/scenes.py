@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # What a part of the block is where the config says nothing: Cafagna et al. 2022, §5 to §7 and appendices C and D, or,
 # where the paper is silent, docs/fidelity.md.
 DEFAULTS: dict[str, Block] = {
-    "labels": {"number": 7, "least_captions": 1},
+    "labels": {"number": 8, "least_captions": 1},
     "attention": {"images": 100, "layer": 1, "examples": 2},
     "density": {"steps": 100},
     "ranking": {"depths": [3, 5, 7], "mean": False},
