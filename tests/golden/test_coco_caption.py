@@ -82,10 +82,11 @@ def results(request, files, tmp_path_factory):
         run("score_nlg", scored, nlg, corpora=["coco"])
     run(
         "summarise_evaluation",
-        SimpleNamespace(nlg=[nlg], spice=[], retrieval=[]),
+        SimpleNamespace(nlg=[nlg], spice=[], retrieval=[], alignment=[]),
         {"summary": folder / "summary.parquet", "comparisons": folder / "comparisons.parquet"},
         evaluations={"main": {"decoding": "beam5", "splits": {"coco": "val"}}},
         lineage={"fakecap": {"parent": None}},
+        factors={},
         seed=0,
     )
     return read_table(nlg, NLG), read_table(folder / "summary.parquet", SUMMARY).to_pylist()

@@ -188,9 +188,11 @@ def test_extraction(tmp_path):
     assert {row["label"]: row["attention"] for row in found.received if row["image_id"] == "2"} == pytest.approx(
         expected
     )
-    (matrix,) = found.matrices
-    assert matrix["positions"] == ["car", "wine", "glass", "boat", "[SEP]", "0", "1", "2", "3"]
-    assert matrix["attention"] == pytest.approx(attention.ravel().tolist(), abs=1e-6)
+    assert [matrix["layer"] for matrix in found.matrices] == [1, 2]  # halfway up is the first
+    for matrix in found.matrices:
+        assert matrix["positions"] == ["car", "wine", "glass", "boat", "[SEP]", "0", "1", "2", "3"]
+        of_layer = image_attention(captioner, visual, matrix["layer"])[0].numpy()
+        assert matrix["attention"] == pytest.approx(of_layer.ravel().tolist(), abs=1e-6)
     masses = {row["relation"]: row["mass"] for row in found.blocks if row["image_id"] == "2"}
     assert masses["vision-label"] == pytest.approx(attention[5:, :4].sum(), rel=1e-5)
     tokens = decode(captioner, visual, decoding, tokenizer).tokens
