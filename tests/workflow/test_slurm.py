@@ -124,5 +124,5 @@ def test_small_jobs_are_submitted_in_groups(run):
         "rule_corpora_render_toyworld",
         "rule_references_tokenize_references",
         "rule_captions_score_nlg_tokenize_captions",
-        "rule_reporting_collect_evaluation_summarise_evaluation",
+        "rule_reporting_collect_cost_collect_evaluation_collect_tables_summarise_evaluation",
     }
