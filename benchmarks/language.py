@@ -2,8 +2,8 @@
 
     python benchmarks/language.py HL/annotations/test.jsonl [--captions 5000]
 
-The captions are the scene, action and rationale captions of HL images, their references the object captions of the same
-images. The workflow itself runs on two cores, so that the times are what a user waits for, start-up included. SPICE is
+The captions are scene, action and rationale captions of HL's images, as evenly from all of them as the number allows,
+their references the five object captions of the same images. The workflow itself runs on two cores, so that the times are what a user waits for, start-up included. SPICE is
 cold where it parses the five references of each image and the captions, and warm for the second captioner, whose
 captions are others.
 """
@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-EACH = 4  # captions of an image
+KINDS = ("scene", "action", "rationale")
 
 
 def main() -> None:
@@ -46,21 +46,21 @@ def main() -> None:
 
 
 def write_experiment(folder: Path, annotations: Path, count: int) -> None:
-    """A config with two captioners that each have four captions of count / 4 images, and their files."""
-    lines = annotations.read_text(encoding="utf-8").splitlines()[: count // EACH]
-    if len(lines) < count // EACH:
-        sys.exit(f"{annotations} has {len(lines)} images, and {count // EACH} are needed")
+    """A config with two captioners that each have this many captions of the same images, and their files."""
+    lines = annotations.read_text(encoding="utf-8").splitlines()
     (folder / "hl.jsonl").write_text("\n".join(lines), encoding="utf-8")
     entries = [json.loads(line) for line in lines]
+    texts = {image(entry): [text for kind in KINDS for text in entry["captions"][kind]] for entry in entries}
+    fewest, more = divmod(count, len(texts))
     for place, captioner in enumerate(("first", "second")):
         rows = []
-        for entry in entries:
-            captions = [text for kind in ("scene", "action", "rationale") for text in entry["captions"][kind]]
-            image = str(int(Path(entry["file_name"]).stem.split("_")[-1]))
-            for index, caption in enumerate(captions[EACH * place : EACH * (place + 1)]):
-                rows.append({"image_id": image, "caption_index": index, "caption": caption})
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (folder / f"{captioner}.jsonl").write_text(text, encoding="utf-8")
+        for number, (name, of_image) in enumerate(texts.items()):
+            wanted = fewest + (number < more)
+            chosen = of_image[place * wanted : (place + 1) * wanted]
+            if len(chosen) < wanted:
+                sys.exit(f"{annotations}: image {name} has {len(of_image)} captions, and two times {wanted} are needed")
+            rows += [{"image_id": name, "caption_index": index, "caption": text} for index, text in enumerate(chosen)]
+        (folder / f"{captioner}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     config = {
         "name": "language benchmark",
         "seed": 1,
@@ -71,6 +71,11 @@ def write_experiment(folder: Path, annotations: Path, count: int) -> None:
         "language": {"evaluation": "hl", "model": {"corpus": "hl", "splits": ["test"]}},
     }
     (folder / "config.yaml").write_text(json.dumps(config))
+
+
+def image(entry: dict) -> str:
+    """COCO's number of the image of an entry of HL."""
+    return str(int(Path(entry["file_name"]).stem.split("_")[-1]))
 
 
 def snakemake(folder: Path, *targets: str) -> float:

@@ -20,7 +20,7 @@ READ = {"generate_captions", "tokenize_captions", "score_nlg", "retrieve_images"
 STUDY = {"tag_captions", "measure_fluency", "mine_patterns", "count_unigrams", "score_alignment"}
 OF_CAPTIONERS = READ | STUDY | {"pretrain_captioner", "finetune_captioner"}
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
+pytestmark = [pytest.mark.slow, pytest.mark.timed, pytest.mark.timeout(3000)]
 
 
 @dataclass
@@ -230,8 +230,3 @@ def test_metric_code_runs_evaluation_and_tables_only(checkout):
     path.write_text(f"{text[:first_return]}    assert True\n{text[first_return:]}")
     jobs = split_off_reporting(checkout.pending())
     assert {rule for rule, _ in jobs} == {"score_nlg"}
-
-
-def test_the_workflow_lints(finished):
-    result = finished.snakemake("--lint")
-    assert result.returncode == 0, result.stdout + result.stderr
