@@ -3,9 +3,9 @@
     python benchmarks/language.py HL/annotations/test.jsonl [--captions 5000]
 
 The captions are scene, action and rationale captions of HL's images, as evenly from all of them as the number allows,
-their references the five object captions of the same images. The workflow itself runs on two cores, so that the times are what a user waits for, start-up included. SPICE is
-cold where it parses the five references of each image and the captions, and warm for the second captioner, whose
-captions are others.
+their references the five object captions of the same images. The workflow itself runs on two cores, so that the times
+are what a user waits for, start-up included. SPICE is cold where it parses the references and the captions, and warm
+for the second captioner, whose captions are others.
 """
 
 import argparse
