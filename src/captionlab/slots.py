@@ -33,7 +33,7 @@ def visible_devices() -> list[str]:
 
 @contextmanager
 def reserved(count: int) -> Iterator[list[str]]:
-    """Reserve so many GPUs and make only them visible; waits until they are free, and none are used without any.
+    """Reserve so many GPUs and make only them visible; waits until they are free. With 0 none is visible.
 
     Yields their names: fewer than `count` where the machine has fewer, which is logged. CUDA must not have been used in
     this process before.
@@ -43,17 +43,17 @@ def reserved(count: int) -> Iterator[list[str]]:
         log.warning("%d GPUs were asked for and %d can be seen; going on with these.", count, len(devices))
     locks = _lock(devices, min(count, len(devices))) if devices else {}
     before = os.environ.get("CUDA_VISIBLE_DEVICES")
+    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(locks)
     if locks:
-        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(locks)
         log.info("Computing on GPU %s of %s.", ", ".join(locks), ", ".join(devices))
     try:
         yield list(locks)
     finally:
         for descriptor in locks.values():
             os.close(descriptor)
-        if locks and before is None:
+        if before is None:
             del os.environ["CUDA_VISIBLE_DEVICES"]
-        elif locks and before is not None:
+        else:
             os.environ["CUDA_VISIBLE_DEVICES"] = before
 
 

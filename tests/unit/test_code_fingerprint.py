@@ -1,10 +1,14 @@
 """What changes a script's fingerprint and what does not."""
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from captionlab.workflow.code import Repository
+from captionlab.workflow.code import PLUMBING, Repository
+
+ROOT = Path(__file__).parents[2]
 
 FILES = {
     "src/lib/__init__.py": '"""Package."""\n',
@@ -124,8 +128,30 @@ def test_star_imports_count_as_a_whole(fingerprint):
     assert before != fingerprint()
 
 
+def test_code_that_no_result_depends_on_runs_nothing(tmp_path):
+    for part in ("src", "workflow/scripts"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def fingerprints():
+        repository = Repository(tmp_path / "src", tmp_path / "workflow" / "scripts")
+        scripts = (tmp_path / "workflow" / "scripts").glob("*.py")
+        return {script.stem: repository.fingerprint(script) for script in scripts}
+
+    before = fingerprints()
+    for name in sorted(PLUMBING):
+        path = tmp_path.joinpath("src", *name.split(".")).with_suffix(".py")
+        # Code in every function, so that also a call of one of them would count.
+        path.write_text(re.sub(r"^( +)(?=return |yield )", r"\1assert True\n\1", path.read_text(), flags=re.MULTILINE))
+        assert path.read_text().count("assert True") > 0
+    assert fingerprints() == before
+    path = tmp_path / "src" / "captionlab" / "tables.py"
+    path.write_text(path.read_text().replace("def read_table(", "LIMIT = 1\n\n\ndef read_table(", 1))
+    assert fingerprints() == before
+    path.write_text(re.sub(r"^( +)(?=return )", r"\1assert True\n\1", path.read_text(), flags=re.MULTILINE))
+    assert len([name for name, value in fingerprints().items() if value != before[name]]) > 0.9 * len(before)
+
+
 def test_every_rule_script_can_be_followed():
-    root = Path(__file__).parents[2]
-    repository = Repository(root / "src", root / "workflow" / "scripts")
-    scripts = sorted((root / "workflow" / "scripts").glob("*.py"))
+    repository = Repository(ROOT / "src", ROOT / "workflow" / "scripts")
+    scripts = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
     assert len({repository.fingerprint(script) for script in scripts}) == len(scripts) > 0

@@ -87,7 +87,8 @@ def test_names_of_a_scheduler_are_kept(job):
 def test_in_this_process(monkeypatch, caplog):
     with reserved(0) as devices:
         assert devices == []
-        assert os.environ["CUDA_VISIBLE_DEVICES"] == "0, 1,2,3"
+        assert os.environ["CUDA_VISIBLE_DEVICES"] == ""
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "0, 1,2,3"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,6")
     with reserved(3) as devices:
         assert devices == ["5", "6"]

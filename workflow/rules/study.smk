@@ -26,6 +26,7 @@ rule sample_stimuli:
     resources:
         mem_mb=lab.memory(4000, features=2.5),
         runtime=60,
+        gpu=1,
     params:
         code=lab.study.code("sample_stimuli", lab.study.encoder()),
         versions=lab.study.versions("numpy", "torch", encoder=lab.study.encoder()),
@@ -89,6 +90,7 @@ rule simulate_responses:
     resources:
         mem_mb=lab.memory(4000, features=2.5),
         runtime=60,
+        gpu=1,
     params:
         code=lab.study.code("simulate_responses", lab.study.simulating()),
         versions=lab.study.versions("numpy", "torch", encoder=lab.study.simulating()),

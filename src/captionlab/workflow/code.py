@@ -3,7 +3,8 @@
 Snakemake judges a script by the time stamp of its file and does not look at what it imports. Here a script is followed
 through its imports, absolute and relative, at the top of a module or inside a function, down to the definitions that it
 uses: a function that nobody on the way calls is not part of the fingerprint. Comments, docstrings and layout are not
-either. What cannot be followed exactly (a module used as a value, a star import) counts as a whole.
+either. What cannot be followed exactly (a module used as a value, a star import) counts as a whole. The modules of
+PLUMBING, on which no result depends, are not followed.
 """
 
 import ast
@@ -13,6 +14,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 WHOLE = "*"
+# How a job logs, shows its progress, waits for a GPU, explains a failure, is measured and is traced.
+PLUMBING = frozenset(
+    f"captionlab.{name}" for name in ("cost", "failures", "progress", "provenance", "scripting", "slots")
+)
 
 
 class Module:
@@ -59,12 +64,14 @@ class Repository:
         self._modules: dict[str, Module | None] = {}
 
     def module(self, name: str) -> Module | None:
-        """The module of that dotted name, None when it is not in this repository."""
+        """The module of that dotted name, None when it is not in this repository or is not followed."""
         if name not in self._modules:
             self._modules[name] = self._find(name)
         return self._modules[name]
 
     def _find(self, name: str) -> Module | None:
+        if name in PLUMBING:
+            return None
         for root in self.roots:
             base = root.joinpath(*name.split("."))
             if (base / "__init__.py").is_file():
