@@ -14,7 +14,7 @@ from probing_run import CORPUS, IDS, SCORERS, THINGS, Made, caption, score, thin
 
 from captionlab.language.kinds import CONSTRUCTED
 from captionlab.reporting.probing.beyond import kept, matching_table, reward_text
-from captionlab.reporting.probing.run import Measured
+from captionlab.reporting.sheets import Measured
 from captionlab.tables import GENERATED, read_table
 from captionlab.workflow.probing import PROBING_TABLES
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from captionlab.reporting.discritune import DECIMALS, RETRIEVAL_METRIC, TEXT_METRICS
-from captionlab.reporting.probing.run import Place, ProbingRun, Row, Sheet
+from captionlab.reporting.probing.run import Place, ProbingRun, ProbingSheet, Row
 from captionlab.reporting.published import Published
 from captionlab.reporting.render import Block, Cell, Column, Table
 
@@ -78,11 +78,11 @@ def ablation_tables(
             ablation = {**block["ablations"][layout.ablation], "comparable": block["comparable"]}
             asked = retrievers[layout.ablation]
             run = ProbingRun(values, differences, published, {**ablation, "scorers": ()}, asked["rewards"], {})
-            yield _table(layout, run, ablation, asked["judges"], Sheet(run, provenance))
+            yield _table(layout, run, ablation, asked["judges"], ProbingSheet(run, provenance))
 
 
 def _table(
-    layout: Layout, run: ProbingRun, ablation: Mapping[str, Any], retrievers: Sequence[str], sheet: Sheet
+    layout: Layout, run: ProbingRun, ablation: Mapping[str, Any], retrievers: Sequence[str], sheet: ProbingSheet
 ) -> Table:
     reference, found = ablation["reference"], run.measures(layout.ablation)
     order = run.published.rows(layout.published) if layout.published else []

@@ -13,7 +13,8 @@ from captionlab.reporting.measurements import Measurements
 from captionlab.reporting.published import Published, PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.verdicts import MARKERS, Verdict, judge, legend
+from captionlab.reporting.sheets import PROVENANCE
+from captionlab.reporting.verdicts import CONTEXT, MARKERS, judge, legend
 
 RETRIEVAL_METRIC = "P@1"
 # Captioners, and for look-alike sets a corpus, that have tables of their own.
@@ -235,7 +236,7 @@ class _Sheet:
         record: dict[str, Value] = {
             "paper_row": label, "paper_column": corpus, "captioner": captioner, "corpus": name,
             "retriever": retriever, "metric": metric, "verdict": verdict,
-            **{key: self.provenance.get(key) for key in ("config", "seed", "commit", "device")},
+            **{key: self.provenance.get(key) for key in PROVENANCE},
             **{key: getattr(ours, key, None) for key in MEASURED},
             "published": theirs.text if theirs else None, "difference": None,
         }  # fmt: skip
@@ -254,17 +255,13 @@ class _Sheet:
     def table(self, description: str, columns: Sequence[Column], blocks: Sequence[Block]) -> Table:
         """The table with its footnotes."""
         name, title = self.layout.name, f"DiscriTune, {self.layout.title}"
-        verdicts: set[Verdict] = {record["verdict"] for record in self.records}  # type: ignore[misc]
         notes = list(self.notes)
-        if markers := legend(verdicts):
+        if markers := legend(record["verdict"] for record in self.records):
             notes.insert(0, markers)
         if any(cell == Cell(MISSING) for block in blocks for row in block.rows for cell in row):
             notes.append(f"{MISSING} in a column of the paper: the paper has no such number.")
         if not self.paper.comparable:
-            notes.append(
-                "The numbers of this run are not comparable with the published column: its data and models are not "
-                "the paper's. The column is context."
-            )
+            notes.append(CONTEXT)
         stand_ins = dict.fromkeys((r["paper_column"], r["corpus"], r["split"]) for r in self.records if r["n"])
         if stand_ins:
             notes.append("; ".join(f"{label} is {name}, {split}" for label, name, split in stand_ins) + ".")

@@ -1,5 +1,6 @@
 """Does our number agree with the published one?"""
 
+from collections.abc import Iterable
 from typing import Literal, Protocol
 
 from captionlab.reporting.published import PublishedValue
@@ -43,6 +44,10 @@ MEANINGS: dict[Verdict, str] = {
     "lower": f"ours is more than {CLOSE * 100:.0f} % below the published value",
     "not comparable": "the published value is context only",
 }
+CONTEXT = (
+    "The numbers of this run are not comparable with the published column: its data and models are not the paper's. "
+    "The column is context."
+)
 
 
 def judge(ours: Measured | None, published: PublishedValue | None, comparable: bool) -> Verdict:
@@ -69,7 +74,8 @@ def judge(ours: Measured | None, published: PublishedValue | None, comparable: b
     return "higher" if ours.value > theirs else "lower"
 
 
-def legend(verdicts: set[Verdict]) -> str:
+def legend(verdicts: Iterable[object]) -> str:
     """One sentence that explains the markers that were used."""
-    meanings = [f"{marker} {name}: {MEANINGS[name]}" for name, marker in MARKERS.items() if name in verdicts]
+    used = set(verdicts)
+    meanings = [f"{marker} {name}: {MEANINGS[name]}" for name, marker in MARKERS.items() if name in used]
     return "; ".join(meanings) + "." if meanings else ""

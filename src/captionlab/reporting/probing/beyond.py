@@ -4,21 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from captionlab.reporting.footnotes import run_notes
-from captionlab.reporting.probing.run import (
-    PROVENANCE,
-    REFERENCE,
-    Measured,
-    Place,
-    ProbingRun,
-    Sheet,
-)
+from captionlab.reporting.probing.run import REFERENCE, Place, ProbingRun, ProbingSheet
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.sheets import PROVENANCE, Measured
 from captionlab.reporting.verdicts import CLOSE
 
 
 def rewards_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """Which rewards raise the score and keep CIDEr and perplexity: a row for each role and scorer that rewarded it."""
-    sheet = Sheet(run, provenance)
+    sheet = ProbingSheet(run, provenance)
     columns = [
         Column("captioner", numeric=False),
         Column("reward", numeric=False),
@@ -103,7 +97,7 @@ def _reward(reward: Mapping[str, Any]) -> str:
 
 def generalisation_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """What a scorer's reward does to the scores by others: differences, how many rise, and the share that passes on."""
-    sheet = Sheet(run, provenance)
+    sheet = ProbingSheet(run, provenance)
     columns = [Column("captioner", numeric=False), Column("trained on", numeric=False)]
     columns += [Column(scorer, group=f"score, against {REFERENCE}, by") for scorer in run.scorers]
     columns += [

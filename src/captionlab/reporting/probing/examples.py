@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from captionlab.reporting.probing.pages import Captioned, Pages
-from captionlab.reporting.probing.run import PROVENANCE, REFERENCE, Place, ProbingRun, Sheet
+from captionlab.reporting.probing.run import REFERENCE, Place, ProbingRun, ProbingSheet
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.sheets import PROVENANCE
 
 EXAMPLES = 3
 RECORD_COLUMNS = ("corpus", "image_id", "part", "label", "caption", "scorer", "score", "chosen", *PROVENANCE)
@@ -48,7 +49,7 @@ def constructed_images(pages: Pages, count: float) -> list[str]:
 
 def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[str, Any]) -> Table:
     """Table 1: which of six captions each scorer would choose, of one image and of all."""
-    sheet = Sheet(run, provenance)
+    sheet = ProbingSheet(run, provenance)
     columns = [Column("caption", numeric=False), Column("made for", numeric=False), Column("text", numeric=False)]
     columns += [Column(scorer, group="by") for scorer in run.scorers]
     blocks: list[Block] = []
@@ -98,7 +99,7 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[s
 
 def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[str, Any]) -> Table:
     """Table 3: captions of every role for a few images."""
-    sheet = Sheet(run, provenance)
+    sheet = ProbingSheet(run, provenance)
     columns = [Column("captioner", numeric=False), Column("caption", numeric=False), Column("score by its scorer")]
     blocks: list[Block] = []
     records: list[dict[str, Any]] = []
@@ -135,7 +136,7 @@ def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[
 
 def constructed_table(run: ProbingRun, pages: Sequence[Pages], count: float, provenance: Mapping[str, Any]) -> Table:
     """Table 6: nouns of a caption in each template, and so many nouns of caption and references."""
-    sheet = Sheet(run, provenance)
+    sheet = ProbingSheet(run, provenance)
     columns = [Column("template", numeric=False), Column("caption", numeric=False)]
     blocks: list[Block] = []
     records: list[dict[str, Any]] = []

@@ -15,7 +15,8 @@ from captionlab.language.mining import chunks_of
 from captionlab.language.patterns import Tagged, compiled
 from captionlab.language.tagging import NOUNS
 from captionlab.reporting.figures import Style, colour_of, save
-from captionlab.reporting.probing.run import REFERENCE, Measured, Place, ProbingRun
+from captionlab.reporting.probing.run import REFERENCE, Place, ProbingRun
+from captionlab.reporting.sheets import Measured
 
 Row = Mapping[str, Any]
 

@@ -1,20 +1,18 @@
 """What a run measured for the probing paper, and the cells and notes that its tables share."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.published import Published, PublishedValue
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
-from captionlab.reporting.verdicts import MARKERS, Verdict, judge, legend
+from captionlab.reporting.render import MISSING, Cell, Value
+from captionlab.reporting.sheets import PLACE, PROVENANCE, Measured, Sheet
+from captionlab.reporting.verdicts import MARKERS, Verdict, judge
 
 Row = Mapping[str, Any]
 
 # The role that all others are compared with: the captioner that was trained by cross-entropy alone.
 REFERENCE = "CE"
-PLACE = ("experiment", "subject", "source", "level", "corpus", "measure", "scorer")
-PROVENANCE = ("config", "seed", "commit", "device")
 RECORD_COLUMNS = (
     *PLACE, "against", "value", "ci_low", "ci_high", "seeds", "n", "published", "verdict", *PROVENANCE,
 )  # fmt: skip
@@ -22,22 +20,6 @@ INTERVALS = (
     "Intervals: 95 %, by bootstrap over images; of several trainings also by Student's t over their seeds, "
     "the two joined by squares."
 )
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A value, or a difference, with its interval, trainings and images."""
-
-    value: float
-    ci_low: float
-    ci_high: float
-    seeds: int
-    n: int
-
-    @property
-    def sign(self) -> int:
-        """1 or -1 when the whole interval lies above or below 0, else 0."""
-        return int(self.ci_low > 0) - int(self.ci_high < 0)
 
 
 @dataclass(frozen=True)
@@ -118,13 +100,12 @@ def _measured(row: Row, name: str) -> Measured:
 
 
 @dataclass
-class Sheet:
+class ProbingSheet(Sheet):
     """The cells of one table, the record of each, and its notes."""
 
+    COLUMNS = RECORD_COLUMNS
+
     run: ProbingRun
-    provenance: Mapping[str, Any]
-    records: list[dict[str, Value]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
     def cell(
         self,
@@ -161,32 +142,9 @@ class Sheet:
         images = f", {max(counts)} images" if counts else ""
         return f"{label} (here {name}{images})"
 
-    def table(
-        self,
-        name: str,
-        title: str,
-        description: str,
-        columns: Sequence[Column],
-        blocks: Sequence[Block],
-        records: Sequence[Mapping[str, Value]] | None = None,
-        record_columns: Sequence[str] = RECORD_COLUMNS,
-    ) -> Table:
-        """The table with its footnotes; `records` are those of the CSV, by default one for each number."""
-        verdicts: set[Verdict] = {r["verdict"] for r in self.records if r["verdict"]}  # type: ignore[misc]
-        notes = [*filter(None, [legend(verdicts)]), *self.notes]
-        if any(cell.text == MISSING for block in blocks for row in block.rows for cell in row):
-            notes.append(f"{MISSING}: not in this run, or in a column of the paper: the paper has no such number.")
-        if not self.run.comparable and any(record["published"] for record in self.records):
-            notes.append(
-                "The numbers of this run are not comparable with the published column: its data and models are not "
-                "the paper's. The column is context."
-            )
-        if seeds := sorted({int(str(record["seeds"])) for record in self.records if record["seeds"]}):
-            trainings = " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
-            notes.append(f"{INTERVALS} Trainings of a role: {trainings}.")
-        made = {key: self.provenance.get(key) for key in PROVENANCE}
-        kept = self.records if records is None else [{**record, **made} for record in records]
-        return Table(
-            name, title, description, columns, blocks, kept, record_columns,
-            [*notes, *run_notes(self.provenance)],
-        )  # fmt: skip
+    def last_notes(self) -> list[str]:
+        """What the intervals are, and over how many trainings."""
+        seeds = sorted({int(str(record["seeds"])) for record in self.records if record["seeds"]})
+        if not seeds:
+            return []
+        return [f"{INTERVALS} Trainings of a role: {' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))}."]

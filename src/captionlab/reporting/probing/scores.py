@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from captionlab.reporting.probing.run import REFERENCE, Place, ProbingRun, Sheet
+from captionlab.reporting.probing.run import REFERENCE, Place, ProbingRun, ProbingSheet
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 
 # Our metrics by the headings of the paper's Table 2.
@@ -27,7 +27,7 @@ ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 
 def scores_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """Table 2: every role's captions by every scorer, and their metrics."""
-    sheet = Sheet(run, provenance)
+    sheet = ProbingSheet(run, provenance)
     measures = [(f"score by {label}", label, "score", label) for label in run.scorers]
     measured = run.measures()
     measures += [(printed, printed, metric, None) for printed, metric in METRICS.items() if metric in measured]
@@ -64,7 +64,7 @@ def scores_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
 
 def statistics_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """Table 4: fluency, length and nouns of each role's captions."""
-    sheet = Sheet(run, provenance)
+    sheet = ProbingSheet(run, provenance)
     columns = [Column("captioner", numeric=False)]
     for printed, (_, group) in STATISTICS.items():
         columns += [Column(printed, "this run", group), Column("paper", group=group)]
@@ -91,7 +91,7 @@ def statistics_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
 
 def templates_table(run: ProbingRun, templates: Mapping[tuple[str, str], str], provenance: Mapping[str, Any]) -> Table:
     """Table 7: the nouns of the reference's captions in templates. templates: texts by model and source."""
-    sheet = Sheet(run, provenance)
+    sheet = ProbingSheet(run, provenance)
     columns = [Column("scorer", numeric=False), Column("template", numeric=False)]
     columns += [Column("this run", group=REFERENCE), Column("paper", group=REFERENCE)]
     columns += [Column("this run", group="reconstructed"), Column("paper", group="reconstructed")]
@@ -128,7 +128,7 @@ def templates_table(run: ProbingRun, templates: Mapping[tuple[str, str], str], p
 
 def replacements_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 2: words replaced, at every share, and how far the scores fall."""
-    sheet = Sheet(run, provenance)
+    sheet = ProbingSheet(run, provenance)
     columns = [Column("scorer", numeric=False), Column(REFERENCE)]
     shown = [(subject, share) for subject in ("others", "nouns") for share in run.levels("replacement", subject)]
     for subject, share in shown:
@@ -163,7 +163,7 @@ def replacements_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
 
 def visual_words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 3: more and more nouns in each scorer's template."""
-    sheet = Sheet(run, provenance)
+    sheet = ProbingSheet(run, provenance)
     counts = run.levels("count")
     columns = [Column("scorer", numeric=False)]
     for count in counts:
@@ -199,7 +199,7 @@ def visual_words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
 
 def pattern_shares_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 1: how many captions follow one pattern, found here or published."""
-    sheet = Sheet(run, provenance)
+    sheet = ProbingSheet(run, provenance)
     shown = {"published prefix": "prefix 1 ratio", "published pattern": "sentence 1 ratio"}
     columns = [Column("captioner", numeric=False), Column("most frequent pattern", "found in its captions")]
     for measure in shown:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from captionlab.ablation.comparison import changed
-from captionlab.reporting.probing.run import PROVENANCE
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.scenes.run import OVER_IMAGES, ScenesRun, Sheet, without_interval
+from captionlab.reporting.scenes.run import OVER_IMAGES, ScenesRun, ScenesSheet, without_interval
+from captionlab.reporting.sheets import PROVENANCE
 
 Row = Mapping[str, Any]
 ROLES = ("pretrained", "finetuned")
@@ -18,7 +18,7 @@ EXAMPLE_COLUMNS = (
 
 def attention_table(run: ScenesRun, differences: Sequence[Row], provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 4: deviation and mass of the attention by relation. differences: rows of DIFFERENCES."""
-    sheet = Sheet(run, provenance)
+    sheet = ScenesSheet(run, provenance)
     p_values = {(row["relation"], row["statistic"]): row["p_value"] for row in differences}
     columns = [Column("relation", "query-key", numeric=False), *(Column(role) for role in ROLES)]
     columns += [Column("difference"), Column("p"), Column("images")]
@@ -49,7 +49,7 @@ def attention_table(run: ScenesRun, differences: Sequence[Row], provenance: Mapp
 
 def special_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 10: attention that special tokens draw, by layer and by what attends."""
-    sheet = Sheet(run, provenance)
+    sheet = ScenesSheet(run, provenance)
     attending = run.found("source", "special tokens")
     layers = sorted(run.found("level", "special tokens"))
     columns = [Column("layer", numeric=False)]
@@ -85,7 +85,7 @@ def ablation_table(
 
     `coverage` are rows of COVERAGE, `tests` of SPLITS.
     """
-    sheet = Sheet(run, provenance)
+    sheet = ScenesSheet(run, provenance)
     columns = [Column("captioner", numeric=False), Column("objects removed", numeric=False)]
     columns += [Column("this run", "%", "captions that change"), Column("paper", group="captions that change")]
     columns += [Column("confidence after", group="unchanged captions"), Column("shift", group="unchanged captions")]
@@ -126,7 +126,7 @@ def ablation_table(
     )
 
 
-def _coverage_note(run: ScenesRun, sheet: Sheet, coverage: Sequence[Row]) -> str:
+def _coverage_note(run: ScenesRun, sheet: ScenesSheet, coverage: Sequence[Row]) -> str:
     regions = sum(row["regions"] for row in coverage)
     theirs = run.published.find("text", "regions", "6.1", "tagged")
     share = without_interval(100 * sum(row["tagged"] for row in coverage) / regions, len(coverage)) if regions else None
@@ -135,7 +135,7 @@ def _coverage_note(run: ScenesRun, sheet: Sheet, coverage: Sequence[Row]) -> str
     return f"Regions that get the tag of an object: {ours.text} % in this run, {paper.text} % in the paper."
 
 
-def _test_note(run: ScenesRun, sheet: Sheet, test: Row, tests: int) -> str:
+def _test_note(run: ScenesRun, sheet: ScenesSheet, test: Row, tests: int) -> str:
     """The z-test between two splits; the paper's numbers beside the finetuned captioner's, where there is one test."""
     names = f"{test['captioner']} captioner, {test['split']} against {test['against']}"
     if test["z"] is None:
@@ -173,7 +173,7 @@ def examples_table(
     provenance: Mapping[str, Any],
 ) -> Table:
     """Figure 5: captions before and after ablation. captions: rows of ABLATED by role; pictures: PNGs by image."""
-    sheet = Sheet(run, provenance)
+    sheet = ScenesSheet(run, provenance)
     columns = [Column(name, numeric=False) for name in ("captioner", "whole image", "without the objects")]
     blocks, records = [], []
     for shown in shown_samples(captions["finetuned"], objects):

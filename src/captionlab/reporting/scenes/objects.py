@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from captionlab.reporting.probing.run import PROVENANCE
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
-from captionlab.reporting.scenes.run import OVER_IMAGES, ScenesRun, Sheet, without_interval
+from captionlab.reporting.scenes.run import OVER_IMAGES, ScenesRun, ScenesSheet, without_interval
+from captionlab.reporting.sheets import PROVENANCE
 
 Row = Mapping[str, Any]
 
@@ -20,7 +20,7 @@ OBJECT_COLUMNS = ("scene", "rank", "object", "pmi", "together", "with_object", "
 
 def metrics_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
     """Table 1: metrics of scene captions over the epochs of finetuning."""
-    sheet = Sheet(run, provenance)
+    sheet = ScenesSheet(run, provenance)
     measured = run.found("measure", "scene captions")
     shown = {printed: metric for printed, metric in METRICS.items() if metric in measured}
     sheet.notes += [f"{printed} is not in this run." for printed in METRICS if printed not in shown]
@@ -54,7 +54,7 @@ def overlap_table(
     run: ScenesRun, overlaps: Sequence[Row], correlations: Sequence[Row], provenance: Mapping[str, Any]
 ) -> Table:
     """Table 2: overlap of the most attended and the most frequent objects. Rows of OVERLAPS and CORRELATIONS."""
-    sheet = Sheet(run, provenance)
+    sheet = ScenesSheet(run, provenance)
     depths = sorted({row["depth"] for row in overlaps})
     columns = [Column("scene", numeric=False)]
     for measure in MEASURES:
@@ -103,7 +103,7 @@ def overlap_table(
     )
 
 
-def _correlation_note(run: ScenesRun, sheet: Sheet, correlation: Row) -> str:
+def _correlation_note(run: ScenesRun, sheet: ScenesSheet, correlation: Row) -> str:
     """How RBO and IoU go together, ours and the paper's; the record is kept."""
     role, degrees = correlation["captioner"], correlation["degrees"]
     if correlation["r"] is None:
@@ -121,7 +121,7 @@ def _correlation_note(run: ScenesRun, sheet: Sheet, correlation: Row) -> str:
 
 def objects_table(run: ScenesRun, information: Sequence[Row], provenance: Mapping[str, Any]) -> Table:
     """Table 3: the objects that tell each scene, by pointwise mutual information. Rows of INFORMATION."""
-    sheet = Sheet(run, provenance)
+    sheet = ScenesSheet(run, provenance)
     columns = [Column("scene", numeric=False), Column("this run", numeric=False), Column("PMI of these", "nats")]
     columns += [Column("images", "with the first of scene"), Column("paper", numeric=False)]
     theirs: dict[str, list[str]] = {}
@@ -166,7 +166,7 @@ def samples_table(
 
     `images` has the number of images of each split, `samples` that of samples by split and number of objects.
     """
-    sheet = Sheet(run, provenance)
+    sheet = ScenesSheet(run, provenance)
     columns = [Column("objects removed", numeric=False)]
     splits = {TRAINED_ON: sorted({*images} - {run.split}), "Test": [run.split]}
     for heading in splits:

@@ -5,7 +5,7 @@ from typing import Any
 
 from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import Block, Cell, Column, Table
-from captionlab.reporting.scenes.run import OVER_SPLITS, ScenesRun, Sheet
+from captionlab.reporting.scenes.run import OVER_SPLITS, ScenesRun, ScenesSheet
 
 AVERAGES = ("micro-F1", "macro-F1", "weighted-F1")
 FOREST, NETWORK, RANDOM = "random-forest", "mlp", "random"
@@ -34,7 +34,7 @@ def split_name(share: float) -> str:
 
 def probes_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
     """Table 4: F1 of the random forest on the hardest split, with the random baseline."""
-    sheet = Sheet(run, provenance)
+    sheet = ScenesSheet(run, provenance)
     share = hardest(run)
     rows = []
     if share is not None:
@@ -55,7 +55,7 @@ def probes_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
 
 def classifiers_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
     """Table 6: the same by both probes, and the control task."""
-    sheet = Sheet(run, provenance)
+    sheet = ScenesSheet(run, provenance)
     share = hardest(run)
     blocks = []
     if share is not None:
@@ -89,7 +89,7 @@ def classifiers_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
 
 def splits_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
     """Table 7: the random forest with more and less to learn from."""
-    sheet = Sheet(run, provenance)
+    sheet = ScenesSheet(run, provenance)
     blocks = []
     for share in sorted(run.found("level", INTACT)):
         split = split_name(share)
@@ -110,7 +110,7 @@ def splits_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
 
 def classes_table(run: ScenesRun, images: Mapping[str, int], provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figures 8, 9 and 13: F1 of each scene. images: images of each scene in the probing data."""
-    sheet = Sheet(run, provenance)
+    sheet = ScenesSheet(run, provenance)
     roles = ("pretrained", "finetuned")
     columns = [Column("scene", numeric=False), Column("images"), *(Column(role) for role in roles), Column("random")]
     blocks = []
@@ -141,7 +141,7 @@ def _columns() -> list[Column]:
 
 
 def _row(
-    sheet: Sheet,
+    sheet: ScenesSheet,
     label: str,
     printed: tuple[str, str, str] | None,
     experiment: str,
@@ -157,7 +157,7 @@ def _row(
     return row
 
 
-def _explain(sheet: Sheet) -> None:
+def _explain(sheet: ScenesSheet) -> None:
     rows = [row for row in sheet.run.values if row["experiment"] == INTACT]
     if rows:
         splits = max(row["seeds"] for row in rows)

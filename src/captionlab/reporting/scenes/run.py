@@ -1,14 +1,13 @@
 """What a run measured for the scenes paper, and the cells and notes that its tables share."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from captionlab.reporting.footnotes import run_notes
-from captionlab.reporting.probing.run import PLACE, PROVENANCE, Measured
 from captionlab.reporting.published import Published, PublishedValue
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
-from captionlab.reporting.verdicts import MARKERS, Verdict, judge, legend
+from captionlab.reporting.render import MISSING, Cell, Value
+from captionlab.reporting.sheets import PLACE, PROVENANCE, Measured, Sheet
+from captionlab.reporting.verdicts import MARKERS, judge
 
 Row = Mapping[str, Any]
 
@@ -61,13 +60,12 @@ def _find(rows: Iterable[Row], name: str, place: Row) -> Measured | None:
 
 
 @dataclass
-class Sheet:
+class ScenesSheet(Sheet):
     """The cells of one table, the record of each, and its notes."""
 
+    COLUMNS = RECORD_COLUMNS
+
     run: ScenesRun
-    provenance: Mapping[str, Any]
-    records: list[dict[str, Value]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
     def pair(
         self,
@@ -106,33 +104,6 @@ class Sheet:
         """The same for a value of the run in a place."""
         columns = {"experiment": experiment, "subject": subject, "measure": measure, **place}
         return self.pair(columns, self.run.value(experiment, subject, measure, **place), published, decimals)
-
-    def table(
-        self,
-        name: str,
-        title: str,
-        description: str,
-        columns: Sequence[Column],
-        blocks: Sequence[Block],
-        records: Sequence[Mapping[str, Value]] | None = None,
-        record_columns: Sequence[str] = RECORD_COLUMNS,
-    ) -> Table:
-        """The table with its footnotes; `records` are those of the CSV, by default one for each number."""
-        verdicts: set[Verdict] = {r["verdict"] for r in self.records if r["verdict"]}  # type: ignore[misc]
-        notes = [*filter(None, [legend(verdicts)]), *self.notes]
-        if any(cell.text == MISSING for block in blocks for row in block.rows for cell in row):
-            notes.append(f"{MISSING}: not in this run, or in a column of the paper: the paper has no such number.")
-        if not self.run.comparable and any(record["published"] for record in self.records):
-            notes.append(
-                "The numbers of this run are not comparable with the published column: its data and models are not "
-                "the paper's. The column is context."
-            )
-        made = {key: self.provenance.get(key) for key in PROVENANCE}
-        kept = self.records if records is None else [{**record, **made} for record in records]
-        return Table(
-            name, title, description, columns, blocks, kept, record_columns,
-            [*notes, *run_notes(self.provenance)],
-        )  # fmt: skip
 
 
 def without_interval(value: float, n: int) -> Measured:
