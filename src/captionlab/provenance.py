@@ -9,7 +9,7 @@ import json
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -44,10 +44,20 @@ def current() -> dict[str, Any]:
     return _describe() if _jobs else {}
 
 
+def input_digests(job: Any) -> dict[str, str]:
+    """The digest of each input of a job, by its name. Of the job that is under way, it is that from the job's start."""
+    return _digests() if job in _jobs[-1:] else _digests_of(job.input)
+
+
 @cache
 def _digests() -> dict[str, str]:
     # Once in a job: its inputs may be large.
-    return {_name(path): digest(path) for path in _jobs[-1].input}
+    return _digests_of(_jobs[-1].input)
+
+
+def _digests_of(paths: Iterable[str]) -> dict[str, str]:
+    # A captioner and its judge may read the same features.
+    return {_name(path): digest(path) for path in dict.fromkeys(paths)}
 
 
 @cache
