@@ -103,23 +103,38 @@ def device_name() -> str:
     return f"CPU ({platform.machine()})"
 
 
-def lineage(path: str, depth: int = 0) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """A table and everything that it was made from, depth first: depth, file, and its provenance (empty for others).
 
-    An input that is not what the job read any more has {"changed": True}. Weights were made by the job that wrote the
-    training log beside them. Paths are relative to the run's folder, or to the checkout for files that come with it.
+    A file that several were made from comes once, where it is first met. An input that is not what the job read any
+    more has {"changed": True}, and comes once as such. Weights were made by the job that wrote the training log beside
+    them. Paths are relative to the run's folder, or to the checkout for files that come with it.
     """
+    digest_once = cache(digest)
+    met = {(path, False)}
+
+    def follow(path: str, depth: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        known = _provenance_of(path)
+        yield depth, path, known
+        for source, expected in known.get("inputs", {}).items():
+            file = _file(source)
+            changed = not file.exists() or digest_once(file) != expected
+            if (source, changed) in met:
+                continue
+            met.add((source, changed))
+            if changed:
+                yield depth + 1, source, {"changed": True}
+            else:
+                yield from follow(source, depth + 1)
+
+    return follow(path, 0)
+
+
+def _provenance_of(path: str) -> dict[str, Any]:
     from captionlab.tables import read_provenance
 
     told = Path(path) if path.endswith(".parquet") else Path(path).with_name("training.parquet")
-    known = read_provenance(told) if told.exists() else {}
-    yield depth, path, known
-    for source, expected in known.get("inputs", {}).items():
-        file = _file(source)
-        if not file.exists() or digest(file) != expected:
-            yield depth + 1, source, {"changed": True}
-        else:
-            yield from lineage(source, depth + 1)
+    return read_provenance(told) if told.exists() else {}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -133,14 +148,11 @@ def main(arguments: list[str] | None = None) -> None:
 
         print(json.dumps(read_provenance(options.table), indent=2, sort_keys=True))
         return
-    seen: set[str] = set()
     for depth, path, known in lineage(options.table):
         about = "changed or deleted since" if known.get("changed") else ""
         if "rule" in known:
             about = f"by {known['rule']}, commit {known['commit']}, {known['device']}"
-        if path not in seen:
-            print("  " * depth + path + (f": {about}" if about else ""))
-        seen.add(path)
+        print("  " * depth + path + (f": {about}" if about else ""))
 
 
 if __name__ == "__main__":

@@ -100,6 +100,31 @@ def test_what_changed_since_is_said(run, capsys):
     ]
 
 
+def test_what_several_were_made_from_comes_once(tmp_path, monkeypatch):
+    """Twenty layers of two tables, each made from both of the layer below: a million ways down."""
+    monkeypatch.chdir(tmp_path)
+    below = []
+    for layer in range(20):
+        tables = [f"{layer}{side}.parquet" for side in "ab"]
+        for table in tables:
+            with working_on(job("rule", below)):
+                write_table(table, TRAINING, ROWS)
+        below = tables
+    read = []
+    monkeypatch.setattr(provenance, "digest", lambda path: read.append(path) or digest(path))
+    found = [path for _, path, _ in provenance.lineage("19a.parquet")]
+    assert sorted(found) == sorted(["19a.parquet", *(f"{layer}{side}.parquet" for layer in range(19) for side in "ab")])
+    assert len(read) == len(set(read)) == 2 * 19
+
+
+def test_what_one_job_read_as_it_is_and_another_before_it_changed_is_said_twice(run):
+    (run / "published.csv").write_text("a,c\n")
+    with working_on(job("collect_tables", ["second.parquet", "published.csv"])):
+        write_table("third.parquet", TRAINING, ROWS)
+    found = [(path, "changed" in known) for _, path, known in provenance.lineage("third.parquet")]
+    assert found.count(("published.csv", True)) == found.count(("published.csv", False)) == 1
+
+
 def test_all_of_it_as_json(run, capsys):
     provenance.main(["--full", "first.parquet"])
     assert json.loads(capsys.readouterr().out) == read_provenance("first.parquet")
