@@ -1,11 +1,13 @@
 """Two runs side by side."""
 
 import csv
+import hashlib
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from snakemake.iocontainers import OutputFiles
 
 from captionlab.provenance import working_on
 from captionlab.reporting.comparison import ComparisonError, compare, moved_cells, parameter_differences, read_run
@@ -35,6 +37,7 @@ def write(folder: Path, tables: dict[str, list[dict]], lr: float = 1e-3, **param
         wildcards={"captioner": "tuned"},
         params={"config": {"optimizer": {"lr": lr, "batch": 8}}, "code": "1", **params},
         input=[],
+        output=[],
     )
     with working_on(job):
         write_table(folder / "results" / "captioners" / "tuned" / "training.parquet", TRAINING, ROWS)
@@ -65,6 +68,34 @@ def test_a_parameter_or_a_job_that_one_run_has(tmp_path):
     (tmp_path / "b" / "results" / "captioners" / "tuned" / "training.parquet").unlink()
     after = read_run(tmp_path / "b")
     assert [found[1:] for found in parameter_differences(before, after)] == [("the job", "there", "–")]  # noqa: RUF001
+
+
+def leave(folder: Path, rule: str, inputs: list[Path], **params) -> None:
+    """What a job that makes no table leaves."""
+    output = OutputFiles(fromdict={"provenance": str(folder / "results" / "provenance" / f"{rule}.json")})
+    with working_on(SimpleNamespace(rule=rule, wildcards={}, params=params, input=inputs, output=output)):
+        pass
+
+
+def test_jobs_that_make_no_table_differ_too(tmp_path, monkeypatch):
+    """Imported weights, and the language model's splits."""
+    monkeypatch.chdir(tmp_path)
+    runs = []
+    for name, weights, splits in (("a", "some", ["train"]), ("b", "others", ["train", "restval"])):
+        folder = write(tmp_path / name, {"evaluation": [row()]})
+        (tmp_path / "clip.pt").write_text(weights)
+        leave(folder, "import_encoder", ["clip.pt"], config={"family": "clip"})
+        leave(folder, "train_language_model", [], splits=splits, provenance={"config": name})
+        runs.append(read_run(folder))
+    assert parameter_differences(*runs) == [
+        (
+            "import_encoder",
+            "input.clip.pt",
+            *(hashlib.blake2b(w, digest_size=16).hexdigest() for w in (b"some", b"others")),
+        ),
+        ("train_language_model", "splits", "['train']", "['train', 'restval']"),
+    ]
+    assert "Nothing differs" not in compare(*runs)
 
 
 @pytest.mark.parametrize(

@@ -381,10 +381,12 @@ def test_scripts_go_from_parquet_to_a_folder_of_tables(tmp_path):
     outputs = [str(tmp_path / "staged" / f"{n}.{e}") for n in names for e in ("csv", "md", "tex", "html")]
     script("collect_discritune_tables").main(SimpleNamespace(input=inputs, params=params, output=outputs))
     outputs += [str(tmp_path / "staged" / f"evaluation.{e}") for e in ("csv", "md", "html")]
-    script("collect_evaluation").main(SimpleNamespace(input=inputs, params=params, output=outputs[-3:]))
+    three = SimpleNamespace(tables=outputs[-3:])
+    script("collect_evaluation").main(SimpleNamespace(input=inputs, params=params, output=three))
     outputs += [str(tmp_path / "staged" / f"claims.{e}") for e in ("csv", "md", "html")]
     params.config = {"discritune": BLOCK}
-    script("check_claims").main(SimpleNamespace(input=inputs, params=params, output=outputs[-3:]))
+    three = SimpleNamespace(tables=outputs[-3:])
+    script("check_claims").main(SimpleNamespace(input=inputs, params=params, output=three))
     folder = SimpleNamespace(input=SimpleNamespace(tables=outputs), output=[tmp_path / "tables"])
     script("collect_tables").main(folder)
     made = {path.name for path in (tmp_path / "tables").iterdir()}

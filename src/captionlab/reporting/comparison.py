@@ -1,7 +1,7 @@
 """Two runs side by side: what differs in the making, and which cells of their tables moved. As Markdown.
 
-What a run was made with is read from its tables, which say by which job they were made (captionlab.provenance). So two
-runs can be compared whose configs are lost or were edited since.
+What a run was made with is read from what its jobs left in tables and beside them (captionlab.provenance). So two runs
+can be compared whose configs are lost or were edited since.
 """
 
 import csv
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from captionlab.provenance import written
 from captionlab.reporting.render import escape_markdown
 from captionlab.tables import read_provenance
 
@@ -48,10 +49,10 @@ def read_run(folder: Path) -> Run:
     if not files:
         raise ComparisonError(f"{folder} is no finished run: there are no tables in {folder / 'results' / 'tables'}")
     jobs = {}
-    for path in sorted((folder / "results").rglob("*.parquet")):
-        if made := read_provenance(path):
-            wildcards = [f"{name} {value}" for name, value in made["wildcards"].items()]
-            jobs[" ".join([made["rule"], *wildcards])] = made
+    of_tables = [read_provenance(path) for path in sorted((folder / "results").rglob("*.parquet"))]
+    for made in filter(None, [*of_tables, *written(folder)]):
+        wildcards = [f"{name} {value}" for name, value in made["wildcards"].items()]
+        jobs[" ".join([made["rule"], *wildcards])] = made
     tables = {}
     for path in files:
         with open(path, encoding="utf-8", newline="") as file:
@@ -96,9 +97,13 @@ def _presence(job: str, before: Run) -> tuple[str, str]:
 
 
 def _parameters(made: Mapping[str, Any]) -> dict[str, Any]:
-    """What a job was given, its code aside: parameters, and the digests of what it read from outside of the run."""
+    """What a job was given: parameters, and the digests of what it read from outside of the run.
+
+    Without its code, and without what footers say of the run, which other jobs say too.
+    """
     outside = {path: digest for path, digest in made["inputs"].items() if not path.startswith("results/")}
-    return {**{name: value for name, value in made["params"].items() if name != "code"}, "input": outside}
+    given = {name: value for name, value in made["params"].items() if name not in ("code", "provenance")}
+    return {**given, "input": outside}
 
 
 def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
