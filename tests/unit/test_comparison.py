@@ -109,7 +109,7 @@ def test_jobs_that_make_no_table_differ_too(tmp_path, monkeypatch):
         ("54.0", "52.0", "56.0", 0, 1),
         ("54.1", "52.1", "56.1", 1, 0),
         ("40.0", "39.0", "41.0", 1, 0),
-        ("", "", "", 1, 0),
+        ("", "", "", 0, 0),
     ],
 )
 def test_a_cell_moves_when_intervals_have_nothing_in_common(value, low, high, moved, changed):
@@ -121,9 +121,32 @@ def test_a_moved_cell_is_shown_with_its_intervals(tmp_path):
     before = read_run(write(tmp_path / "a", {"evaluation": [row(), row("SPICE")]}))
     after = read_run(write(tmp_path / "b", {"evaluation": [row(value="60.0", low="58.0", high="62.0", n="90")]}))
     text = compare(before, after)
-    assert "1 of 1 cells moved; 0 more changed within their intervals. 1 are in one run only." in text
+    assert "1 of 1 cells moved; 0 more changed within their intervals.\n" in text
     line = next(line for line in text.splitlines() if "CIDEr" in line)
     assert line == "| base, CIDEr | 50.00 [48.00, 52.00] n = 100 | 60.00 [58.00, 62.00] n = 90 | +10.00 |"
+
+
+def test_a_value_that_one_run_has_did_not_move(tmp_path):
+    """Whether its row is missing in the other run, or is there without a value."""
+    none = {"value": "", "low": "", "high": "", "n": ""}
+    first = [row(), row("SPICE"), row("METEOR", **none), row("P@1", **none)]
+    second = [
+        row(),
+        row("SPICE", **none),
+        row("METEOR"),
+        row("P@1", **none),
+        row("R@5"),
+        *(row(str(i)) for i in range(9)),
+    ]
+    text = compare(*(read_run(write(tmp_path / name, {"e": rows})) for name, rows in (("a", first), ("b", second))))
+    assert "0 of 1 cells moved; 0 more changed within their intervals." in text
+    assert "Only one run has a value: 1 cells before, 11 after." in text
+    value = "50.00 [48.00, 52.00] n = 100"
+    assert text.splitlines()[-6:-3] == [
+        f"| base, SPICE | {value} | – |",  # noqa: RUF001
+        f"| base, METEOR | – | {value} |",  # noqa: RUF001
+        f"| base, R@5 | – | {value} |",  # noqa: RUF001
+    ]
 
 
 def test_verdicts_and_other_tables(tmp_path):
