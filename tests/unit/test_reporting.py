@@ -310,6 +310,14 @@ def test_evaluation_table_has_every_row_of_the_summary():
     assert grid(table)["flickr, test"]["tuned"] == ["400 to 500", "19.00", "57.00", "9.50", "79.0", "–", "59.0", "–"]
 
 
+def test_evaluation_table_names_the_devices_of_each_row():
+    table = evaluation_table(
+        [{**row, "device": device} for row in summary()[:1] for device in ("a, b", "")], PROVENANCE
+    )
+    assert [record["device"] for record in table.records] == ["a, b", ""]
+    assert csv_text(table).splitlines()[2].endswith(",made-up,7,abc,")
+
+
 # ----------------------------------------------------------------------------------------------------- the folder
 def test_collect_copies_flat_and_links_every_table(tmp_path):
     table = evaluation_table(summary(), PROVENANCE)

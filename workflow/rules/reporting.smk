@@ -16,6 +16,7 @@ rule summarise_evaluation:
         retrieval=lab.scored("retrieval"),
         spice=lab.scored("spice"),
         alignment=lab.scored("alignment"),
+        captions=lab.scored_captions(),
     output:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
