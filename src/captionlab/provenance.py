@@ -160,7 +160,7 @@ def _maker(path: str, jobs: Sequence[dict[str, Any]], digest_once: Callable[[Pat
 
     if path.endswith(".parquet"):
         return read_provenance(path)
-    for output in (path, *map(str, Path(path).parents)):  # some outputs are folders
+    for output in map(str, (Path(path), *Path(path).parents)):  # some outputs are folders
         for job in jobs:
             # A captioner that was imported may have been replaced by one of the same name that is trained.
             if output in job["outputs"] and job["outputs"][output] == digest_once(_file(output)):

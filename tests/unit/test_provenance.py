@@ -149,7 +149,7 @@ def test_the_lineage_goes_through_files_that_are_no_tables(imported, capsys):
         "    published.pt",
         "  imported/more/page.html: by import_captioner",
     ]
-    provenance.main(["--full", "imported/model.safetensors"])
+    provenance.main(["--full", "./imported/model.safetensors"])
     assert json.loads(capsys.readouterr().out)["params"] == {"config": {"family": "clipcap"}}
 
 
