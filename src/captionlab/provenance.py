@@ -1,7 +1,8 @@
 """Where a result was made: by which job, from what, at which commit and on which device.
 
 Every table that a job writes carries this in its metadata (captionlab.tables asks for it), so that no script can forget
-it. `python -m captionlab.provenance FILE` prints it, and goes on to the files that the table was made from.
+it. A rule that makes no table has an output named `provenance`, which is written when the job ends.
+`python -m captionlab.provenance FILE` prints it, and goes on to the files that FILE was made from.
 """
 
 import argparse
@@ -9,15 +10,17 @@ import json
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from captionlab.files import digest
+from captionlab.files import digest, replacing
 
 CHECKOUT = Path(__file__).parents[2]
+# Where the jobs of a run that make no table say what made their files.
+BESIDE_TABLES = Path("results/provenance")
 
 _jobs: list[Any] = []
 
@@ -29,6 +32,8 @@ def working_on(snakemake: Any) -> Iterator[None]:
     try:
         _digests()  # now, for an input may be replaced while the job runs
         yield
+        if path := getattr(snakemake.output, "provenance", None):
+            _write(path)
     finally:
         _jobs.pop()
         _digests.cache_clear()
@@ -44,10 +49,39 @@ def current() -> dict[str, Any]:
     return _describe() if _jobs else {}
 
 
+def input_digests(job: Any) -> dict[str, str]:
+    """The digest of each input of a job, by its name. Of the job that is under way, it is that from the job's start."""
+    return _digests() if job in _jobs[-1:] else _digests_of(job.input)
+
+
 @cache
 def _digests() -> dict[str, str]:
     # Once in a job: its inputs may be large.
-    return {_name(path): digest(path) for path in _jobs[-1].input}
+    return _digests_of(_jobs[-1].input)
+
+
+def _digests_of(paths: Iterable[str]) -> dict[str, str]:
+    # A captioner and its judge may read the same features.
+    return {_name(path): digest(path) for path in dict.fromkeys(paths)}
+
+
+def _write(path: str) -> None:
+    """Write what a table would say of the job that is under way, with the digest of each of its other outputs."""
+    outputs = _digests_of(file for file in _jobs[-1].output if file != path)
+    with replacing(path) as partial:
+        text = json.dumps({**current(), "outputs": outputs}, indent=2, sort_keys=True)
+        partial.write_text(text + "\n", encoding="utf-8")
+
+
+def written(run: Path) -> list[dict[str, Any]]:
+    """What the jobs without tables of a run said of themselves, `outputs` with the digest of each among it."""
+    found = []
+    for path in sorted((run / BESIDE_TABLES).rglob("*.json")):
+        try:
+            found.append(dict(json.loads(path.read_text(encoding="utf-8"))))
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged ({error}); delete it and make it again by Snakemake") from error
+    return found
 
 
 @cache
@@ -93,44 +127,65 @@ def device_name() -> str:
     return f"CPU ({platform.machine()})"
 
 
-def lineage(path: str, depth: int = 0) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """A table and everything that it was made from, depth first: depth, file, and its provenance (empty for others).
+def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """A file and everything that it was made from, depth first: depth, file, and its provenance (empty where unknown).
 
-    An input that is not what the job read any more has {"changed": True}. Weights were made by the job that wrote the
-    training log beside them. Paths are relative to the run's folder, or to the checkout for files that come with it.
+    A file that several were made from comes once, where it is first met. An input that is not what the job read any
+    more has {"changed": True}, and comes once as such. Paths are relative to the run's folder, or to the checkout for
+    files that come with it.
     """
+    digest_once, jobs = cache(digest), written(Path())
+    met = {(path, False)}
+
+    def follow(path: str, depth: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        known = _maker(path, jobs, digest_once)
+        yield depth, path, known
+        for source, expected in known.get("inputs", {}).items():
+            file = _file(source)
+            changed = not file.exists() or digest_once(file) != expected
+            if (source, changed) in met:
+                continue
+            met.add((source, changed))
+            if changed:
+                yield depth + 1, source, {"changed": True}
+            else:
+                yield from follow(source, depth + 1)
+
+    return follow(path, 0)
+
+
+def _maker(path: str, jobs: Sequence[dict[str, Any]], digest_once: Callable[[Path], str]) -> dict[str, Any]:
+    """What is known of the job that made a file; `jobs` are those without tables."""
     from captionlab.tables import read_provenance
 
-    told = Path(path) if path.endswith(".parquet") else Path(path).with_name("training.parquet")
-    known = read_provenance(told) if told.exists() else {}
-    yield depth, path, known
-    for source, expected in known.get("inputs", {}).items():
-        file = _file(source)
-        if not file.exists() or digest(file) != expected:
-            yield depth + 1, source, {"changed": True}
-        else:
-            yield from lineage(source, depth + 1)
+    if path.endswith(".parquet"):
+        return read_provenance(path)
+    for output in map(str, (Path(path), *Path(path).parents)):  # some outputs are folders
+        for job in jobs:
+            # A captioner that was imported may have been replaced by one of the same name that is trained.
+            if output in job["outputs"] and job["outputs"][output] == digest_once(_file(output)):
+                return job
+    log = Path(path).with_name("training.parquet")
+    return read_provenance(log) if log.exists() else {}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print the provenance of a table, and of what it was made from."""
+    """Print the provenance of a file, and of what it was made from."""
     parser = argparse.ArgumentParser(prog="python -m captionlab.provenance", description=main.__doc__)
-    parser.add_argument("table", help="a Parquet table of a run; start this in the folder that holds results/")
-    parser.add_argument("--full", action="store_true", help="everything that is known of the table itself, as JSON")
+    parser.add_argument("file", help="a file of a run; start this in the folder that holds results/")
+    parser.add_argument("--full", action="store_true", help="everything that is known of the file itself, as JSON")
     options = parser.parse_args(arguments)
+    if not Path(options.file).exists():
+        parser.error(f"there is no {options.file} in {Path.cwd()}; start this in the folder that holds results/")
+    found = lineage(options.file)
     if options.full:
-        from captionlab.tables import read_provenance
-
-        print(json.dumps(read_provenance(options.table), indent=2, sort_keys=True))
+        print(json.dumps(next(found)[2], indent=2, sort_keys=True))
         return
-    seen: set[str] = set()
-    for depth, path, known in lineage(options.table):
+    for depth, path, known in found:
         about = "changed or deleted since" if known.get("changed") else ""
         if "rule" in known:
             about = f"by {known['rule']}, commit {known['commit']}, {known['device']}"
-        if path not in seen:
-            print("  " * depth + path + (f": {about}" if about else ""))
-        seen.add(path)
+        print("  " * depth + path + (f": {about}" if about else ""))
 
 
 if __name__ == "__main__":

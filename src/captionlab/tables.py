@@ -227,6 +227,7 @@ SUMMARY = Kind(
         "ci_low": Column(_DOUBLE, "lower end of the 95 % interval, bootstrap over images"),
         "ci_high": Column(_DOUBLE, "upper end of the same"),
         "n": Column(_INT, "images"),
+        "device": Column(_STRING, "devices that captions and scores were computed on, joined; empty where unknown"),
     },
     ("captioner", "corpus", "evaluation", "retriever", "candidates", "metric"),
 )

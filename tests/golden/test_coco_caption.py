@@ -71,18 +71,19 @@ def results(request, files, tmp_path_factory):
         "log_prob": [None] * len(captions),
         "confidence": [None] * len(captions),
     }
-    write_table(folder / "generated.parquet", GENERATED, columns)
+    generated = folder / "fakecap" / "main.parquet"
+    write_table(generated, GENERATED, columns)
     nlg = folder / "fakecap" / "main" / "nlg.parquet"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA", "bundled" if request.param == "bundled" else "")
         corpus = SimpleNamespace(images=folder / "images.parquet", captions=folder / "captions.parquet")
         run("tokenize_references", corpus, folder / "references.parquet", split="val")
-        run("tokenize_captions", [folder / "generated.parquet"], folder / "tokens.parquet")
+        run("tokenize_captions", [generated], folder / "tokens.parquet")
         scored = SimpleNamespace(tokens=folder / "tokens.parquet", references=[folder / "references.parquet"])
         run("score_nlg", scored, nlg, corpora=["coco"])
     run(
         "summarise_evaluation",
-        SimpleNamespace(nlg=[nlg], spice=[], retrieval=[], alignment=[]),
+        SimpleNamespace(nlg=[nlg], spice=[], retrieval=[], alignment=[], captions=[generated]),
         {"summary": folder / "summary.parquet", "comparisons": folder / "comparisons.parquet"},
         evaluations={"main": {"decoding": "beam5", "splits": {"coco": "val"}}},
         lineage={"fakecap": {"parent": None}},

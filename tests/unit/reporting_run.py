@@ -21,7 +21,7 @@ def row(captioner: str, corpus: str, metric: str, value: float, half: float = 1.
     return {
         "captioner": captioner, "corpus": corpus, "split": "test", "evaluation": "main", "decoding": "beam5",
         "retriever": None, "candidates": None, "metric": metric, "value": value, "ci_low": value - half,
-        "ci_high": value + half, "n": 500, **changes,
+        "ci_high": value + half, "n": 500, "device": "cpu", **changes,
     }  # fmt: skip
 
 

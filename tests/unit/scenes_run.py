@@ -167,7 +167,7 @@ def report(folder: Path) -> dict[str, dict[str, Path]]:
         "corpus": "corpus", "split": "test", "validation": "corpus", "evaluation": "main",
         "labels": {"first": "pretrained", "second": "2"}, "layer": 1,
     }  # fmt: skip
-    summary = {"split": "val", "decoding": "beam", "retriever": None, "candidates": None, "n": 9}
+    summary = {"split": "val", "decoding": "beam", "retriever": None, "candidates": None, "n": 9, "device": "abacus"}
     place = {"corpus": "corpus", "evaluation": "main", "metric": "CIDEr"}
     values = [{"captioner": name, "value": value} for name, value in (("first", 10.0), ("second", 150.0))]
     rows = [{**summary, **place, **row, "ci_low": row["value"] - 1, "ci_high": row["value"] + 1} for row in values]

@@ -4,14 +4,18 @@ import logging
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import time
+from types import SimpleNamespace
 
 import pytest
 import torch
 from safetensors.torch import save_file
 from training_stand_in import END, Lengths, TinyCaptioner, data, decode, sample
 
+from captionlab import provenance
+from captionlab.files import digest
 from captionlab.training.baselines import RunningMean
 from captionlab.training.batches import ImageBatches
 from captionlab.training.checkpoints import Checkpoints, fingerprint, remove
@@ -232,11 +236,35 @@ def test_checkpoints_are_read_without_unpickling(tmp_path):
 def test_fingerprint(tmp_path):
     file = tmp_path / "input"
     file.write_bytes(b"one")
-    first = fingerprint({"a": 1, "b": {"c": 2, "d": 3}}, [file])
-    assert fingerprint({"b": {"d": 3, "c": 2}, "a": 1}, [file]) == first
+
+    def job(files, **params):
+        params = {"code": "1", "versions": {"torch": "2.9", "numpy": "2"}, "config": {"lr": 1}, "seed": 7, **params}
+        return SimpleNamespace(input=files, params=params)
+
+    first = fingerprint(job([file]))
+    assert fingerprint(job([file], versions={"numpy": "2", "torch": "2.9"})) == first
     os.utime(file, (0, 0))
-    assert fingerprint({"a": 1, "b": {"c": 2, "d": 3}}, [file]) == first
-    assert fingerprint({"a": 1, "b": {"c": 2, "d": 4}}, [file]) != first
-    assert fingerprint({"a": 1, "b": {"c": 2, "d": 3}}, [file, file]) != first
+    assert fingerprint(job([file])) == first
+    for changed in ({"code": "2"}, {"versions": {}}, {"config": {"lr": 2}}, {"seed": 8}):
+        assert fingerprint(job([file], **changed)) != first
+    shutil.copy(file, tmp_path / "another")
+    assert fingerprint(job([file, tmp_path / "another"])) != first
+    assert fingerprint(job([tmp_path / "another"])) == first
     file.write_bytes(b"two")
-    assert fingerprint({"a": 1, "b": {"c": 2, "d": 3}}, [file]) != first
+    assert fingerprint(job([file])) != first
+
+
+def test_a_training_reads_its_inputs_once_to_know_them(tmp_path, monkeypatch):
+    """Once for provenance and fingerprint together: weights and features are large."""
+    paths = [tmp_path / name for name in ("weights", "features")]
+    for path in paths:
+        path.write_text(path.name)
+    params = {"code": "1", "versions": {}, "config": {}, "seed": 7}
+    job = SimpleNamespace(input=[*paths, paths[0]], params=params, output=[], rule="r", wildcards={})
+    alone = fingerprint(job)
+    read = []
+    monkeypatch.setattr(provenance, "digest", lambda path: read.append(path) or digest(path))
+    with provenance.working_on(job):
+        assert fingerprint(job) == alone
+        assert len(provenance.current()["inputs"]) == 2
+    assert read == paths

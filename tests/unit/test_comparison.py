@@ -1,11 +1,13 @@
 """Two runs side by side."""
 
 import csv
+import hashlib
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from snakemake.iocontainers import OutputFiles
 
 from captionlab.provenance import working_on
 from captionlab.reporting.comparison import ComparisonError, compare, moved_cells, parameter_differences, read_run
@@ -35,6 +37,7 @@ def write(folder: Path, tables: dict[str, list[dict]], lr: float = 1e-3, **param
         wildcards={"captioner": "tuned"},
         params={"config": {"optimizer": {"lr": lr, "batch": 8}}, "code": "1", **params},
         input=[],
+        output=[],
     )
     with working_on(job):
         write_table(folder / "results" / "captioners" / "tuned" / "training.parquet", TRAINING, ROWS)
@@ -67,6 +70,34 @@ def test_a_parameter_or_a_job_that_one_run_has(tmp_path):
     assert [found[1:] for found in parameter_differences(before, after)] == [("the job", "there", "–")]  # noqa: RUF001
 
 
+def leave(folder: Path, rule: str, inputs: list[Path], **params) -> None:
+    """What a job that makes no table leaves."""
+    output = OutputFiles(fromdict={"provenance": str(folder / "results" / "provenance" / f"{rule}.json")})
+    with working_on(SimpleNamespace(rule=rule, wildcards={}, params=params, input=inputs, output=output)):
+        pass
+
+
+def test_jobs_that_make_no_table_differ_too(tmp_path, monkeypatch):
+    """Imported weights, and the language model's splits."""
+    monkeypatch.chdir(tmp_path)
+    runs = []
+    for name, weights, splits in (("a", "some", ["train"]), ("b", "others", ["train", "restval"])):
+        folder = write(tmp_path / name, {"evaluation": [row()]})
+        (tmp_path / "clip.pt").write_text(weights)
+        leave(folder, "import_encoder", ["clip.pt"], config={"family": "clip"})
+        leave(folder, "train_language_model", [], splits=splits, provenance={"config": name})
+        runs.append(read_run(folder))
+    assert parameter_differences(*runs) == [
+        (
+            "import_encoder",
+            "input.clip.pt",
+            *(hashlib.blake2b(w, digest_size=16).hexdigest() for w in (b"some", b"others")),
+        ),
+        ("train_language_model", "splits", "['train']", "['train', 'restval']"),
+    ]
+    assert "Nothing differs" not in compare(*runs)
+
+
 @pytest.mark.parametrize(
     ("value", "low", "high", "moved", "changed"),
     [
@@ -78,7 +109,7 @@ def test_a_parameter_or_a_job_that_one_run_has(tmp_path):
         ("54.0", "52.0", "56.0", 0, 1),
         ("54.1", "52.1", "56.1", 1, 0),
         ("40.0", "39.0", "41.0", 1, 0),
-        ("", "", "", 1, 0),
+        ("", "", "", 0, 0),
     ],
 )
 def test_a_cell_moves_when_intervals_have_nothing_in_common(value, low, high, moved, changed):
@@ -90,9 +121,32 @@ def test_a_moved_cell_is_shown_with_its_intervals(tmp_path):
     before = read_run(write(tmp_path / "a", {"evaluation": [row(), row("SPICE")]}))
     after = read_run(write(tmp_path / "b", {"evaluation": [row(value="60.0", low="58.0", high="62.0", n="90")]}))
     text = compare(before, after)
-    assert "1 of 1 cells moved; 0 more changed within their intervals. 1 are in one run only." in text
+    assert "1 of 1 cells moved; 0 more changed within their intervals.\n" in text
     line = next(line for line in text.splitlines() if "CIDEr" in line)
     assert line == "| base, CIDEr | 50.00 [48.00, 52.00] n = 100 | 60.00 [58.00, 62.00] n = 90 | +10.00 |"
+
+
+def test_a_value_that_one_run_has_did_not_move(tmp_path):
+    """Whether its row is missing in the other run, or is there without a value."""
+    none = {"value": "", "low": "", "high": "", "n": ""}
+    first = [row(), row("SPICE"), row("METEOR", **none), row("P@1", **none)]
+    second = [
+        row(),
+        row("SPICE", **none),
+        row("METEOR"),
+        row("P@1", **none),
+        row("R@5"),
+        *(row(str(i)) for i in range(9)),
+    ]
+    text = compare(*(read_run(write(tmp_path / name, {"e": rows})) for name, rows in (("a", first), ("b", second))))
+    assert "0 of 1 cells moved; 0 more changed within their intervals." in text
+    assert "Only one run has a value: 1 cells before, 11 after." in text
+    value = "50.00 [48.00, 52.00] n = 100"
+    assert text.splitlines()[-6:-3] == [
+        f"| base, SPICE | {value} | – |",  # noqa: RUF001
+        f"| base, METEOR | – | {value} |",  # noqa: RUF001
+        f"| base, R@5 | – | {value} |",  # noqa: RUF001
+    ]
 
 
 def test_verdicts_and_other_tables(tmp_path):

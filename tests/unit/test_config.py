@@ -402,6 +402,13 @@ def test_blocks_hold_only_what_a_job_depends_on():
     assert lab.judging.captions(Job) == ["results/corpora/world/captions.parquet"]
 
 
+def test_the_summary_reads_all_captions_that_it_has_scores_of():
+    """Those of people have ranks, those that were given text metrics."""
+    lab = Experiments(copy.deepcopy(CONFIG), ROOT)
+    places = ("base/main", "child/main", "mine/given", "people/main")
+    assert lab.scored_captions() == [f"results/captions/{place}.parquet" for place in places]
+
+
 def test_a_reward_names_what_its_job_reads():
     lab = Experiments(copy.deepcopy(CONFIG), ROOT)
 

@@ -3,11 +3,14 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from snakemake.iocontainers import OutputFiles
 
 from captionlab import provenance
 from captionlab.files import digest
@@ -15,11 +18,13 @@ from captionlab.provenance import current, working_on
 from captionlab.reporting.footnotes import run_notes
 from captionlab.tables import TRAINING, read_metadata, read_provenance, write_table
 
+RULES = Path(__file__).parents[2] / "workflow" / "rules"
 ROWS = {"step": [1], "epoch": [0], "statistic": ["loss"], "value": [2.5]}
 
 
-def job(rule, inputs=(), **params):
-    return SimpleNamespace(rule=rule, input=list(inputs), params=params, wildcards={"captioner": "base"})
+def job(rule, inputs=(), outputs=None, **params):
+    output = OutputFiles(fromdict=outputs or {})
+    return SimpleNamespace(rule=rule, input=list(inputs), output=output, params=params, wildcards={"captioner": "base"})
 
 
 @pytest.fixture
@@ -98,6 +103,109 @@ def test_what_changed_since_is_said(run, capsys):
         "  first.parquet: changed or deleted since",
         "  published.csv: changed or deleted since",
     ]
+
+
+IMPORTED = {
+    "weights": "imported/model.safetensors",
+    "folder": "imported/more",
+    "provenance": "results/provenance/import_captioner/base.json",
+}
+
+
+@pytest.fixture
+def imported(run):
+    """A captioner that was imported, a file in a folder beside it, and captions by it."""
+    (run / "published.pt").write_text("published")
+    with working_on(job("import_captioner", ["published.pt"], IMPORTED, config={"family": "clipcap"})):
+        (run / "imported" / "more").mkdir(parents=True)
+        (run / "imported" / "model.safetensors").write_text("weights")
+        (run / "imported" / "more" / "page.html").write_text("page")
+    with working_on(job("generate_captions", ["imported/model.safetensors", "imported/more/page.html"])):
+        write_table("captions.parquet", TRAINING, ROWS)
+    return run
+
+
+def test_a_job_without_tables_says_what_it_made(imported):
+    said = json.loads((imported / IMPORTED["provenance"]).read_text())
+    assert said["rule"] == "import_captioner"
+    assert said["params"] == {"config": {"family": "clipcap"}}
+    assert said["inputs"] == {"published.pt": digest("published.pt")}
+    assert said["outputs"] == {path: digest(path) for path in ("imported/model.safetensors", "imported/more")}
+    assert provenance.written(imported) == [said]
+
+
+def test_a_job_that_fails_says_nothing(imported):
+    (imported / IMPORTED["provenance"]).unlink()
+    with pytest.raises(ValueError, match="x"), working_on(job("import_captioner", ["published.pt"], IMPORTED)):
+        raise ValueError("x")
+    assert provenance.written(imported) == []
+
+
+def test_the_lineage_goes_through_files_that_are_no_tables(imported, capsys):
+    provenance.main(["captions.parquet"])
+    assert [line.split(", commit")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "captions.parquet: by generate_captions",
+        "  imported/model.safetensors: by import_captioner",
+        "    published.pt",
+        "  imported/more/page.html: by import_captioner",
+    ]
+    provenance.main(["--full", "./imported/model.safetensors"])
+    assert json.loads(capsys.readouterr().out)["params"] == {"config": {"family": "clipcap"}}
+
+
+def test_a_captioner_that_is_trained_now_was_not_imported(imported):
+    with working_on(job("pretrain_captioner")):
+        write_table("imported/training.parquet", TRAINING, ROWS)
+        (imported / "imported" / "model.safetensors").write_text("trained")
+    assert next(provenance.lineage("imported/model.safetensors"))[2]["rule"] == "pretrain_captioner"
+
+
+def test_damaged_provenance_is_named(imported):
+    (imported / IMPORTED["provenance"]).write_text('{"rule": ')
+    with pytest.raises(ValueError, match=r"import_captioner/base\.json is damaged"):
+        list(provenance.lineage("captions.parquet"))
+
+
+def test_a_file_that_is_not_there_is_named(run, capsys):
+    with pytest.raises(SystemExit):
+        provenance.main(["capitons.parquet"])
+    assert "there is no capitons.parquet in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("stage", sorted(RULES.glob("*.smk")), ids=lambda path: path.stem)
+def test_every_rule_makes_a_table_or_an_output_that_says_what_it_made(stage):
+    """Else two runs that differ in such a job would seem to be made alike. It is named as log and benchmark are."""
+    rules = re.split(r"^rule (\w+):$", stage.read_text(), flags=re.MULTILINE)[1:]
+    for name, body in zip(rules[::2], rules[1::2], strict=True):
+        outputs = re.search(r"^    output:\n(.*?)^    \w+:", body, re.MULTILINE | re.DOTALL)[1]
+        log = re.search(r'"results/logs/(.+)\.log"', body)[1]
+        if ".parquet" not in outputs:
+            assert f'        provenance="results/provenance/{log}.json",\n' in outputs, name
+
+
+def test_what_several_were_made_from_comes_once(tmp_path, monkeypatch):
+    """Twenty layers of two tables, each made from both of the layer below: a million ways down."""
+    monkeypatch.chdir(tmp_path)
+    below = []
+    for layer in range(20):
+        tables = [f"{layer}{side}.parquet" for side in "ab"]
+        for table in tables:
+            with working_on(job("rule", below)):
+                write_table(table, TRAINING, ROWS)
+        below = tables
+    read = []
+    monkeypatch.setattr(provenance, "digest", lambda path: read.append(path) or digest(path))
+    found = [path for _, path, _ in provenance.lineage("19a.parquet")]
+    assert sorted(found) == sorted(["19a.parquet", *(f"{layer}{side}.parquet" for layer in range(19) for side in "ab")])
+    assert len(read) == len(set(read)) == 2 * 19
+
+
+def test_what_one_job_read_as_it_is_and_another_before_it_changed_is_said_twice(run):
+    (run / "published.csv").write_text("a,c\n")
+    with working_on(job("collect_tables", ["second.parquet", "published.csv"])):
+        write_table("third.parquet", TRAINING, ROWS)
+    found = [(path, "changed" in known) for _, path, known in provenance.lineage("third.parquet")]
+    assert found.count(("published.csv", True)) == found.count(("published.csv", False)) == 1
 
 
 def test_all_of_it_as_json(run, capsys):

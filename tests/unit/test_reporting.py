@@ -310,6 +310,14 @@ def test_evaluation_table_has_every_row_of_the_summary():
     assert grid(table)["flickr, test"]["tuned"] == ["400 to 500", "19.00", "57.00", "9.50", "79.0", "–", "59.0", "–"]
 
 
+def test_evaluation_table_names_the_devices_of_each_row():
+    table = evaluation_table(
+        [{**row, "device": device} for row in summary()[:1] for device in ("a, b", "")], PROVENANCE
+    )
+    assert [record["device"] for record in table.records] == ["a, b", ""]
+    assert csv_text(table).splitlines()[2].endswith(",made-up,7,abc,")
+
+
 # ----------------------------------------------------------------------------------------------------- the folder
 def test_collect_copies_flat_and_links_every_table(tmp_path):
     table = evaluation_table(summary(), PROVENANCE)
@@ -381,10 +389,12 @@ def test_scripts_go_from_parquet_to_a_folder_of_tables(tmp_path):
     outputs = [str(tmp_path / "staged" / f"{n}.{e}") for n in names for e in ("csv", "md", "tex", "html")]
     script("collect_discritune_tables").main(SimpleNamespace(input=inputs, params=params, output=outputs))
     outputs += [str(tmp_path / "staged" / f"evaluation.{e}") for e in ("csv", "md", "html")]
-    script("collect_evaluation").main(SimpleNamespace(input=inputs, params=params, output=outputs[-3:]))
+    three = SimpleNamespace(tables=outputs[-3:])
+    script("collect_evaluation").main(SimpleNamespace(input=inputs, params=params, output=three))
     outputs += [str(tmp_path / "staged" / f"claims.{e}") for e in ("csv", "md", "html")]
     params.config = {"discritune": BLOCK}
-    script("check_claims").main(SimpleNamespace(input=inputs, params=params, output=outputs[-3:]))
+    three = SimpleNamespace(tables=outputs[-3:])
+    script("check_claims").main(SimpleNamespace(input=inputs, params=params, output=three))
     folder = SimpleNamespace(input=SimpleNamespace(tables=outputs), output=[tmp_path / "tables"])
     script("collect_tables").main(folder)
     made = {path.name for path in (tmp_path / "tables").iterdir()}

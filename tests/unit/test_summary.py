@@ -22,11 +22,13 @@ from captionlab.evaluation.summary import (
 from captionlab.tables import (
     ALIGNMENT,
     COMPARISONS,
+    GENERATED,
     METEOR_STATISTICS,
     NLG,
     RETRIEVAL,
     SUMMARY,
     conform,
+    read_metadata,
     read_table,
     write_table,
 )
@@ -244,16 +246,20 @@ def test_captioners_with_different_images_are_an_error():
 
 
 def test_the_script_writes_both_tables(tmp_path):
-    paths = {"nlg": [], "retrieval": []}
+    paths = {"nlg": [], "retrieval": [], "captions": []}
     alignment = []
+    # Those of the parent were given and say no device.
+    devices = {"parent": {}, "child": {"device": "H100"}}
     for seed, captioner in enumerate(("parent", "child")):
         folder = tmp_path / "evaluation" / captioner / "main"
         alignment.append(folder / "alignment.parquet")
         write_table(alignment[-1], ALIGNMENT, alignment_table({"uniter": 0.25 * (seed + 1), "clip": 30.0}))
         write_table(folder / "nlg.parquet", NLG, nlg_table(seed, ("toy", "far")))
-        write_table(folder / "retrieval.parquet", RETRIEVAL, retrieval_table([1, 2, 3 + seed]))
-        for kind in paths:
+        write_table(folder / "retrieval.parquet", RETRIEVAL, retrieval_table([1, 2, 3 + seed]), {"device": "CPU"})
+        for kind in ("nlg", "retrieval"):
             paths[kind].append(str(folder / f"{kind}.parquet"))
+        paths["captions"].append(str(tmp_path / "captions" / captioner / "main.parquet"))
+        write_table(paths["captions"][-1], GENERATED, {name: [] for name in GENERATED.columns}, devices[captioner])
     job = SimpleNamespace(
         input=SimpleNamespace(**paths, spice=[], alignment=list(map(str, alignment))),
         output=SimpleNamespace(summary=tmp_path / "summary.parquet", comparisons=tmp_path / "comparisons.parquet"),
@@ -265,7 +271,14 @@ def test_the_script_writes_both_tables(tmp_path):
         ),
     )
     runpy.run_path(str(SCRIPT))["main"](job)
-    assert read_table(job.output.summary, SUMMARY).num_rows == 2 * (2 * 7 + 4 + 2)
+    summary = read_table(job.output.summary, SUMMARY).to_pylist()
+    assert len(summary) == 2 * (2 * 7 + 4 + 2)
+    found = {(row["captioner"], row["metric"]): row["device"] for row in summary}
+    assert found["child", "P@1"] == "CPU, H100"
+    assert found["child", "CIDEr"] == found["child", "score"] == "H100"
+    assert found["parent", "P@1"] == "CPU"
+    assert found["parent", "CIDEr"] == ""
+    assert read_metadata(job.output.summary) == {"device": "CPU, H100"}
     compared = read_table(job.output.comparisons, COMPARISONS).to_pylist()
     assert len(compared) == 2 * 7 + 4 + 2
     scores = {row["retriever"]: row["difference"] for row in compared if row["metric"] == "score"}

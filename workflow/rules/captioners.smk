@@ -48,6 +48,7 @@ rule import_captioner:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",
         tokenizer="results/captioners/{captioner}/tokenizer.json",
+        provenance="results/provenance/import_captioner/{captioner}.json",
     log:
         "results/logs/import_captioner/{captioner}.log",
     benchmark:

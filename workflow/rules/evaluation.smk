@@ -88,6 +88,7 @@ rule fetch_spice_models:
         checksums=lab.spice_file("checksums.sha256"),
     output:
         directory("results/spice/models"),
+        provenance="results/provenance/fetch_spice_models.json",
     log:
         "results/logs/fetch_spice_models.log",
     benchmark:

@@ -46,6 +46,7 @@ rule import_encoder:
     output:
         config="results/encoders/{encoder}/config.json",
         weights="results/encoders/{encoder}/model.safetensors",
+        provenance="results/provenance/import_encoder/{encoder}.json",
     log:
         "results/logs/import_encoder/{encoder}.log",
     benchmark:

@@ -13,6 +13,7 @@ rule train_language_model:
         captions=lab.language_model("captions"),
     output:
         "results/language/model.arpa",
+        provenance="results/provenance/train_language_model.json",
     log:
         "results/logs/train_language_model.log",
     benchmark:

@@ -160,6 +160,7 @@ rule collect_probing_tables:
             ".tex",
             ".html",
         ),
+        provenance="results/provenance/collect_probing_tables.json",
     log:
         "results/logs/collect_probing_tables.log",
     benchmark:
@@ -221,6 +222,7 @@ rule plot_probing_figures:
             category="probing",
             labels={"figure": "4: most frequent words"},
         ),
+        provenance="results/provenance/plot_probing_figures.json",
     log:
         "results/logs/plot_probing_figures.log",
     benchmark:

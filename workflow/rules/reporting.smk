@@ -16,6 +16,7 @@ rule summarise_evaluation:
         retrieval=lab.scored("retrieval"),
         spice=lab.scored("spice"),
         alignment=lab.scored("alignment"),
+        captions=lab.scored_captions(),
     output:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
@@ -46,7 +47,8 @@ rule collect_evaluation:
     input:
         summary="results/reporting/summary.parquet",
     output:
-        multiext("results/reporting/evaluation", ".csv", ".md", ".html"),
+        tables=multiext("results/reporting/evaluation", ".csv", ".md", ".html"),
+        provenance="results/provenance/collect_evaluation.json",
     log:
         "results/logs/collect_evaluation.log",
     benchmark:
@@ -73,6 +75,7 @@ rule collect_discritune_tables:
         published=lab.published("discritune.csv"),
     output:
         lab.discritune.table_files("csv", "md", "tex", "html"),
+        provenance="results/provenance/collect_discritune_tables.json",
     log:
         "results/logs/collect_discritune_tables.log",
     benchmark:
@@ -131,6 +134,7 @@ rule collect_ablation_tables:
         published=lab.published("discritune.csv"),
     output:
         lab.discritune.ablation_files("csv", "md", "tex", "html"),
+        provenance="results/provenance/collect_ablation_tables.json",
     log:
         "results/logs/collect_ablation_tables.log",
     benchmark:
@@ -195,6 +199,7 @@ rule collect_language_tables:
             ".tex",
             ".html",
         ),
+        provenance="results/provenance/collect_language_tables.json",
     log:
         "results/logs/collect_language_tables.log",
     benchmark:
@@ -240,6 +245,7 @@ rule plot_discritune_figures:
             subcategory="figures",
             labels={"figure": "finetuning"},
         ),
+        provenance="results/provenance/plot_discritune_figures.json",
     log:
         "results/logs/plot_discritune_figures.log",
     benchmark:
@@ -269,13 +275,14 @@ rule collect_study_table:
         participants="results/study/{participants}/participants.parquet",
         published=lab.published("discritune.csv"),
     output:
-        multiext(
+        tables=multiext(
             "results/reporting/study/discritune_table6_{participants}",
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
+        provenance="results/provenance/collect_study_table/{participants}.json",
     log:
         "results/logs/collect_study_table/{participants}.log",
     benchmark:
@@ -314,6 +321,7 @@ rule plot_study_figures:
             subcategory="figures",
             labels={"figure": "examples of the study, {participants}"},
         ),
+        provenance="results/provenance/plot_study_figures/{participants}.json",
     log:
         "results/logs/plot_study_figures/{participants}.log",
     benchmark:
@@ -348,6 +356,7 @@ rule plot_study_screen:
             subcategory="figures",
             labels={"figure": "a screen of the study"},
         ),
+        provenance="results/provenance/plot_study_screen.json",
     log:
         "results/logs/plot_study_screen.log",
     benchmark:
@@ -377,7 +386,8 @@ rule check_claims:
         scenes=lab.scenes_paper.differences(),
         claims=lab.published("claims.yaml"),
     output:
-        multiext("results/reporting/claims", ".csv", ".md", ".html"),
+        tables=multiext("results/reporting/claims", ".csv", ".md", ".html"),
+        provenance="results/provenance/check_claims.json",
     log:
         "results/logs/check_claims.log",
     benchmark:
@@ -437,6 +447,7 @@ rule collect_tables:
             subcategory="tables",
             labels=lab.labels_of,
         ),
+        provenance="results/provenance/collect_tables.json",
     log:
         "results/logs/collect_tables.log",
     benchmark:

@@ -156,6 +156,7 @@ rule collect_scenes_tables:
             ".tex",
             ".html",
         ),
+        provenance="results/provenance/collect_scenes_tables.json",
     log:
         "results/logs/collect_scenes_tables.log",
     benchmark:
@@ -265,6 +266,7 @@ rule plot_scenes_figures:
             category="scenes",
             labels={"figure": "13: probes, easiest split"},
         ),
+        provenance="results/provenance/plot_scenes_figures.json",
     log:
         "results/logs/plot_scenes_figures.log",
     benchmark:

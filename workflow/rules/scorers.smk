@@ -75,6 +75,7 @@ rule import_scorer:
         config="results/scorers/{scorer}/config.json",
         weights="results/scorers/{scorer}/model.safetensors",
         vocabulary="results/scorers/{scorer}/vocab.txt",
+        provenance="results/provenance/import_scorer/{scorer}.json",
     log:
         "results/logs/import_scorer/{scorer}.log",
     benchmark:
@@ -104,6 +105,7 @@ rule adopt_encoder:
     output:
         config="results/scorers/{scorer}/config.json",
         weights="results/scorers/{scorer}/model.safetensors",
+        provenance="results/provenance/adopt_encoder/{scorer}.json",
     log:
         "results/logs/adopt_encoder/{scorer}.log",
     benchmark:

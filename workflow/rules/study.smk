@@ -53,6 +53,7 @@ rule build_study:
         web=directory("results/study/web"),
         psychopy=directory("results/study/psychopy"),
         review="results/study/review.html",
+        provenance="results/provenance/build_study.json",
     log:
         "results/logs/build_study.log",
     benchmark:
@@ -80,6 +81,7 @@ rule simulate_responses:
         features=lab.study.features(lab.study.simulating()),
     output:
         "results/study/simulated/responses.csv",
+        provenance="results/provenance/simulate_responses.json",
     log:
         "results/logs/simulate_responses.log",
     benchmark:

@@ -36,7 +36,7 @@ def main(snakemake: Any) -> None:
         runs[name] = (paper, Measurements(summary, comparisons, paper.evaluations))
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
     table = claims_table(read_claims(snakemake.input.claims), runs, provenance, differences)
-    write_table_files(table, list(snakemake.output))
+    write_table_files(table, snakemake.output.tables)
 
 
 def labels(paper: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from captionlab.tables import SUMMARY, read_metadata, read_table
 def main(snakemake: Any) -> None:
     summary = read_table(snakemake.input.summary, SUMMARY).to_pylist()
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
-    write_table_files(evaluation_table(summary, provenance), list(snakemake.output))
+    write_table_files(evaluation_table(summary, provenance), snakemake.output.tables)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def main(snakemake: Any) -> None:
         Paper(read_published(snakemake.input.published), params.paper),
         {"commit": commit(), **params.provenance},
     )
-    write_table_files(table, list(snakemake.output))
+    write_table_files(table, snakemake.output.tables)
 
 
 if __name__ == "__main__":

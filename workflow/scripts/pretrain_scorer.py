@@ -43,9 +43,7 @@ def main(snakemake):
         seed=params.seed,
         log_path=snakemake.output.training,
         state_directory=state_directory,
-        fingerprint=fingerprint(
-            {name: params[name] for name in ("code", "versions", "config", "seed")}, list(snakemake.input)
-        ),
+        fingerprint=fingerprint(snakemake),
         device=device(),
     )
     if not is_first():

@@ -1,6 +1,6 @@
 """Values of every metric of every evaluation with their intervals, and differences of captioners from their parents."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,20 +35,28 @@ def _results(snakemake: Any) -> Iterator[Result]:
     sources += [(path, SPICE, spice_results) for path in snakemake.input.spice]
     of_scorers = partial(alignment_results, factors=snakemake.params.factors)
     sources += [(path, ALIGNMENT, of_scorers) for path in snakemake.input.alignment]
+    # results/captions/{captioner}/{evaluation}.parquet
+    captions = {(Path(path).parent.name, Path(path).stem): path for path in snakemake.input.captions}
     for path, kind, results_of in progress(sources, "tables of scores", len(sources)):
         # results/evaluation/{captioner}/{evaluation}/{kind}.parquet
         captioner, evaluation = Path(path).parts[-3:-1]
         context = snakemake.params.evaluations[evaluation]
-        job = Job(captioner, evaluation, context["decoding"], context["splits"])
+        device = _devices([captions[captioner, evaluation], path])
+        job = Job(captioner, evaluation, context["decoding"], context["splits"], device)
         yield from results_of(job, read_table(path, kind), snakemake.params.seed)
 
 
 def _notes(inputs: Any) -> dict[str, str]:
     """What the tables of scores say of how they were made, for the footers."""
     reasons = {read_metadata(path).get("unavailable") for path in inputs.spice} - {None}
-    devices = {read_metadata(path).get("device") for path in (*inputs.retrieval, *inputs.alignment)} - {None}
-    notes = {"device": ", ".join(sorted(devices))} if devices else {}
+    devices = _devices([*inputs.captions, *inputs.retrieval, *inputs.alignment])
+    notes = {"device": devices} if devices else {}
     return notes | ({"without SPICE:": reasons.pop()} if reasons else {})
+
+
+def _devices(paths: Iterable[str]) -> str:
+    """The devices that tables say they were computed on; those of text metrics, which need no GPU, say nothing."""
+    return ", ".join(sorted({read_metadata(path).get("device") for path in paths} - {None}))
 
 
 if __name__ == "__main__":

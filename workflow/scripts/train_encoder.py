@@ -22,10 +22,7 @@ def main(snakemake):
         seed=snakemake.params.seed,
         log_path=snakemake.output.training,
         state_directory=state_directory,
-        fingerprint=fingerprint(
-            {name: snakemake.params[name] for name in ("code", "versions", "config", "seed")},
-            [snakemake.input.images, snakemake.input.captions],
-        ),
+        fingerprint=fingerprint(snakemake),
         device=device(),
         threads=snakemake.threads,
     )

@@ -82,12 +82,16 @@ RETRIEVAL_METRICS = {
 
 @dataclass(frozen=True)
 class Job:
-    """A captioner in an evaluation; `splits` says which split of each corpus was evaluated."""
+    """A captioner in an evaluation; `splits` says which split of each corpus was evaluated.
+
+    `device` names what its captions and scores were computed on.
+    """
 
     captioner: str
     evaluation: str
     decoding: str
     splits: Mapping[str, str]
+    device: str = ""
 
 
 @dataclass(frozen=True)
@@ -238,4 +242,5 @@ def _where(result: Result) -> dict[str, Any]:
         "retriever": result.retriever,
         "candidates": result.candidates,
         "metric": result.metric,
+        "device": job.device,
     }

@@ -1,7 +1,7 @@
 """Two runs side by side: what differs in the making, and which cells of their tables moved. As Markdown.
 
-What a run was made with is read from its tables, which say by which job they were made (captionlab.provenance). So two
-runs can be compared whose configs are lost or were edited since.
+What a run was made with is read from what its jobs left in tables and beside them (captionlab.provenance). So two runs
+can be compared whose configs are lost or were edited since.
 """
 
 import csv
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from captionlab.provenance import written
 from captionlab.reporting.render import escape_markdown
 from captionlab.tables import read_provenance
 
@@ -24,7 +25,7 @@ DERIVED = ("n", "published", "difference", "verdict")
 CLAIM = ("paper", "claim", "scope")
 # Values nearer than this are the same; times 100, as metrics are, no table prints so much.
 NOTHING = 1e-3
-# Rows shown of a table that has no intervals.
+# Rows shown of each run where it has others than the other run.
 SHOWN = 5
 NONE = "–"  # noqa: RUF001
 
@@ -48,10 +49,10 @@ def read_run(folder: Path) -> Run:
     if not files:
         raise ComparisonError(f"{folder} is no finished run: there are no tables in {folder / 'results' / 'tables'}")
     jobs = {}
-    for path in sorted((folder / "results").rglob("*.parquet")):
-        if made := read_provenance(path):
-            wildcards = [f"{name} {value}" for name, value in made["wildcards"].items()]
-            jobs[" ".join([made["rule"], *wildcards])] = made
+    of_tables = [read_provenance(path) for path in sorted((folder / "results").rglob("*.parquet"))]
+    for made in filter(None, [*of_tables, *written(folder)]):
+        wildcards = [f"{name} {value}" for name, value in made["wildcards"].items()]
+        jobs[" ".join([made["rule"], *wildcards])] = made
     tables = {}
     for path in files:
         with open(path, encoding="utf-8", newline="") as file:
@@ -96,9 +97,13 @@ def _presence(job: str, before: Run) -> tuple[str, str]:
 
 
 def _parameters(made: Mapping[str, Any]) -> dict[str, Any]:
-    """What a job was given, its code aside: parameters, and the digests of what it read from outside of the run."""
+    """What a job was given: parameters, and the digests of what it read from outside of the run.
+
+    Without its code, and without what footers say of the run, which other jobs say too.
+    """
     outside = {path: digest for path, digest in made["inputs"].items() if not path.startswith("results/")}
-    return {**{name: value for name, value in made["params"].items() if name != "code"}, "input": outside}
+    given = {name: value for name, value in made["params"].items() if name not in ("code", "provenance")}
+    return {**given, "input": outside}
 
 
 def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -139,11 +144,11 @@ class Moved:
 
 
 def moved_cells(before: Sequence[Row], after: Sequence[Row]) -> tuple[list[Moved], list[Moved]]:
-    """Cells of a table with intervals that moved, and the others of both runs whose value changed.
+    """Cells of a table with intervals that moved, and the others that both runs have a value for and that changed.
 
     A cell moved when the two intervals have no value in common.
     """
-    first, second = ({_cell(row): row for row in rows} for rows in (before, after))
+    first, second = _measured(before), _measured(after)
     changed = [
         Moved(cell, row, second[cell])
         for cell, row in first.items()
@@ -153,6 +158,11 @@ def moved_cells(before: Sequence[Row], after: Sequence[Row]) -> tuple[list[Moved
     return moved, [cell for cell in changed if cell not in moved]
 
 
+def _measured(rows: Sequence[Row]) -> dict[str, Row]:
+    """The rows that have a value, by what they are values of."""
+    return {_cell(row): row for row in rows if row["value"]}
+
+
 def _cell(row: Row) -> str:
     names = [name for name in row if name not in (*INTERVAL, *MAKING, *DERIVED)]
     return ", ".join(row[name] for name in names if row[name])
@@ -160,12 +170,10 @@ def _cell(row: Row) -> str:
 
 def _same(first: str, second: str) -> bool:
     """Equal, or nearer than a thousandth, which no table prints."""
-    return first == second or bool(first and second and abs(float(first) - float(second)) < NOTHING)
+    return first == second or abs(float(first) - float(second)) < NOTHING
 
 
 def _overlap(row: Row, other: Row) -> bool:
-    if not row["value"] or not other["value"]:
-        return False  # a value that appeared or went
     low, high = (max(float(r["ci_low"]) for r in (row, other)), min(float(r["ci_high"]) for r in (row, other)))
     return low <= high
 
@@ -192,23 +200,24 @@ def _moved(before: Run, after: Run) -> list[str]:
 
 def _intervals(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
     moved, changed = moved_cells(first, second)
-    cells = [{_cell(row) for row in rows} for rows in (first, second)]
-    shared = len(cells[0] & cells[1])
+    cells = [_measured(rows) for rows in (first, second)]
+    shared = len(cells[0].keys() & cells[1].keys())
     lines = [f"{len(moved)} of {shared} cells moved; {len(changed)} more changed within their intervals."]
-    if only := len(cells[0] ^ cells[1]):
-        lines[0] += f" {only} are in one run only."
     if moved:
         rows = []
         for cell in moved:
-            change = float(cell.after["value"] or "nan") - float(cell.before["value"] or "nan")
+            change = float(cell.after["value"]) - float(cell.before["value"])
             rows.append((cell.cell, _shown(cell.before), _shown(cell.after), f"{change:+.2f}"))
         lines += ["", *_table(["cell", "before", "after", "change"], rows, numeric=3)]
+    gone = [(cell, _shown(row), NONE) for cell, row in cells[0].items() if cell not in cells[1]]
+    come = [(cell, NONE, _shown(row)) for cell, row in cells[1].items() if cell not in cells[0]]
+    if gone or come:
+        lines += ["", f"Only one run has a value: {len(gone)} cells before, {len(come)} after.", ""]
+        lines += _table(["cell", "before", "after"], [*gone[:SHOWN], *come[:SHOWN]], numeric=2)
     return lines
 
 
 def _shown(row: Row) -> str:
-    if not row["value"]:
-        return NONE
     value, low, high = (float(row[name]) for name in INTERVAL)
     return f"{value:.2f} [{low:.2f}, {high:.2f}] n = {row['n']}"
 

@@ -33,9 +33,7 @@ def evaluation_table(summary: Sequence[Mapping[str, Any]], provenance: Mapping[s
         blocks.append(Block(rows, f"{corpus}, {split}"))
     columns = [Column("captioner", numeric=False), Column("n")]
     columns += [Column(metric, "", _group(retriever, candidates)) for retriever, candidates, metric in judges]
-    records = [
-        {**row, **{key: provenance.get(key) for key in ("config", "seed", "commit", "device")}} for row in summary
-    ]
+    records = [{**row, **{key: provenance.get(key) for key in ("config", "seed", "commit")}} for row in summary]
     return Table(
         "evaluation",
         "Every metric of this run",

@@ -46,9 +46,7 @@ def train_captioner(job: Any, captioner: Any, tokenizer: Tokenizer, data: Traini
         seed=params.seed,
         log_path=job.output.training,
         state_directory=state_directory,
-        fingerprint=fingerprint(
-            {name: params[name] for name in ("code", "versions", "config", "seed")}, list(job.input)
-        ),
+        fingerprint=fingerprint(job),
         device=device(),
         validation=build_validation(config.get("validation"), tokenizer, data),
     )

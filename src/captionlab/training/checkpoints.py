@@ -11,13 +11,14 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from captionlab.files import digest
+from captionlab.provenance import input_digests
 
 log = logging.getLogger(__name__)
 
@@ -25,12 +26,11 @@ log = logging.getLogger(__name__)
 KEPT = 2
 
 
-def fingerprint(parameters: Mapping[str, Any], files: Iterable[str | os.PathLike[str]]) -> str:
-    """A digest of all that a training follows from: its parameters (as JSON) and the content of its input files."""
-    whole = hashlib.blake2b(json.dumps(dict(parameters), sort_keys=True).encode(), digest_size=16)
-    for path in files:
-        whole.update(digest(path).encode())
-    return whole.hexdigest()
+def fingerprint(job: Any) -> str:
+    """A digest of all that a training follows from: code, versions, config and seed of its job, and what it reads."""
+    parameters = {name: job.params[name] for name in ("code", "versions", "config", "seed")}
+    whole = json.dumps([parameters, list(input_digests(job).values())], sort_keys=True)
+    return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
 class Checkpoints:

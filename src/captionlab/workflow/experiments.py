@@ -353,6 +353,12 @@ class Experiments:
             if self._has(table, captioner, evaluation)
         ]
 
+    def scored_captions(self) -> list[str]:
+        """The captions that these tables score, whatever the table."""
+        tables = [path for table in ("nlg", "retrieval", "spice", "alignment") for path in self.scored(table)]
+        places = sorted({Path(path).parts[-3:-1] for path in tables})
+        return [f"results/captions/{captioner}/{evaluation}.parquet" for captioner, evaluation in places]
+
     def _has(self, table: str, captioner: str, evaluation: Block) -> bool:
         if self.family(captioner) == "constructed":
             return False  # they are studied by how they were made, not as one
