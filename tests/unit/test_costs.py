@@ -159,5 +159,17 @@ def test_the_script_prints_what_is_pending(monkeypatch, results, capsys):
     assert "| check_claims | 1 | 0:00:02 |" in said
 
 
+@pytest.mark.parametrize("given", [["--directory", "run"], ["-d", "run"], ["--directory=run", "--", "a.txt"], []])
+def test_costs_are_read_where_the_run_is(given, monkeypatch, results, capsys):
+    folder = results.parent / "run" if given else results.parent
+    folder.mkdir(exist_ok=True)
+    results.rename(folder / "results")
+    monkeypatch.chdir(results.parent)
+    script = runpy.run_path(str(SCRIPTS / "estimate_cost.py"))
+    monkeypatch.setitem(script["main"].__globals__, "pending_jobs", lambda arguments: [("train_encoder", "a")])
+    script["main"](["--", *given])
+    assert "| train_encoder | 1 | 0:04:22 | 0:08:20 | 0:04:22 |" in capsys.readouterr().out
+
+
 def test_every_column_is_declared(results):
     assert set(measured_jobs(results)[0]) == set(COSTS.columns)
