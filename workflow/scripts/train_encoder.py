@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from captionlab.features.contrastive import train_clip
 from captionlab.scripting import device, run
 from captionlab.tables import CAPTIONS, IMAGES, read_table
-from captionlab.training.checkpoints import fingerprint, remove
+from captionlab.training.checkpoints import fingerprint, intervals, remove
 
 
 def main(snakemake):
@@ -28,6 +28,7 @@ def main(snakemake):
         ),
         device=device(),
         threads=snakemake.threads,
+        **intervals(snakemake.config),
     )
     clip.save(directory)
     remove(state_directory)
