@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pyarrow.compute as pc
+import torch
 
 from captionlab.features.contrastive import train_clip
 from captionlab.scripting import device, run
@@ -11,6 +12,9 @@ from captionlab.training.checkpoints import fingerprint, intervals, remove
 
 
 def main(snakemake):
+    # The rule's threads decode images. With them torch would sum in another order, and a profile that gives more
+    # would change the weights.
+    torch.set_num_threads(1)
     images = read_table(snakemake.input.images, IMAGES, columns=["image_id", "split", "path", "data"])
     images = images.filter(pc.equal(images["split"], "train"))
     directory = Path(snakemake.output.weights).parent
