@@ -39,8 +39,8 @@ class Fault:
 def check_image(path: str) -> tuple[int, int] | Fault:
     """Width and height of an image in pixels, or what is wrong with it.
 
-    The image is decoded to its end, the only way to notice that a file was cut off. Raises OSError for
-    trouble of the machine (too many open files, a failing disk, a file that may not be read), which says nothing about the image.
+    The image is decoded to its end, the only way to notice that a file was cut off. Raises OSError for trouble of the
+    machine (too many open files, a failing disk, a file that may not be read), which says nothing about the image.
     """
     try:
         if os.path.getsize(path) == 0:
