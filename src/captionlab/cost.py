@@ -10,7 +10,7 @@ from pathlib import Path
 
 from captionlab.tables import COST, write_table
 
-LOGS, COSTS = Path("results/logs"), Path("results/cost")
+LOGS = Path("results/logs")
 
 
 @contextmanager
@@ -19,15 +19,18 @@ def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
 
     results/logs/{rule}/{job}.log gives results/cost/{rule}/{job}.parquet, which is no declared output of any rule: it
     is overwritten when the job runs again, and nothing depends on it. An interrupted job counts from its resumption.
+    Where results live in a bucket, both are below Snakemake's local copy of it.
     """
     start = time.perf_counter()
     yield
     seconds = time.perf_counter() - start
-    path = (COSTS / Path(log).relative_to(LOGS)).with_suffix(".parquet")
+    logs = next(folder for folder in Path(log).parents if folder.parts[-2:] == LOGS.parts)
+    name = Path(log).relative_to(logs).with_suffix("")
+    path = logs.with_name("cost") / f"{name}.parquet"
     gpus, memory, device = _gpu()
     row = {
         "rule": [rule],
-        "job": ["/".join(path.relative_to(COSTS).with_suffix("").parts[1:])],
+        "job": ["/".join(name.parts[1:])],
         "seconds": [seconds],
         "gpu_seconds": [seconds * gpus],
         "gpu_memory_mb": [memory],

@@ -19,7 +19,6 @@ from captionlab.generation.decoding import Decoding, decode
 from captionlab.scorers.store import build_scorer, save_scorer
 from captionlab.tables import CAPTIONS, IMAGES, TRAINING, embeddings_kind, read_table, write_table
 from captionlab.training import objectives
-from captionlab.training.checkpoints import Checkpoints
 from captionlab.training.cross_entropy import CrossEntropy
 from captionlab.training.data import encode_references, references, training_images
 from captionlab.training.reinforce import Reinforce
@@ -103,6 +102,7 @@ def job(directory, config, rule, asked=None, **inputs):
         params=type("Params", (dict,), {"__getattr__": dict.__getitem__})(params),
         threads=1,
         rule=rule,
+        config={"checkpoints": {"steps": 1}},
     )
 
 
@@ -151,7 +151,6 @@ def interrupted(run, objective, monkeypatch):
     with monkeypatch.context() as patch:
         original = objective.loss
         patch.setattr(objective, "loss", lambda *given: (next(calls), original(*given))[1])
-        patch.setattr(Checkpoints, "due", lambda self, step: True)
         with pytest.raises(StopIteration):
             run()
     assert list(Path("results/state").rglob("*.pt"))
@@ -172,6 +171,24 @@ def test_pretraining(world, monkeypatch):
     run(pretraining("second"))
     assert content("second") == content("first")
     assert not list(Path("results/state").rglob("*.pt"))
+
+
+@pytest.mark.parametrize(
+    ("section", "steps"),
+    [({"seconds": 1e9, "steps": 2}, [2]), ({"seconds": 1e-9, "steps": None}, [1, 2]), ({"steps": 1}, [1, 2])],
+)
+def test_the_config_says_how_often_checkpoints_are_written(world, monkeypatch, caplog, section, steps):
+    """And with another interval the training still goes on from those that are there."""
+    run, often = script("pretrain_captioner").main, pretraining("often")
+    run(pretraining("first"))
+    often.config = {"checkpoints": section}
+    interrupted(lambda: run(often), CrossEntropy, monkeypatch)
+    assert sorted(int(path.name.split("-")[1]) for path in Path("results/state").rglob("*.pt")) == steps
+    often.config = {}
+    with caplog.at_level("INFO"):
+        run(often)
+    assert "Going on from the checkpoint of step 2 of 9" in caplog.text
+    assert content("often") == content("first")
 
 
 def test_finetuning(world, monkeypatch):

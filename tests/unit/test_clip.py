@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +25,12 @@ from captionlab.features.contrastive import (
     train_clip,
 )
 from captionlab.features.images import normalise
-from captionlab.tables import TRAINING, read_table
+from captionlab.tables import CAPTIONS as CAPTION_TABLE
+from captionlab.tables import IMAGES, TRAINING, read_table, write_table
+from captionlab.training import checkpoints
 from captionlab.training.batches import CaptionBatch
 
+SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 TEXT = {"context_length": 77, "vocab_size": 49408, "width": 64, "heads": 1, "layers": 2}
 VIT = {
     "embed_dim": 24,
@@ -341,6 +347,39 @@ class TestTraining:
         _, other = train_small(tmp_path / "c", seed=5)
         assert first == again
         assert first != other
+
+    def test_threads_are_for_decoding_and_change_no_byte(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        images, captions = corpus(40)
+        rows = {name: [None] * len(images) for name in IMAGES.columns}
+        rows |= {name: [1] * len(images) for name in ("width", "height")}
+        rows |= {"position": range(len(images)), "split": ["train"] * len(images)}
+        rows |= {"image_id": [image["image_id"] for image in images], "path": [image["path"] for image in images]}
+        for image in images:
+            image["image"].save(image["path"])
+        write_table("images.parquet", IMAGES, rows)
+        ranks = [index % 2 for index in range(len(captions))]
+        write_table("captions.parquet", CAPTION_TABLE, {**captions.to_pydict(), "caption_index": ranks})
+        made = []
+        for threads in (1, 4):
+            torch.set_num_threads(threads)  # what scripting.run asks torch for
+            folder = f"with-{threads}"
+            output = SimpleNamespace(weights=f"{folder}/model.safetensors", training=f"{folder}/training.parquet")
+            config = {"architecture": SMALL, "optimizer": {**OPTIMIZER, "batch": 40}}
+            params = {"code": "c", "versions": {}, "config": config, "seed": 3}
+            job = SimpleNamespace(
+                input=SimpleNamespace(images="images.parquet", captions="captions.parquet"),
+                output=output,
+                params=type("Params", (dict,), {"__getattr__": dict.__getitem__})(params),
+                threads=threads,
+                config={"checkpoints": {"steps": 1}},
+            )
+            with monkeypatch.context() as patch:
+                patch.setattr(checkpoints, "remove", lambda folder: None)
+                runpy.run_path(str(SCRIPTS / "train_encoder.py"))["main"](job)
+            assert len(list(Path("results/state/train_encoder", folder).glob("*.pt"))) == 2
+            made.append(Path(output.weights).read_bytes())
+        assert made[0] == made[1]
 
     def test_learns_and_logs(self, tmp_path):
         encoder, _ = train_small(tmp_path / "a", steps=60)

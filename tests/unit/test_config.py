@@ -141,6 +141,9 @@ def test_the_example_is_accepted():
     ("path", "value", "sentence"),
     [
         ("corpara", {}, "the top level has no key 'corpara'; did you mean 'corpora'?"),
+        ("checkpoints", {"step": 1}, "checkpoints has no key 'step'; did you mean 'steps'?"),
+        ("checkpoints", {"steps": 0}, "checkpoints.steps: 0 is less than the minimum of 1"),
+        ("checkpoints", {"seconds": 0}, "checkpoints.seconds: 0 is less than or equal to the minimum of 0"),
         ("regions.boxes.source", "box", "regions.boxes.source is 'box'; it must be one of boxes, files, detector"),
         ("regions.boxes.encoder", "clap", "regions.boxes.encoder is 'clap', which is not among the encoders"),
         ("regions.boxes.weights", "x", "regions.boxes has no key 'weights'"),
@@ -359,6 +362,11 @@ def test_families_that_read_grids_need_an_encoder_that_gives_them():
     config = edited("captioners.base.encoder", "grid")
     config["encoders"]["grid"] = {"grid_of": "clip"}
     assert "captioners.base.encoder is 'grid', and clipcap reads of each image one vector" in mistakes(config)
+
+
+@pytest.mark.parametrize("section", [{}, {"seconds": 0.5}, {"seconds": 60, "steps": None}, {"steps": 1}])
+def test_intervals_of_checkpoints(section):
+    validate_config(edited("checkpoints", section), SCHEMA)
 
 
 def test_every_mistake_is_named():

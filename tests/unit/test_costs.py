@@ -76,17 +76,22 @@ def test_rules_are_summed_in_their_stages(results):
     assert sum(record["seconds"] for record in table.records) == pytest.approx(374.87)
 
 
-def test_the_script_writes_both(results, monkeypatch):
-    output = [str(results / "reporting" / f"cost.{ending}") for ending in ("csv", "md", "html")]
+@pytest.mark.parametrize("bucket", [False, True])
+def test_the_script_writes_both_and_says_what_is_missing(results, monkeypatch, caplog, bucket):
+    folder = results if bucket else Path("results")
+    monkeypatch.chdir(results.parent)
+    output = [str(folder / "reporting" / f"cost.{ending}") for ending in ("csv", "md", "html")]
 
     class Output(list):
-        jobs = str(results / "cost.parquet")
+        jobs = str(folder / "cost.parquet")
 
     params = SimpleNamespace(stages=STAGES, provenance={"config": "toy", "seed": 1})
     script = runpy.run_path(str(SCRIPTS / "collect_cost.py"))
     script["main"](SimpleNamespace(output=Output([*output, Output.jobs]), params=params))
     assert len(Path(output[0]).read_text().splitlines()) == 4
     assert "0:08:20" in Path(output[1]).read_text()
+    assert "3 of 4 finished jobs have no measurement of a GPU in results/cost" in caplog.text
+    assert ("the table has 4 jobs and lacks all others" in caplog.text) == bucket
 
 
 def test_a_run_without_benchmarks_costs_nothing(tmp_path):
@@ -157,6 +162,18 @@ def test_the_script_prints_what_is_pending(monkeypatch, results, capsys):
     assert asked == [["--configfile", "mine.yaml"]]
     assert "| train_encoder | 1 | 0:04:22 | 0:08:20 | 0:04:22 |" in said
     assert "| check_claims | 1 | 0:00:02 |" in said
+
+
+@pytest.mark.parametrize("given", [["--directory", "run"], ["-d", "run"], ["--directory=run", "--", "a.txt"], []])
+def test_costs_are_read_where_the_run_is(given, monkeypatch, results, capsys):
+    folder = results.parent / "run" if given else results.parent
+    folder.mkdir(exist_ok=True)
+    results.rename(folder / "results")
+    monkeypatch.chdir(results.parent)
+    script = runpy.run_path(str(SCRIPTS / "estimate_cost.py"))
+    monkeypatch.setitem(script["main"].__globals__, "pending_jobs", lambda arguments: [("train_encoder", "a")])
+    script["main"](["--", *given])
+    assert "| train_encoder | 1 | 0:04:22 | 0:08:20 | 0:04:22 |" in capsys.readouterr().out
 
 
 def test_every_column_is_declared(results):

@@ -1,5 +1,8 @@
+import errno
 import json
 import logging
+import os
+import re
 import tracemalloc
 from collections import Counter
 from pathlib import Path
@@ -573,14 +576,15 @@ def test_check_image_names_folders_and_garbage_in_png(tmp_path):
     assert check_image(str(tmp_path / "a.png" / "b.png")).reason == "missing"
 
 
-def test_trouble_of_the_machine_is_not_the_image_s(tmp_path, monkeypatch):
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.EPERM])
+def test_trouble_of_the_machine_is_not_the_image_s(tmp_path, monkeypatch, number):
     path = make_image(tmp_path / "a.png")
 
-    def fail(*_):
-        raise OSError(5, "Input/output error")
+    def fail(name):
+        raise OSError(number, os.strerror(number), name)
 
     monkeypatch.setattr(image_checks.Image, "open", fail)
-    with pytest.raises(OSError, match="Input/output"):
+    with pytest.raises(OSError, match=re.escape(f"{os.strerror(number)}: '{path}'")):
         check_image(str(path))
 
 

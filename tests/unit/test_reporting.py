@@ -3,6 +3,9 @@
 # ruff: noqa: RUF001 (an en dash stands where a number is missing)
 
 import copy
+import errno
+import os
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -357,6 +360,22 @@ def test_collect_refuses_two_tables_of_the_same_name_and_keeps_the_old_folder(tm
     with pytest.raises(FileNotFoundError):
         collect([tmp_path / "a" / "t.csv", tmp_path / "gone.csv"], folder)
     assert [p.name for p in folder.iterdir()] == ["kept.csv"]
+
+
+def test_collect_leaves_nothing_behind_on_a_full_disk(tmp_path, monkeypatch):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("1")
+    copy = shutil.copyfile
+
+    def copy_one(source, target):
+        if source.name == "b.csv":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
+        copy(source, target)
+
+    monkeypatch.setattr(shutil, "copyfile", copy_one)
+    with pytest.raises(OSError, match="No space left"):
+        collect([tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path / "results" / "tables")
+    assert list((tmp_path / "results").iterdir()) == []
 
 
 # ---------------------------------------------------------------------------------------------------- the scripts

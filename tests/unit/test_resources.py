@@ -1,8 +1,18 @@
 """The memory that a job asks for grows with its inputs and with its attempts."""
 
-import pytest
+import re
+from pathlib import Path
+from types import SimpleNamespace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from captionlab.workflow.experiments import Experiments
 from captionlab.workflow.resources import memory
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_memory(tmp_path):
@@ -16,3 +26,35 @@ def test_memory(tmp_path):
     with pytest.raises(FileNotFoundError) as missing:
         mem_mb(None, {"features": ["none"], "images": a}, 1)
     assert missing.value.filename == "none"
+
+
+def test_memory_for_what_is_held_beside_the_inputs(tmp_path):
+    (tmp_path / "a").write_bytes(bytes(3_000_000))
+    given = {"images": str(tmp_path / "a")}
+    mem_mb = memory(100, lambda wildcards, input: wildcards["n"] * len(input) * 1_000_000, images=2)
+    assert mem_mb({"n": 7}, given, 1) == 100 + 7 + 6
+    assert mem_mb({"n": 7}, given, 2) == 2 * 113
+
+
+def test_an_encoder_holds_all_images_that_it_is_trained_on(tmp_path):
+    config = yaml.safe_load((ROOT / "tests" / "workflow" / "config.yaml").read_text())
+    pq.write_table(pa.table({"image_id": ["a"] * 50}), tmp_path / "images.parquet")
+    pixels = Experiments(config, ROOT).encoder_pixels(
+        SimpleNamespace(encoder="clip-a"), {"images": str(tmp_path / "images.parquet")}
+    )
+    assert pixels == 50 * 3 * 64 * 64
+
+
+@pytest.mark.parametrize(
+    ("file", "rule", "inputs"),
+    [
+        ("features", "train_encoder", "lab.encoder_pixels, images=2, captions=20"),
+        ("features", "import_encoder", "weights=4"),
+        ("captioners", "import_captioner", "files=4"),
+        ("scorers", "import_scorer", "weights=4"),
+    ],
+)
+def test_what_reads_large_files_asks_for_memory_by_their_size(file, rule, inputs):
+    text = (ROOT / "workflow" / "rules" / f"{file}.smk").read_text()
+    body = re.search(rf"^rule {rule}:\n((?:[ \n].*\n?)*)", text, re.MULTILINE)[1]
+    assert re.search(rf"mem_mb=lab\.memory\(\d+, {re.escape(inputs)}\)", body)

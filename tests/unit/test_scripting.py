@@ -88,6 +88,16 @@ def test_cost_of_what_went_well(script, tmp_path):
     assert row == {"rule": "job", "job": "of/it", "gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": name}
 
 
+def test_cost_where_results_live_in_a_bucket(tmp_path):
+    from captionlab.cost import measured
+
+    results = tmp_path / ".snakemake" / "storage" / "s3" / "logs" / "run" / "results"
+    with measured("job", results / "logs" / "job" / "logs" / "v1.5.log"):
+        pass
+    (row,) = read_table(results / "cost" / "job" / "logs" / "v1.5.parquet", COST).to_pylist()
+    assert row["job"] == "logs/v1.5"
+
+
 def test_a_script_sees_the_gpus_of_its_rule(script):
     shown = "print('sees', os.environ['CUDA_VISIBLE_DEVICES'])"
     assert "sees \n" in script(shown)[1]

@@ -15,19 +15,24 @@ from small import small_config, start
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 CONFIG = small_config(["base", "tuned"], ["clip-a"])
+# So long that kills at random moments hit trainings, too.
+CONFIG["encoders"]["clip-a"]["optimizer"]["steps"] = 100
+CONFIG["captioners"]["base"]["optimizer"]["steps"] = 300
+CONFIG["captioners"]["tuned"]["optimizer"]["steps"] = 100
 KILLS = 5
 
 
 class Run:
     """A folder in which the small DAG is run, perhaps several times."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, **checkpoints: float):
         self.folder, self.output = folder, folder.with_name(f"{folder.name}.out")
+        self.config = {**CONFIG, "checkpoints": checkpoints}
 
     def start(self, *arguments: str) -> subprocess.Popen:
         # Snakemake, when killed, leaves its lock behind; a person would take it away by --unlock.
         arguments = ("--cores", "2", "--nolock", *(arguments or ("results/tables",)))
-        return start(self.folder, CONFIG, *arguments, output=self.output)
+        return start(self.folder, self.config, *arguments, output=self.output)
 
     def __call__(self, *arguments: str) -> int:
         process = self.start(*arguments)
@@ -38,6 +43,14 @@ class Run:
 
     def said(self) -> str:
         return self.output.read_text()[-8000:]
+
+    def checkpoints(self) -> list[Path]:
+        return list((self.folder / "results" / "state").rglob("*.pt"))
+
+    def resumed(self) -> set[str]:
+        """Trainings that went on from a checkpoint when they were last started."""
+        logs = (self.folder / "results" / "logs").glob("*/*.log")
+        return {path.stem for path in logs if "Going on from the checkpoint" in path.read_text()}
 
     def results(self) -> dict[str, bytes]:
         """Every file of the results but logs and what says how long jobs took."""
@@ -74,20 +87,28 @@ def undisturbed(tmp_path_factory) -> tuple[dict[str, bytes], float]:
 
 def test_killed_at_random_moments_it_ends_with_the_same_results(undisturbed, tmp_path):
     results, seconds = undisturbed
-    moments, run, interrupted = random.Random(20), Run(tmp_path / "run"), 0
-    for _ in range(KILLS):
+    moments, run, interrupted, resumed = random.Random(20), Run(tmp_path / "run", steps=1), 0, set()
+    for number in range(KILLS):
         process = run.start()
         try:
-            process.wait(moments.uniform(0.1, 0.35) * seconds)
+            if number == 0:  # not at random, or by chance no training would have to go on
+                while process.poll() is None and not run.checkpoints():
+                    time.sleep(0.02)
+            process.wait(moments.uniform(0.1, 0.35) * seconds if number else 0)
         except subprocess.TimeoutExpired:
             interrupted += 1
         kill(process)
+        resumed |= run.resumed()
     assert run() == 0, run.said()
     assert interrupted >= 3
+    assert resumed | run.resumed()
     found = run.results()
     assert found.keys() == results.keys()
     assert [name for name in results if found[name] != results[name]] == []
-    assert not list((run.folder / "results" / "state").rglob("*.pt"))
+    assert not run.checkpoints()
+    run.config["checkpoints"] = {"seconds": 60, "steps": 7}
+    assert run("--dry-run", "results/tables") == 0
+    assert "Nothing to be done" in run.said()
 
 
 @contextmanager

@@ -47,6 +47,28 @@ def test_the_clusters_have_the_same_groups():
         assert settings("slurm")[key] == settings("kubernetes")[key]
 
 
+def test_small_jobs_are_in_groups():
+    small = {name for name in NAMES if name.split("_")[0] in ("collect", "plot", "summarise", "check")}
+    assert {"collect_cost", "plot_scenes_figures", "summarise_scenes", "check_claims"} <= small
+    small |= {
+        "label_scenes",
+        "compute_pmi",
+        "compare_captions",
+        "estimate_density",
+        "rank_objects",
+        "analyse_responses",
+    }
+    small |= {"import_captions", "construct_captions"}
+    assert small - settings("slurm")["groups"].keys() == set()
+
+
+@pytest.mark.parametrize("profile", [name for name in PROFILES if name != "default"])
+def test_images_are_decoded_by_several_workers(profile):
+    threads = settings(profile)["set-threads"]
+    assert threads.keys() == {"embed_images", "train_encoder"}
+    assert min(threads.values()) > 1
+
+
 def test_rules_say_nothing_of_partitions_and_accounts():
     assert not re.search(r"partition|account|qos", RULES)
 
@@ -73,4 +95,6 @@ def test_snakemake_reads_it_and_plans(profile, tmp_path):
     output = result.stdout + result.stderr
     assert result.returncode == 0, output[-3000:]
     planned = set(re.findall(r"Group job (\w+)", output))
-    assert planned == set(settings(profile).get("groups", {}).values())
+    rules = set(re.findall(r"^(\w+) +\d+$", output, re.MULTILINE))
+    assert "collect_tables" in rules
+    assert planned == {group for rule, group in settings(profile).get("groups", {}).items() if rule in rules}

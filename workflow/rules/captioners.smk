@@ -59,7 +59,7 @@ rule import_captioner:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=lab.memory(3000, files=4),
         runtime=30,
     params:
         code=lab.family_code("import_captioner"),

@@ -26,7 +26,7 @@ rule train_encoder:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=6000,
+        mem_mb=lab.memory(6000, lab.encoder_pixels, images=2, captions=20),
         runtime=120,
         gpu=1,
     params:
@@ -57,7 +57,8 @@ rule import_encoder:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        # A model that open_clip downloads is no input, and most of these need no more than the first term.
+        mem_mb=lab.memory(8000, weights=4),
         runtime=30,
     params:
         code=lab.encoder_code("import_encoder", "_weights"),

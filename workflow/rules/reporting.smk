@@ -5,11 +5,6 @@ Makes: results/reporting/, results/figures/ and results/tables/, which one rule 
 """
 
 
-localrules:
-    collect_cost,
-    collect_tables,
-
-
 rule summarise_evaluation:
     input:
         nlg=lab.scored("nlg"),

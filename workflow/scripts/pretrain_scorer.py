@@ -17,7 +17,7 @@ from captionlab.scorers.pairs import MatchingBatches, Negatives
 from captionlab.scorers.store import new_scorer, save_scorer
 from captionlab.scripting import device, run
 from captionlab.tables import write_table
-from captionlab.training.checkpoints import fingerprint, remove
+from captionlab.training.checkpoints import fingerprint, intervals, remove
 from captionlab.training.data import references, training_images
 from captionlab.training.distributed import is_first
 from captionlab.training.trainer import train
@@ -45,6 +45,7 @@ def main(snakemake):
         state_directory=state_directory,
         fingerprint=fingerprint(snakemake),
         device=device(),
+        **intervals(snakemake.config),
     )
     if not is_first():
         return

@@ -3,14 +3,18 @@
 from pathlib import Path
 
 import pyarrow.compute as pc
+import torch
 
 from captionlab.features.contrastive import train_clip
 from captionlab.scripting import device, run
 from captionlab.tables import CAPTIONS, IMAGES, read_table
-from captionlab.training.checkpoints import fingerprint, remove
+from captionlab.training.checkpoints import fingerprint, intervals, remove
 
 
 def main(snakemake):
+    # The rule's threads decode images. With them torch would sum in another order, and a profile that gives more
+    # would change the weights.
+    torch.set_num_threads(1)
     images = read_table(snakemake.input.images, IMAGES, columns=["image_id", "split", "path", "data"])
     images = images.filter(pc.equal(images["split"], "train"))
     directory = Path(snakemake.output.weights).parent
@@ -25,6 +29,7 @@ def main(snakemake):
         fingerprint=fingerprint(snakemake),
         device=device(),
         threads=snakemake.threads,
+        **intervals(snakemake.config),
     )
     clip.save(directory)
     remove(state_directory)

@@ -14,7 +14,16 @@ from PIL import Image, UnidentifiedImageError
 T = TypeVar("T")
 
 # Trouble of the machine, not of the image: leaving the image out would change the corpus from run to run.
-_MACHINE = {errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+_MACHINE = {
+    errno.EIO,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.EACCES,
+    errno.EPERM,
+}
 # Checks under way per thread: enough to keep a thread busy, few enough to bound memory.
 IN_FLIGHT = 8
 
@@ -30,8 +39,8 @@ class Fault:
 def check_image(path: str) -> tuple[int, int] | Fault:
     """Width and height of an image in pixels, or what is wrong with it.
 
-    The image is decoded to its end, the only way to notice that a file was cut off. Raises OSError for
-    trouble of the machine (too many open files, a failing disk), which says nothing about the image.
+    The image is decoded to its end, the only way to notice that a file was cut off. Raises OSError for trouble of the
+    machine (too many open files, a failing disk, a file that may not be read), which says nothing about the image.
     """
     try:
         if os.path.getsize(path) == 0:

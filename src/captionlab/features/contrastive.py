@@ -98,6 +98,7 @@ def train_clip(
     fingerprint: str,
     device: str,
     threads: int = 1,
+    **intervals: Any,
 ) -> Clip:
     """Train a CLIP on images and captions, one random caption of an image at a time; the log goes to `log_path`.
 
@@ -130,6 +131,7 @@ def train_clip(
         state_directory=state_directory,
         fingerprint=fingerprint,
         device=device,
+        **intervals,
     )
     vocabulary.restore()
     model.logit_scale.data.clamp_(max=math.log(LARGEST_SCALE))

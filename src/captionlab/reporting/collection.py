@@ -34,14 +34,17 @@ def collect(files: Sequence[str | os.PathLike[str]], directory: str | os.PathLik
     for leftover in (partial, old):
         shutil.rmtree(leftover, ignore_errors=True)
     partial.mkdir(parents=True)
-    for path in sorted(paths):
-        shutil.copyfile(path, partial / path.name)
-    entries = _entries(partial)
-    (partial / "index.html").write_text(_index_html(entries), encoding="utf-8")
-    (partial / "index.md").write_text(_index_markdown(entries), encoding="utf-8")
-    if directory.exists():
-        os.replace(directory, old)
-    os.replace(partial, directory)
+    try:
+        for path in sorted(paths):
+            shutil.copyfile(path, partial / path.name)
+        entries = _entries(partial)
+        (partial / "index.html").write_text(_index_html(entries), encoding="utf-8")
+        (partial / "index.md").write_text(_index_markdown(entries), encoding="utf-8")
+        if directory.exists():
+            os.replace(directory, old)
+        os.replace(partial, directory)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(old, ignore_errors=True)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from captionlab.captioners.store import save_captioner
 from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.scripting import device
-from captionlab.training.checkpoints import fingerprint, remove
+from captionlab.training.checkpoints import fingerprint, intervals, remove
 from captionlab.training.distributed import is_first
 from captionlab.training.objectives import Judge, TrainingData, build_objective, build_validation
 from captionlab.training.trainer import train
@@ -48,6 +48,7 @@ def train_captioner(job: Any, captioner: Any, tokenizer: Tokenizer, data: Traini
         state_directory=state_directory,
         fingerprint=fingerprint(job),
         device=device(),
+        **intervals(job.config),
         validation=build_validation(config.get("validation"), tokenizer, data),
     )
     if is_first():

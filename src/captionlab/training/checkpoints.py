@@ -33,6 +33,15 @@ def fingerprint(job: Any) -> str:
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
+def intervals(config: Mapping[str, Any]) -> dict[str, Any]:
+    """How often checkpoints are written, as arguments of `train`, by the section `checkpoints` of a run's whole config.
+
+    It is read from there and is no parameter of a rule, because it says nothing about results: a parameter that
+    changes makes Snakemake train again, and a fingerprint that changes discards the checkpoints.
+    """
+    return {f"checkpoint_{name}": value for name, value in config.get("checkpoints", {}).items()}
+
+
 class Checkpoints:
     """The checkpoints of one training, and when the next one is due."""
 

@@ -220,6 +220,13 @@ class Experiments:
         """A table of the corpus that an encoder is trained on."""
         return lambda wildcards: _corpus_table(self.encoders[wildcards.encoder]["corpus"], table)
 
+    def encoder_pixels(self, wildcards: Wildcards, input: Mapping[str, Any]) -> int:
+        """Bytes of all images of the corpus that an encoder is trained on, at the size at which it sees them."""
+        import pyarrow.parquet as pq
+
+        size = self.encoders[wildcards.encoder]["architecture"]["vision_cfg"]["image_size"]
+        return int(pq.read_metadata(input["images"]).num_rows * 3 * size**2)
+
     def encoder_weights(self, wildcards: Wildcards) -> list[str]:
         """The files that an encoder is imported from; nothing when open_clip downloads it by its published name."""
         encoder = self.encoders[wildcards.encoder]

@@ -10,11 +10,11 @@ Block = dict[str, Any]
 
 # Captioners that have no weights: their captions are there already, or made of others'.
 GIVEN = {"file", "human", "constructed"}
-# Kinds of rewards that ask a retriever.
 # Families of captioners that read a vector for each place of an image.
 READS_GRIDS = {"blip", "camel"}
 # Families of encoders.
 HAVE_GRIDS, HAVE_TEXT_SIDE = ("clip", "blip"), ("clip", "siglip")
+# Kinds of rewards that ask a retriever.
 RETRIEVAL = {"discriminative", "accuracy", "similarity"}
 # What a learning rate that falls in steps needs.
 STAIRCASE = ("decay", "decay_epochs")

@@ -8,11 +8,14 @@ from typing import Any
 from snakemake.io import local
 
 
-def memory(base: int, **factors: float) -> Callable[[Any, Mapping[str, Any], int], int]:
+def memory(
+    base: int, held: Callable[[Any, Mapping[str, Any]], int] | None = None, **factors: float
+) -> Callable[[Any, Mapping[str, Any], int], int]:
     """`mem_mb` of a rule: `base` MB and, for each named input, so many times the size of its files.
 
-    A file that is an input twice counts once. Each further attempt at a job (`retries`) asks for as much again.
-    Snakemake calls this when the inputs exist; before that, a dry run says that it is to be determined.
+    A file that is an input twice counts once. `held` gives the bytes that the job holds beside that, from wildcards and
+    inputs. Each further attempt at a job (`retries`) asks for as much again. Snakemake calls this when the inputs
+    exist; before that, a dry run says that it is to be determined.
     """
 
     def mem_mb(wildcards: Any, input: Mapping[str, Any], attempt: int) -> int:
@@ -20,7 +23,8 @@ def memory(base: int, **factors: float) -> Callable[[Any, Mapping[str, Any], int
         for name, factor in factors.items():
             files = input[name]
             factor_of |= dict.fromkeys([files] if isinstance(files, str) else files, factor)
-        return attempt * int(base + sum(factor * os.path.getsize(path) / 1e6 for path, factor in factor_of.items()))
+        size = sum(factor * os.path.getsize(path) for path, factor in factor_of.items())
+        return attempt * int(base + (size + (held(wildcards, input) if held else 0)) / 1e6)
 
     return mem_mb
 
