@@ -25,12 +25,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def digest(path: str | os.PathLike[str]) -> str:
-    """BLAKE2b of a file, 32 hexadecimal digits; of a folder, from the names and contents of all files in it."""
+    """BLAKE2b of a file, 32 hexadecimal digits; of a folder, from the names and contents of all files in it.
+
+    The time stamp that Snakemake puts into a folder that a rule made is none of them.
+    """
     path = Path(path)
     if not path.is_dir():
         with open(path, "rb") as content:
             return hashlib.file_digest(content, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
     whole = hashlib.blake2b(digest_size=16)
-    for file in sorted(inner for inner in path.rglob("*") if inner.is_file()):
+    files = (inner for inner in path.rglob("*") if inner.is_file() and inner.name != ".snakemake_timestamp")
+    for file in sorted(files):
         whole.update(f"{file.relative_to(path)}\0{digest(file)}\0".encode())
     return whole.hexdigest()

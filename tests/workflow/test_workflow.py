@@ -128,6 +128,20 @@ def test_the_report_has_every_table_and_figure_and_needs_no_network(finished):
     assert not re.search(r"""<(?:script|img|iframe)[^>]* src=["']https?:|<link[^>]* href=["']https?:""", page)
 
 
+def test_a_table_is_traced_back_to_its_images(finished):
+    command = [sys.executable, "-m", "captionlab.provenance", "results/tables/claims.csv"]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=finished.run, check=True)
+    traced = {line.split(":")[0].strip(): line for line in result.stdout.splitlines()}
+    for name, rule in {
+        "results/reporting/claims.csv": "check_claims",
+        "results/captioners/tuned/model.safetensors": "finetune_captioner",
+        "results/encoders/clip-b/model.safetensors": "train_encoder",
+        "results/corpora/flickr/images.parquet": "render_toyworld",
+    }.items():
+        assert f": by {rule}, " in traced[name]
+    assert not [line for line in traced.values() if "changed" in line]
+
+
 def test_every_rule_has_its_cost(finished):
     with open(finished.run / "results" / "tables" / "cost.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
