@@ -185,6 +185,7 @@ def training_job(run: Path, rule: str, directory: Path, config: dict, **inputs: 
         params=Job(code="c", versions={}, config=config, seed=3),
         threads=1,
         rule=rule,
+        config={},
     )
 
 
