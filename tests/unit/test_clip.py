@@ -12,6 +12,7 @@ import pytest
 import torch
 from PIL import Image
 from safetensors.torch import save_file
+from snakemake.iocontainers import InputFiles
 from torch.nn.functional import normalize
 from torchvision import transforms
 
@@ -368,7 +369,7 @@ class TestTraining:
             config = {"architecture": SMALL, "optimizer": {**OPTIMIZER, "batch": 40}}
             params = {"code": "c", "versions": {}, "config": config, "seed": 3}
             job = SimpleNamespace(
-                input=SimpleNamespace(images="images.parquet", captions="captions.parquet"),
+                input=InputFiles(fromdict={"images": "images.parquet", "captions": "captions.parquet"}),
                 output=output,
                 params=type("Params", (dict,), {"__getattr__": dict.__getitem__})(params),
                 threads=threads,
