@@ -53,7 +53,7 @@ class Run:
         return {path.stem for path in logs if "Going on from the checkpoint" in path.read_text()}
 
     def results(self) -> dict[str, bytes]:
-        """Every file of the results but logs and what says how long jobs took."""
+        """Every file of the results but logs and what says how long jobs took, or has a digest of that."""
         results = self.folder / "results"
         passing = ("logs", "benchmarks", "state", "cost")
         files = [path for path in results.rglob("*") if path.is_file() and path.name != ".snakemake_timestamp"]
@@ -61,7 +61,7 @@ class Run:
         return {
             name: path.read_bytes()
             for name, path in names.items()
-            if name.split("/")[0] not in passing and path.stem != "cost"
+            if name.split("/")[0] not in passing and name != "provenance/collect_tables.json" and path.stem != "cost"
         }
 
 
