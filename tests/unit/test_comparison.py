@@ -1,5 +1,7 @@
 """Two runs side by side."""
 
+# ruff: noqa: RUF001 (an en dash stands where a number is missing)
+
 import csv
 import hashlib
 import runpy
@@ -64,10 +66,10 @@ def test_only_parameters_that_differ_are_named(tmp_path):
 def test_a_parameter_or_a_job_that_one_run_has(tmp_path):
     before = read_run(write(tmp_path / "a", {"evaluation": [row()]}))
     after = read_run(write(tmp_path / "b", {"evaluation": [row()]}, seed=7))
-    assert [found[1:] for found in parameter_differences(before, after)] == [("seed", "–", "7")]  # noqa: RUF001
+    assert [found[1:] for found in parameter_differences(before, after)] == [("seed", "–", "7")]
     (tmp_path / "b" / "results" / "captioners" / "tuned" / "training.parquet").unlink()
     after = read_run(tmp_path / "b")
-    assert [found[1:] for found in parameter_differences(before, after)] == [("the job", "there", "–")]  # noqa: RUF001
+    assert [found[1:] for found in parameter_differences(before, after)] == [("the job", "there", "–")]
 
 
 def leave(folder: Path, rule: str, inputs: list[Path], **params) -> None:
@@ -143,9 +145,9 @@ def test_a_value_that_one_run_has_did_not_move(tmp_path):
     assert "Only one run has a value: 1 cells before, 11 after." in text
     value = "50.00 [48.00, 52.00] n = 100"
     assert text.splitlines()[-6:-3] == [
-        f"| base, SPICE | {value} | – |",  # noqa: RUF001
-        f"| base, METEOR | – | {value} |",  # noqa: RUF001
-        f"| base, R@5 | – | {value} |",  # noqa: RUF001
+        f"| base, SPICE | {value} | – |",
+        f"| base, METEOR | – | {value} |",
+        f"| base, R@5 | – | {value} |",
     ]
 
 
