@@ -22,6 +22,7 @@ from captionlab.features.region_batches import RegionTable
 from captionlab.features.region_tables import ImageRegions, RegionError, write_regions
 from captionlab.features.regions import READERS, image_name, read_regions
 from captionlab.tables import SCENES, TableError, read_table, regions_kind, write_table
+from captionlab.training.batches import Order
 
 SIZE = 8
 # Two images of COCO as the corpora know them, of one shape each.
@@ -536,6 +537,56 @@ def test_shards(tmp_path):
         RegionTable(shards).batch(["2", "4"])
     with pytest.raises(TableError, match="regions of image '1' are not together"):
         RegionTable([shards[0], shards[0]])
+
+
+def test_an_epoch_of_a_large_table_reads_each_group_once(tmp_path, monkeypatch):
+    """Groups of two images, of which two are mixed: random order, but near each other in the file."""
+    monkeypatch.setattr("captionlab.features.region_tables.GROUP_ROWS", 4)
+    ids = [str(number) for number in range(20)]
+    write_regions(tmp_path / "regions.parquet", [regions(image) for image in ids])
+    group = 4 * (4 * SIZE + 4 * 4 + 4 * 2)
+    table = RegionTable(tmp_path / "regions.parquet", memory=4 * group)
+    wanted = [image for image in reversed(ids) if image not in ("4", "5", "11")]  # another order, and not all
+    places = table.places(wanted)
+    assert places.mixed == 2
+    assert places.groups.tolist() == [{0: 0, 1: 1, 3: 2}.get(int(i) // 2, int(i) // 2 - 1) for i in wanted]
+    with pytest.raises(TableError, match="no regions of image '99'"):
+        table.places(["1", "99"])
+
+    def read_in_epoch(order, epoch):
+        """The groups that are read, one after the other, when an epoch begins with nothing in memory."""
+        read: list[int] = []
+        original = pq.ParquetFile.read_row_group
+
+        def read_row_group(file, number, columns):
+            if "features" in columns:
+                read.append(number)
+            return original(file, number, columns)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(pq.ParquetFile, "read_row_group", read_row_group)
+            fresh = RegionTable(tmp_path / "regions.parquet", memory=4 * group)
+            rows = [int(order[step][0]) for step in range(17 * epoch, 17 * epoch + 17)]
+            assert sorted(rows) == list(range(17))
+            for row in rows:
+                fresh.batch([wanted[row]])
+        return rows, read
+
+    order = Order(17, 1, 7, places)
+    epochs = [read_in_epoch(order, epoch) for epoch in range(5)]
+    for _, read in epochs:
+        assert sorted(read) == [0, 1, 3, 4, 5, 6, 7, 8, 9]
+    assert len({tuple(rows) for rows, _ in epochs}) == len({tuple(read) for _, read in epochs}) == 5
+    assert Order(17, 1, 7, places)[40].tolist() == order[40].tolist()
+    assert len(read_in_epoch(Order(17, 1, 7), 0)[1]) > 9
+
+
+def test_a_table_that_fits_in_memory_is_ordered_as_if_it_had_no_groups(tmp_path, monkeypatch):
+    monkeypatch.setattr("captionlab.features.region_tables.GROUP_ROWS", 4)
+    ids = [str(number) for number in range(12)]
+    write_regions(tmp_path / "regions.parquet", [regions(image) for image in ids])
+    order = Order(12, 5, 3, RegionTable(tmp_path / "regions.parquet").places(ids))
+    assert [order[step].tolist() for step in range(6)] == [Order(12, 5, 3)[step].tolist() for step in range(6)]
 
 
 def test_only_what_is_asked_for_is_read_and_little_is_kept(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import torch
 
 from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.features.embeddings import stream_embeddings
+from captionlab.features.region_batches import Places
 
 
 class Rows:
@@ -22,6 +23,12 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def places(self) -> Places:
+        """Where these images lie in their table."""
+        found: Places = self.images.places(self.ids)
+        return found
 
     def __getitem__(self, rows: torch.Tensor | slice) -> Any:
         ids = self.ids[rows] if isinstance(rows, slice) else [self.ids[row] for row in rows.tolist()]

@@ -41,6 +41,16 @@ class RegionBatch:
 
 
 @dataclass(frozen=True)
+class Places:
+    """Where images lie in a table that may be larger than memory: those of a group of rows are read at once."""
+
+    groups: np.ndarray
+    """(images,) the number of the group of each image, from 0"""
+    mixed: int
+    """how many groups may be in use at the same time"""
+
+
+@dataclass(frozen=True)
 class _Group:
     """A group of rows of a file, as it is stored."""
 
@@ -70,11 +80,14 @@ class RegionTable:
             raise TableError("no file of regions was given")
         self.memory, self._kept = memory, 0
         self._groups: OrderedDict[tuple[int, int], _Group] = OrderedDict()
-        sizes = [_kind_of(path).columns["features"].type.list_size for path in self.files]
-        for path, size in zip(self.files, sizes, strict=True):
-            if size != sizes[0]:
-                raise TableError(f"{path} has regions of {size} numbers, {self.files[0]} of {sizes[0]}")
-        self.region_size: int = sizes[0]
+        stored = [_kind_of(path).columns["features"].type for path in self.files]
+        for path, type in zip(self.files, stored, strict=True):
+            if type.list_size != stored[0].list_size:
+                raise TableError(
+                    f"{path} has regions of {type.list_size} numbers, {self.files[0]} of {stored[0].list_size}"
+                )
+        self.region_size: int = stored[0].list_size
+        self._itemsize = max(type.value_type.bit_width for type in stored) // 8
         self._open = [pq.ParquetFile(path, memory_map=True, page_checksum_verification=True) for path in self.files]
         # File, group of rows, and the rows of that group from the first to before the last.
         self._place: dict[str, tuple[int, int, int, int]] = {}
@@ -86,11 +99,7 @@ class RegionTable:
 
     def batch(self, images: Sequence[str]) -> RegionBatch:
         """The regions of these images, in this order; TableError names the first that has none."""
-        if missing := [image for image in images if image not in self._place]:
-            raise TableError(
-                f"{', '.join(self.files)}: no regions of image {missing[0]!r} ({len(missing)} of {len(images)} are "
-                "missing); extract them, or leave these images out"
-            )
+        self._check(images)
         places = [self._place[image] for image in images]
         counts = [end - start for *_, start, end in places]
         features = np.zeros((len(images), max(counts), self.region_size), np.float32)
@@ -104,6 +113,21 @@ class RegionTable:
             boxes[row, : end - start] = group.boxes[start:end]
             sizes[row] = group.sizes[start]
         return RegionBatch(torch.from_numpy(features), torch.from_numpy(boxes), torch.from_numpy(sizes), counts)
+
+    def places(self, images: Sequence[str]) -> Places:
+        """Where these images lie; half of the memory is for the groups in use, so that the next ones find room."""
+        self._check(images)
+        _, groups = np.unique([self._place[image][:2] for image in images], axis=0, return_inverse=True)
+        row_bytes = self.region_size * self._itemsize + 4 * (len(_BOX) + len(_SIZE))
+        rows = max(file.metadata.row_group(n).num_rows for file in self._open for n in range(file.num_row_groups))
+        return Places(groups.reshape(-1), max(1, self.memory // (2 * rows * row_bytes)))
+
+    def _check(self, images: Sequence[str]) -> None:
+        if missing := [image for image in images if image not in self._place]:
+            raise TableError(
+                f"{', '.join(self.files)}: no regions of image {missing[0]!r} ({len(missing)} of {len(images)} are "
+                "missing); extract them, or leave these images out"
+            )
 
     def _index(self, file: int) -> None:
         """Note where the regions of each image of a file are."""

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from captionlab.features.region_batches import RegionBatch, RegionTable
+from captionlab.features.region_batches import Places, RegionBatch, RegionTable
 from captionlab.features.tagged_regions import TaggedRegions, padded
 from captionlab.features.tags import TAGS
 from captionlab.tables import TableError, read_kind, read_table
@@ -72,6 +72,10 @@ class TaggedImages:
         kept = [row[:count] for row, count in zip(features, batch.counts, strict=True)]
         pieces = [torch.tensor([piece for piece, _ in self._kept(image)] + [self.end]) for image in images]
         return TaggedRegions(*padded(pieces, self.max_pieces), *padded(kept, self.max_regions))
+
+    def places(self, images: Sequence[str]) -> Places:
+        """Where the regions of these images lie in their table."""
+        return self.table.places(images)
 
     def owners(self, images: Sequence[str]) -> Tensor:
         """For each position (B, L) of the tags that `rows` gives, the number of the tag in its image, or -1."""

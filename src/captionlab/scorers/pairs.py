@@ -95,7 +95,7 @@ class MatchingBatches:
         """Make batches of `size` images, each of which has `captions`; a share `hard` of the negatives is hard."""
         self.images, self.regions, self.captions, self.negatives = images, regions, captions, negatives
         self.hard, self.device = hard, device
-        self.order = Order(len(images), size, seed)
+        self.order = Order(len(images), size, seed, regions.places(images))
 
     def __len__(self) -> int:
         """Number of batches in an epoch."""

@@ -6,7 +6,7 @@ oscar/modeling/modeling_bert.py). Its other settings (optimizer, schedule, epoch
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,10 @@ class MaskedBatches:
         self.lengths = np.array([len(ids) for ids in flat])
         self.ids = np.zeros((len(flat), int(self.lengths.max())), np.int32)
         self.ids[np.arange(self.ids.shape[1]) < self.lengths[:, None]] = np.concatenate(flat)
-        self.order = Order(len(flat), size, seed)
+        places = getattr(visual, "places", None)  # images in memory have none
+        if places is not None:
+            places = replace(places, groups=places.groups[self.images])
+        self.order = Order(len(flat), size, seed, places)
 
     def __len__(self) -> int:
         """Number of batches in an epoch."""
