@@ -1,6 +1,6 @@
-"""Write a table of features and read it in a random order, against a plain copy of the same file.
+"""Write a table of regions and read it in the random order of a training, against a plain copy of the same file.
 
-    python benchmarks/feature_tables.py FOLDER [--gigabytes 4] [--dimensions 512] [--precision float32] [--rounds 1]
+    python benchmarks/feature_tables.py FOLDER [--gigabytes 4] [--precision float32] [--memory 256] [--rounds 1]
 
 FOLDER must have room for two such files, which are deleted in the end. The copy reads and writes 16 MiB at a time. What
 is written goes to the disk (fsync), and what is read comes from there where the system lets go of its cache. Each step
@@ -16,18 +16,20 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from captionlab.groups import Groups
-from captionlab.tables import Kind, TableWriter, embeddings_kind
+from captionlab.features.region_batches import RegionTable
+from captionlab.features.region_tables import ImageRegions, write_regions
+from captionlab.training.order import Order
 
 BLOCK = 16 << 20
+# As the published features of bottom-up attention, and a batch of images as the scorers are trained with.
+REGIONS, DIMENSIONS, BATCH = 36, 2048, 64
 LOWEST_RATIO, LARGEST_PEAK_MB = 0.5, 500
 
 
@@ -36,8 +38,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the files go; on the disk that is to be measured")
     parser.add_argument("--gigabytes", type=float, default=4.0)
-    parser.add_argument("--dimensions", type=int, default=512)
     parser.add_argument("--precision", choices=["float16", "float32"], default="float32")
+    parser.add_argument("--memory", type=int, default=256, help="MB of regions that the reader keeps")
     parser.add_argument("--rounds", type=int, default=1)
     arguments = parser.parse_args()
     size = arguments.gigabytes * 1e9
@@ -45,18 +47,19 @@ def main() -> int:
     if (free := shutil.disk_usage(arguments.folder).free) < 2.1 * size:
         sys.exit(f"{arguments.folder} has {free / 1e9:.1f} GB left, and two files of {size / 1e9:.1f} GB are written")
     table, copied = arguments.folder / "features.parquet", arguments.folder / "copied.parquet"
-    kind = embeddings_kind(arguments.dimensions, arguments.precision)
-    steps: dict[str, tuple[Callable[..., None], Any]] = {
-        "copy": (copy, copied),
-        "write": (write, int(size)),
-        "read shuffled": (read_shuffled, None),
+    images = int(size / (REGIONS * DIMENSIONS * np.dtype(arguments.precision).itemsize))
+    writing = partial(write, images=images, precision=arguments.precision)
+    steps: dict[str, Callable[[Path], None]] = {
+        "copy": partial(copy, copied=copied),
+        "write": writing,
+        "read shuffled": partial(read_shuffled, images=images, memory=arguments.memory << 20),
     }
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
     try:
-        in_a_process(write, table, kind, int(size))
+        in_a_process(writing, table)
         for _ in range(arguments.rounds):
-            for name, (step, argument) in steps.items():
-                found[name].append(in_a_process(step, table, kind, argument))
+            for name, step in steps.items():
+                found[name].append(in_a_process(step, table))
         size = table.stat().st_size
     finally:
         table.unlink(missing_ok=True)
@@ -76,46 +79,47 @@ def report(size: float, found: dict[str, list[tuple[float, float]]]) -> int:
     return int(code)
 
 
-def in_a_process(step: Callable[..., None], table: Path, kind: Kind, argument: Any) -> tuple[float, float]:
+def in_a_process(step: Callable[[Path], None], table: Path) -> tuple[float, float]:
     """Seconds and peak of memory (MB) of a step in a new process."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        return pool.submit(measured, step, table, kind, argument).result()
+        return pool.submit(measured, step, table).result()
 
 
-def measured(step: Callable[..., None], table: Path, kind: Kind, argument: Any) -> tuple[float, float]:
+def measured(step: Callable[[Path], None], table: Path) -> tuple[float, float]:
     """The same in this process."""
     if table.exists():
         forget(table)
     start = time.perf_counter()
-    step(table, kind, argument)
+    step(table)
     return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
-def write(table: Path, kind: Kind, size: int) -> None:
-    """Write a table of so many bytes, a group of rows at a time, with random numbers."""
-    stored = kind.columns["embedding"].type
-    values = np.random.default_rng(0).standard_normal((kind.group_rows, stored.list_size))
-    numbers = pa.array(values.astype(stored.value_type.to_pandas_dtype()).reshape(-1))
-    features = pa.FixedSizeListArray.from_arrays(numbers, type=stored)
-    rows = size // (numbers.nbytes // kind.group_rows)
-    with TableWriter(table, kind) as writer:
-        for start in range(0, rows, kind.group_rows):
-            names = [f"image-{row:09d}" for row in range(start, min(start + kind.group_rows, rows))]
-            writer.write(pa.table({"image_id": names, "embedding": features[: len(names)]}))
+def write(table: Path, images: int, precision: str) -> None:
+    """Write the regions of so many images, with random numbers as features."""
+    generator = np.random.default_rng(0)
+    features = generator.standard_normal((64, REGIONS, DIMENSIONS)).astype(precision)
+    boxes = generator.random((REGIONS, 4), np.float32)
+    write_regions(
+        table, (ImageRegions(name(image), 640, 480, boxes, features[image % len(features)]) for image in range(images))
+    )
     synchronise(table)
 
 
-def read_shuffled(table: Path, kind: Kind, _: Any) -> None:
-    """Read all rows in a random order, as arrays."""
-    rows = 0
-    for part in Groups([table], kind).shuffled(seed=1):
-        numbers = part["embedding"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        rows += len(numbers.reshape(len(part), -1))
-    if rows != Groups([table], kind).rows:
-        raise RuntimeError(f"{rows} rows were read of {Groups([table], kind).rows}")
+def read_shuffled(table: Path, images: int, memory: int) -> None:
+    """Read the regions of all images once, as batches in the order of an epoch."""
+    names = [name(image) for image in range(images)]
+    regions = RegionTable(table, memory)
+    order = Order(images, BATCH, seed=1, places=regions.places(names))
+    for step in range(order.per_epoch):
+        regions.arrays([names[row] for row in order[step]])
 
 
-def copy(table: Path, kind: Kind, copied: Path) -> None:
+def name(image: int) -> str:
+    """The identifier of an image."""
+    return f"image-{image:09d}"
+
+
+def copy(table: Path, copied: Path) -> None:
     """Copy the file."""
     with open(table, "rb", buffering=0) as source, open(copied, "wb", buffering=0) as target:
         while block := source.read(BLOCK):

@@ -1,17 +1,13 @@
 """Large tables, read one group of rows at a time: memory does not grow with the table."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from captionlab.packing import mixed, unpack
+from captionlab.packing import unpack
 from captionlab.tables import Kind, check_schema, damage_named
-
-# Groups of rows that are mixed with each other when a table is read in a random order.
-MIXED = 4
 
 
 class Groups:
@@ -34,18 +30,7 @@ class Groups:
 
     def __getitem__(self, number: int) -> pa.Table:
         """The rows of a group; TableError names a file that is damaged."""
-        return unpack(self._read(number))
-
-    def shuffled(self, seed: int) -> Iterator[pa.Table]:
-        """All rows once, in a random order: groups in random order, and the rows of a few of them mixed."""
-        generator = np.random.default_rng(seed)
-        order = generator.permutation(len(self))
-        for start in range(0, len(order), MIXED):
-            tables = [self._read(number) for number in order[start : start + MIXED]]
-            yield unpack(mixed(tables, generator.permutation(sum(map(len, tables)))))
-
-    def _read(self, number: int) -> pa.Table:
         file, group = self._places[number]
         with damage_named(self.paths[file]):
             table = self.files[file].read_row_group(group, self.columns, use_threads=False)
-        return table.replace_schema_metadata(None)
+        return unpack(table.replace_schema_metadata(None))

@@ -7,10 +7,8 @@ reading 1.3 to 8 times. Features hardly compress either (by 8 %), so they are no
 A packed column says in the metadata of its field what its bytes are, so a file can be read without knowing its kind.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 # Key in the metadata of a packed field; the value is the name of the numbers' type.
@@ -50,26 +48,6 @@ def unpack(table: pa.Table) -> pa.Table:
     for field, column in zip(table.schema, table.columns, strict=True):
         columns.append(_unpacked_column(column, _unpacked_field(field).type) if _is_packed(field) else column)
     return pa.table(columns, schema=unpacked_schema(table.schema))
-
-
-def mixed(tables: Sequence[pa.Table], order: np.ndarray) -> pa.Table:
-    """All rows of some packed tables in another order, rows of the first table being the numbers from 0 in `order`.
-
-    Features are copied once; Arrow's own `take` needs twice the time and three times the memory.
-    """
-    table = pa.concat_tables(tables)
-    place = np.argsort(order)
-    columns = []
-    for field, column in zip(table.schema, table.columns, strict=True):
-        if not _is_packed(field):
-            columns.append(column.take(pa.array(order)))
-            continue
-        rows, start = np.empty((len(order), field.type.byte_width), np.uint8), 0
-        for chunk in column.chunks:
-            rows[place[start : start + len(chunk)]] = np.frombuffer(_bytes(chunk), np.uint8).reshape(len(chunk), -1)
-            start += len(chunk)
-        columns.append(pa.Array.from_buffers(field.type, len(order), [None, pa.py_buffer(rows)]))
-    return pa.table(columns, schema=table.schema)
 
 
 def row_bytes(schema: pa.Schema) -> int:

@@ -22,7 +22,7 @@ from captionlab.features.region_batches import RegionTable
 from captionlab.features.region_tables import ImageRegions, RegionError, write_regions
 from captionlab.features.regions import READERS, image_name, read_regions
 from captionlab.tables import SCENES, TableError, read_table, regions_kind, write_table
-from captionlab.training.batches import Order
+from captionlab.training.order import Order
 
 SIZE = 8
 # Two images of COCO as the corpora know them, of one shape each.

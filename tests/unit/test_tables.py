@@ -182,23 +182,3 @@ def test_groups_in_order(shards):
     assert [len(group) for group in groups] == [16] * 31 + [4] + [16] * 33 + [2]
     assert [name for group in groups for name in group["image_id"].to_pylist()] == [f"i{row}" for row in range(1030)]
     assert Groups(*shards, ["embedding"])[0].column_names == ["embedding"]
-
-
-def test_groups_shuffled(shards):
-    """Every row once with its own features; the seed decides; neighbours come from all over the files."""
-
-    def rows(seed):
-        tables = list(Groups(*shards).shuffled(seed))
-        assert max(map(len, tables)) <= 4 * 16
-        found = pa.concat_tables(tables)
-        order = [int(name[1:]) for name in found["image_id"].to_pylist()]
-        assert [values[0] for values in found["embedding"].to_pylist()] == order
-        return order
-
-    first = rows(1)
-    assert sorted(first) == list(range(1030))
-    assert rows(1) == first
-    assert rows(2) != first
-    steps = np.abs(np.diff(first))
-    assert np.median(steps) > 150
-    assert (steps == 1).mean() < 0.05

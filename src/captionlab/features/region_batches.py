@@ -1,20 +1,25 @@
 """Regions of images as tensors, from tables of regions without a Python loop over their values."""
 
+from __future__ import annotations
+
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
-import torch
-from torch import Tensor
 
 from captionlab.packing import unpack
 from captionlab.tables import Kind, TableError, check_schema, damage_named, read_schema, regions_kind
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 _BOX = ("x1", "y1", "x2", "y2")
 _SIZE = ("width", "height")
@@ -35,7 +40,7 @@ class RegionBatch:
     counts: Sequence[int]
     """number of regions of each image"""
 
-    def to(self, device: str | torch.device) -> "RegionBatch":
+    def to(self, device: str | torch.device) -> RegionBatch:
         """The same batch on another device."""
         return RegionBatch(self.features.to(device), self.boxes.to(device), self.sizes.to(device), self.counts)
 
@@ -88,7 +93,7 @@ class RegionTable:
                 )
         self.region_size: int = stored[0].list_size
         self._itemsize = max(type.value_type.bit_width for type in stored) // 8
-        self._open = [pq.ParquetFile(path, memory_map=True, page_checksum_verification=True) for path in self.files]
+        self._open = [pq.ParquetFile(path, page_checksum_verification=True) for path in self.files]
         # File, group of rows, and the rows of that group from the first to before the last.
         self._place: dict[str, tuple[int, int, int, int]] = {}
         for file in range(len(self.files)):
@@ -99,6 +104,13 @@ class RegionTable:
 
     def batch(self, images: Sequence[str]) -> RegionBatch:
         """The regions of these images, in this order; TableError names the first that has none."""
+        import torch  # half a gigabyte, which who reads arrays does without
+
+        features, boxes, sizes, counts = self.arrays(images)
+        return RegionBatch(torch.from_numpy(features), torch.from_numpy(boxes), torch.from_numpy(sizes), counts)
+
+    def arrays(self, images: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
+        """The fields of a RegionBatch of these images, in its order, as arrays."""
         self._check(images)
         places = [self._place[image] for image in images]
         counts = [end - start for *_, start, end in places]
@@ -112,7 +124,7 @@ class RegionTable:
             features[row, : end - start] = group.features[start:end]
             boxes[row, : end - start] = group.boxes[start:end]
             sizes[row] = group.sizes[start]
-        return RegionBatch(torch.from_numpy(features), torch.from_numpy(boxes), torch.from_numpy(sizes), counts)
+        return features, boxes, sizes, counts
 
     def places(self, images: Sequence[str]) -> Places:
         """Where these images lie; half of the memory is for the groups in use, so that the next ones find room."""

@@ -83,7 +83,7 @@ def _rows(regions: ImageRegions, kind: Kind) -> pa.Table:
     features = np.ascontiguousarray(regions.features, stored.value_type.to_pandas_dtype()).reshape(-1)
     values: dict[str, Any] = {
         "image_id": [regions.image_id] * count,
-        "region_index": range(count),
+        "region_index": np.arange(count),
         **dict(zip(("x1", "y1", "x2", "y2"), np.asarray(regions.boxes, np.float32).T, strict=True)),
         "width": [regions.width] * count,
         "height": [regions.height] * count,

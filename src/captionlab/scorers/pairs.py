@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from captionlab.features.region_batches import RegionBatch, RegionTable
-from captionlab.training.batches import Order
+from captionlab.training.order import Order
 
 # Draws of a negative before one that is also true of the image is accepted.
 DRAWS = 8

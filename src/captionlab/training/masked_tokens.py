@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from captionlab.training.batches import Order
+from captionlab.training.order import Order
 
 # Oscar's defaults (run_captioning.py: mask_prob, max_masked_tokens).
 SHARE, MOST = 0.15, 3
