@@ -1,11 +1,13 @@
 """Time the measures of captions on 5,000 real captions: all without SPICE, then SPICE cold and warm.
 
-    python benchmarks/language.py HL/annotations/test.jsonl [--captions 5000]
+    python benchmarks/language.py HL/annotations/test.jsonl [ANNOTATIONS.json ...] [--captions 5000]
 
-The captions are scene, action and rationale captions of HL's images, as evenly from all of them as the number allows,
-their references the five object captions of the same images. The workflow itself runs on two cores, so that the times
-are what a user waits for, start-up included. SPICE is cold where it parses the references and the captions, and warm
-for the second captioner, whose captions are others.
+The references are those of all images of the files: annotations of HL, of COCO, or Karpathy's. The captions are HL's
+scene, action and rationale captions, shared out over these images; that most belong to another image costs no time. A
+captioner writes one caption of an image with five references, so give as many images as there are.
+
+The workflow itself runs on two cores, so that the times are what a user waits for, start-up included. SPICE is cold
+where it parses the references and the captions, and warm for the second captioner, whose captions are others.
 """
 
 import argparse
@@ -15,67 +17,88 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 KINDS = ("scene", "action", "rationale")
+CAPTIONERS = ("first", "second")
 
 
 def main() -> None:
     """Run the benchmark and print its three times."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("annotations", type=Path, help="JSON lines of HL")
+    parser.add_argument("annotations", type=Path, nargs="+", help="JSON lines of HL, and JSON of COCO or Karpathy's")
     parser.add_argument("--captions", type=int, default=5000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="language-") as name:
         folder = Path(name)
-        write_experiment(folder, arguments.annotations.resolve(), arguments.captions)
-        snakemake(folder, *(f"results/captions/{captioner}/hl.parquet" for captioner in ("first", "second")))
+        write_experiment(folder, arguments.annotations, arguments.captions)
+        snakemake(folder, *(f"results/captions/{captioner}/real.parquet" for captioner in CAPTIONERS))
         measures = ("statistics", "patterns", "unigrams")
         seconds = snakemake(
             folder,
-            "results/evaluation/first/hl/nlg.parquet",
-            *(f"results/language/first/hl/{measure}.parquet" for measure in measures),
+            "results/evaluation/first/real/nlg.parquet",
+            *(f"results/language/first/real/{measure}.parquet" for measure in measures),
         )
         print(f"{arguments.captions} captions, all measures without SPICE: {seconds:.1f} s", flush=True)
-        snakemake(folder, "results/spice/models", "results/evaluation/second/hl/tokens.parquet")
-        cold = snakemake(folder, "results/evaluation/first/hl/spice.parquet")
+        snakemake(folder, "results/spice/models", "results/evaluation/second/real/tokens.parquet")
+        cold = snakemake(folder, "results/evaluation/first/real/spice.parquet")
         print(f"{arguments.captions} captions, SPICE cold: {cold:.1f} s", flush=True)
-        warm = snakemake(folder, "results/evaluation/second/hl/spice.parquet")
+        warm = snakemake(folder, "results/evaluation/second/real/spice.parquet")
         print(f"{arguments.captions} other captions, SPICE warm: {warm:.1f} s, {warm / cold:.2f} of cold")
 
 
-def write_experiment(folder: Path, annotations: Path, count: int) -> None:
-    """A config with two captioners that each have this many captions of the same images, and their files."""
-    lines = annotations.read_text(encoding="utf-8").splitlines()
-    (folder / "hl.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    entries = [json.loads(line) for line in lines]
-    texts = {image(entry): [text for kind in KINDS for text in entry["captions"][kind]] for entry in entries}
-    fewest, more = divmod(count, len(texts))
-    for place, captioner in enumerate(("first", "second")):
-        rows = []
-        for number, (name, of_image) in enumerate(texts.items()):
-            wanted = fewest + (number < more)
-            chosen = of_image[place * wanted : (place + 1) * wanted]
-            if len(chosen) < wanted:
-                sys.exit(f"{annotations}: image {name} has {len(of_image)} captions, and two times {wanted} are needed")
-            rows += [{"image_id": name, "caption_index": index, "caption": text} for index, text in enumerate(chosen)]
+def write_experiment(folder: Path, files: list[Path], count: int) -> None:
+    """A config with two captioners that each caption the same images so many times, and their files."""
+    references, texts = [], []
+    for file in files:
+        more, others = read(file)
+        references += more
+        texts += others
+    if len(references) < 1 or len(texts) < 2 * count:
+        sys.exit(f"{len(references)} images and {len(texts)} captions are given; two times {count} captions are needed")
+    images = [str(number) for number in range(len(references))]
+    entries = [
+        {"id": number * 100 + index, "image_id": number, "caption": text}
+        for number, of_image in enumerate(references)
+        for index, text in enumerate(of_image)
+    ]
+    listed = [{"id": number, "file_name": f"{number}.jpg"} for number in range(len(references))]
+    (folder / "references.json").write_text(json.dumps({"images": listed, "annotations": entries}))
+    for place, captioner in enumerate(CAPTIONERS):
+        rows = [
+            {"image_id": images[row % len(images)], "caption_index": row // len(images), "caption": text}
+            for row, text in enumerate(texts[place::2][:count])
+        ]
         (folder / f"{captioner}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    corpus = {"reader": "coco", "annotations": {"test": "references.json"}, "images": None}
     config = {
         "name": "language benchmark",
         "seed": 1,
         "data": str(folder),
-        "corpora": {"hl": {"reader": "hl", "annotations": {"test": "hl.jsonl"}, "images": None}},
-        "captioners": {name: {"family": "file", "captions": {"hl": f"{name}.jsonl"}} for name in ("first", "second")},
-        "evaluations": {"hl": {"captioners": ["first", "second"], "corpora": ["hl"]}},
-        "language": {"evaluation": "hl", "model": {"corpus": "hl", "splits": ["test"]}},
+        "corpora": {"real": corpus},
+        "captioners": {name: {"family": "file", "captions": {"real": f"{name}.jsonl"}} for name in CAPTIONERS},
+        "evaluations": {"real": {"captioners": [*CAPTIONERS], "corpora": ["real"]}},
+        "language": {"evaluation": "real", "model": {"corpus": "real", "splits": ["test"]}},
     }
     (folder / "config.yaml").write_text(json.dumps(config))
 
 
-def image(entry: dict) -> str:
-    """COCO's number of the image of an entry of HL."""
-    return str(int(Path(entry["file_name"]).stem.split("_")[-1]))
+def read(file: Path) -> tuple[list[list[str]], list[str]]:
+    """The references of each image of a file; and, of HL's, whose references are its object captions, all others."""
+    if file.suffix == ".jsonl":
+        entries = [json.loads(line)["captions"] for line in file.read_text(encoding="utf-8").splitlines()]
+        return [entry["object"] for entry in entries], [
+            text for kind in KINDS for entry in entries for text in entry[kind]
+        ]
+    content = json.loads(file.read_text(encoding="utf-8"))
+    if "annotations" not in content:
+        return [[sentence["raw"] for sentence in image["sentences"]] for image in content["images"]], []
+    of_image = defaultdict(list)
+    for annotation in content["annotations"]:
+        of_image[annotation["image_id"]].append(annotation["caption"])
+    return [*of_image.values()], []
 
 
 def snakemake(folder: Path, *targets: str) -> float:

@@ -120,7 +120,7 @@ rule parse_references:
         "results/benchmarks/parse_references/{corpus}.tsv"
     conda:
         "../../envs/captionlab.yaml"
-    threads: 1
+    threads: 2
     resources:
         mem_mb=4000,
         runtime=240,
@@ -148,7 +148,7 @@ rule score_spice:
         "results/benchmarks/score_spice/{captioner}/{evaluation}.tsv"
     conda:
         "../../envs/captionlab.yaml"
-    threads: 1
+    threads: 2
     resources:
         mem_mb=4000,
         runtime=240,
