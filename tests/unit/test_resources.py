@@ -39,7 +39,7 @@ def test_memory_for_what_is_held_beside_the_inputs(tmp_path):
 def test_an_encoder_holds_all_images_that_it_is_trained_on(tmp_path):
     config = yaml.safe_load((ROOT / "tests" / "workflow" / "config.yaml").read_text())
     pq.write_table(pa.table({"image_id": ["a"] * 50}), tmp_path / "images.parquet")
-    pixels = Experiments(config, ROOT).encoder_pixels(
+    pixels = Experiments(config, ROOT).embedding.pixels(
         SimpleNamespace(encoder="clip-a"), {"images": str(tmp_path / "images.parquet")}
     )
     assert pixels == 50 * 3 * 64 * 64
@@ -48,7 +48,7 @@ def test_an_encoder_holds_all_images_that_it_is_trained_on(tmp_path):
 @pytest.mark.parametrize(
     ("file", "rule", "inputs"),
     [
-        ("features", "train_encoder", "lab.encoder_pixels, images=2, captions=20"),
+        ("features", "train_encoder", "lab.embedding.pixels, images=2, captions=20"),
         ("features", "import_encoder", "weights=4"),
         ("captioners", "import_captioner", "files=4"),
         ("scorers", "import_scorer", "weights=4"),

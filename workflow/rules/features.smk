@@ -8,8 +8,8 @@ results/features/{encoder}/{corpus}/{shard}.parquet; hard negatives in results/n
 
 rule train_encoder:
     input:
-        images=lab.encoder_corpus("images"),
-        captions=lab.encoder_corpus("captions"),
+        images=lab.embedding.corpus("images"),
+        captions=lab.embedding.corpus("captions"),
     output:
         config="results/encoders/{encoder}/config.json",
         weights="results/encoders/{encoder}/model.safetensors",
@@ -19,21 +19,21 @@ rule train_encoder:
     benchmark:
         "results/benchmarks/train_encoder/{encoder}.tsv"
     wildcard_constraints:
-        encoder=lab.encoders_with_weights(False),
+        encoder=lab.embedding.encoders_with_weights(False),
     # Trainings are the longest way through the DAG.
     priority: 10
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(6000, lab.encoder_pixels, images=2, captions=20),
+        mem_mb=lab.memory(6000, lab.embedding.pixels, images=2, captions=20),
         runtime=120,
         gpu=1,
     params:
         code=lab.code("train_encoder"),
         versions=lab.versions("numpy", "pillow", "torch", "open_clip_torch"),
-        config=lab.encoder_block,
-        seed=lab.encoder_seed,
+        config=lab.embedding.block,
+        seed=lab.embedding.seed,
     message:
         "train the encoder {wildcards.encoder}"
     script:
@@ -42,7 +42,7 @@ rule train_encoder:
 
 rule import_encoder:
     input:
-        weights=lab.encoder_weights,
+        weights=lab.embedding.weights,
     output:
         config="results/encoders/{encoder}/config.json",
         weights="results/encoders/{encoder}/model.safetensors",
@@ -52,7 +52,7 @@ rule import_encoder:
     benchmark:
         "results/benchmarks/import_encoder/{encoder}.tsv"
     wildcard_constraints:
-        encoder=lab.encoders_with_weights(True),
+        encoder=lab.embedding.encoders_with_weights(True),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -61,9 +61,9 @@ rule import_encoder:
         mem_mb=lab.memory(8000, weights=4),
         runtime=30,
     params:
-        code=lab.encoder_code("import_encoder", "_weights"),
-        versions=lab.encoder_versions("torch"),
-        config=lab.encoder_block,
+        code=lab.embedding.code("import_encoder", "_weights"),
+        versions=lab.embedding.versions("torch"),
+        config=lab.embedding.block,
     message:
         "import the encoder {wildcards.encoder}"
     script:
@@ -73,8 +73,8 @@ rule import_encoder:
 rule embed_images:
     input:
         images="results/corpora/{corpus}/images.parquet",
-        config=lab.seeing_encoder("config.json"),
-        weights=lab.seeing_encoder("model.safetensors"),
+        config=lab.embedding.seeing("config.json"),
+        weights=lab.embedding.seeing("model.safetensors"),
     output:
         "results/features/{encoder}/{corpus}/{shard}.parquet",
     log:
@@ -89,9 +89,9 @@ rule embed_images:
         runtime=240,
         gpu=1,
     params:
-        code=lab.encoder_code("embed_images"),
-        versions=lab.encoder_versions("torch", "pillow"),
-        grid=lab.is_grid,
+        code=lab.embedding.code("embed_images"),
+        versions=lab.embedding.versions("torch", "pillow"),
+        grid=lab.embedding.is_grid,
     message:
         "embed part {wildcards.shard} of {wildcards.corpus} by {wildcards.encoder}"
     script:

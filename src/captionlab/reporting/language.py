@@ -12,6 +12,7 @@ from typing import Any
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.published import Published, PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
+from captionlab.reporting.sheets import PROVENANCE
 
 Row = Mapping[str, Any]
 ByCaptioner = Mapping[str, Sequence[Row]]
@@ -19,7 +20,6 @@ ByCaptioner = Mapping[str, Sequence[Row]]
 TOP = 10
 MINED = 2  # mined patterns of each role that are shown; the CSV has all
 EXAMPLE = 200  # characters of an example that are shown
-PROVENANCE = ("config", "seed", "commit", "device")
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from captionlab.workflow.blocks import RETRIEVAL, Block, captioner_kind, scorer_kind
 from captionlab.workflow.probing_references import probing_mistakes
-from captionlab.workflow.references import RETRIEVAL, Block, captioner_kind, reference_mistakes, scorer_kind
+from captionlab.workflow.references import reference_mistakes
 from captionlab.workflow.scenes_paper import scenes_paper_mistakes
 
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from captionlab.workflow.blocks import Block, normalise, plain_rewards
 from captionlab.workflow.probing_references import listed
-from captionlab.workflow.references import Block, normalise, plain_rewards
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments

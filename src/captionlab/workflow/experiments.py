@@ -7,16 +7,17 @@ import importlib.metadata
 import importlib.util
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, root_of, without
 from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.discritune import Discritune
+from captionlab.workflow.embedding import Embedding, has_file
 from captionlab.workflow.judging import Judging
 from captionlab.workflow.probing import Probing
-from captionlab.workflow.references import Block, captioner_kind, normalise, root_of
 from captionlab.workflow.report import labels_of, paper_of
 from captionlab.workflow.resources import memory, on_disk
 from captionlab.workflow.scenes import Scenes
@@ -60,6 +61,7 @@ class Experiments:
         self.papers: Block = config.get("papers", {})
         self.spice: str = config.get("spice", "auto") or "off"
         self.language: Block = config.get("language", {})
+        self.embedding = Embedding(self)
         self.discritune = Discritune(self)
         self.probing = Probing(self)
         self.study = Study(self)
@@ -83,7 +85,7 @@ class Experiments:
                     mistakes.append(str(mistake))
         files: dict[str, str] = {}
         for name, block in self.encoders.items():
-            if _is_file(block):
+            if has_file(block):
                 files |= {f"encoders.{name}.{key}": block[key] for key in ("weights", "tokenizer") if key in block}
         for name, block in self.captioners.items():
             files |= {f"captioners.{name}.{key}": block[key] for key in ("weights", "tokenizer") if key in block}
@@ -135,16 +137,11 @@ class Experiments:
     # --------------------------------------------------------------------------------------- names by kind
     def corpora_read_by(self, toyworld: bool) -> str:
         """Regular expression of the corpora that the toy world renders, or of all others."""
-        return _any_of(n for n, c in self.corpora.items() if (c["reader"] == "toyworld") == toyworld)
-
-    def encoders_with_weights(self, weights: bool) -> str:
-        """Regular expression of the encoders that are imported, or of those trained here."""
-        own = (name for name, encoder in self.encoders.items() if "grid_of" not in encoder)
-        return _any_of(name for name in own if ("weights" in self.encoders[name]) == weights)
+        return any_of(n for n, c in self.corpora.items() if (c["reader"] == "toyworld") == toyworld)
 
     def captioners_of(self, *kinds: str) -> str:
         """Regular expression of the captioners that come about in one of these ways."""
-        return _any_of(n for n, c in self.captioners.items() if captioner_kind(c) in kinds)
+        return any_of(n for n, c in self.captioners.items() if captioner_kind(c) in kinds)
 
     def family(self, captioner: str) -> str:
         """Family of a captioner, its own or its ancestor's."""
@@ -154,13 +151,13 @@ class Experiments:
         """Tables of a corpus that a captioner reads: embeddings by its encoder, or regions and tags."""
         block = self.captioners[root_of(self.config, captioner)]
         if "encoder" in block:
-            return self.features(block["encoder"], corpus)
+            return self.embedding.features(block["encoder"], corpus)
         return self.scenes.captioner_tables(block, corpus)
 
     # --------------------------------------------------------------------------------------------- corpora
     def corpus_block(self, wildcards: Wildcards) -> Block:
         """What the reader of a corpus depends on."""
-        return normalise(_without(self.corpora[wildcards.corpus], "evaluation_split", "shards"))
+        return normalise(without(self.corpora[wildcards.corpus], "evaluation_split", "shards"))
 
     def annotation_files(self, wildcards: Wildcards) -> list[str]:
         """Files that a reader needs before it starts; the images are not among them, a broken one is a reject."""
@@ -176,76 +173,10 @@ class Experiments:
         """The same, for a rule with the wildcard corpus."""
         return self.evaluation_split(wildcards.corpus)
 
-    # -------------------------------------------------------------------------------- encoders and features
-    def encoder_block(self, wildcards: Wildcards) -> Block:
-        """What an encoder's training or import depends on, the corpus by name aside."""
-        return normalise(_without(self.encoders[wildcards.encoder], "corpus", "seed"))
-
-    def _seeing(self, wildcards: Wildcards) -> str:
-        return str(self.encoders[wildcards.encoder].get("grid_of", wildcards.encoder))
-
-    def seeing_encoder(self, file: str) -> Callable[[Wildcards], str]:
-        """A file of an encoder, or of that whose grid it is."""
-        return lambda wildcards: f"results/encoders/{self._seeing(wildcards)}/{file}"
-
-    def is_grid(self, wildcards: Wildcards) -> bool:
-        """Whether an encoder gives a vector for each place of an image."""
-        return "grid_of" in self.encoders[wildcards.encoder]
-
-    def encoder_code(self, script: str, part: str = "") -> Callable[[Wildcards], str]:
-        """Fingerprint of a script that loads the module of the encoder's family by name, or another `part` of it."""
-        return lambda wildcards: self.code(script, *(name + part for name in self.encoder_modules(wildcards.encoder)))
-
-    def encoder_modules(self, *encoders: str) -> list[str]:
-        """Modules that encoders, or those whose grids they are, load by name, for fingerprints of code."""
-        return sorted({f"captionlab.features.{self._family_of(encoder)}" for encoder in encoders})
-
-    def encoder_libraries(self, *encoders: str) -> set[str]:
-        """Libraries whose versions matter to what encoders compute."""
-        library = {"siglip": "transformers", "blip": "transformers", "resnet": "torchvision"}
-        return {library.get(self._family_of(encoder), "open_clip_torch") for encoder in encoders}
-
-    def _family_of(self, encoder: str) -> str:
-        return str(self.encoders[self.encoders[encoder].get("grid_of", encoder)]["family"])
-
-    def encoder_seed(self, wildcards: Wildcards) -> int:
-        """Seed of an encoder's training."""
-        return int(self.encoders[wildcards.encoder].get("seed", self.config["seed"]))
-
-    def encoder_versions(self, *libraries: str) -> Callable[[Wildcards], dict[str, str]]:
-        """Versions of the libraries that matter to the jobs of an encoder, its family's included."""
-        return lambda wildcards: self.versions(*libraries, *self.encoder_libraries(wildcards.encoder))
-
-    def encoder_corpus(self, table: str) -> Callable[[Wildcards], str]:
-        """A table of the corpus that an encoder is trained on."""
-        return lambda wildcards: _corpus_table(self.encoders[wildcards.encoder]["corpus"], table)
-
-    def encoder_pixels(self, wildcards: Wildcards, input: Mapping[str, Any]) -> int:
-        """Bytes of all images of the corpus that an encoder is trained on, at the size at which it sees them."""
-        import pyarrow.parquet as pq
-
-        size = self.encoders[wildcards.encoder]["architecture"]["vision_cfg"]["image_size"]
-        return int(pq.read_metadata(input["images"]).num_rows * 3 * size**2)
-
-    def encoder_weights(self, wildcards: Wildcards) -> list[str]:
-        """The files that an encoder is imported from; nothing when open_clip downloads it by its published name."""
-        encoder = self.encoders[wildcards.encoder]
-        files = [encoder[key] for key in ("weights", "tokenizer") if key in encoder]
-        return [on_disk(Path(self.data) / file) for file in files] if _is_file(encoder) else []
-
-    def shards(self, corpus: str) -> list[str]:
-        """Names of the shards that a corpus is embedded in."""
-        count = int(self.corpora[corpus].get("shards", 1))
-        return [f"{index}-of-{count}" for index in range(count)]
-
-    def features(self, encoder: str, corpus: str) -> list[str]:
-        """Feature tables of a corpus."""
-        return [f"results/features/{encoder}/{corpus}/{shard}.parquet" for shard in self.shards(corpus)]
-
     # ------------------------------------------------------------------------------------------ captioners
     def captioner_block(self, wildcards: Wildcards) -> Block:
         """What the training or import of a captioner depends on, with the decodings that it names spelled out."""
-        block = _without(self.captioners[wildcards.captioner], "corpus", "parent", "seed", "encoder", "regions", "tags")
+        block = without(self.captioners[wildcards.captioner], "corpus", "parent", "seed", "encoder", "regions", "tags")
         for part in ("objective", "validation"):
             if "decoding" in block.get(part, {}):
                 block[part] = {**block[part], "decoding": self.config["decodings"][block[part]["decoding"]]}
@@ -314,7 +245,7 @@ class Experiments:
 
     def given_block(self, wildcards: Wildcards) -> Block:
         """What the import of captions depends on, the files aside."""
-        return normalise(_without(self.captioners[wildcards.captioner], "captions"))
+        return normalise(without(self.captioners[wildcards.captioner], "captions"))
 
     def references(self, wildcards: Wildcards) -> list[str]:
         """Tokenised references of each corpus of an evaluation."""
@@ -326,11 +257,11 @@ class Experiments:
 
     def retrieval_code(self, script: str) -> Callable[[Wildcards], str]:
         """Fingerprint of a script that loads the retrievers of an evaluation."""
-        return lambda wildcards: self.code(script, *self.encoder_modules(*self.retrievers(wildcards)))
+        return lambda wildcards: self.code(script, *self.embedding.modules(*self.retrievers(wildcards)))
 
     def retrieval_versions(self, *libraries: str) -> Callable[[Wildcards], dict[str, str]]:
         """Versions of these libraries and of those that the retrievers of an evaluation need."""
-        return lambda wildcards: self.versions(*libraries, *self.encoder_libraries(*self.retrievers(wildcards)))
+        return lambda wildcards: self.versions(*libraries, *self.embedding.libraries(*self.retrievers(wildcards)))
 
     def retriever_files(self, file: str) -> Callable[[Wildcards], list[str]]:
         """A file of each retriever of an evaluation."""
@@ -339,7 +270,9 @@ class Experiments:
     def retriever_features(self, wildcards: Wildcards) -> list[str]:
         """Feature tables of every corpus of an evaluation by every retriever."""
         corpora = self.evaluated_corpora(wildcards)
-        return [path for name in self.retrievers(wildcards) for c in corpora for path in self.features(name, c)]
+        return [
+            path for name in self.retrievers(wildcards) for c in corpora for path in self.embedding.features(name, c)
+        ]
 
     def retrieval_block(self, wildcards: Wildcards) -> Block:
         """How many candidates retrieval has and where they come from."""
@@ -509,19 +442,6 @@ class Experiments:
             "toy": any(corpus["reader"] == "toyworld" for corpus in self.corpora.values()),
             "versions": self.versions(*libraries),
         }
-
-
-def _is_file(encoder: Block) -> bool:
-    """Weights with a model's name are a tag that open_clip downloads; alone they are a file."""
-    return "weights" in encoder and "model" not in encoder
-
-
-def _any_of(names: Any) -> str:
-    return "|".join(sorted(names)) or "(?!)"  # no name at all matches nothing
-
-
-def _without(block: Mapping[str, Any], *keys: str) -> Block:
-    return {key: value for key, value in block.items() if key not in keys}
 
 
 def _corpus_table(corpus: str, table: str) -> str:

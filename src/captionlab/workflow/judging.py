@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from captionlab.workflow.references import RETRIEVAL, Block, plain_rewards
+from captionlab.workflow.blocks import RETRIEVAL, Block, plain_rewards
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
@@ -47,7 +47,7 @@ class Judging:
         found: dict[str, list[str]] = {}
         for reward in self._rewards(wildcards):
             if reward["kind"] in RETRIEVAL:
-                found[f"encoders/{reward['retriever']}"] = self.lab.features(reward["retriever"], corpus)
+                found[f"encoders/{reward['retriever']}"] = self.lab.embedding.features(reward["retriever"], corpus)
             elif reward["kind"] == "scorer":
                 found[f"scorers/{reward['scorer']}"] = self.lab.scoring.features(reward["scorer"], corpus)
         judges: Block = {name: {"directory": f"results/{name}", "features": found[name]} for name in sorted(found)}
@@ -81,21 +81,21 @@ class Judging:
 
     def mined_features(self, wildcards: Mined) -> list[str]:
         """Feature tables in which neighbours are looked for."""
-        return self.lab.features(wildcards.encoder, wildcards.corpus)
+        return self.lab.embedding.features(wildcards.encoder, wildcards.corpus)
 
     def code(self, wildcards: Captioned) -> str:
         """Fingerprint of the finetuning script with the families of the captioner and of the judges that it asks."""
         captioner = f"captionlab.captioners.{self.lab.family(wildcards.captioner)}"
         judges = [
             *self.lab.scoring.modules(*self._scorers(wildcards)),
-            *self.lab.encoder_modules(*self._retrievers(wildcards)),
+            *self.lab.embedding.modules(*self._retrievers(wildcards)),
         ]
         return self.lab.code("finetune_captioner", captioner, *sorted(set(judges)))
 
     def versions(self, wildcards: Captioned) -> dict[str, str]:
         """Versions of the libraries whose numerics matter to finetuning and to the judges that it asks."""
         known = {"numpy", "pycocoevalcap"} | self.lab.family_libraries(wildcards.captioner)
-        encoders = self.lab.encoder_libraries(*self._retrievers(wildcards))
+        encoders = self.lab.embedding.libraries(*self._retrievers(wildcards))
         return self.lab.versions(*known.union(encoders, self.lab.scoring.libraries(*self._scorers(wildcards))))
 
     def _rewards(self, wildcards: Captioned) -> list[Mapping[str, Any]]:

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from captionlab.workflow.blocks import Block, normalise, scorer_kind
 from captionlab.workflow.probing_references import listed, reward_scorers
-from captionlab.workflow.references import Block, normalise, scorer_kind
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments, Wildcards

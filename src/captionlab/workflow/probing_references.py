@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from captionlab.workflow.references import Block, _known, captioner_kind
+from captionlab.workflow.blocks import Block, captioner_kind
+from captionlab.workflow.references import _known
 
 # The role that all others are compared with.
 REFERENCE_ROLE = "CE"

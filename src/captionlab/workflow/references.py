@@ -1,66 +1,18 @@
 """What the parts of a config say of each other: names that must exist, parents without cycles, batches that suffice."""
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from captionlab.corpora.toyworld.domains import DOMAINS
+from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, plain_rewards, root_of, scorer_kind
 
-Block = dict[str, Any]
-
-# Captioners that have no weights: their captions are there already, or made of others'.
-GIVEN = {"file", "human", "constructed"}
 # Families of captioners that read a vector for each place of an image.
 READS_GRIDS = {"blip", "camel"}
 # Families of encoders.
 HAVE_GRIDS, HAVE_TEXT_SIDE = ("clip", "blip"), ("clip", "siglip")
-# Kinds of rewards that ask a retriever.
-RETRIEVAL = {"discriminative", "accuracy", "similarity"}
 # What a learning rate that falls in steps needs.
 STAIRCASE = ("decay", "decay_epochs")
-
-
-def normalise(value: Any) -> Any:
-    """The same value with the keys of every mapping in order, so that reordering a config changes nothing."""
-    if isinstance(value, Mapping):
-        return {key: normalise(value[key]) for key in sorted(value)}
-    return [normalise(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def captioner_kind(block: Mapping[str, Any]) -> str:
-    """How a captioner comes about: file, human, constructed, finetuned, imported or pretrained."""
-    if block.get("family") in GIVEN:
-        return str(block["family"])
-    if "parent" in block:
-        return "finetuned"
-    return "imported" if "weights" in block else "pretrained"
-
-
-def scorer_kind(block: Mapping[str, Any]) -> str:
-    """How a scorer comes about: encoder, imported or trained."""
-    if "encoder" in block:
-        return "encoder"
-    return "imported" if "weights" in block else "trained"
-
-
-def root_of(config: Block, captioner: str) -> str:
-    """The captioner at the top of a line of parents."""
-    while "parent" in config["captioners"][captioner]:
-        captioner = config["captioners"][captioner]["parent"]
-    return captioner
-
-
-def plain_rewards(reward: Mapping[str, Any], where: str = "reward") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rewards that a reward is made of, itself when it is plain, each with its place in the config."""
-    if reward["kind"] not in ("sum", "alternate"):
-        yield where, reward
-    for number, part in enumerate(reward.get("of", [])):
-        inner = (
-            (part["reward"], f"{where}.of.{number}.reward")
-            if reward["kind"] == "sum"
-            else (part, f"{where}.of.{number}")
-        )
-        yield from plain_rewards(*inner)
 
 
 def reference_mistakes(config: Block) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from snakemake.io import local
 
-from captionlab.workflow.references import Block, normalise
+from captionlab.workflow.blocks import Block, any_of, normalise
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
@@ -115,7 +115,7 @@ class Scenes:
 
     def captioners(self) -> str:
         """Regular expression of the captioners that are analysed."""
-        return "|".join(sorted({self.config[role] for role in ROLES if role in self.config})) or "(?!)"
+        return any_of(self.config[role] for role in ROLES if role in self.config)
 
     def table(self, table: str) -> list[str]:
         """A table of the corpus."""

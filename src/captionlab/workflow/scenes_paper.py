@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from captionlab.workflow.references import Block, _known
+from captionlab.workflow.blocks import Block
+from captionlab.workflow.references import _known
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments

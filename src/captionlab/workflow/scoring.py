@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from captionlab.workflow.references import Block, normalise, scorer_kind
+from captionlab.workflow.blocks import Block, any_of, normalise, scorer_kind
 from captionlab.workflow.resources import on_disk
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Scoring:
     # --------------------------------------------------------------------------------------------- regions
     def regions_from(self, *sources: str) -> str:
         """Regular expression of the regions that come from one of these sources."""
-        return "|".join(sorted(n for n, r in self.regions.items() if r["source"] in sources)) or "(?!)"
+        return any_of(n for n, r in self.regions.items() if r["source"] in sources)
 
     def regions_block(self, wildcards: Wildcards) -> Block:
         """What the regions of a corpus depend on, files and encoder by name aside."""
@@ -79,11 +79,11 @@ class Scoring:
 
     def regions_code(self, script: str) -> Callable[[Wildcards], str]:
         """Fingerprint of the script that extracts regions, with the family of the encoder whose features are pooled."""
-        return lambda wildcards: self.lab.code(script, *self.lab.encoder_modules(*self._pooled(wildcards)))
+        return lambda wildcards: self.lab.code(script, *self.lab.embedding.modules(*self._pooled(wildcards)))
 
     def regions_versions(self, *libraries: str) -> Callable[[Wildcards], dict[str, str]]:
         """Versions of these libraries and of that which this encoder needs."""
-        return lambda wildcards: self.lab.versions(*libraries, *self.lab.encoder_libraries(*self._pooled(wildcards)))
+        return lambda wildcards: self.lab.versions(*libraries, *self.lab.embedding.libraries(*self._pooled(wildcards)))
 
     def _pooled(self, wildcards: Wildcards) -> list[str]:
         block = self.regions[wildcards.regions]
@@ -97,7 +97,7 @@ class Scoring:
     def regions_tables(self, regions: str, corpus: str) -> list[str]:
         """Tables of regions of a corpus. What is read from files is one table: each shard would read all of them."""
         whole = self.regions[regions]["source"] == "files"
-        shards = ["0-of-1"] if whole else self.lab.shards(corpus)
+        shards = ["0-of-1"] if whole else self.lab.embedding.shards(corpus)
         return [f"results/regions/{regions}/{corpus}/{shard}.parquet" for shard in shards]
 
     def _paths(self, regions: str, corpus: str) -> list[str]:
@@ -110,7 +110,7 @@ class Scoring:
     # --------------------------------------------------------------------------------------------- scorers
     def scorers_of(self, kind: str) -> str:
         """Regular expression of the scorers that are imported, trained or an encoder."""
-        return "|".join(sorted(n for n, s in self.scorers.items() if scorer_kind(s) == kind)) or "(?!)"
+        return any_of(n for n, s in self.scorers.items() if scorer_kind(s) == kind)
 
     def folder(self, scorer: str) -> list[str]:
         """The files of a scorer; all lie in one folder, which `captionlab.scorers.store.load_scorer` takes."""
@@ -121,7 +121,7 @@ class Scoring:
         """The tables that `captionlab.scorers.images.ScorerImages` reads: regions, embeddings or the images."""
         block = self.scorers[scorer]
         if scorer_kind(block) == "encoder":
-            return self.lab.features(block["encoder"], corpus)
+            return self.lab.embedding.features(block["encoder"], corpus)
         if "regions" not in block:
             return [f"results/corpora/{corpus}/images.parquet"]
         return self.regions_tables(block["regions"], corpus)
@@ -129,7 +129,7 @@ class Scoring:
     def modules(self, *scorers: str) -> list[str]:
         """Modules that scorers load by name, for fingerprints of code."""
         families = {f"captionlab.scorers.{self.scorers[scorer]['family']}" for scorer in scorers}
-        return sorted(families.union(self.lab.encoder_modules(*self._encoders(scorers))))
+        return sorted(families.union(self.lab.embedding.modules(*self._encoders(scorers))))
 
     def _encoders(self, scorers: Iterable[str]) -> list[str]:
         return [self.scorers[scorer]["encoder"] for scorer in scorers if scorer_kind(self.scorers[scorer]) == "encoder"]
@@ -138,7 +138,7 @@ class Scoring:
         """Libraries whose versions matter to these scorers."""
         families = {self.scorers[scorer]["family"] for scorer in scorers}
         own = {"torch", "tokenizers", *(name for f in families for name in _LIBRARIES.get(f, ()))}
-        return sorted(own.union(self.lab.encoder_libraries(*self._encoders(scorers))))
+        return sorted(own.union(self.lab.embedding.libraries(*self._encoders(scorers))))
 
     def scorer_code(self, script: str) -> Callable[[Wildcards], str]:
         """Fingerprint of a script that loads the family of a scorer by name."""
@@ -179,7 +179,7 @@ class Scoring:
     def training_neighbours(self, wildcards: Wildcards) -> list[str]:
         """Feature tables that say which images of that corpus are alike."""
         block = self.scorers[wildcards.scorer]
-        return self.lab.features(block["negatives"]["encoder"], block["corpus"])
+        return self.lab.embedding.features(block["negatives"]["encoder"], block["corpus"])
 
     def training_encoder(self, file: str) -> Callable[[Wildcards], list[str]]:
         """A file of the encoder that word pieces start from, which is that of the regions; none for a random start."""
@@ -194,14 +194,14 @@ class Scoring:
         """Fingerprint of the script that trains a scorer, with the encoder that its word pieces start from."""
 
         def code(wildcards: Wildcards) -> str:
-            encoders = self.lab.encoder_modules(*self._words_encoder(wildcards))
+            encoders = self.lab.embedding.modules(*self._words_encoder(wildcards))
             return self.lab.code(script, *self.modules(wildcards.scorer), *encoders)
 
         return code
 
     def training_versions(self, wildcards: Wildcards) -> dict[str, str]:
         """Versions of the libraries that matter to a training: numpy draws the pairs."""
-        encoders = self.lab.encoder_libraries(*self._words_encoder(wildcards))
+        encoders = self.lab.embedding.libraries(*self._words_encoder(wildcards))
         return self.lab.versions("numpy", *encoders.union(self.libraries(wildcards.scorer)))
 
     def training_split(self, wildcards: Wildcards) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from captionlab.workflow.references import Block, captioner_kind
+from captionlab.workflow.blocks import Block, captioner_kind
 from captionlab.workflow.resources import on_disk
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Study:
 
     def features(self, encoder: str | None) -> list[str]:
         """Feature tables of the corpus by an encoder."""
-        return self.lab.features(encoder, self.config["corpus"]) if encoder else []
+        return self.lab.embedding.features(encoder, self.config["corpus"]) if encoder else []
 
     def encoder(self) -> str | None:
         """Encoder that finds neighbours and checks controls."""
@@ -73,11 +73,11 @@ class Study:
 
     def code(self, script: str, encoder: str | None) -> str:
         """Fingerprint of a script that loads an encoder."""
-        return self.lab.code(script, *(self.lab.encoder_modules(encoder) if encoder else []))
+        return self.lab.code(script, *(self.lab.embedding.modules(encoder) if encoder else []))
 
     def versions(self, *libraries: str, encoder: str | None) -> dict[str, str]:
         """Versions of these libraries and of that which the encoder needs."""
-        return self.lab.versions(*libraries, *(self.lab.encoder_libraries(encoder) if encoder else []))
+        return self.lab.versions(*libraries, *(self.lab.embedding.libraries(encoder) if encoder else []))
 
     def encoder_files(self, encoder: str | None) -> dict[str, str]:
         """Config and weights of an encoder, by name."""

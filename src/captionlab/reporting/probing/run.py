@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from captionlab.reporting.published import Published, PublishedValue
 from captionlab.reporting.render import MISSING, Cell, Value
@@ -132,7 +132,7 @@ class ProbingSheet(Sheet):
         """The paper's number beside the cell that was made last, with its verdict."""
         if published is None:
             return Cell(MISSING)
-        verdict: Verdict = self.records[-1]["verdict"]  # type: ignore[assignment]
+        verdict = cast(Verdict, self.records[-1]["verdict"])
         return Cell(" ".join(filter(None, (published.text, MARKERS.get(verdict)))))
 
     def heading(self, label: str) -> str:

@@ -1,0 +1,64 @@
+"""Blocks of a config and what can be read off one of them: its kind, its root, its rewards, its normal form."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+Block = dict[str, Any]
+
+# Captioners that have no weights: their captions are there already, or made of others'.
+GIVEN = {"file", "human", "constructed"}
+# Kinds of rewards that ask a retriever.
+RETRIEVAL = {"discriminative", "accuracy", "similarity"}
+
+
+def normalise(value: Any) -> Any:
+    """The same value with the keys of every mapping in order, so that reordering a config changes nothing."""
+    if isinstance(value, Mapping):
+        return {key: normalise(value[key]) for key in sorted(value)}
+    return [normalise(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def captioner_kind(block: Mapping[str, Any]) -> str:
+    """How a captioner comes about: file, human, constructed, finetuned, imported or pretrained."""
+    if block.get("family") in GIVEN:
+        return str(block["family"])
+    if "parent" in block:
+        return "finetuned"
+    return "imported" if "weights" in block else "pretrained"
+
+
+def scorer_kind(block: Mapping[str, Any]) -> str:
+    """How a scorer comes about: encoder, imported or trained."""
+    if "encoder" in block:
+        return "encoder"
+    return "imported" if "weights" in block else "trained"
+
+
+def root_of(config: Block, captioner: str) -> str:
+    """The captioner at the top of a line of parents."""
+    while "parent" in config["captioners"][captioner]:
+        captioner = config["captioners"][captioner]["parent"]
+    return captioner
+
+
+def plain_rewards(reward: Mapping[str, Any], where: str = "reward") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rewards that a reward is made of, itself when it is plain, each with its place in the config."""
+    if reward["kind"] not in ("sum", "alternate"):
+        yield where, reward
+    for number, part in enumerate(reward.get("of", [])):
+        inner = (
+            (part["reward"], f"{where}.of.{number}.reward")
+            if reward["kind"] == "sum"
+            else (part, f"{where}.of.{number}")
+        )
+        yield from plain_rewards(*inner)
+
+
+def without(block: Mapping[str, Any], *keys: str) -> Block:
+    """A block but for some of its keys."""
+    return {key: value for key, value in block.items() if key not in keys}
+
+
+def any_of(names: Iterable[str]) -> str:
+    """Regular expression of these names, for the wildcards of a rule."""
+    return "|".join(sorted(set(names))) or "(?!)"  # no name at all matches nothing
