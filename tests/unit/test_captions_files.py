@@ -13,9 +13,11 @@ import torch
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.captioners.store import load_captioner, save_captioner
 from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.generation import captioning
 from captionlab.generation.captions import CaptionFileError, evaluated_images, one_line, read_caption_file
 from captionlab.generation.decoding import Decoding, decode
-from captionlab.tables import CAPTIONS, GENERATED, IMAGES, embeddings_kind, read_table, write_table
+from captionlab.shards import shard_names
+from captionlab.tables import CAPTIONS, GENERATED, IMAGES, embeddings_kind, read_metadata, read_table, write_table
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 TEST = ["42", "7", "100"]  # in the order of the annotation file, which is not that of the table
@@ -185,7 +187,9 @@ def test_one_line():
 
 
 # ------------------------------------------------------------------------------------------------------- generation
-def generated(tmp_path: Path, images: str, decoding: dict, corpora: list[str], seed: int = 1) -> list[dict]:
+def generated(
+    tmp_path: Path, images: str, decoding: dict, corpora: list[str], seed: int = 1, shards: int = 1
+) -> list[dict]:
     captioner = tmp_path / "captioner"
     if not captioner.exists():
         torch.manual_seed(0)
@@ -202,15 +206,23 @@ def generated(tmp_path: Path, images: str, decoding: dict, corpora: list[str], s
             values = np.random.default_rng([number, int(ids[0])]).normal(size=(2, 6)).astype(np.float32)
             write_table(path, embeddings_kind(6, "float32"), {"image_id": ids, "embedding": list(values)})
             features.append(str(path))
-    snakemake = SimpleNamespace(
-        params=SimpleNamespace(corpora=corpora, splits=["test"] * len(corpora), decoding=decoding, seed=seed),
-        input=SimpleNamespace(
-            config=str(captioner / "config.json"), images=[images] * len(corpora), features=features, described=[]
-        ),
-        output=[str(tmp_path / "captions.parquet")],
+    paths = []
+    for shard in shard_names(shards):
+        params = {"corpora": corpora, "splits": ["test"] * len(corpora), "decoding": decoding, "seed": seed}
+        given = {"images": [images] * len(corpora), "features": features, "described": []}
+        paths.append(str(tmp_path / "captions" / f"{shard}.parquet"))
+        snakemake = SimpleNamespace(
+            params=SimpleNamespace(**params, shard=shard),
+            input=SimpleNamespace(config=str(captioner / "config.json"), **given),
+            output=[paths[-1]],
+        )
+        runpy.run_path(str(SCRIPTS / "generate_captions.py"))["main"](snakemake)
+    joined = SimpleNamespace(
+        params=SimpleNamespace(corpora=corpora), input=paths, output=[str(tmp_path / "captions.parquet")]
     )
-    runpy.run_path(str(SCRIPTS / "generate_captions.py"))["main"](snakemake)
-    return read_table(snakemake.output[0], GENERATED).to_pylist()
+    runpy.run_path(str(SCRIPTS / "join_captions.py"))["main"](joined)
+    assert read_metadata(joined.output[0]) == read_metadata(paths[0])
+    return read_table(joined.output[0] if shards > 1 else paths[0], GENERATED).to_pylist()
 
 
 def test_look_alikes_that_nobody_described_are_candidates_only(tmp_path):
@@ -253,3 +265,27 @@ def test_samples_of_a_corpus_do_not_depend_on_the_others(tmp_path, images):
     assert len({row["caption"] for row in both}) > 4
     assert generated(tmp_path, images, decoding, ["one"]) == both[9:]
     assert generated(tmp_path, images, decoding, ["one"], seed=2) != both[9:]
+
+
+@pytest.mark.parametrize("shards", [2, 5])
+def test_shards_are_the_captions_of_one_job(tmp_path, images, shards):
+    """Two images of three in one of them; with five, some have no image."""
+    decoding = {"kind": "greedy", "max_tokens": 8, "stop": "."}
+    one = generated(tmp_path, images, decoding, ["two", "one"])
+    for alone, row in zip(one, generated(tmp_path, images, decoding, ["two", "one"], shards=shards), strict=True):
+        assert row["log_prob"] == pytest.approx(alone.pop("log_prob"), abs=1e-4)
+        assert row["confidence"] == pytest.approx(alone.pop("confidence"), abs=1e-4)
+        assert alone.items() <= row.items()
+
+
+def test_shards_draw_numbers_of_their_own(tmp_path, images, monkeypatch):
+    seeds = []
+
+    def caption_images(*arguments):
+        seeds.append(arguments[-1])
+        return original(*arguments)
+
+    original = captioning.caption_images
+    monkeypatch.setattr(captioning, "caption_images", caption_images)
+    generated(tmp_path, images, {"kind": "sample", "max_tokens": 8, "samples": 1}, ["one"], seed=7, shards=3)
+    assert seeds == [7, 8, 9]

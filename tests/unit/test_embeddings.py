@@ -12,7 +12,8 @@ import torch
 from PIL import Image
 
 from captionlab.features.embeddings import load_embeddings, stream_embeddings
-from captionlab.features.images import embed_images, shard_rows
+from captionlab.features.images import embed_images
+from captionlab.shards import shard_rows
 from captionlab.tables import IMAGES, TableError, embeddings_kind, write_table
 
 

@@ -13,7 +13,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 PROFILES = sorted(path.name for path in (ROOT / "profiles").iterdir())
 RULES = "\n".join(path.read_text() for path in sorted((ROOT / "workflow" / "rules").glob("*.smk")))
-NAMES = set(re.findall(r"^rule (\w+):", RULES, re.MULTILINE))
+NAMES = set(re.findall(r"^(?:use rule \w+ as|rule) (\w+)", RULES, re.MULTILINE))
 
 PLUGINS = {
     "slurm": ["executor_plugin_slurm"],

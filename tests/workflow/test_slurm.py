@@ -22,7 +22,7 @@ from snakemake_executor_plugin_slurm import Executor
 Executor.next_seconds_between_status_checks = property(lambda self: 1, lambda self, seconds: None)
 main()
 """
-GPU = ("train_encoder", "embed_images", "pretrain_captioner", "generate_captions", "retrieve_images")
+GPU = ("train_encoder", "embed_images", "pretrain_captioner", "generate_shard", "retrieve_images")
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,8 @@ class Run:
         self.slurm, self.folder = slurm, folder / "run"
         self.config = small_config(["base"], ["clip-a"])
         self.config["corpora"]["coco"]["shards"] = 2
+        [evaluation] = self.config["evaluations"].values()
+        evaluation["shards"] = 2
         self.config["captioners"]["base"]["optimizer"]["steps"] = 1000
 
     def start(self, output: Path) -> subprocess.Popen:
@@ -123,6 +125,6 @@ def test_small_jobs_are_submitted_in_groups(run):
     assert comments == {
         "rule_corpora_render_toyworld",
         "rule_references_tokenize_references",
-        "rule_captions_score_nlg_tokenize_captions",
+        "rule_captions_join_captions_score_nlg_tokenize_captions",
         "rule_reporting_collect_cost_collect_evaluation_collect_tables_summarise_evaluation",
     }

@@ -1,7 +1,7 @@
 """Generation: the captions of an evaluation, by a captioner or from a file.
 
 Needs: a captioner and the features of every corpus of the evaluation, or files of captions made elsewhere.
-Makes: results/captions/{captioner}/{evaluation}.parquet
+Makes: results/captions/{captioner}/{evaluation}.parquet, where the evaluation has shards of results/captions/{captioner}/{evaluation}/
 """
 
 
@@ -21,6 +21,7 @@ rule generate_captions:
         "results/benchmarks/generate_captions/{captioner}/{evaluation}.tsv"
     wildcard_constraints:
         captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
+        evaluation=lab.evaluations_in_shards(False),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -35,10 +36,60 @@ rule generate_captions:
         splits=lab.evaluated_splits,
         decoding=lab.decoding_block,
         seed=lab.decoding_seed,
+        shard="0-of-1",
     message:
         "caption the images of {wildcards.evaluation} by {wildcards.captioner}"
     script:
         "../scripts/generate_captions.py"
+
+
+use rule generate_captions as generate_shard with:
+    output:
+        "results/captions/{captioner}/{evaluation}/{shard}.parquet",
+    log:
+        "results/logs/generate_shard/{captioner}/{evaluation}/{shard}.log",
+    benchmark:
+        "results/benchmarks/generate_shard/{captioner}/{evaluation}/{shard}.tsv"
+    wildcard_constraints:
+        captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
+        evaluation=lab.evaluations_in_shards(True),
+    params:
+        code=lab.family_code("generate_captions"),
+        versions=lab.family_versions(),
+        corpora=lab.evaluated_corpora,
+        splits=lab.evaluated_splits,
+        decoding=lab.decoding_block,
+        seed=lab.decoding_seed,
+        shard=lambda wildcards: wildcards.shard,
+    message:
+        "caption shard {wildcards.shard} of {wildcards.evaluation} by {wildcards.captioner}"
+
+
+rule join_captions:
+    input:
+        lab.captioned_shards,
+    output:
+        "results/captions/{captioner}/{evaluation}.parquet",
+    log:
+        "results/logs/join_captions/{captioner}/{evaluation}.log",
+    benchmark:
+        "results/benchmarks/join_captions/{captioner}/{evaluation}.tsv"
+    wildcard_constraints:
+        captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
+        evaluation=lab.evaluations_in_shards(True),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=lab.code("join_captions"),
+        corpora=lab.evaluated_corpora,
+    message:
+        "join the captions of {wildcards.evaluation} by {wildcards.captioner}"
+    script:
+        "../scripts/join_captions.py"
 
 
 rule import_captions:

@@ -1,4 +1,4 @@
-"""Let a captioner describe the images of an evaluation, all its corpora."""
+"""Let a captioner describe the images of an evaluation, all its corpora, or a shard of each."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from captionlab.generation.captions import evaluated_images, joined
 from captionlab.generation.decoding import Decoding
 from captionlab.provenance import device_name
 from captionlab.scripting import device, run
+from captionlab.shards import shard_number, shard_rows
 from captionlab.tables import GENERATED, write_table
 
 
@@ -15,15 +16,20 @@ def main(snakemake):
     captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
     decoding = Decoding.from_config(snakemake.params.decoding)
     described = {Path(path).parent.name: path for path in snakemake.input.described}
-    parts = []
+    shard, parts = snakemake.params.shard, []
     for corpus, split, images in zip(
         snakemake.params.corpora, snakemake.params.splits, snakemake.input.images, strict=True
     ):
         ids = evaluated_images(images, corpus, split, described.get(corpus))
+        ids = ids[shard_rows(shard, len(ids))]
         features = [path for path in snakemake.input.features if Path(path).parent.name == corpus]
-        parts.append(caption_images(captioner, tokenizer, ids, features, decoding, corpus, snakemake.params.seed))
+        # Shards must not draw the same numbers.
+        seed = snakemake.params.seed + shard_number(shard)
+        if ids:
+            parts.append(caption_images(captioner, tokenizer, ids, features, decoding, corpus, seed))
     metadata = {"decoding": dict(snakemake.params.decoding), "device": device_name()}
-    write_table(snakemake.output[0], GENERATED, joined(parts), metadata)
+    captions = joined(parts) if parts else GENERATED.schema.empty_table()
+    write_table(snakemake.output[0], GENERATED, captions, metadata)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from captionlab.features.embeddings import SHAPE, embedding_rows
 from captionlab.progress import progress
+from captionlab.shards import shard_rows
 from captionlab.tables import IMAGES, TableWriter, embeddings_kind, read_table
 
 
@@ -107,12 +108,6 @@ def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Tensor]) -
             f"image {row['image_id']!r} ({place}) cannot be decoded: {error}; it could be when its corpus was read, so "
             "restore it, or delete the tables of the corpus and run again to leave it out"
         ) from error
-
-
-def shard_rows(shard: str, rows: int) -> slice:
-    """The rows of a shard named "k-of-n" (k from 0): contiguous, and all n shards in order are all rows."""
-    index, count = (int(part) for part in shard.split("-of-"))
-    return slice(rows * index // count, rows * (index + 1) // count)
 
 
 def embed_images(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from captionlab.shards import shard_names
 from captionlab.workflow.blocks import Block, any_of, normalise, without
 from captionlab.workflow.resources import on_disk
 
@@ -89,8 +90,7 @@ class Embedding:
 
     def shards(self, corpus: str) -> list[str]:
         """Names of the shards that a corpus is embedded in."""
-        count = int(self.lab.corpora[corpus].get("shards", 1))
-        return [f"{index}-of-{count}" for index in range(count)]
+        return shard_names(self.lab.corpora[corpus].get("shards", 1))
 
     def features(self, encoder: str, corpus: str) -> list[str]:
         """Feature tables of a corpus."""

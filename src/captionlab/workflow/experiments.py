@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
+from captionlab.shards import shard_names
 from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, root_of, without
 from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
@@ -226,6 +227,15 @@ class Experiments:
         corpora = self.evaluated_corpora(wildcards)
         return [path for corpus in corpora for path in self.captioner_tables(wildcards.captioner, corpus)]
 
+    def evaluations_in_shards(self, shards: bool) -> str:
+        """Regular expression of the evaluations whose images are captioned in several jobs, or of those in one."""
+        return any_of(name for name, block in self.evaluations.items() if (block.get("shards", 1) > 1) == shards)
+
+    def captioned_shards(self, wildcards: Wildcards) -> list[str]:
+        """The shards of a captioner's captions for an evaluation."""
+        folder = f"results/captions/{wildcards.captioner}/{wildcards.evaluation}"
+        return [f"{folder}/{shard}.parquet" for shard in shard_names(self.evaluations[wildcards.evaluation]["shards"])]
+
     def decoding_block(self, wildcards: Wildcards) -> Block:
         """The decoding of an evaluation, spelled out."""
         return normalise(self.config["decodings"][self.evaluations[wildcards.evaluation]["decoding"]])
@@ -430,7 +440,10 @@ class Experiments:
     def stages(self) -> dict[str, str]:
         """The stage of each rule: the name of its file, in the order of the Snakefile."""
         files = re.findall(r'^include: "(.+)"$', (self.root / "Snakefile").read_text(), re.MULTILINE)
-        rules = {file: re.findall(r"^rule (\w+):", (self.root / file).read_text(), re.MULTILINE) for file in files}
+        rules = {
+            file: re.findall(r"^(?:use rule \w+ as|rule) (\w+)", (self.root / file).read_text(), re.MULTILINE)
+            for file in files
+        }
         return {rule: Path(file).stem for file in files for rule in rules[file]}
 
     def provenance(self) -> Block:

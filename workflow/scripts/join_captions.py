@@ -1,0 +1,19 @@
+"""Join the shards of a captioner's captions for an evaluation, in the order of one job: corpora, and images in them."""
+
+import numpy as np
+
+from captionlab.scripting import run
+from captionlab.tables import GENERATED, read_metadata, read_table, write_table
+
+
+def main(snakemake):
+    captions = read_table(snakemake.input, GENERATED)
+    place = {corpus: number for number, corpus in enumerate(snakemake.params.corpora)}
+    order = np.argsort([place[corpus] for corpus in captions["corpus"].to_pylist()], kind="stable")
+    metadata = [read_metadata(path) for path in snakemake.input]
+    device = ", ".join(sorted({each["device"] for each in metadata}))
+    write_table(snakemake.output[0], GENERATED, captions.take(order), {**metadata[0], "device": device})
+
+
+if __name__ == "__main__":
+    run(main, globals())
