@@ -39,7 +39,7 @@ REFERENCES = ["a dog in a park", "a brown dog"]
 @pytest.fixture(scope="module")
 def jars(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The jars: those of a run of the workflow in this checkout, else fetched."""
-    folder = ROOT / "results" / "resources" / "spice"
+    folder = ROOT / "results" / "spice" / "models"
     if not folder.is_dir() or available_models(folder)[1]:
         folder = tmp_path_factory.mktemp("spice") / "models"
         try:
