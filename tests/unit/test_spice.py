@@ -166,7 +166,7 @@ def test_java_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaves_no
     ("script", "message"),
     [
         ("kill -9 $$", "killed by signal 9.*mem_mb"),
-        ("exit 3", "more than the 2500 MB"),
+        ("exit 3", "more than the 2500 MB .* for 2 parsers.*mem_mb.* fewer threads"),
         ("echo boom >&2; exit 1", "ended with code 1: boom"),
     ],
 )
@@ -259,7 +259,7 @@ def test_scripts_go_on_without_jars(repository: Path):
     scripts["fetch_spice_models"](job)
 
     parses, scores = repository / "parses.parquet", repository / "spice.parquet"
-    settings = {"threads": 1, "params": SimpleNamespace(memory_mb=MEMORY, corpora=[])}
+    settings = {"threads": 1, "params": SimpleNamespace(corpora=[]), "resources": SimpleNamespace(mem_mb=3500)}
     scripts["parse_references"](
         SimpleNamespace(input=SimpleNamespace(models=folder, references=[]), output=[parses], **settings)
     )
