@@ -262,6 +262,21 @@ def test_the_example_is_accepted():
             {"evaluation": "main", "caption_types": ["base", "mine"], "model": {"corpus": "world", "splits": ["test"]}},
             "language.caption_types has 'mine', which is not among the captioners of evaluations.main",
         ),
+        (
+            "language",
+            {"evaluation": "main", "model": {"corpus": "word", "splits": ["test"]}},
+            "language.model.corpus is 'word', which is not among the corpora; did you mean 'world'?",
+        ),
+        (
+            "language",
+            {"evaluation": "main", "model": {"arpa": "model.arpa", "splits": ["test"]}},
+            "language.model has arpa, so no model is trained here: drop splits",
+        ),
+        (
+            "language",
+            {"evaluation": "main", "model": {"corpus": "world"}},
+            "language.model has no arpa, so it is trained here and needs splits",
+        ),
         ("scenes.probing", {"scenes": 4}, "scenes.probing.scenes is 4, and scenes.labels has 3 scenes"),
         ("evaluations.again", CONFIG["evaluations"]["main"], "both caption 'world' with 'base' by 'greedy'"),
         ("papers.discritune.captioners", {"X": "bas"}, "did you mean 'base'?"),
@@ -415,6 +430,18 @@ def test_the_summary_reads_all_captions_that_it_has_scores_of():
     lab = Experiments(copy.deepcopy(CONFIG), ROOT)
     places = ("base/main", "child/main", "mine/given", "people/main")
     assert lab.scored_captions() == [f"results/captions/{place}.parquet" for place in places]
+
+
+def test_a_language_model_is_trained_here_or_given():
+    config = edited("language", {"evaluation": "main", "model": {"corpus": "world", "splits": ["train"]}})
+    lab = Experiments(config, ROOT)
+    assert lab.language_model() == "results/language/model.arpa"
+    assert lab.language_corpus("captions") == ["results/corpora/world/captions.parquet"]
+    assert lab.language_splits() == ["train"]
+    config["language"]["model"] = {"arpa": "srilm.arpa.gz"}
+    lab = Experiments({**config, "data": "given"}, ROOT)
+    assert lab.language_model() == str(ROOT / "given" / "srilm.arpa.gz")
+    assert lab.language_corpus("captions") == lab.language_splits() == []
 
 
 def test_a_reward_names_what_its_job_reads():

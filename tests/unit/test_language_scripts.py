@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from captionlab.evaluation.ptb import tokenize
-from captionlab.language.arpa import read_arpa
+from captionlab.language.arpa import ArpaError, read_arpa, write_arpa
 from captionlab.language.kinds import ASSOCIATIONS, MEASURES, NGRAMS, PATTERNS, STATISTICS, TAGGED
+from captionlab.language.ngram import train
 from captionlab.tables import CAPTIONS, GENERATED, IMAGES, TOKENS, read_table, write_table
 
 ROOT = Path(__file__).parents[2]
@@ -102,6 +103,20 @@ def test_language_model(run: Path):
     model = read_arpa(run / "model.arpa.gz")
     assert {"man", "beach", "</s>"} <= {*model.words}
     assert "unicorn" not in model.words
+
+
+def test_a_language_model_that_is_given_must_be_a_trigram_model(run: Path, tmp_path: Path):
+    bigrams, broken = tmp_path / "bigrams.arpa", tmp_path / "broken.arpa"
+    write_arpa(train([["a", "dog"]], order=2), bigrams)
+    write_arpa(train([["a", "dog"]]), broken)
+    broken.write_text(broken.read_text().replace("\\end\\", ""))
+    tables = {name: run / "plain" / f"{name}.parquet" for name in ("tokens", "tags")}
+    outputs = {name: tmp_path / f"{name}.parquet" for name in ("captions", "statistics")}
+    for model, message in ((bigrams, r"n-grams of up to 2 words.* train one of order 3"), (broken, "is missing")):
+        with pytest.raises(ArpaError, match=message) as caught:
+            run_script("measure_fluency", {**tables, "model": model}, outputs)
+        assert str(model) in str(caught.value)
+    assert sorted(tmp_path.iterdir()) == [bigrams, broken]
 
 
 @pytest.mark.parametrize("captioner", ["odd", "plain"])

@@ -244,9 +244,12 @@ def test_broken_file_is_named(tmp_path: Path, content: str, message: str):
 def test_missing_or_foreign_file(tmp_path: Path):
     with pytest.raises(ArpaError, match="cannot be read"):
         read_arpa(tmp_path / "none.arpa")
-    (tmp_path / "model.arpa.gz").write_text("not compressed")
-    with pytest.raises(ArpaError, match="cannot be read"):
-        read_arpa(tmp_path / "model.arpa.gz")
+    write_arpa(train([["a"]]), tmp_path / "whole.arpa.gz")
+    whole = (tmp_path / "whole.arpa.gz").read_bytes()
+    for damaged in (b"not compressed", whole[:-20], whole[:20] + b"?" * 20 + whole[40:]):
+        (tmp_path / "model.arpa.gz").write_bytes(damaged)
+        with pytest.raises(ArpaError, match=r"model\.arpa\.gz cannot be read"):
+            read_arpa(tmp_path / "model.arpa.gz")
 
 
 def test_odd_sentences():

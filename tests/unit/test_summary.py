@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import binomtest
 
 from captionlab.evaluation.intervals import RESAMPLES
+from captionlab.evaluation.spice import SPICE
 from captionlab.evaluation.summary import (
     Job,
     Metric,
@@ -33,7 +34,7 @@ from captionlab.tables import (
     write_table,
 )
 
-SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "summarise_evaluation.py"
+SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 CHILD = Job("child", "main", "beam5", {"toy": "test", "far": "val"})
 PARENT = Job("parent", "main", "beam5", {"toy": "test", "far": "val"})
 
@@ -245,6 +246,10 @@ def test_captioners_with_different_images_are_an_error():
         comparison_columns(results, {"child": "parent"})
 
 
+def run_script(name, job):
+    runpy.run_path(str(SCRIPTS / f"{name}.py"))["main"](job)
+
+
 def test_the_script_writes_both_tables(tmp_path):
     paths = {"nlg": [], "retrieval": [], "captions": []}
     alignment = []
@@ -270,7 +275,7 @@ def test_the_script_writes_both_tables(tmp_path):
             seed=0,
         ),
     )
-    runpy.run_path(str(SCRIPT))["main"](job)
+    run_script("summarise_evaluation", job)
     summary = read_table(job.output.summary, SUMMARY).to_pylist()
     assert len(summary) == 2 * (2 * 7 + 4 + 2)
     found = {(row["captioner"], row["metric"]): row["device"] for row in summary}
@@ -286,3 +291,38 @@ def test_the_script_writes_both_tables(tmp_path):
     assert {(row["captioner"], row["against"]) for row in compared} == {("child", "parent")}
     (rank,) = [row for row in compared if row["metric"] == "mean rank"]
     assert rank["difference"] == pytest.approx(1 / 3)
+
+
+def test_below_the_table_it_says_why_spice_is_missing(tmp_path):
+    folder = tmp_path / "evaluation" / "parent" / "main"
+    write_table(folder / "retrieval.parquet", RETRIEVAL, retrieval_table([1, 2]))
+    reason = "models.jar cannot be downloaded: no network"
+    write_table(folder / "spice.parquet", SPICE, SPICE.schema.empty_table(), {"unavailable": reason})
+    captions = tmp_path / "captions" / "parent" / "main.parquet"
+    write_table(captions, GENERATED, {name: [] for name in GENERATED.columns})
+    tables = {kind: [str(folder / f"{kind}.parquet")] for kind in ("retrieval", "spice")}
+    summary = tmp_path / "summary.parquet"
+    run_script(
+        "summarise_evaluation",
+        SimpleNamespace(
+            input=SimpleNamespace(**tables, nlg=[], alignment=[], captions=[str(captions)]),
+            output=SimpleNamespace(summary=summary, comparisons=tmp_path / "comparisons.parquet"),
+            params=SimpleNamespace(
+                evaluations={"main": {"decoding": "beam5", "splits": {"toy": "test"}}},
+                lineage={"parent": {"parent": None}},
+                factors={},
+                seed=0,
+            ),
+        ),
+    )
+    pages = [str(tmp_path / f"evaluation.{ending}") for ending in ("md", "html")]
+    run_script(
+        "collect_evaluation",
+        SimpleNamespace(
+            input=SimpleNamespace(summary=summary),
+            output=SimpleNamespace(tables=pages),
+            params=SimpleNamespace(provenance={"config": "made-up", "seed": 0}),
+        ),
+    )
+    for page in pages:
+        assert f"without SPICE: {reason}." in Path(page).read_text()

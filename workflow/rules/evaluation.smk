@@ -122,12 +122,11 @@ rule parse_references:
         "../../envs/captionlab.yaml"
     threads: 2
     resources:
-        mem_mb=4000,
+        mem_mb=lambda wildcards, threads: 3000 + 500 * threads,  # a parser for each thread
         runtime=240,
     params:
         code=lab.code("parse_references"),
         versions=lab.versions("pycocoevalcap"),
-        memory_mb=3000,  # of Java's heap; mem_mb is for what stands beside it too
     message:
         "parse the references of {wildcards.corpus} for SPICE"
     script:
@@ -150,13 +149,12 @@ rule score_spice:
         "../../envs/captionlab.yaml"
     threads: 2
     resources:
-        mem_mb=4000,
+        mem_mb=lambda wildcards, threads: 3000 + 500 * threads,  # a parser for each thread
         runtime=240,
     params:
         code=lab.code("score_spice"),
         versions=lab.versions("pycocoevalcap"),
         corpora=lab.evaluated_corpora,
-        memory_mb=3000,  # of Java's heap; mem_mb is for what stands beside it too
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by SPICE"
     script:

@@ -1,6 +1,7 @@
 """Language: what the captions of one evaluation are made of, captioner by captioner.
 
-Needs: results/captions/{captioner}/{evaluation}.parquet, their tokens, and references to train a language model on.
+Needs: results/captions/{captioner}/{evaluation}.parquet, their tokens, and references to train a language model on or
+such a model as an ARPA file.
 Makes: results/language/{captioner}/{evaluation}/{tags,measures,statistics,unigrams,patterns}.parquet,
 results/language/model.arpa and results/language/associations.parquet. Of captioners of the family `constructed` also
 results/captions/{captioner}/{evaluation}.parquet, with results/language/{captioner}/{evaluation}/constructions.parquet
@@ -9,8 +10,8 @@ results/captions/{captioner}/{evaluation}.parquet, with results/language/{captio
 
 rule train_language_model:
     input:
-        images=lab.language_model("images"),
-        captions=lab.language_model("captions"),
+        images=lab.language_corpus("images"),
+        captions=lab.language_corpus("captions"),
     output:
         "results/language/model.arpa",
         provenance="results/provenance/train_language_model.json",
@@ -62,7 +63,7 @@ rule tag_captions:
 
 rule measure_fluency:
     input:
-        model="results/language/model.arpa",
+        model=lab.language_model(),
         tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
         tags="results/language/{captioner}/{evaluation}/tags.parquet",
     output:

@@ -2,16 +2,23 @@
 
 from typing import Any
 
-from captionlab.language.arpa import read_arpa
+from captionlab.language.arpa import ArpaError, read_arpa
 from captionlab.language.kinds import MEASURES, STATISTICS, TAGGED
 from captionlab.language.ngram import score
 from captionlab.language.statistics import caption_measures, corpus_statistics
 from captionlab.scripting import run
 from captionlab.tables import TOKENS, TableWriter, read_table
 
+ORDER = 3
+
 
 def main(snakemake: Any) -> None:
     model = read_arpa(snakemake.input.model)
+    if model.order != ORDER:
+        raise ArpaError(
+            f"{snakemake.input.model} has n-grams of up to {model.order} words, and the tables give the perplexity of "
+            f"a trigram model; train one of order {ORDER}"
+        )
     rows = read_table(snakemake.input.tokens, TOKENS).to_pylist()
     key = TAGGED.key
     tagged = {

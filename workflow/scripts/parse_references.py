@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from captionlab.evaluation.spice import PARSES, parse_captions
+from captionlab.evaluation.spice import BESIDE_HEAP, PARSES, parse_captions
 from captionlab.evaluation.spice_models import available_models
 from captionlab.scripting import run
 from captionlab.tables import TOKENS, read_table, write_table
@@ -12,7 +12,7 @@ from captionlab.tables import TOKENS, read_table, write_table
 def main(snakemake: Any) -> None:
     jars, reason = available_models(Path(snakemake.input.models))
     references = [] if reason else read_table(snakemake.input.references, TOKENS, ["tokens"])["tokens"].to_pylist()
-    parses = parse_captions(references, jars, snakemake.params.memory_mb, snakemake.threads)
+    parses = parse_captions(references, jars, snakemake.resources.mem_mb - BESIDE_HEAP, snakemake.threads)
     write_table(snakemake.output[0], PARSES, parses)
 
 

@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from captionlab.evaluation.spice import PARSES, SPICE, score_captions
+from captionlab.evaluation.spice import BESIDE_HEAP, PARSES, SPICE, score_captions
 from captionlab.evaluation.spice_models import available_models
 from captionlab.scripting import run
 from captionlab.tables import TOKENS, read_table, write_table
@@ -29,7 +29,7 @@ def main(snakemake: Any) -> None:
         [row["tokens"] for row in scored],
         [references[row["corpus"], row["image_id"]] for row in scored],
         jars,
-        snakemake.params.memory_mb,
+        snakemake.resources.mem_mb - BESIDE_HEAP,
         snakemake.threads,
         read_table(snakemake.input.parses, PARSES).to_pydict(),
     )

@@ -30,6 +30,8 @@ CATEGORIES = ("All", "Object", "Relation", "Attribute", "Color", "Cardinality", 
 # The parser takes time and memory with the third and second power of the length: 25 s and 300 MB for 100 words, and
 # when memory runs out it gives up on a sentence without a word. So longer ones are cut here, and counted.
 LONGEST = 60
+# Memory of a job, in MB, that is not for Java's heap: for Java itself, and for Python with its tables.
+BESIDE_HEAP = 1000
 # What its libraries for serialisation reach into.
 OPENED = ("java.lang", "java.math", "java.net", "java.text", "java.util", "java.util.concurrent")
 # Keys of LMDB are at most 511 bytes, and the program reports a longer caption as an error, though it goes on.
@@ -209,10 +211,12 @@ def _run(
     if done.returncode < 0:
         raise SpiceError(
             f"SPICE's Java process was killed by signal {-done.returncode}, as it is when the machine or the cluster "
-            f"job has less memory than the {memory_mb} MB it may take; give the rule more (memory_mb and mem_mb)"
+            f"job has less memory than the {memory_mb} MB it may take for {threads} parsers; give the rule more "
+            "(mem_mb), or fewer threads"
         )
     if done.returncode == 3 or "OutOfMemoryError" in done.stdout + said:
         raise SpiceError(
-            f"SPICE needs more than the {memory_mb} MB of memory it may take; give the rule more (memory_mb and mem_mb)"
+            f"SPICE needs more than the {memory_mb} MB of memory it may take for {threads} parsers; give the rule more "
+            "(mem_mb), or fewer threads"
         )
     raise SpiceError(f"SPICE ended with code {done.returncode}: {said[-2000:]}")

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def read_arpa(path: str | os.PathLike[str]) -> NgramModel:
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
             return _model(path, _sections(path, file))
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise ArpaError(f"{path} cannot be read as a language model in ARPA format: {error}") from error
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
 
-# "We excluded the data of participants that made more than one mistake when scoring the controls" (appendix A).
+# Who picks a wrong image for more controls than this is left out of the analysis (appendix A).
 MISTAKES_ALLOWED = 1
 SIMULATED = "simulated"
 WEB = ("study", "participant", "block", "question", "chosen")

@@ -91,6 +91,8 @@ class Experiments:
         for name, block in self.captioners.items():
             files |= {f"captioners.{name}.{key}": block[key] for key in ("weights", "tokenizer") if key in block}
             files |= {f"captioners.{name}.captions.{c}": path for c, path in block.get("captions", {}).items()}
+        if "arpa" in self.language.get("model", {}):
+            files["language.model.arpa"] = self.language["model"]["arpa"]
         if self.tagger != BUNDLED_TAGGER and not importlib.util.find_spec(self.tagger):
             mistakes.append(
                 f"language.tagger: the spaCy model {self.tagger!r} is not installed; "
@@ -343,13 +345,19 @@ class Experiments:
         names = self.language_captioners() if captioners is None else captioners
         return [f"results/language/{name}/{self.language.get('evaluation')}/{table}.parquet" for name in names]
 
-    def language_model(self, table: str) -> list[str]:
-        """A table of the corpus that the language model is trained on."""
-        return [_corpus_table(self.language["model"]["corpus"], table)] if self.language else []
+    def language_model(self) -> str:
+        """The trigram language model: a file that the config names, or what rule train_language_model makes."""
+        given = self.language.get("model", {}).get("arpa")
+        return on_disk(Path(self.data) / given) if given else "results/language/model.arpa"
+
+    def language_corpus(self, table: str) -> list[str]:
+        """A table of the corpus that the language model is trained on; none where it is given or not asked for."""
+        model = self.language.get("model", {})
+        return [_corpus_table(model["corpus"], table)] if "corpus" in model else []
 
     def language_splits(self) -> list[str]:
         """Splits of that corpus."""
-        return sorted(self.language["model"]["splits"]) if self.language else []
+        return sorted(self.language.get("model", {}).get("splits", []))
 
     @property
     def tagger(self) -> str:

@@ -34,7 +34,7 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     yield from _repeated_evaluations(config["evaluations"])
     if language := config.get("language"):
         yield from _known(config, "evaluations", language["evaluation"], "language.evaluation")
-        yield from _known(config, "corpora", language["model"]["corpus"], "language.model.corpus")
+        yield from _language_model_mistakes(config, language["model"])
         evaluated = config["evaluations"].get(language["evaluation"], {}).get("captioners", [])
         for name in language.get("caption_types", []):
             if name not in evaluated:
@@ -111,6 +111,17 @@ def _grid_mistakes(config: Block, name: str, encoder: Block) -> Iterator[str]:
     if source and source.get("family") not in HAVE_GRIDS:
         what = "a grid itself" if "grid_of" in source else f"a {source.get('family')}, whose grid is not to be had"
         yield f"{where}.grid_of is {of!r}, {what}; name a clip or a blip"
+
+
+def _language_model_mistakes(config: Block, model: Block) -> Iterator[str]:
+    training = ("corpus", "splits")
+    if "arpa" in model:
+        if given := [key for key in training if key in model]:
+            yield f"language.model has arpa, so no model is trained here: drop {', '.join(given)}"
+    elif missing := [key for key in training if key not in model]:
+        yield f"language.model has no arpa, so it is trained here and needs {', '.join(missing)}"
+    else:
+        yield from _known(config, "corpora", model["corpus"], "language.model.corpus")
 
 
 def _regions_mistakes(config: Block, where: str, regions: Block) -> Iterator[str]:
