@@ -1,4 +1,4 @@
-"""The two captioners that the scenes paper compares (Cafagna et al. 2022), as the config, columns and figures call them.
+"""The two captioners that the scenes paper (Cafagna et al. 2022) compares, as config, columns and figures call them.
 
 Imports nothing, for the Snakefile needs it too.
 """
