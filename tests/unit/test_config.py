@@ -1,6 +1,7 @@
 """Each mistake in a config is one sentence that says where it is and what to write."""
 
 import copy
+import re
 from pathlib import Path
 
 import pytest
@@ -477,20 +478,35 @@ def test_a_reward_names_what_its_job_reads():
     assert lab.captioner_block(Job)["validation"]["decoding"] == {"kind": "greedy", "max_tokens": 10}
 
 
+def shipped(name):
+    """A config of the workflow, upon those that the command in its header has before it."""
+    header = (ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8")
+    command = re.search(r"--configfile ((?:config/\w+\.yaml ?)+)", header)
+    files = command[1].split() if command else [f"config/{name}.yaml"]
+    assert files[-1] == f"config/{name}.yaml"
+    config = {}
+    for file in files:
+        update_config(config, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
+    return config
+
+
+# plotting.yaml has the styles of figures and is no config.
+@pytest.mark.parametrize("name", sorted({path.stem for path in (ROOT / "config").glob("*.yaml")} - {"plotting"}))
+def test_every_config_of_the_workflow_is_accepted_and_asks_for_tables(name):
+    assert "results/reporting/evaluation.csv" in Experiments(shipped(name), ROOT).tables()
+
+
 @pytest.mark.parametrize(
-    ("below", "on_top", "tables"),
+    ("on_top", "tables"),
     [
-        ("config", "ablations", {"discritune_table8_baselines", "discritune_table12_hard_distractors"}),
+        ("ablations", {"discritune_table8_baselines", "discritune_table12_hard_distractors"}),
         (
-            "config",
             "toy_discritune",
             {"discritune_table4_blip_retrieval", "discritune_table10_camel", "discritune_table11_lookalikes"},
         ),
-        ("flickr8k", "domains", {"discritune_table1_retrieval", "discritune_table11_lookalikes"}),
+        ("domains", {"discritune_table1_retrieval", "discritune_table11_lookalikes"}),
     ],
 )
-def test_configs_that_go_on_top_of_another_ask_for_their_tables(below, on_top, tables):
-    config = yaml.safe_load((ROOT / "config" / f"{below}.yaml").read_text(encoding="utf-8"))
-    update_config(config, yaml.safe_load((ROOT / "config" / f"{on_top}.yaml").read_text(encoding="utf-8")))
-    discritune = Experiments(config, ROOT).discritune
+def test_configs_that_go_on_top_of_another_ask_for_their_tables(on_top, tables):
+    discritune = Experiments(shipped(on_top), ROOT).discritune
     assert tables <= {*discritune.tables(), *discritune.ablation_tables()}

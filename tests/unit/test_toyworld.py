@@ -21,7 +21,7 @@ from PIL import Image
 from captionlab.corpora.toyworld.domains import DOMAINS
 from captionlab.corpora.toyworld.drawing import draw
 from captionlab.corpora.toyworld.lexicon import GARMENT, HEIGHTS, NOUNS, SIZES
-from captionlab.corpora.toyworld.render import ToyImage, corpus_paths, render, write_corpus
+from captionlab.corpora.toyworld.render import ToyImage, render, write_corpus
 from captionlab.corpora.toyworld.world import (
     CLASSES,
     COLOURS,
@@ -376,6 +376,10 @@ def test_only_lookalikes_have_sets(corpora):
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def corpus_paths(directory: Path) -> dict[str, Path]:
+    return {name: directory / f"{name}.parquet" for name in ("images", "captions", "objects", "scenes", "rejects")}
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -18,17 +18,14 @@ class TwoTowers:
     family: ClassVar[str]
     image_tower: ClassVar[str]
     """name of the module that only images need"""
+    with_random_weights: ClassVar[Callable[[Mapping[str, Any]], Any]]
+    """makes a model of an architecture"""
     batch = 256
 
     def __init__(self, model: Any, config: Mapping[str, Any], device: str = "cpu"):
         self.model = model.to(device).requires_grad_(False).eval()
         self.config = dict(config)
         self.device = device
-
-    @staticmethod
-    def with_random_weights(architecture: Mapping[str, Any]) -> Any:
-        """A model of that architecture."""
-        raise NotImplementedError
 
     @property
     def logit_scale(self) -> float:

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -95,13 +94,8 @@ def _compose(
             yield picture, [] if in_scenes else captions_of(picture, settings, stream_of_captions), None
 
 
-def corpus_paths(directory: str | os.PathLike[str]) -> dict[str, Path]:
-    """The five tables of a corpus in a directory: images, captions, objects, scenes, rejects."""
-    return {name: Path(directory) / f"{name}.parquet" for name in _TABLES}
-
-
 def write_corpus(toy_images: Iterable[ToyImage], paths: Mapping[str, str | os.PathLike[str]]) -> None:
-    """Write the five tables of a corpus (keys as in `corpus_paths`), a batch of images at a time."""
+    """Write the five tables of a corpus (images, captions, objects, scenes, rejects), a batch of images at a time."""
     with ExitStack() as stack:
         writers = {name: stack.enter_context(TableWriter(paths[name], kind)) for name, kind in _TABLES.items()}
         batch: list[ToyImage] = []
