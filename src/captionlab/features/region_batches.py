@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from captionlab.packing import unpack
 from captionlab.tables import Kind, TableError, check_schema, damage_named, read_schema, regions_kind
+from captionlab.training.order import Places
 
 if TYPE_CHECKING:
     import torch
@@ -43,16 +44,6 @@ class RegionBatch:
     def to(self, device: str | torch.device) -> RegionBatch:
         """The same batch on another device."""
         return RegionBatch(self.features.to(device), self.boxes.to(device), self.sizes.to(device), self.counts)
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where images lie in a table that may be larger than memory: those of a group of rows are read at once."""
-
-    groups: np.ndarray
-    """(images,) the number of the group of each image, from 0"""
-    mixed: int
-    """how many groups may be in use at the same time"""
 
 
 @dataclass(frozen=True)
