@@ -119,7 +119,8 @@ class MaskedTokens:
         logits = model.masked_logits(batch.visual, batch.ids, batch.chosen).float()
         losses = divergences(logits, batch.targets, self.smoothing)
         if self.drop_worst and self.updates >= self.drop_after:
-            losses = losses.topk(int(len(losses) * (1 - self.drop_worst)), largest=False).values
+            # A part of a batch may have a single token to be told.
+            losses = losses.topk(max(1, int(len(losses) * (1 - self.drop_worst))), largest=False).values
         told = (logits.argmax(1) == batch.targets).float().mean()
         return losses.mean(), {"masked_accuracy": told}
 
