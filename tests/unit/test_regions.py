@@ -558,10 +558,10 @@ def test_an_epoch_of_a_large_table_reads_each_group_once(tmp_path, monkeypatch):
         read: list[int] = []
         original = pq.ParquetFile.read_row_group
 
-        def read_row_group(file, number, columns):
+        def read_row_group(file, number, columns, **settings):
             if "features" in columns:
                 read.append(number)
-            return original(file, number, columns)
+            return original(file, number, columns, **settings)
 
         with monkeypatch.context() as patch:
             patch.setattr(pq.ParquetFile, "read_row_group", read_row_group)
@@ -596,10 +596,10 @@ def test_only_what_is_asked_for_is_read_and_little_is_kept(tmp_path, monkeypatch
     read: list[int] = []
     original = pq.ParquetFile.read_row_group
 
-    def read_row_group(file, number, columns):
+    def read_row_group(file, number, columns, **settings):
         if "features" in columns:
             read.append(number)
-        return original(file, number, columns)
+        return original(file, number, columns, **settings)
 
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", read_row_group)
     group = 4 * (4 * SIZE + 4 * 4 + 4 * 2)  # bytes of features, boxes and sizes of four regions

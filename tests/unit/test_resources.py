@@ -36,6 +36,18 @@ def test_memory_for_what_is_held_beside_the_inputs(tmp_path):
     assert mem_mb({"n": 7}, given, 2) == 2 * 113
 
 
+@pytest.mark.parametrize("factor", [0.1, 1.0, 1.2])
+def test_regions_are_never_held_as_a_whole(tmp_path, monkeypatch, factor):
+    config = yaml.safe_load((ROOT / "config" / "toy_scenes.yaml").read_text())
+    regions, tags = Experiments(config, ROOT).training_features(SimpleNamespace(captioner="toy-vinvl"))
+    monkeypatch.chdir(tmp_path)
+    for path, size in ((regions, 400_000_000_000), (tags, 3_000_000)):
+        Path(path).parent.mkdir(parents=True)
+        with open(path, "wb") as file:
+            file.truncate(size)
+    assert memory(8000, features=factor)(None, {"features": [regions, tags]}, 1) == 8000 + 30
+
+
 def test_an_encoder_holds_all_images_that_it_is_trained_on(tmp_path):
     config = yaml.safe_load((ROOT / "tests" / "workflow" / "config.yaml").read_text())
     pq.write_table(pa.table({"image_id": ["a"] * 50}), tmp_path / "images.parquet")

@@ -307,6 +307,14 @@ def test_the_worst_tokens_are_dropped_late(captioner):
     assert resumed.loss(captioner, batch)[0].item() == pytest.approx(losses[2])
 
 
+@torch.no_grad()
+def test_of_a_single_token_nothing_is_dropped(captioner):
+    chosen = torch.zeros(1, 6, dtype=torch.bool)
+    chosen[0, 2] = True
+    batch = MaskedBatch(images([5], [4]), captions(1, 6), chosen, torch.tensor([7]))
+    assert MaskedTokens(drop_worst=0.2).loss(captioner, batch)[0] == MaskedTokens().loss(captioner, batch)[0]
+
+
 def test_parts_of_a_batch_make_up_the_whole(captioner):
     chosen = torch.zeros(4, 6, dtype=torch.bool)
     chosen[:, 2] = chosen[0, 3] = chosen[2, 4] = True

@@ -1,7 +1,7 @@
 """What captioners read of images: embeddings, or whatever their family opens by itself.
 
-A family that reads no embeddings has `open_images`, which gives an object whose `rows` are images by their identifiers,
-and, to be trained from scratch, `measure_images`.
+A family that reads no embeddings has `open_images`, which gives an object whose `rows` are images by their identifiers
+and whose `places` say where these lie, and, to be trained from scratch, `measure_images`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ import torch
 
 from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.features.embeddings import stream_embeddings
-from captionlab.features.region_batches import Places
+from captionlab.training.order import Places
 
 
 class Rows:

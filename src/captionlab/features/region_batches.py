@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from captionlab.packing import unpack
 from captionlab.tables import Kind, TableError, check_schema, damage_named, read_schema, regions_kind
+from captionlab.training.order import Places
 
 if TYPE_CHECKING:
     import torch
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
 _BOX = ("x1", "y1", "x2", "y2")
 _SIZE = ("width", "height")
-# Bytes of regions that a table keeps in memory: all of a small corpus, an eighth of COCO in half precision.
-MEMORY = 2 << 30
+# Bytes of regions that a table keeps in memory: all of a small corpus; of a large one some 60 groups of rows, half of
+# which are mixed at a time. benchmarks/feature_tables.py says what that costs.
+MEMORY = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -43,16 +45,6 @@ class RegionBatch:
     def to(self, device: str | torch.device) -> RegionBatch:
         """The same batch on another device."""
         return RegionBatch(self.features.to(device), self.boxes.to(device), self.sizes.to(device), self.counts)
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where images lie in a table that may be larger than memory: those of a group of rows are read at once."""
-
-    groups: np.ndarray
-    """(images,) the number of the group of each image, from 0"""
-    mixed: int
-    """how many groups may be in use at the same time"""
 
 
 @dataclass(frozen=True)
@@ -145,8 +137,8 @@ class RegionTable:
         """Note where the regions of each image of a file are."""
         for number in range(self._open[file].num_row_groups):
             with damage_named(self.files[file]):
-                column = self._open[file].read_row_group(number, ["image_id"])["image_id"].combine_chunks()
-            runs = pyarrow.compute.run_end_encode(column)
+                column = self._open[file].read_row_group(number, ["image_id"], use_threads=False)["image_id"]
+            runs = pyarrow.compute.run_end_encode(column.combine_chunks())
             ends = runs.run_ends.to_pylist()
             for image, bounds in zip(runs.values.to_pylist(), pairwise([0, *ends]), strict=True):
                 if image in self._place:
@@ -161,7 +153,8 @@ class RegionTable:
             self._groups.move_to_end((file, number))
             return self._groups[file, number]
         with damage_named(self.files[file]):
-            table = unpack(self._open[file].read_row_group(number, [*_BOX, *_SIZE, "features"]))
+            table = self._open[file].read_row_group(number, [*_BOX, *_SIZE, "features"], use_threads=False)
+            table = unpack(table)
         values = table["features"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         group = _Group(
             features=values.reshape(-1, self.region_size),

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from captionlab.features.region_batches import Places, RegionBatch, RegionTable
+from captionlab.features.region_batches import RegionBatch, RegionTable
 from captionlab.features.tagged_regions import TaggedRegions, padded
 from captionlab.features.tags import TAGS
 from captionlab.tables import TableError, read_kind, read_table
+from captionlab.training.order import Places
 
 Paths = Iterable[str | os.PathLike[str]]
 # Numbers that say where a region is.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from captionlab.training.order import Order
+from captionlab.training.order import Order, Places
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,18 @@ class CaptionBatches:
         seed: int,
         padding: int,
         per_image: int = 1,
+        places: Places | None = None,
     ):
         """Make batches of `size` images and `per_image` captions of each, those of an image in consecutive rows.
 
         `visual` is (images, ...), on the device where the batches are wanted; `captions` has, for each image, the token
-        ids of each of its references, the end token included; `padding` is the id that fills up short captions.
+        ids of each of its references, the end token included; `padding` is the id that fills up short captions;
+        `places` says where what is read of the images lies, where it may be larger than memory.
         """
         if empty := [row for row, references in enumerate(captions) if not references]:
             raise ValueError(f"{len(empty)} training images have no caption, the first is number {empty[0]}")
         self.visual, self.padding, self.per_image = visual, padding, per_image
-        self.order = Order(len(captions), size, seed)
+        self.order = Order(len(captions), size, seed, places)
         # One flat array of ids, with the bounds of each caption and the first caption of each image.
         flat = [caption for references in captions for caption in references]
         self.ids = np.concatenate([np.asarray(caption, np.int32) for caption in flat])
@@ -134,10 +136,13 @@ class ImageBatch:
 class ImageBatches:
     """Batches of images alone, for objectives that judge the captioner's own captions."""
 
-    def __init__(self, visual: torch.Tensor, size: int, seed: int):
-        """Make batches of `visual`, (images, ...), on the device where the batches are wanted."""
+    def __init__(self, visual: torch.Tensor, size: int, seed: int, places: Places | None = None):
+        """Make batches of `visual`, (images, ...), on the device where the batches are wanted.
+
+        `places` says where what is read of the images lies, where it may be larger than memory.
+        """
         self.visual = visual
-        self.order = Order(len(visual), size, seed)
+        self.order = Order(len(visual), size, seed, places)
 
     def __len__(self) -> int:
         """Number of batches in an epoch."""

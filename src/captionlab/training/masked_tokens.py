@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from captionlab.training.order import Order
+from captionlab.training.order import Order, Places
 
 # Oscar's defaults (run_captioning.py: mask_prob, max_masked_tokens).
 SHARE, MOST = 0.15, 3
@@ -63,12 +63,13 @@ class MaskedBatches:
         start: int,
         mask: int,
         vocabulary: int,
+        places: Places | None = None,
     ):
         """Make batches of `size` references.
 
         `visual` gives images by their rows, on the device where the batches are wanted; `captions` has, for each image,
         the token ids of each of its references, the end token included. `start` and `mask` are ids of a vocabulary of
-        so many tokens.
+        so many tokens. `places` says where the images lie, where their table may be larger than memory.
         """
         self.visual, self.mask, self.vocabulary = visual, mask, vocabulary
         self.images = np.repeat(np.arange(len(captions)), [len(references) for references in captions])
@@ -76,8 +77,7 @@ class MaskedBatches:
         self.lengths = np.array([len(ids) for ids in flat])
         self.ids = np.zeros((len(flat), int(self.lengths.max())), np.int32)
         self.ids[np.arange(self.ids.shape[1]) < self.lengths[:, None]] = np.concatenate(flat)
-        places = getattr(visual, "places", None)  # images in memory have none
-        if places is not None:
+        if places is not None:  # of the images; those of the references are wanted
             places = replace(places, groups=places.groups[self.images])
         self.order = Order(len(flat), size, seed, places)
 
@@ -119,7 +119,8 @@ class MaskedTokens:
         logits = model.masked_logits(batch.visual, batch.ids, batch.chosen).float()
         losses = divergences(logits, batch.targets, self.smoothing)
         if self.drop_worst and self.updates >= self.drop_after:
-            losses = losses.topk(int(len(losses) * (1 - self.drop_worst)), largest=False).values
+            # A part of a batch may have a single token to be told.
+            losses = losses.topk(max(1, int(len(losses) * (1 - self.drop_worst))), largest=False).values
         told = (logits.argmax(1) == batch.targets).float().mean()
         return losses.mean(), {"masked_accuracy": told}
 

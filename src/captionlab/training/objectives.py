@@ -13,7 +13,9 @@ from captionlab.captioners.words import words_of
 from captionlab.features.embeddings import load_embeddings
 from captionlab.features.encoders import load_encoder
 from captionlab.features.neighbours import read_neighbours
+from captionlab.features.region_batches import RegionTable
 from captionlab.generation.decoding import Decoding, decode
+from captionlab.tables import read_kind
 from captionlab.training.baselines import NoBaseline, RunningMean
 from captionlab.training.batches import CaptionBatches, ImageBatches
 from captionlab.training.combined_rewards import Alternate, Sum
@@ -21,6 +23,7 @@ from captionlab.training.cross_entropy import CrossEntropy
 from captionlab.training.data import encode_references, references, training_images
 from captionlab.training.masked_tokens import MaskedBatches, MaskedTokens
 from captionlab.training.mean_teacher import MeanTeacher
+from captionlab.training.order import Places
 from captionlab.training.reference_rewards import Cider, Fluency
 from captionlab.training.reinforce import Reinforce, Reward, freeze_token_embeddings
 from captionlab.training.rewards import KINDS, Discriminative
@@ -100,6 +103,7 @@ def build_objective(
     `config` is `objective` of the config with its decoding spelled out; `judges` are the retrievers and scorers that
     its reward names, as encoders/{name} and scorers/{name}. May freeze parameters of the captioner.
     """
+    places = find_places(data, judges)
     if config["kind"] in ("cross-entropy", "masked-tokens"):
         cut_keeps_end = getattr(captioner, "cut_keeps_end", False)
         tokens = encode_references(data.texts, tokenizer, captioner.longest, cut_keeps_end)
@@ -115,11 +119,12 @@ def build_objective(
             start=captioner.start_id,
             mask=captioner.mask_id,
             vocabulary=tokenizer.size,
+            places=places,
         )
         return MaskedTokens(**settings), masked
     if config["kind"] == "cross-entropy":
         per_image = config.get("captions_per_image", 1)
-        batches = CaptionBatches(data.visual, tokens, batch, seed, padding=tokenizer.end, per_image=per_image)
+        batches = CaptionBatches(data.visual, tokens, batch, seed, tokenizer.end, per_image, places)
         if "teacher" in config:
             return MeanTeacher(captioner, **config["teacher"]), batches
         return CrossEntropy(config.get("scheduled_sampling")), batches
@@ -142,7 +147,20 @@ def build_objective(
         settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
         parent = copy.deepcopy(captioner).requires_grad_(False).eval() if config.get("kl") else None
         objective = SelfCritical(tokenizer, decoding, reward, parent=parent, **settings)
-    return objective, ImageBatches(data.visual, batch, seed)
+    return objective, ImageBatches(data.visual, batch, seed, places)
+
+
+def find_places(data: TrainingData, judges: Mapping[str, Judge]) -> Places | None:
+    """Where the training images lie in the regions that a training reads; None where it reads embeddings or pixels.
+
+    The captioner's own regions, or else those of the first judge that has some.
+    """
+    if data.reader is not None:
+        return data.visual.places
+    for judge in judges.values():
+        if read_kind(judge.features[0]) == "regions":
+            return RegionTable(judge.features).places(data.ids)
+    return None
 
 
 def build_reward(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:

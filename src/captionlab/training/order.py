@@ -6,9 +6,19 @@ epoch. As nothing here has a state, the position in the data is the step, and a 
 batches that it would have seen.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from captionlab.features.region_batches import Places
+
+@dataclass(frozen=True)
+class Places:
+    """Where images lie in a table that may be larger than memory: those of a group of rows are read at once."""
+
+    groups: np.ndarray
+    """(images,) the number of the group of each image, from 0"""
+    mixed: int
+    """how many groups may be in use at the same time"""
 
 
 class Order:

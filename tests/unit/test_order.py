@@ -1,0 +1,101 @@
+"""Batches of images that lie in a table larger than memory: a few groups of its rows at a time, for every training."""
+
+from functools import partial
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+import vinvl_stand_in as tiny
+
+from captionlab.features.embeddings import embedding_rows
+from captionlab.features.region_batches import RegionTable
+from captionlab.tables import IMAGES, embeddings_kind, write_table
+from captionlab.training.batches import CaptionBatches, ImageBatches
+from captionlab.training.masked_tokens import MaskedBatches
+from captionlab.training.objectives import Judge, TrainingData, build_objective, find_places
+from captionlab.training.order import Places
+
+IDS = ["4", "2", "1", "3"]
+# Of 30 images, ten in a group as they come: each third one.
+GROUPS = np.arange(30) % 3
+CAPTIONS = [[[7, 9], [8, 9]]] * 30
+
+
+@pytest.mark.parametrize(
+    ("make", "images"),
+    [
+        (lambda visual, **places: ImageBatches(visual, 10, 5, **places), 10),
+        (lambda visual, **places: CaptionBatches(visual, CAPTIONS, 10, 5, padding=9, **places), 10),
+        # Two references of each image.
+        (partial(MaskedBatches, captions=CAPTIONS, size=20, seed=5, start=1, mask=2, vocabulary=10), 20),
+    ],
+)
+def test_images_of_a_group_come_together(make, images):
+    visual = torch.arange(30)
+    one_by_one, plain = make(visual, places=Places(GROUPS, 1)), make(visual)
+    first = set()
+    for epoch in range(6):
+        found = [one_by_one[3 * epoch + batch].visual.tolist() for batch in range(3)]
+        assert all(len({row % 3 for row in rows}) == 1 for rows in found)
+        assert sorted(chain.from_iterable(found)) == sorted([*range(30)] * (images // 10))
+        first.add(found[0][0] % 3)
+    assert len(first) > 1
+    fits = make(visual, places=Places(GROUPS, 3))
+    assert [fits[step].visual.tolist() for step in range(6)] == [plain[step].visual.tolist() for step in range(6)]
+    assert len({row % 3 for row in plain[0].visual.tolist()}) == 3
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """Tables of four training images: regions and tags, embeddings, and the images themselves."""
+    tiny.images(tmp_path)
+    rows = {name: [None] * 4 for name in IMAGES.columns}
+    rows |= {"image_id": IDS, "position": range(4), "split": ["train"] * 4, "path": ["none"] * 4}
+    write_table(tmp_path / "images.parquet", IMAGES, {**rows, "width": [1] * 4, "height": [1] * 4})
+    kind = embeddings_kind(2)
+    found = embedding_rows(pa.chunked_array([IDS]), np.eye(4, 2, dtype=np.float32), kind, "embeddings")
+    write_table(tmp_path / "embeddings.parquet", kind, found)
+    return tmp_path
+
+
+def test_places_are_those_of_the_regions_that_are_read(corpus):
+    regions, embeddings, images = (str(corpus / f"{name}.parquet") for name in ("regions", "embeddings", "images"))
+    judges = {
+        name: Judge("none", [path])
+        for name, path in (("encoders/a", embeddings), ("scorers/b", images), ("scorers/c", regions))
+    }
+    expected = RegionTable(regions).places(IDS)
+    on_embeddings = TrainingData(images, [embeddings], "cpu")
+    of_the_scorer = find_places(on_embeddings, judges)
+    assert of_the_scorer.groups.tolist() == expected.groups.tolist()
+    assert of_the_scorer.mixed == expected.mixed
+    assert find_places(on_embeddings, {name: judges[name] for name in ("encoders/a", "scorers/b")}) is None
+    captioner = (tiny.captioner(), tiny.tokenizer())
+    on_regions = TrainingData(images, [regions, str(corpus / "tags.parquet")], "cpu", reader=captioner)
+    assert find_places(on_regions, {}).groups.tolist() == expected.groups.tolist()
+
+
+@pytest.mark.parametrize("kind", ["cross-entropy", "masked-tokens", "reinforce", "self-critical"])
+def test_every_objective_reads_in_that_order(corpus, kind, monkeypatch):
+    """A captioner on regions, with CIDEr as reward, two batches in an epoch."""
+    captioner, tokenizer = tiny.captioner(), tiny.tokenizer()
+    paths = [str(corpus / f"{name}.parquet") for name in ("regions", "tags")]
+    data = TrainingData(corpus / "images.parquet", paths, "cpu", reader=(captioner, tokenizer))
+    data.__dict__["texts"] = [["a boat", "the sea"]] * 4
+    monkeypatch.setattr(RegionTable, "places", lambda table, images: Places(np.array([0, 1, 1, 0]), 1))
+    config = {
+        "kind": kind,
+        "baseline": "none",
+        "reward": {"kind": "cider"},
+        "decoding": {"kind": "sample", "max_tokens": 5},
+    }
+    if kind in ("cross-entropy", "masked-tokens"):
+        config = {"kind": kind}
+    elif kind == "self-critical":
+        del config["baseline"]
+    _, batches = build_objective(config, captioner, tokenizer, data, {}, batch=2, seed=1)
+    for epoch in range(4):
+        rows = batches.order[len(batches) * epoch].tolist()
+        assert len({batches.order.places.groups[row] for row in rows}) == 1
