@@ -1,6 +1,7 @@
 """The real DAG on the smallest config: it runs, and afterwards only what a change touches runs again."""
 
 import csv
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+sys.path.append(str(Path(__file__).parents[1] / "browser"))
+from chromium import Page, browser, program
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("Snakefile", "config", "envs", "profiles", "resources", "src", "workflow")
@@ -115,10 +119,16 @@ def test_figures_are_drawn(finished):
     assert {path.name for path in figures.iterdir()} == {f"{name}.png" for name in names}
 
 
-def test_the_report_has_every_table_and_figure_and_needs_no_network(finished):
+@pytest.fixture(scope="module")
+def report(finished) -> Path:
+    """Snakemake's report of the finished run."""
     result = finished.snakemake("--report", "report.html")
     assert result.returncode == 0, result.stdout + result.stderr
-    page = (finished.run / "report.html").read_text()
+    return finished.run / "report.html"
+
+
+def test_the_report_has_every_table_and_figure_and_needs_no_network(finished, report):
+    page = report.read_text()
     results = finished.run / "results"
     shown = [path for ending in ("csv", "html") for path in (results / "tables").glob(f"*.{ending}")]
     shown = [path for path in shown if path.stem != "index"] + list((results / "figures").iterdir())
@@ -126,6 +136,29 @@ def test_the_report_has_every_table_and_figure_and_needs_no_network(finished):
     assert [path.name for path in shown if f'"{path.relative_to(finished.run)}"' not in page] == []
     assert "results/tables/index.html" not in page
     assert not re.search(r"""<(?:script|img|iframe)[^>]* src=["']https?:|<link[^>]* href=["']https?:""", page)
+
+
+@pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
+def test_the_report_shows_figures_and_tables_in_a_browser(report, tmp_path):
+    with browser(tmp_path / "profile", tmp_path) as page:
+        page.open(report.as_uri())
+        show(page, "finetuning", "discritune", "figures")
+        page.wait("[...document.images].some((image) => image.src.startsWith('data:image/png') && image.naturalWidth)")
+        show(page, "table 1, retrieval", "discritune", "tables")
+        page.wait("document.querySelector('iframe')?.clientHeight > 300")
+        page.open(page.run("document.querySelector('iframe').src"))
+        rows = page.run("[...document.querySelectorAll('tbody tr')].map((row) => row.innerText)")
+        assert [row.split("\t")[0] for row in rows] == ["ClipCap-COCO", "DiscriTune-COCO", "Human captions"]
+        assert page.errors == []
+
+
+def show(page: Page, result: str, *categories: str) -> None:
+    """Go down the categories of a report, one after the other, and press the eye beside a result."""
+    links = [f"[...document.querySelectorAll('a')].find((a) => a.textContent === {json.dumps(c)})" for c in categories]
+    row = f"[...document.querySelectorAll('tr')].find((row) => row.innerText.trim() === {json.dumps(result)})"
+    for element in (*links, f"{row}?.querySelector('a')"):
+        page.wait(element)
+        page.run(f"{element}.click()")
 
 
 def test_a_table_is_traced_back_to_its_images(finished):
