@@ -4,13 +4,14 @@ from typing import Any
 
 from captionlab.ablation.comparison import compare_splits, effects, pairs
 from captionlab.ablation.kinds import ABLATED, EFFECTS, SPLITS
+from captionlab.roles import ROLES
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
 
 
 def main(snakemake: Any) -> None:
     found, tests = [], []
-    for name in ("pretrained", "finetuned"):
+    for name in ROLES:
         of_captioner = pairs(read_table(snakemake.input[name], ABLATED).to_pylist())
         found += [{"captioner": name, **row} for row in effects(of_captioner, snakemake.params.seed)]
         tests += [{"captioner": name, **row} for row in compare_splits(of_captioner)]

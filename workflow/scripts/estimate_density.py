@@ -8,6 +8,7 @@ from captionlab.attention.blocks import ALL, RELATIONS
 from captionlab.attention.density import estimate_density
 from captionlab.attention.differences import paired_difference
 from captionlab.attention.kinds import BLOCKS, DENSITIES, DIFFERENCES
+from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
 
@@ -15,14 +16,13 @@ STATISTICS = ("deviation", "mass")
 
 
 def main(snakemake: Any) -> None:
-    names = ("pretrained", "finetuned")
-    tables = {name: read_table(snakemake.input[name], BLOCKS).to_pylist() for name in names}
+    tables = {name: read_table(snakemake.input[name], BLOCKS).to_pylist() for name in ROLES}
     densities: dict[str, list[Any]] = {name: [] for name in DENSITIES.columns}
     differences: dict[str, list[Any]] = {name: [] for name in DIFFERENCES.columns}
     for relation in (*RELATIONS, ALL):
-        rows = {name: {row["image_id"]: row for row in tables[name] if row["relation"] == relation} for name in names}
-        points = {name: np.array([[row[s] for s in STATISTICS] for row in rows[name].values()]) for name in names}
-        for name in names:
+        rows = {name: {row["image_id"]: row for row in tables[name] if row["relation"] == relation} for name in ROLES}
+        points = {name: np.array([[row[s] for s in STATISTICS] for row in rows[name].values()]) for name in ROLES}
+        for name in ROLES:
             density = estimate_density(
                 points[name], snakemake.params.config["steps"], np.concatenate([*points.values()])
             )
@@ -36,9 +36,9 @@ def main(snakemake: Any) -> None:
             densities["captioner"] += [name] * density.values.size
             densities["relation"] += [relation] * density.values.size
         for statistic in STATISTICS:
-            values = [{image: row[statistic] for image, row in rows[name].items()} for name in names]
+            values = [{image: row[statistic] for image, row in rows[name].items()} for name in ROLES]
             found = vars(paired_difference(*values, snakemake.params.seed))
-            row = {**found, "pretrained": found["first"], "finetuned": found["second"]}
+            row = {**found, PRETRAINED: found["first"], FINETUNED: found["second"]}
             for column in differences:
                 differences[column].append({"relation": relation, "statistic": statistic, **row}[column])
     write_table(snakemake.output.densities, DENSITIES, densities)

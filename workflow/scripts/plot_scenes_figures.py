@@ -10,7 +10,6 @@ def main(snakemake: Any) -> None:
 
     from captionlab.ablation.comparison import pairs
     from captionlab.attention.kinds import BLOCKS, DENSITIES, MATRICES
-    from captionlab.evaluation.scenes import ROLES
     from captionlab.reporting.scenes.ablation import shown_samples
     from captionlab.reporting.scenes.attention_figures import (
         plot_density,
@@ -27,6 +26,7 @@ def main(snakemake: Any) -> None:
     )
     from captionlab.reporting.scenes.pages import ablated_objects, class_sizes, read_captions, read_pictures, read_run
     from captionlab.reporting.scenes.probes import INTACT
+    from captionlab.roles import ROLES
     from captionlab.tables import read_table
 
     params, paths, output = snakemake.params, snakemake.input, snakemake.output

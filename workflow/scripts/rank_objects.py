@@ -7,6 +7,7 @@ from captionlab.attention.kinds import CORRELATIONS, OVERLAPS, RANKINGS, RECEIVE
 from captionlab.attention.objects import attended_objects, frequent_objects, overlaps
 from captionlab.attention.overlap import correlation
 from captionlab.features.tagged_images import objects_of, read_tags
+from captionlab.roles import ROLES
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
 
@@ -17,7 +18,7 @@ def main(snakemake: Any) -> None:
     depicting = {scene: images for scene, images in scenes.depicting([snakemake.params.split]).items() if images}
     frequent = frequent_objects(objects_of(read_tags(snakemake.input.tags)), depicting)
     rankings, found, correlations = {"frequent": frequent}, [], []
-    for name in ("pretrained", "finetuned"):
+    for name in ROLES:
         rows = read_table(snakemake.input[name], RECEIVED).to_pydict()
         received = zip(rows["image_id"], rows["label"], rows["attention"], strict=True)
         rankings[name] = attended_objects(received, depicting, config["mean"])

@@ -7,7 +7,6 @@ from captionlab.ablation.kinds import ABLATED, EFFECTS
 from captionlab.attention.kinds import BLOCKS, CORRELATIONS, DIFFERENCES, OVERLAPS, RANKINGS, SHARES
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.scenes import (
-    ROLES,
     ablation_rows,
     attention_rows,
     caption_rows,
@@ -16,6 +15,7 @@ from captionlab.evaluation.scenes import (
     special_rows,
 )
 from captionlab.probes.kinds import SCORES
+from captionlab.roles import ROLES
 from captionlab.scripting import run
 from captionlab.tables import COMPARISONS, SUMMARY, Kind, read_metadata, read_table, write_table
 

@@ -15,10 +15,9 @@ import numpy as np
 from captionlab.ablation.comparison import Pair, mean_over_images
 from captionlab.attention.objects import overlap_by_chance
 from captionlab.evaluation.intervals import percentile_interval, resampled_sums, seeds_interval
+from captionlab.roles import FINETUNED, PRETRAINED
 
 Row = Mapping[str, Any]
-ROLES = ("pretrained", "finetuned")
-PRETRAINED, FINETUNED = ROLES
 # How far a value may be from another to be called similar: as for verdicts on published values.
 SIMILAR = 0.05
 # Standard normal distance that leaves out 2.5 % on each side.

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from captionlab.corpora.toyworld.domains import DOMAINS
+from captionlab.roles import ROLES
 from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, plain_rewards, root_of, scorer_kind
 
 # Families of captioners that read a vector for each place of an image.
@@ -435,7 +436,7 @@ def _scenes_mistakes(config: Block, scenes: Block) -> Iterator[str]:
     yield from _known(config, "decodings", scenes["decoding"], "scenes.decoding")
     if config.get("decodings", {}).get(scenes["decoding"], {}).get("kind") == "sample":
         yield "scenes.decoding draws at random; captions before and after ablation are compared, so write a beam search"
-    for role in ("pretrained", "finetuned"):
+    for role in ROLES:
         name = scenes[role]
         yield from _known(config, "captioners", name, f"scenes.{role}")
         if (family := _family_of(config, name)) not in (None, "vinvl"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from snakemake.io import local
 
+from captionlab.roles import ROLES
 from captionlab.workflow.blocks import Block, any_of, normalise
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ DEFAULTS: dict[str, Block] = {
     "ablation": {"objects": [1, 2, 3], "mask": "kept"},
     "probing": {"scenes": 8, "most": 500, "objects": 3, "test_shares": [0.1, 0.3, 0.5], "seeds": 5},
 }
-ROLES = ("pretrained", "finetuned")
 
 
 class Wildcards(Protocol):

@@ -7,9 +7,9 @@ from captionlab.ablation.comparison import changed
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.scenes.run import OVER_IMAGES, ScenesRun, ScenesSheet, without_interval
 from captionlab.reporting.sheets import PROVENANCE
+from captionlab.roles import ROLES
 
 Row = Mapping[str, Any]
-ROLES = ("pretrained", "finetuned")
 EXAMPLES = 3
 EXAMPLE_COLUMNS = (
     "image_id", "split", "scene", "captioner", "removed", "before", "after", "changed", *PROVENANCE,

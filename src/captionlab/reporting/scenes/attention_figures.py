@@ -15,9 +15,9 @@ from matplotlib.patches import Rectangle
 
 from captionlab.reporting.figures import Style, colour_of, save
 from captionlab.reporting.scenes.run import ScenesRun
+from captionlab.roles import ROLES
 
 Row = Mapping[str, Any]
-ROLES = ("pretrained", "finetuned")
 # Contours that enclose so much of a density.
 ENCLOSED = (0.25, 0.5, 0.75, 0.95)
 END = "[SEP]"

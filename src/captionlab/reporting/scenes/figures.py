@@ -19,9 +19,9 @@ from captionlab.reporting.figures import Style, colour_of, save
 from captionlab.reporting.scenes.ablation import shown_samples
 from captionlab.reporting.scenes.probes import FOREST, INTACT, RANDOM, split_name
 from captionlab.reporting.scenes.run import ScenesRun
+from captionlab.roles import ROLES
 
 Row = Mapping[str, Any]
-ROLES = ("pretrained", "finetuned")
 # Characters of a line beside a picture.
 LINE = 58
 

@@ -6,6 +6,7 @@ from typing import Any
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.scenes.run import OVER_IMAGES, ScenesRun, ScenesSheet, without_interval
 from captionlab.reporting.sheets import PROVENANCE
+from captionlab.roles import ROLES
 
 Row = Mapping[str, Any]
 
@@ -88,7 +89,7 @@ def overlap_table(
         "these have them."
     )
     for depth in depths:
-        for role in ("pretrained", "finetuned"):
+        for role in ROLES:
             if apart := run.difference("overlap", role, "RBO", "chance", level=depth):
                 sheet.notes.append(
                     f"RBO@{depth} of the {role} captioner is on average {apart.value:+.2f} [{apart.ci_low:+.2f}, "

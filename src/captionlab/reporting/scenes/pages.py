@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 
 from captionlab.ablation.kinds import ABLATED
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
-from captionlab.evaluation.scenes import ROLES
 from captionlab.probes.kinds import encodings_kind
 from captionlab.reporting.published import read_published
 from captionlab.reporting.scenes.run import ScenesRun
 from captionlab.reporting.thumbnails import thumbnail
+from captionlab.roles import ROLES
 from captionlab.tables import IMAGES, read_schema, read_table
 
 Path = str | os.PathLike[str]

@@ -6,6 +6,7 @@ from typing import Any
 from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import Block, Cell, Column, Table
 from captionlab.reporting.scenes.run import OVER_SPLITS, ScenesRun, ScenesSheet
+from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
 AVERAGES = ("micro-F1", "macro-F1", "weighted-F1")
 FOREST, NETWORK, RANDOM = "random-forest", "mlp", "random"
@@ -111,15 +112,14 @@ def splits_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
 def classes_table(run: ScenesRun, images: Mapping[str, int], provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figures 8, 9 and 13: F1 of each scene. images: images of each scene in the probing data."""
     sheet = ScenesSheet(run, provenance)
-    roles = ("pretrained", "finetuned")
-    columns = [Column("scene", numeric=False), Column("images"), *(Column(role) for role in roles), Column("random")]
+    columns = [Column("scene", numeric=False), Column("images"), *(Column(role) for role in ROLES), Column("random")]
     blocks = []
     for share in sorted(run.found("level", INTACT)):
         rows = []
         for scene, number in sorted(images.items(), key=lambda item: (-item[1], item[0])):
             cells = [
                 sheet.value(INTACT, role, f"F1 of {scene}", source=probe, level=share)[0]
-                for role, probe in ((roles[0], FOREST), (roles[1], FOREST), (roles[0], RANDOM))
+                for role, probe in ((PRETRAINED, FOREST), (FINETUNED, FOREST), (PRETRAINED, RANDOM))
             ]
             rows.append([Cell(scene), Cell(str(number)), *cells])
         blocks.append(Block(rows, split_name(share)))

@@ -1,0 +1,6 @@
+"""The two captioners that the scenes paper (Cafagna et al. 2022) compares, as config, columns and figures call them.
+
+Imports nothing, for the Snakefile needs it too.
+"""
+
+ROLES = PRETRAINED, FINETUNED = ("pretrained", "finetuned")
