@@ -29,11 +29,7 @@ CELLS = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_original_package(case):
     for value in case["values"]:
-        first, second, depth, p = case["S"], case["T"], value["k"], value["p"]
-        assert rank_biased_overlap(first, second, depth, p) == pytest.approx(value["rbo"], abs=1e-9)
-        if "rbo_extrapolated" in value:
-            ours = rank_biased_overlap(first, second, depth, p, extrapolate=True)
-            assert ours == pytest.approx(value["rbo_extrapolated"], abs=1e-9)
+        assert rank_biased_overlap(case["S"], case["T"], value["k"]) == pytest.approx(value["rbo"], abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -9,19 +9,12 @@ from dataclasses import dataclass
 from statistics import fmean
 
 
-def rank_biased_overlap(
-    first: Sequence[str],
-    second: Sequence[str],
-    depth: int | None = None,
-    persistence: float = 1.0,
-    extrapolate: bool = False,
-) -> float:
+def rank_biased_overlap(first: Sequence[str], second: Sequence[str], depth: int | None = None) -> float:
     """Overlap, 0 to 1, of two rankings without repetitions, down to `depth` or to the end of the shorter one.
 
-    With a `persistence` p of 1, as in the paper, it is the mean over depths d of the agreement A_d, the share of the
-    first d items that both have (by formula 1 of the paper it would be 0). With a smaller one it is the sum of
-    (1 - p) p^(d-1) A_d, and `extrapolate` adds A_k p^k for the last depth k. Two empty rankings have 1. ValueError for
-    a ranking that has an item twice.
+    As in the paper the persistence p is 1, so it is the mean over depths of the agreement: the share of the items down
+    to there that both have (by formula 1 of the paper it would be 0). Two empty rankings have 1. ValueError for a
+    ranking that has an item twice.
     """
     for ranking in (first, second):
         if len({*ranking}) < len(ranking):
@@ -29,11 +22,7 @@ def rank_biased_overlap(
     if not first or not second:
         return float(not first and not second)
     deepest = min(len(first), len(second), depth or len(first))
-    agreements = [len({*first[:d]} & {*second[:d]}) / d for d in range(1, deepest + 1)]
-    if persistence == 1:
-        return fmean(agreements)
-    total = sum((1 - persistence) * persistence**place * agreement for place, agreement in enumerate(agreements))
-    return total + agreements[-1] * persistence**deepest * extrapolate
+    return fmean(len({*first[:d]} & {*second[:d]}) / d for d in range(1, deepest + 1))
 
 
 def intersection_over_union(first: Sequence[str], second: Sequence[str], depth: int | None = None) -> float:
