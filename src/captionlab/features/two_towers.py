@@ -2,6 +2,7 @@
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
 from pathlib import Path
@@ -12,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from captionlab.files import replacing
 
 
-class TwoTowers:
+class TwoTowers(ABC):
     """A frozen model of images and texts. `config` has its architecture, and what its preprocessing needs."""
 
     family: ClassVar[str]
@@ -26,9 +27,9 @@ class TwoTowers:
         self.device = device
 
     @staticmethod
+    @abstractmethod
     def with_random_weights(architecture: Mapping[str, Any]) -> Any:
         """A model of that architecture."""
-        raise NotImplementedError
 
     @property
     def logit_scale(self) -> float:
