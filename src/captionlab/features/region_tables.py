@@ -12,7 +12,7 @@ import pyarrow as pa
 from captionlab.tables import Kind, TableWriter, regions_kind
 
 # Bytes of features in a group of rows, which is read as a whole for any of its images; and the most rows of one.
-GROUP_BYTES, GROUP_ROWS = 4 << 20, 8192
+REGION_GROUP_BYTES, GROUP_ROWS = 4 << 20, 8192
 
 
 class RegionError(ValueError):
@@ -52,7 +52,7 @@ def write_regions(
     if first is None:
         raise RegionError(f"{path}: there is no image to write the regions of")
     kind = regions_kind(first.features.shape[1], str(first.features.dtype))
-    group = max(1, min(GROUP_ROWS, GROUP_BYTES // (first.features.itemsize * first.features.shape[1])))
+    group = max(1, min(GROUP_ROWS, REGION_GROUP_BYTES // (first.features.itemsize * first.features.shape[1])))
     written, rows, waiting = 0, 0, []
     with TableWriter(path, kind, metadata) as writer:
         for regions in chain([first], images):
