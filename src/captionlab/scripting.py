@@ -14,7 +14,7 @@ from captionlab.failures import advice
 from captionlab.provenance import working_on
 from captionlab.slots import reserved, visible_devices
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def run(main: Callable[[Any], None], namespace: dict[str, Any], parallel: bool = False) -> None:
@@ -54,7 +54,7 @@ def _become_launcher(processes: int, file: IO[str]) -> None:
 
     The signals of Snakemake or a scheduler reach the launcher, which passes them on, and the GPUs stay reserved.
     """
-    log.info("Starting %d processes, one for each GPU.", processes)
+    logger.info("Starting %d processes, one for each GPU.", processes)
     for stream in (1, 2):
         os.dup2(file.fileno(), stream)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]

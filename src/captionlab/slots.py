@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 # What SLURM, PBS, LSF and Grid Engine call the number of a job.
 SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
@@ -40,12 +40,12 @@ def reserved(count: int) -> Iterator[list[str]]:
     """
     devices = visible_devices() if count else []
     if len(devices) < count and devices:
-        log.warning("%d GPUs were asked for and %d can be seen; going on with these.", count, len(devices))
+        logger.warning("%d GPUs were asked for and %d can be seen; going on with these.", count, len(devices))
     locks = _lock(devices, min(count, len(devices))) if devices else {}
     before = os.environ.get("CUDA_VISIBLE_DEVICES")
     os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(locks)
     if locks:
-        log.info("Computing on GPU %s of %s.", ", ".join(locks), ", ".join(devices))
+        logger.info("Computing on GPU %s of %s.", ", ".join(locks), ", ".join(devices))
     try:
         yield list(locks)
     finally:
@@ -62,7 +62,7 @@ def _lock(devices: Sequence[str], count: int) -> dict[str, int]:
     folder = _folder()
     locks = _free(folder, devices, count)
     if len(locks) < count:
-        log.info("Waiting for %d of the GPUs %s, which other jobs use.", count, ", ".join(devices))
+        logger.info("Waiting for %d of the GPUs %s, which other jobs use.", count, ", ".join(devices))
     while len(locks) < count:
         # Two jobs that hold half of what they want would wait for each other for ever.
         for descriptor in locks.values():

@@ -10,20 +10,20 @@ from captionlab.reporting.render import write_table_files
 from captionlab.scripting import run
 from captionlab.tables import write_table
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def main(snakemake: Any) -> None:
     output = Path(snakemake.output.jobs)
     rows = measured_jobs(output.parent)
     if output.parent != Path("results"):  # Snakemake's local copy of a bucket
-        log.warning(
+        logger.warning(
             "Results are in a bucket, and of measurements there is here only what this machine made: the table has %d "
             "jobs and lacks all others. docs/clusters.md says where these are.",
             len(rows),
         )
     if unknown := [row for row in rows if row["device"] is None]:
-        log.warning("%d of %d finished jobs have no measurement of a GPU in results/cost.", len(unknown), len(rows))
+        logger.warning("%d of %d finished jobs have no measurement of a GPU in results/cost.", len(unknown), len(rows))
     write_table(output, COSTS, {name: [row[name] for row in rows] for name in COSTS.columns})
     provenance = {"commit": commit(), **snakemake.params.provenance}
     write_table_files(cost_table(rows, snakemake.params.stages, provenance), list(snakemake.output)[:-1])
