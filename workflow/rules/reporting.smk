@@ -69,7 +69,7 @@ rule collect_discritune_tables:
         comparisons="results/reporting/comparisons.parquet",
         published=lab.published("discritune.csv"),
     output:
-        lab.discritune.table_files("csv", "md", "tex", "html"),
+        lab.discritune.table_files(),
         provenance="results/provenance/collect_discritune_tables.json",
     log:
         "results/logs/collect_discritune_tables.log",
@@ -128,7 +128,7 @@ rule collect_ablation_tables:
         differences="results/reporting/discritune/ablation_differences.parquet",
         published=lab.published("discritune.csv"),
     output:
-        lab.discritune.ablation_files("csv", "md", "tex", "html"),
+        lab.discritune.ablation_files(),
         provenance="results/provenance/collect_ablation_tables.json",
     log:
         "results/logs/collect_ablation_tables.log",

@@ -22,6 +22,7 @@ Value = str | int | float | bool | None
 MISSING = "\N{EN DASH}"  # shown where a number is missing; a note on the cell says why
 # Columns that fit on a page of text.
 PANEL = 10
+# Of the tables of papers; a table that no paper has needs no LaTeX.
 FORMATS = ("csv", "md", "tex", "html")
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from captionlab.reporting.render import FORMATS
 from captionlab.workflow.blocks import Block, normalise, plain_rewards
 from captionlab.workflow.probing_references import listed
 
@@ -49,9 +50,9 @@ class Discritune:
         """Names of the paper's figures that the config asks for."""
         return list(FIGURES) if self.block else []
 
-    def table_files(self, *formats: str) -> list[str]:
+    def table_files(self) -> list[str]:
         """Every file of these tables."""
-        return [f"results/reporting/discritune/{name}.{ending}" for name in self.tables() for ending in formats]
+        return [f"results/reporting/discritune/{name}.{ending}" for name in self.tables() for ending in FORMATS]
 
     # -------------------------------------------------------------------------------------------- ablations
     def ablations(self) -> Block:
@@ -95,10 +96,10 @@ class Discritune:
         """Names of the tables of ablations that the config asks for."""
         return [table for name, tables in FOR_ABLATIONS.items() if name in self.ablations() for table in tables]
 
-    def ablation_files(self, *formats: str) -> list[str]:
+    def ablation_files(self) -> list[str]:
         """Every file of these tables."""
         return [
-            f"results/reporting/discritune/{name}.{ending}" for name in self.ablation_tables() for ending in formats
+            f"results/reporting/discritune/{name}.{ending}" for name in self.ablation_tables() for ending in FORMATS
         ]
 
     def differences(self) -> list[str]:

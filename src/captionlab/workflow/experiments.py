@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
+from captionlab.reporting.render import FORMATS
 from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, root_of, without
 from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
@@ -26,7 +27,6 @@ from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
 
 GENERAL_FORMATS = ("csv", "md", "html")
-PAPER_FORMATS = ("csv", "md", "tex", "html")
 LANGUAGE_TABLES = (
     "language_statistics",
     "language_patterns",
@@ -412,13 +412,13 @@ class Experiments:
         general = ["evaluation", *(["claims"] if self.papers else [])]
         language = LANGUAGE_TABLES if self.language else ()
         return [
-            *(f"results/reporting/study/{name}.{ending}" for name in self.study.tables() for ending in PAPER_FORMATS),
-            *(f"results/reporting/language/{name}.{ending}" for name in language for ending in PAPER_FORMATS),
+            *(f"results/reporting/study/{name}.{ending}" for name in self.study.tables() for ending in FORMATS),
+            *(f"results/reporting/language/{name}.{ending}" for name in language for ending in FORMATS),
             *(f"results/reporting/{name}.{ending}" for name in general for ending in GENERAL_FORMATS),
-            *self.discritune.table_files(*PAPER_FORMATS),
-            *self.discritune.ablation_files(*PAPER_FORMATS),
-            *(f"results/reporting/probing/{n}.{ending}" for n in self.probing.tables() for ending in PAPER_FORMATS),
-            *(f"results/reporting/scenes/{n}.{ending}" for n in self.scenes_paper.tables() for ending in PAPER_FORMATS),
+            *self.discritune.table_files(),
+            *self.discritune.ablation_files(),
+            *(f"results/reporting/probing/{n}.{ending}" for n in self.probing.tables() for ending in FORMATS),
+            *(f"results/reporting/scenes/{n}.{ending}" for n in self.scenes_paper.tables() for ending in FORMATS),
         ]
 
     def figures(self) -> list[str]:
