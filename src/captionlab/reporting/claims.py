@@ -12,6 +12,7 @@ from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.measurements import Difference, Measurements
 from captionlab.reporting.render import Block, Cell, Column, Table, Value
 from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.sheets import PROVENANCE
 
 ClaimVerdict = Literal["holds", "mixed", "does not hold", "undecided", "not tested in this run"]
 VERDICTS: Mapping[ClaimVerdict, str] = {
@@ -25,7 +26,7 @@ SCOPES = ("captioner", "metric", "retriever", "corpus")
 DIRECTIONS = {"higher": 1, "lower": -1}
 RECORD_COLUMNS = (
     "paper", "claim", "section", "statement", "scope", "verdict", "evidence", "comparisons", "as_claimed", "opposite",
-    "required_share", "config", "seed", "commit", "device",
+    "required_share", *PROVENANCE,
 )  # fmt: skip
 
 
@@ -144,7 +145,7 @@ def claims_table(
                     "statement": claim.statement, "scope": scope, "verdict": judged, "evidence": "; ".join(evidence),
                     "comparisons": len(signs), "as_claimed": sum(sign > 0 for sign in signs),
                     "opposite": sum(sign < 0 for sign in signs), "required_share": claim.share,
-                    **{key: provenance.get(key) for key in ("config", "seed", "commit", "device")},
+                    **{key: provenance.get(key) for key in PROVENANCE},
                 }
             )  # fmt: skip
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))

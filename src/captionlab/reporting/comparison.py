@@ -12,13 +12,12 @@ from typing import Any
 
 from captionlab.provenance import written
 from captionlab.reporting.render import escape_markdown
+from captionlab.reporting.sheets import PROVENANCE
 from captionlab.tables import read_provenance
 
 Row = Mapping[str, str]
 
 INTERVAL = ("value", "ci_low", "ci_high")
-# Columns that say how a table was made; what differs there is said once and not for each cell.
-MAKING = ("config", "seed", "commit", "device")
 # Columns that follow from the value, or belong to somebody else's.
 DERIVED = ("n", "published", "difference", "verdict")
 # What a row is in tables of verdicts without intervals.
@@ -164,7 +163,7 @@ def _measured(rows: Sequence[Row]) -> dict[str, Row]:
 
 
 def _cell(row: Row) -> str:
-    names = [name for name in row if name not in (*INTERVAL, *MAKING, *DERIVED)]
+    names = [name for name in row if name not in (*INTERVAL, *PROVENANCE, *DERIVED)]
     return ", ".join(row[name] for name in names if row[name])
 
 
@@ -236,7 +235,8 @@ def _verdicts(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
 def _rows(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
     """Rows of a table without intervals that the other run does not have, some of them shown."""
     contents = [
-        [tuple(value for name, value in row.items() if name not in MAKING) for row in rows] for rows in (first, second)
+        [tuple(value for name, value in row.items() if name not in PROVENANCE) for row in rows]
+        for rows in (first, second)
     ]
     gone = [row for row in contents[0] if row not in set(contents[1])]
     come = [row for row in contents[1] if row not in set(contents[0])]

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.sheets import PROVENANCE
 from captionlab.tables import COST, Kind, read_table
 from captionlab.tables import Column as Stored
 
@@ -35,7 +36,7 @@ COSTS = Kind(
 )
 RECORD_COLUMNS = (
     "stage", "rule", "jobs", "seconds", "cpu_seconds", "gpu_seconds", "memory_mb", "gpu_memory_mb",
-    "config", "seed", "commit", "device",
+    *PROVENANCE,
 )  # fmt: skip
 
 
@@ -153,7 +154,7 @@ def _record(stage: str, rule: str, one: Sum, provenance: Mapping[str, Any]) -> d
         "rule": rule,
         "jobs": one.jobs,
         **{name: getattr(one, name) for name in RECORD_COLUMNS[3:8]},
-        **{name: provenance.get(name) for name in ("config", "seed", "commit")},
+        **{name: provenance.get(name) for name in PROVENANCE},
         "device": ", ".join(one.devices),
     }
 

@@ -29,7 +29,7 @@ MEASURED = ("split", "evaluation", "value", "ci_low", "ci_high", "n", "candidate
 RECORD_COLUMNS = (
     "paper_row", "paper_column", "captioner", "corpus", "split", "evaluation", "retriever", "metric",
     "value", "ci_low", "ci_high", "n", "candidates", "decoding", "published", "difference", "verdict",
-    "config", "seed", "commit", "device",
+    *PROVENANCE,
 )  # fmt: skip
 
 

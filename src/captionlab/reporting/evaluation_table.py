@@ -5,10 +5,11 @@ from typing import Any
 
 from captionlab.reporting.footnotes import protocol_note, run_notes
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.sheets import PROVENANCE
 
 RECORD_COLUMNS = (
     "captioner", "corpus", "split", "decoding", "retriever", "candidates", "metric",
-    "value", "ci_low", "ci_high", "n", "evaluation", "config", "seed", "commit", "device",
+    "value", "ci_low", "ci_high", "n", "evaluation", *PROVENANCE,
 )  # fmt: skip
 
 
@@ -33,7 +34,7 @@ def evaluation_table(summary: Sequence[Mapping[str, Any]], provenance: Mapping[s
         blocks.append(Block(rows, f"{corpus}, {split}"))
     columns = [Column("captioner", numeric=False), Column("n")]
     columns += [Column(metric, "", _group(retriever, candidates)) for retriever, candidates, metric in judges]
-    records = [{**row, **{key: provenance.get(key) for key in ("config", "seed", "commit")}} for row in summary]
+    records = [{**{key: provenance.get(key) for key in PROVENANCE}, **row} for row in summary]
     return Table(
         "evaluation",
         "Every metric of this run",

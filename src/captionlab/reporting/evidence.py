@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from captionlab.evaluation.kinds import ROLE_DIFFERENCES
+
 Row = Mapping[str, Any]
 
-COLUMNS = ("experiment", "subject", "source", "level", "corpus", "measure", "scorer", "against", "own")
+COLUMNS = (*ROLE_DIFFERENCES.key, "own")
 LARGEST = "largest"
 
 

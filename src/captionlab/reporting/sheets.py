@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
+from captionlab.evaluation.kinds import ROLE_VALUES
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.render import MISSING, Block, Column, Table, Value
 from captionlab.reporting.verdicts import CONTEXT, legend
 
-PLACE = ("experiment", "subject", "source", "level", "corpus", "measure", "scorer")
+# What a number is of.
+PLACE = ROLE_VALUES.key
+# Columns of every CSV that say how it was made.
 PROVENANCE = ("config", "seed", "commit", "device")
 
 
