@@ -92,9 +92,9 @@ def score(scorer: str, text: str, number: int) -> float:
     return points / SCORERS[scorer]["factor"]
 
 
-def table(path: Path, kind: Kind, rows: list[dict[str, Any]]) -> str:
+def table(path: Path, kind: Kind, rows: list[dict[str, Any]], device: str = "abacus") -> str:
     """Write a table of rows."""
-    write_table(path, kind, {name: [row[name] for row in rows] for name in kind.columns}, {"device": "abacus"})
+    write_table(path, kind, {name: [row[name] for row in rows] for name in kind.columns}, {"device": device})
     return str(path)
 
 
@@ -192,7 +192,7 @@ class Made:
         run_script(
             "summarise_probing",
             input={
-                **{what: self.of(what) for what in ("alignment", "nlg", "measures", "patterns")},
+                **{what: self.of(what) for what in ("captions", "alignment", "nlg", "measures", "patterns")},
                 "spice": [],
                 "constructions": self.of("constructions", ["made"]),
                 "constructed": self.of("alignment", ["made"]),
@@ -283,7 +283,10 @@ class Made:
         words = sorted({word for text in texts for word in text.split()})
         found = {
             "captions": table(
-                place / "captions.parquet", GENERATED, [{**key(n), "caption": text, **unknown} for n, text in numbered]
+                place / "captions.parquet",
+                GENERATED,
+                [{**key(n), "caption": text, **unknown} for n, text in numbered],
+                device="typewriter",
             ),
             "tags": table(place / "tags.parquet", TAGGED, tagged),
             "alignment": alignment(place / "alignment.parquet", [(n, 0, text) for n, text in numbered]),

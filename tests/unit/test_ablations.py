@@ -1,20 +1,33 @@
 """Ablations of discriminative finetuning: their rows against plain loops, their tables, and the paper's claims."""
 
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from captionlab.evaluation.ablations import ablation_rows, evaluated_results
+from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.summary import Job
 from captionlab.reporting.ablations import ablation_tables
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import MISSING
-from captionlab.tables import METEOR_STATISTICS
+from captionlab.tables import (
+    GENERATED,
+    METEOR_STATISTICS,
+    NLG,
+    RETRIEVAL,
+    conform,
+    read_metadata,
+    read_table,
+    write_table,
+)
 
-PUBLISHED = Path(__file__).parents[2] / "config" / "published"
+ROOT = Path(__file__).parents[2]
+PUBLISHED = ROOT / "config" / "published"
+SCRIPT = ROOT / "workflow" / "scripts" / "summarise_ablations.py"
 PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc", "device": "cpu"}
 ROLES = {"no baseline": ["n-1", "n-2"], "running mean": ["m-1", "m-2"], "leave one out": ["l-1"]}
 RNG = np.random.default_rng(3)
@@ -33,7 +46,8 @@ RETRIEVERS = {"baselines": {"judges": ["clip-a", "clip-b"], "rewards": ABLATION[
 SPLITS = {"toy-flickr": "test", "toy-coco": "test"}
 
 
-def results(name):
+def tables(name):
+    """Columns of the tables of scores of a captioner: ranks, and text metrics."""
     ranks = [
         {"corpus": corpus, "image_id": f"{image:02d}", "retriever": retriever, "protocol": protocol, "rank": int(rank)}
         for corpus in SPLITS
@@ -41,13 +55,17 @@ def results(name):
         for protocol in ("file-order", "full")
         for image, rank in enumerate(RANKS[name] if protocol == "file-order" else RANKS[name] + 5)
     ]
-    retrieval = pa.Table.from_pylist([{**row, "candidates": 10} for row in ranks])
-    one = {"corpus": "toy-flickr", "rouge_l": 0.5, "cider": 0.25}
-    one |= {"bleu_counts": [4.0] * 10, "meteor_statistics": [1.0] * METEOR_STATISTICS}
-    schema = {"bleu_counts": pa.list_(pa.float64(), 10), "meteor_statistics": pa.list_(pa.float64(), METEOR_STATISTICS)}
-    nlg = pa.Table.from_pylist([{**one, "image_id": f"{image:02d}"} for image in range(30)])
-    for column, kind in schema.items():
-        nlg = nlg.set_column(nlg.schema.get_field_index(column), column, nlg[column].cast(kind))
+    one = {"corpus": "toy-flickr", "rouge_l": 0.5, "cider": 0.25, "meteor": 0.1, "bleu_counts": [4] * 10}
+    one |= {"meteor_statistics": [1.0] * METEOR_STATISTICS, **{f"bleu_{n}": 0.1 for n in range(1, 5)}}
+    of_kinds = (
+        (RETRIEVAL, [{**row, "caption_index": 0, "candidates": 10} for row in ranks]),
+        (NLG, [{**one, "image_id": f"{image:02d}", "caption_index": 0} for image in range(30)]),
+    )
+    return {kind.name: {column: [row[column] for row in rows] for column in kind.columns} for kind, rows in of_kinds}
+
+
+def results(name):
+    retrieval, nlg = (conform(tables(name)[kind.name], kind, "made up") for kind in (RETRIEVAL, NLG))
     return evaluated_results(Job(name, "ablations", "greedy", SPLITS), 1, nlg, retrieval)
 
 
@@ -55,6 +73,30 @@ def results(name):
 def rows():
     found = {name: results(name) for names in ROLES.values() for name in names}
     return ablation_rows("baselines", ABLATION, found)
+
+
+def test_the_script_writes_these_rows_and_what_made_captions_and_ranks(rows, tmp_path):
+    paths = {"captions": [], "nlg": [], "retrieval": []}
+    for name in RANKS:
+        columns = tables(name)
+        for what, kind, of_kind, device in (
+            ("captions", GENERATED, {column: [] for column in GENERATED.columns}, {"device": "H100"}),
+            ("nlg", NLG, columns[NLG.name], {}),
+            ("retrieval", RETRIEVAL, columns[RETRIEVAL.name], {"device": "CPU"}),
+        ):
+            paths[what].append(str(tmp_path / name / "ablations" / f"{what}.parquet"))
+            write_table(paths[what][-1], kind, of_kind, device)
+    output = SimpleNamespace(values=tmp_path / "values.parquet", differences=tmp_path / "differences.parquet")
+    params = SimpleNamespace(
+        evaluations={"ablations": {"decoding": "greedy", "splits": SPLITS}},
+        ablations={"baselines": {**ABLATION, "evaluation": "ablations"}},
+        seed=1,
+    )
+    job = SimpleNamespace(input=SimpleNamespace(**paths, spice=[]), output=output, params=params)
+    runpy.run_path(str(SCRIPT))["main"](job)
+    for path, kind, expected in zip(vars(output).values(), (ROLE_VALUES, ROLE_DIFFERENCES), rows, strict=True):
+        assert read_table(path, kind).to_pylist() == expected
+        assert read_metadata(path) == {"device": "CPU, H100"}
 
 
 def found_share(name):

@@ -15,7 +15,7 @@ from probing_run import CORPUS, IDS, SCORERS, THINGS, Made, caption, score, thin
 from captionlab.language.kinds import CONSTRUCTED
 from captionlab.reporting.probing.beyond import kept, matching_table, reward_text
 from captionlab.reporting.sheets import Measured
-from captionlab.tables import GENERATED, read_table
+from captionlab.tables import GENERATED, read_metadata, read_table
 from captionlab.workflow.probing import PROBING_TABLES
 
 
@@ -34,6 +34,10 @@ def summary(made):
 @pytest.fixture(scope="module")
 def tables(made, summary):
     return made.collect(*summary)
+
+
+def test_the_tables_say_what_made_captions_and_scores(summary):
+    assert [read_metadata(path) for path in summary] == [{"device": "abacus, typewriter"}] * 2
 
 
 def lines(text: str) -> list[list[str]]:

@@ -26,9 +26,10 @@ from captionlab.evaluation.scenes import (
     special_rows,
 )
 from captionlab.probes.kinds import SCORES
+from captionlab.provenance import device_name
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.published import read_published
-from captionlab.tables import read_table
+from captionlab.tables import read_metadata, read_table
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"
 
@@ -162,6 +163,10 @@ def test_overlaps_are_held_against_chance():
 
 
 # ------------------------------------------------------------------------------------------------- the run's values
+def test_the_tables_say_what_made_the_captions(reported):
+    assert [read_metadata(path) for path in reported["values"].values()] == [{"device": device_name()}] * 2
+
+
 def test_values_of_attention_are_means_over_images(folder, values, differences):
     for role in ("pretrained", "finetuned"):
         blocks = read_table(folder / role / "blocks.parquet", BLOCKS).to_pylist()

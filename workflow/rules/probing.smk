@@ -8,6 +8,7 @@ Makes: results/reporting/probing/ and results/figures/probing_*.png
 
 rule summarise_probing:
     input:
+        captions=lab.probing.captions(lab.probing.captioners()),
         alignment=lab.probing.scored("alignment"),
         nlg=lab.probing.scored("nlg"),
         spice=lab.probing.spice(),

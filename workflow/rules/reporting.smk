@@ -94,6 +94,7 @@ rule collect_discritune_tables:
 
 rule summarise_ablations:
     input:
+        captions=lab.discritune.ablated_captions(),
         nlg=lab.discritune.ablated("nlg"),
         retrieval=lab.discritune.ablated("retrieval"),
         spice=lab.discritune.ablated("spice"),

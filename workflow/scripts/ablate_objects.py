@@ -9,6 +9,7 @@ from captionlab.ablation.removal import Sample, samples
 from captionlab.ablation.tables import read_informative, read_removal, read_scenes
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.decoding import Decoding
+from captionlab.provenance import device_name
 from captionlab.scripting import device, run
 from captionlab.tables import write_table
 
@@ -28,7 +29,8 @@ def main(snakemake: Any) -> None:
     rows = caption_samples(captioner, tokenizer, removal, [*whole, *ablated], decoding)
     for row in rows:
         row["split"] = scenes.split[row["image_id"]]
-    write_table(snakemake.output[0], ABLATED, {name: [row[name] for row in rows] for name in ABLATED.columns})
+    columns = {name: [row[name] for row in rows] for name in ABLATED.columns}
+    write_table(snakemake.output[0], ABLATED, columns, {"device": device_name()})
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.evaluation.ablations import ablation_rows, evaluated_results
+from captionlab.evaluation.devices import device_note
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.spice import SPICE
 from captionlab.evaluation.summary import Job
 from captionlab.scripting import run
-from captionlab.tables import NLG, RETRIEVAL, read_metadata, read_table, write_table
+from captionlab.tables import NLG, RETRIEVAL, read_table, write_table
 
 
 def main(snakemake: Any) -> None:
@@ -28,8 +29,7 @@ def main(snakemake: Any) -> None:
     found = [
         ablation_rows(name, ablation, results[ablation["evaluation"]]) for name, ablation in params.ablations.items()
     ]
-    devices = {read_metadata(path).get("device") for path in paths.retrieval} - {None}
-    notes = {"device": ", ".join(sorted(devices))} if devices else {}
+    notes = device_note([*paths.captions, *paths.retrieval])
     for path, kind, number in (
         (snakemake.output.values, ROLE_VALUES, 0),
         (snakemake.output.differences, ROLE_DIFFERENCES, 1),

@@ -1,10 +1,11 @@
 """Values of every metric of every evaluation with their intervals, and differences of captioners from their parents."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from captionlab.evaluation.devices import device_note, devices_of
 from captionlab.evaluation.spice import SPICE
 from captionlab.evaluation.summary import (
     SPICE_METRICS,
@@ -41,7 +42,7 @@ def _results(snakemake: Any) -> Iterator[Result]:
         # results/evaluation/{captioner}/{evaluation}/{kind}.parquet
         captioner, evaluation = Path(path).parts[-3:-1]
         context = snakemake.params.evaluations[evaluation]
-        device = _devices([captions[captioner, evaluation], path])
+        device = devices_of([captions[captioner, evaluation], path])
         job = Job(captioner, evaluation, context["decoding"], context["splits"], device)
         yield from results_of(job, read_table(path, kind), snakemake.params.seed)
 
@@ -49,14 +50,8 @@ def _results(snakemake: Any) -> Iterator[Result]:
 def _notes(inputs: Any) -> dict[str, str]:
     """What the tables of scores say of how they were made, for the footers."""
     reasons = {read_metadata(path).get("unavailable") for path in inputs.spice} - {None}
-    devices = _devices([*inputs.captions, *inputs.retrieval, *inputs.alignment])
-    notes = {"device": devices} if devices else {}
+    notes = device_note([*inputs.captions, *inputs.retrieval, *inputs.alignment])
     return notes | ({"without SPICE:": reasons.pop()} if reasons else {})
-
-
-def _devices(paths: Iterable[str]) -> str:
-    """The devices that tables say they were computed on; those of text metrics, which need no GPU, say nothing."""
-    return ", ".join(sorted({read_metadata(path).get("device") for path in paths} - {None}))
 
 
 if __name__ == "__main__":

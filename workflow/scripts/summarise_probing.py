@@ -3,13 +3,14 @@
 from typing import Any
 
 from captionlab.evaluation.constructed import constructed_rows
+from captionlab.evaluation.devices import device_note
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.roles import PrintedScorer, captioner_results, difference_rows, pattern_rows, value_rows
 from captionlab.evaluation.spice import SPICE
 from captionlab.evaluation.summary import Job
 from captionlab.language.kinds import CONSTRUCTED, MEASURES, PATTERNS
 from captionlab.scripting import run
-from captionlab.tables import ALIGNMENT, NLG, Kind, read_metadata, read_table, write_table
+from captionlab.tables import ALIGNMENT, NLG, Kind, read_table, write_table
 
 REFERENCE = "CE"
 
@@ -43,8 +44,7 @@ def main(snakemake: Any) -> None:
         params.seed,
     )
     differences = difference_rows(params.roles, results, REFERENCE, params.parents, params.rewards)
-    devices = {read_metadata(path).get("device") for path in paths.alignment} - {None}
-    notes = {"device": ", ".join(sorted(devices))} if devices else {}
+    notes = device_note([*paths.captions, *paths.alignment, *paths.constructed, *paths.originals])
     for path, kind, found in (
         (
             snakemake.output.values,

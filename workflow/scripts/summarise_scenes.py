@@ -5,6 +5,7 @@ from typing import Any
 from captionlab.ablation.comparison import pairs
 from captionlab.ablation.kinds import ABLATED, EFFECTS
 from captionlab.attention.kinds import BLOCKS, CORRELATIONS, DIFFERENCES, OVERLAPS, RANKINGS, SHARES
+from captionlab.evaluation.devices import device_note
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.scenes import (
     ablation_rows,
@@ -17,7 +18,7 @@ from captionlab.evaluation.scenes import (
 from captionlab.probes.kinds import SCORES
 from captionlab.roles import ROLES
 from captionlab.scripting import run
-from captionlab.tables import COMPARISONS, SUMMARY, Kind, read_metadata, read_table, write_table
+from captionlab.tables import COMPARISONS, SUMMARY, Kind, read_table, write_table
 
 
 def main(snakemake: Any) -> None:
@@ -39,8 +40,7 @@ def main(snakemake: Any) -> None:
         ablation_rows(corpus, rows(paths.effects, EFFECTS), before_and_after, seed),
         probe_rows(corpus, scores),
     ]
-    devices = {read_metadata(path).get("device") for path in paths.captions} - {None}
-    notes = {"device": ", ".join(sorted(devices))} if devices else {}
+    notes = device_note(paths.captions)
     outputs = ((snakemake.output.values, ROLE_VALUES), (snakemake.output.differences, ROLE_DIFFERENCES))
     for place, (path, kind) in enumerate(outputs):
         found = [row for part in parts for row in part[place]]

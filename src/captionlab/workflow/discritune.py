@@ -77,13 +77,12 @@ class Discritune:
 
     def ablated(self, table: str) -> list[str]:
         """A table of the evaluation stage for each captioner of an ablation."""
-        places = {
-            (name, ablation["evaluation"])
-            for ablation in self.ablations().values()
-            for names in ablation["captioners"].values()
-            for name in names
-        }
-        return sorted(set(self.lab.scored(table)) & {f"results/evaluation/{c}/{e}/{table}.parquet" for c, e in places})
+        wanted = {f"results/evaluation/{captioner}/{of}/{table}.parquet" for captioner, of in self._ablated()}
+        return sorted(wanted & set(self.lab.scored(table)))
+
+    def ablated_captions(self) -> list[str]:
+        """Captions of each captioner of an ablation."""
+        return sorted(f"results/captions/{captioner}/{of}.parquet" for captioner, of in self._ablated())
 
     def ablation_retrievers(self) -> Block:
         """For each ablation the retrievers of its evaluation in the config's order, and by label who gave rewards."""
@@ -105,6 +104,15 @@ class Discritune:
     def differences(self) -> list[str]:
         """The table that claims about ablations are judged by; nothing when the config has no ablations."""
         return ["results/reporting/discritune/ablation_differences.parquet"] if self.ablations() else []
+
+    def _ablated(self) -> set[tuple[str, str]]:
+        """Each captioner of an ablation with the evaluation that it is compared in."""
+        return {
+            (name, ablation["evaluation"])
+            for ablation in self.ablations().values()
+            for names in ablation["captioners"].values()
+            for name in names
+        }
 
     def _rewarding(self, captioner: str) -> set[str]:
         objective = self.lab.captioners[captioner].get("objective", {})
