@@ -62,15 +62,16 @@ class Kind:
 
 
 _STRING, _INT, _LONG, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float32(), pa.float64()
-_IMAGE_ID = Column(_STRING, "identifier of the image in its corpus")
-_CORPUS = Column(_STRING, "name of the corpus in the config")
-_CAPTION_INDEX = Column(_INT, "rank of the caption among those of its image, from 0")
+# Columns that tables of several stages have.
+IMAGE_ID = Column(_STRING, "identifier of the image in its corpus")
+CORPUS = Column(_STRING, "name of the corpus in the config")
+CAPTION_INDEX = Column(_INT, "rank of the caption among those of its image, from 0")
 
 IMAGES = Kind(
     "images",
     "an image of a corpus that can be read",
     {
-        "image_id": _IMAGE_ID,
+        "image_id": IMAGE_ID,
         "position": Column(_LONG, "rank in the annotation file, from 0 (the order of evaluation blocks)"),
         "split": Column(_STRING, "train, val, test or another split of the annotation file"),
         "path": Column(_STRING, "file of the image; missing when its bytes are in `data`", nullable=True),
@@ -85,8 +86,8 @@ CAPTIONS = Kind(
     "captions",
     "a reference caption of an image",
     {
-        "image_id": _IMAGE_ID,
-        "caption_index": _CAPTION_INDEX,
+        "image_id": IMAGE_ID,
+        "caption_index": CAPTION_INDEX,
         "caption": Column(_STRING, "text as in the annotation file"),
     },
     ("image_id", "caption_index"),
@@ -95,7 +96,7 @@ OBJECTS = Kind(
     "objects",
     "an annotated object of an image",
     {
-        "image_id": _IMAGE_ID,
+        "image_id": IMAGE_ID,
         "object_index": Column(_INT, "rank of the object in its image, from 0"),
         "label": Column(_STRING, "class of the object"),
         "x1": Column(_FLOAT, "left edge, pixels"),
@@ -110,7 +111,7 @@ SCENES = Kind(
     "scenes",
     "a scene caption of an image",
     {
-        "image_id": _IMAGE_ID,
+        "image_id": IMAGE_ID,
         "scene_index": Column(_INT, "rank of the scene caption in its image, from 0"),
         "caption": Column(_STRING, "text as in the annotation file"),
         "scene": Column(_STRING, "scene label where the corpus has one", nullable=True),
@@ -123,7 +124,7 @@ REJECTS = Kind(
     "an entry of the annotation file that was left out",
     {
         "position": Column(_LONG, "rank of the entry in the annotation file, from 0"),
-        "image_id": _IMAGE_ID,
+        "image_id": IMAGE_ID,
         "path": Column(_STRING, "file that was looked for", nullable=True),
         "reason": Column(_STRING, "missing, empty, broken, zero-size, duplicate or no-caption"),
         "detail": Column(_STRING, "what exactly was found"),
@@ -134,9 +135,9 @@ GENERATED = Kind(
     "generated captions",
     "a caption that a captioner gave to an image",
     {
-        "corpus": _CORPUS,
-        "image_id": _IMAGE_ID,
-        "caption_index": _CAPTION_INDEX,
+        "corpus": CORPUS,
+        "image_id": IMAGE_ID,
+        "caption_index": CAPTION_INDEX,
         "caption": Column(_STRING, "text"),
         "log_prob": Column(_DOUBLE, "sum of the log-probabilities of its tokens, nats", nullable=True),
         "confidence": Column(_DOUBLE, "geometric mean of the token probabilities, end included", nullable=True),
@@ -147,9 +148,9 @@ TOKENS = Kind(
     "tokenised captions",
     "a caption after the tokeniser of the Penn treebank: lower case, no punctuation, joined by spaces",
     {
-        "corpus": _CORPUS,
-        "image_id": _IMAGE_ID,
-        "caption_index": _CAPTION_INDEX,
+        "corpus": CORPUS,
+        "image_id": IMAGE_ID,
+        "caption_index": CAPTION_INDEX,
         "tokens": Column(_STRING, "tokens joined by spaces; empty when nothing but punctuation was there"),
     },
     ("corpus", "image_id", "caption_index"),
@@ -160,9 +161,9 @@ NLG = Kind(
     "scores against references",
     "a caption scored by n-gram metrics, with what a corpus value is computed from",
     {
-        "corpus": _CORPUS,
-        "image_id": _IMAGE_ID,
-        "caption_index": _CAPTION_INDEX,
+        "corpus": CORPUS,
+        "image_id": IMAGE_ID,
+        "caption_index": CAPTION_INDEX,
         **{f"bleu_{n}": Column(_DOUBLE, f"BLEU-{n} of the caption alone, 0 to 1") for n in range(1, 5)},
         "bleu_counts": Column(
             pa.list_(_INT, 10),
@@ -185,9 +186,9 @@ RETRIEVAL = Kind(
     "retrieval ranks",
     "a caption used to find its image among candidates",
     {
-        "corpus": _CORPUS,
-        "image_id": _IMAGE_ID,
-        "caption_index": _CAPTION_INDEX,
+        "corpus": CORPUS,
+        "image_id": IMAGE_ID,
+        "caption_index": CAPTION_INDEX,
         "retriever": Column(_STRING, "name of the encoder that scores"),
         "protocol": Column(_STRING, "where candidates come from: file-order, random, set or full"),
         "candidates": Column(_INT, "images to choose from, the right one included"),
@@ -199,9 +200,9 @@ ALIGNMENT = Kind(
     "alignment scores",
     "a caption scored by a scorer for how well it matches its image",
     {
-        "corpus": _CORPUS,
-        "image_id": _IMAGE_ID,
-        "caption_index": _CAPTION_INDEX,
+        "corpus": CORPUS,
+        "image_id": IMAGE_ID,
+        "caption_index": CAPTION_INDEX,
         "scorer": Column(_STRING, "name of the scorer in the config"),
         "score": Column(_DOUBLE, "matching score, on the scale that the scorer's settings give it"),
     },
@@ -216,7 +217,7 @@ SUMMARY = Kind(
     "a metric of a captioner on a corpus",
     {
         "captioner": _CAPTIONER,
-        "corpus": _CORPUS,
+        "corpus": CORPUS,
         "split": Column(_STRING, "split of the corpus"),
         "evaluation": Column(_STRING, "name of the evaluation in the config"),
         "decoding": Column(_STRING, "name of the decoding in the config"),
@@ -237,7 +238,7 @@ COMPARISONS = Kind(
     {
         "captioner": _CAPTIONER,
         "against": Column(_STRING, "captioner whose value is subtracted: the parent"),
-        "corpus": _CORPUS,
+        "corpus": CORPUS,
         "split": Column(_STRING, "split of the corpus"),
         "evaluation": Column(_STRING, "name of the evaluation in the config"),
         "decoding": Column(_STRING, "name of the decoding in the config"),
@@ -286,7 +287,7 @@ def embeddings_kind(dimensions: int, precision: str = "float16") -> Kind:
         "embeddings",
         "the embedding of an image",
         {
-            "image_id": _IMAGE_ID,
+            "image_id": IMAGE_ID,
             "embedding": Column(pa.list_(values, dimensions), "output of the image tower, not normalised"),
         },
         ("image_id",),
@@ -300,7 +301,7 @@ def regions_kind(dimensions: int, precision: str = "float32") -> Kind:
         "regions",
         "a region of an image; those of an image are together",
         {
-            "image_id": _IMAGE_ID,
+            "image_id": IMAGE_ID,
             "region_index": Column(_INT, "rank of the region in its image, from 0, in the order of the detector"),
             "x1": Column(_FLOAT, "left edge, pixels"),
             "y1": Column(_FLOAT, "top edge, pixels"),

@@ -2,10 +2,9 @@
 
 import pyarrow as pa
 
-from captionlab.tables import Column, Kind
+from captionlab.tables import IMAGE_ID, Column, Kind
 
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
-_IMAGE_ID = Column(_STRING, "identifier of the image in its corpus")
 _SCENE = Column(_STRING, "scene")
 _OBJECTS = Column(_INT, "how many of the objects that tell the scene were removed; 0: none")
 _CAPTIONER = Column(_STRING, "pretrained or finetuned")
@@ -14,7 +13,7 @@ LABELS = Kind(
     "scene labels",
     "a noun of the scene captions of an image",
     {
-        "image_id": _IMAGE_ID,
+        "image_id": IMAGE_ID,
         "split": Column(_STRING, "split of the image"),
         "scene": Column(_STRING, "lemma of the noun"),
         "captions": Column(_INT, "scene captions of the image that have it"),
@@ -49,7 +48,7 @@ MATCHES = Kind(
     "tagged regions",
     "a region of an image that shows a tagged object",
     {
-        "image_id": _IMAGE_ID,
+        "image_id": IMAGE_ID,
         "region_index": Column(_INT, "rank of the region in its image, from 0"),
         "tag_index": Column(_INT, "rank of the tag in its image, from 0"),
         "overlap": Column(_DOUBLE, "intersection over union of the two boxes"),
@@ -61,7 +60,7 @@ COVERAGE = Kind(
     "coverage of regions",
     "an image",
     {
-        "image_id": _IMAGE_ID,
+        "image_id": IMAGE_ID,
         "regions": Column(_INT, "regions that are read"),
         "tagged": Column(_INT, "those that show a tagged object"),
     },
@@ -71,7 +70,7 @@ ABLATED = Kind(
     "captions of ablated images",
     "an image of a scene, whole or without some of its objects",
     {
-        "image_id": _IMAGE_ID,
+        "image_id": IMAGE_ID,
         "split": Column(_STRING, "split of the image"),
         "scene": Column(_STRING, "scene whose objects were removed; empty where none was"),
         "objects": _OBJECTS,

@@ -2,10 +2,9 @@
 
 import pyarrow as pa
 
-from captionlab.tables import Column, Kind
+from captionlab.tables import IMAGE_ID, Column, Kind
 
 _STRING, _INT, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.float32(), pa.float64()
-_IMAGE_ID = Column(_STRING, "identifier of the image in its corpus")
 _LAYER = Column(_INT, "layer of the captioner, from 1")
 _RELATION = Column(_STRING, "vision-vision, label-vision, vision-label (query-key), or all three together")
 _CAPTIONER = Column(_STRING, "pretrained or finetuned")
@@ -15,7 +14,7 @@ BLOCKS = Kind(
     "attention blocks",
     "a relation between tags and regions in an image",
     {
-        "image_id": _IMAGE_ID,
+        "image_id": IMAGE_ID,
         "layer": _LAYER,
         "relation": _RELATION,
         "deviation": Column(_DOUBLE, "standard deviation of the attention values, each the maximum over heads"),
@@ -28,7 +27,7 @@ RECEIVED = Kind(
     "attention to tags",
     "a tag of an image",
     {
-        "image_id": _IMAGE_ID,
+        "image_id": IMAGE_ID,
         "tag_index": Column(_INT, "rank of the tag in its image, from 0"),
         "label": Column(_STRING, "name of the object"),
         "attention": Column(
@@ -42,7 +41,7 @@ SHARES = Kind(
     "attention to special tokens",
     "a kind of positions of an image that attend, in a layer, and a kind of special tokens",
     {
-        "image_id": _IMAGE_ID,
+        "image_id": IMAGE_ID,
         "layer": _LAYER,
         "attending": Column(_STRING, "caption, tags, regions or special"),
         "target": Column(_STRING, "[CLS], [SEP] or [PAD]"),
@@ -54,7 +53,7 @@ MATRICES = Kind(
     "attention matrices",
     "the attention among the tags and regions of an image in a layer",
     {
-        "image_id": _IMAGE_ID,
+        "image_id": IMAGE_ID,
         "layer": _LAYER,
         "positions": Column(pa.list_(_STRING), "word pieces of the tags, the end token, and numbers of the regions"),
         "attention": Column(pa.list_(_FLOAT), "maximum over heads, a row of keys for each query"),

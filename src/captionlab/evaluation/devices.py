@@ -7,7 +7,7 @@ from captionlab.tables import read_metadata
 
 def devices_of(paths: Iterable[str]) -> str:
     """The devices that tables say they were computed on; those of text metrics, which need no GPU, say nothing."""
-    return ", ".join(sorted({read_metadata(path).get("device") for path in paths} - {None}))
+    return ", ".join(sorted({notes["device"] for notes in map(read_metadata, paths) if "device" in notes}))
 
 
 def device_note(paths: Iterable[str]) -> dict[str, str]:

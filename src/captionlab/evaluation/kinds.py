@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from captionlab.tables import Column, Kind
+from captionlab.tables import CORPUS, Column, Kind
 
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
 _PLACE = {
@@ -10,7 +10,7 @@ _PLACE = {
     "subject": Column(_STRING, "role of the captioners; nouns or others, when words are replaced; model of a template"),
     "source": Column(_STRING, "where a template comes from: published or mined", nullable=True),
     "level": Column(_DOUBLE, "share of words replaced, 0 to 1, or number of nouns", nullable=True),
-    "corpus": Column(_STRING, "name of the corpus in the config"),
+    "corpus": CORPUS,
     "measure": Column(_STRING, "score, a metric, or a share in per cent; metrics and scores as they are printed"),
     "scorer": Column(_STRING, "the paper's name of the scorer", nullable=True),
 }

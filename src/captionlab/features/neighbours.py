@@ -13,13 +13,13 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from captionlab.progress import progress
-from captionlab.tables import Column, Kind, TableError, read_table
+from captionlab.tables import IMAGE_ID, Column, Kind, TableError, read_table
 
 NEIGHBOURS = Kind(
     "neighbours",
     "an image of a split and those of the same split that look most like it",
     {
-        "image_id": Column(pa.string(), "identifier of the image in its corpus"),
+        "image_id": IMAGE_ID,
         "neighbours": Column(pa.list_(pa.string()), "other images, the most similar first"),
         "similarities": Column(pa.list_(pa.float32()), "cosine of each with the image"),
     },

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from captionlab.features.regions import image_name
-from captionlab.tables import Column, Kind, TableWriter, read_schema, read_table, regions_kind
+from captionlab.tables import IMAGE_ID, Column, Kind, TableWriter, read_schema, read_table, regions_kind
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ TAGS = Kind(
     "tags",
     "an object of an image, as a detector or an annotator names it; those of an image are together",
     {
-        "image_id": Column(pa.string(), "identifier of the image in its corpus"),
+        "image_id": IMAGE_ID,
         "tag_index": Column(pa.int32(), "rank of the tag in its image, from 0, in the order in which it is read"),
         "label": Column(pa.string(), "name of the object"),
         "confidence": Column(_FLOAT, "the detector's confidence, 0 to 1", nullable=True),

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -12,20 +13,23 @@ from safetensors.torch import load_file, save_file
 from captionlab.files import replacing
 
 
-class TwoTowers:
+class TwoTowers(ABC):
     """A frozen model of images and texts. `config` has its architecture, and what its preprocessing needs."""
 
     family: ClassVar[str]
     image_tower: ClassVar[str]
     """name of the module that only images need"""
-    with_random_weights: ClassVar[Callable[[Mapping[str, Any]], Any]]
-    """makes a model of an architecture"""
     batch = 256
 
     def __init__(self, model: Any, config: Mapping[str, Any], device: str = "cpu"):
         self.model = model.to(device).requires_grad_(False).eval()
         self.config = dict(config)
         self.device = device
+
+    @staticmethod
+    @abstractmethod
+    def with_random_weights(architecture: Mapping[str, Any]) -> Any:
+        """A model of that architecture."""
 
     @property
     def logit_scale(self) -> float:

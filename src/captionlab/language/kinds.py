@@ -2,14 +2,13 @@
 
 import pyarrow as pa
 
-from captionlab.tables import Column, Kind
+from captionlab.tables import CAPTION_INDEX, CORPUS, IMAGE_ID, Column, Kind
 
 _STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
-_CORPUS = Column(_STRING, "name of the corpus in the config")
 _CAPTION = {
-    "corpus": _CORPUS,
-    "image_id": Column(_STRING, "identifier of the image in its corpus"),
-    "caption_index": Column(_INT, "rank of the caption among those of its image, from 0"),
+    "corpus": CORPUS,
+    "image_id": IMAGE_ID,
+    "caption_index": CAPTION_INDEX,
 }
 _KEY = tuple(_CAPTION)
 
@@ -44,7 +43,7 @@ STATISTICS = Kind(
     "language statistics",
     "a number about the captions of a captioner on a corpus",
     {
-        "corpus": _CORPUS,
+        "corpus": CORPUS,
         "statistic": Column(_STRING, "mean_length, perplexity and the like"),
         "value": Column(_DOUBLE, "its value; missing where it has no meaning", nullable=True),
         "n": Column(_INT, "captions that it is computed from"),
@@ -56,7 +55,7 @@ NGRAMS = Kind(
     "n-grams",
     "a word, or a sequence of part-of-speech tags, of the captions of a captioner on a corpus",
     {
-        "corpus": _CORPUS,
+        "corpus": CORPUS,
         "unit": Column(_STRING, "word or tag"),
         "n": Column(_INT, "length"),
         "ngram": Column(_STRING, "words or tags joined by spaces"),
@@ -70,7 +69,7 @@ PATTERNS = Kind(
     "patterns",
     "a pattern, and how many captions of a captioner on a corpus follow it",
     {
-        "corpus": _CORPUS,
+        "corpus": CORPUS,
         "source": Column(_STRING, "published: the paper's; mined: found in these captions"),
         "model": Column(_STRING, "the paper's name of the model that it describes; missing when mined", nullable=True),
         "role": Column(_STRING, "prefix or sentence"),
@@ -87,7 +86,7 @@ ASSOCIATIONS = Kind(
     "associations",
     "a lemma that occurs in a type of captions",
     {
-        "corpus": _CORPUS,
+        "corpus": CORPUS,
         "caption_type": Column(_STRING, "captioner, by the name that the analysis gives it"),
         "tag": Column(_STRING, "part of speech"),
         "lemma": Column(_STRING, "lemma"),

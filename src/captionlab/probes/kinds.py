@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from captionlab.tables import Column, Kind
+from captionlab.tables import IMAGE_ID, Column, Kind
 
 _STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
 _CAPTIONER = Column(_STRING, "pretrained or finetuned")
@@ -44,7 +44,7 @@ def encodings_kind(dimensions: int) -> Kind:
         "encodings of scenes",
         "what a captioner makes of an image, whole or without some of its objects",
         {
-            "image_id": Column(_STRING, "identifier of the image in its corpus"),
+            "image_id": IMAGE_ID,
             "scene": Column(_STRING, "the scene that most of its captions name"),
             "objects": _OBJECTS,
             "encoding": Column(pa.list_(pa.float32(), dimensions), "mean of the last states of tags and regions"),

@@ -20,7 +20,7 @@ import torch
 from captionlab.files import digest
 from captionlab.provenance import input_digests
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 # The newest may be damaged by a failing disk; the one before it is then there.
 KEPT = 2
@@ -70,7 +70,7 @@ class Checkpoints:
         for path in reversed(self._saved()):
             if digest(path) == path.stem.split("-")[2]:
                 return torch.load(path, map_location="cpu", weights_only=True)
-            log.warning("The checkpoint %s is damaged and is deleted; looking for an earlier one.", path)
+            logger.warning("The checkpoint %s is damaged and is deleted; looking for an earlier one.", path)
             path.unlink()
         return None
 
@@ -88,7 +88,7 @@ class Checkpoints:
                 path.unlink()
         except (OSError, RuntimeError) as error:
             # torch reports a full disk as a RuntimeError.
-            log.warning("The checkpoint of step %d could not be written to %s: %s", step, self.directory, error)
+            logger.warning("The checkpoint of step %d could not be written to %s: %s", step, self.directory, error)
             partial.unlink(missing_ok=True)
         self.last = time.monotonic()
 

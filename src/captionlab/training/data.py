@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.tables import CAPTIONS, IMAGES, read_table
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def training_images(images: str | os.PathLike[str], of: str = "train") -> list[str]:
@@ -50,7 +50,7 @@ def encode_references(
     encoded = iter(tokenizer.encode([text for of_image in texts for text in of_image]))
     tokens = [[[*next(encoded), tokenizer.end] for _ in of_image] for of_image in texts]
     if cut := sum(len(ids) > longest for of_image in tokens for ids in of_image):
-        log.info("%d references have more than %d tokens and are cut", cut, longest)
+        logger.info("%d references have more than %d tokens and are cut", cut, longest)
     end = [tokenizer.end] if cut_keeps_end else []
     return [
         [ids if len(ids) <= longest else [*ids[: longest - len(end)], *end] for ids in of_image] for of_image in tokens
