@@ -88,24 +88,34 @@ def undisturbed(tmp_path_factory) -> tuple[dict[str, bytes], float]:
 def test_killed_at_random_moments_it_ends_with_the_same_results(undisturbed, tmp_path):
     results, seconds = undisturbed
     moments, run, interrupted, resumed = random.Random(20), Run(tmp_path / "run", steps=1), 0, set()
-    for number in range(KILLS):
+    process, runs = run.start(), [run]
+    try:  # not at random, or by chance no training would have to go on
+        while process.poll() is None and not run.checkpoints():
+            time.sleep(0.02)
+    finally:
+        kill(process)
+    for number in range(2 * KILLS):
+        if interrupted == KILLS:
+            break
         process = run.start()
         try:
-            if number == 0:  # not at random, or by chance no training would have to go on
-                while process.poll() is None and not run.checkpoints():
-                    time.sleep(0.02)
-            process.wait(moments.uniform(0.1, 0.35) * seconds if number else 0)
+            assert process.wait(moments.uniform(0, 0.4) * seconds) == 0, run.said()
+            # Where all is done, nothing more can be interrupted.
+            run = Run(tmp_path / f"run-{number}", steps=1)
+            runs.append(run)
         except subprocess.TimeoutExpired:
             interrupted += 1
-        kill(process)
-        resumed |= run.resumed()
+        finally:
+            kill(process)
+        resumed.update(*(each.resumed() for each in runs))
+    assert interrupted == KILLS
     assert run() == 0, run.said()
-    assert interrupted >= 3
     assert resumed | run.resumed()
-    found = run.results()
-    assert found.keys() == results.keys()
-    assert [name for name in results if found[name] != results[name]] == []
-    assert not run.checkpoints()
+    for each in runs:
+        found = each.results()
+        assert found.keys() == results.keys()
+        assert [name for name in results if found[name] != results[name]] == []
+        assert not each.checkpoints()
     run.config["checkpoints"] = {"seconds": 60, "steps": 7}
     assert run("--dry-run", "results/tables") == 0
     assert "Nothing to be done" in run.said()
