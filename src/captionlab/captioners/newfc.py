@@ -4,7 +4,7 @@ After `NewFCModel` of github.com/ruotianluo/ImageCaptioning.pytorch (captioning/
 the parameter names of its checkpoints.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import torch
@@ -106,15 +106,18 @@ class NewFC(nn.Module):
         """
         state = self._read_image(visual)
         words = torch.full_like(tokens[:, 0], BEGIN)
-        given = None if sampled else self._core.i2h(self.embed(torch.cat([words[:, None], tokens[:, :-1]], dim=1)))
+        given: Sequence[Tensor] = ()
+        if not sampled:
+            # Taken apart at once: the gradient of one position of a tensor is as large as that of all.
+            given = self._core.i2h(self.embed(torch.cat([words[:, None], tokens[:, :-1]], dim=1))).unbind(dim=1)
         outputs: list[Tensor] = []
         for position in range(tokens.shape[1]):
-            if given is None:
+            if given:
+                projected = given[position]
+            else:
                 if position:
                     words = self._mixed(outputs[-1], tokens[:, position - 1], sampled)
                 projected = self._core.i2h(self.embed(words))
-            else:
-                projected = given[:, position]
             state = self._core(projected, state)
             outputs.append(self.dropout(state[0]))
         mask = mask.bool()
