@@ -90,6 +90,17 @@ def test_greedy_captions(captioner, visual):
     torch.testing.assert_close(decoded.log_prob, log_prob, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("beams", [3, 5])
+def test_beam_captions(captioner, visual, beams):
+    """The authors' search adds log-probabilities up, without regard to length, as CaMEL's does."""
+    decoding = Decoding("beam", SIZES["seq_length"], beams=beams, rules="camel")
+    decoded = decode(captioner, visual, decoding, Vocabulary())
+    theirs = TENSORS[f"out.beam{beams}_seq"]
+    assert decoded.tokens.tolist() == theirs[:, : decoded.tokens.shape[1]].tolist()
+    assert not theirs[:, decoded.tokens.shape[1] :].any()
+    close(decoded.log_prob, f"beam{beams}_p")
+
+
 def test_log_probs_of_samples(captioner, visual):
     tokens = TENSORS["in.sample_seq"]
     mask = through_end(tokens, END)

@@ -17,10 +17,10 @@ CLAIM = {
 MODELS = ("UNITER", "ROSITA", "ViLBERT", "CLIP", "LXMERT")
 
 
-def row(subject, difference, half=0.01, **changes):
+def row(subject, difference, against="CE", half=0.01, **changes):
     return {
         "experiment": "generated", "subject": subject, "source": None, "level": None, "corpus": "toy",
-        "measure": "score", "scorer": None, "against": "CE", "own": None, "difference": difference,
+        "measure": "score", "scorer": None, "against": against, "own": None, "difference": difference,
         "ci_low": difference - half, "ci_high": difference + half, "seeds": 1, "n": 500, **changes,
     }  # fmt: skip
 
@@ -57,6 +57,14 @@ def test_the_largest_level_counts(tmp_path):
     assert [(record["scope"], record["verdict"]) for record in found] == [("by X", "holds"), ("by Y", "does not hold")]
 
 
+def test_what_they_are_held_against_is_not_mixed_up(tmp_path):
+    """The same place twice: against the original captions, and against fewer nouns."""
+    differences = [row("A", 8.0, experiment="count", level=7.0), row("A", -2.0, "few", experiment="count", level=7.0)]
+    for evidence, verdicts in (({"against": "few"}, ["does not hold"]), ({}, ["mixed"])):
+        found = judged(tmp_path, differences, evidence={"experiment": "count", "level": "largest", **evidence})
+        assert [record["verdict"] for record in found] == verdicts
+
+
 def test_without_differences_a_claim_is_not_tested(tmp_path):
     (record,) = judged(tmp_path, [])
     assert record["verdict"] == "not tested in this run"
@@ -81,7 +89,7 @@ def test_the_paper_bears_out_its_own_claims():
     published = read_published(PUBLISHED / "probing.csv")
     ours = {
         "Bleu1": "BLEU@1", "Bleu4": "BLEU@4", "METEOR": "METEOR", "ROUGE": "ROUGE-L", "CIDEr": "CIDEr",
-        "SPICE": "SPICE", "PPL": "perplexity", "Noun": "nouns",
+        "SPICE": "SPICE", "PPL": "perplexity", "Avg. Leng.": "length", "Noun": "nouns",
     }  # fmt: skip
 
     def value(table, label, metric):
@@ -98,9 +106,10 @@ def test_the_paper_bears_out_its_own_claims():
                 differences.append(row(model, apart, measure=ours[metric]))
         repeated = [value("4", label, "Noun") - value("4", label, "Uni. Noun") for label in (model, "CE")]
         differences.append(row(model, repeated[0] - repeated[1], measure="repeated nouns"))
-        half = {"against": "half of the images"}
-        differences.append(row(model, value("5", model, "sentence 1 ratio") - 50, measure="first pattern", **half))
-        differences.append(row(model, value("5", model, "prefix 1 ratio") - 50, measure="published prefix", **half))
+        shares = {"first pattern": "sentence 1", "published pattern": "sentence 1", "published prefix": "prefix 1"}
+        for measure, printed in shares.items():
+            apart = value("5", model, f"{printed} ratio") - 50
+            differences.append(row(model, apart, "half of the images", measure=measure))
         rebuilt = value("7", model, "Recons.") - value("7", model, "CE")
         differences.append(row(model, rebuilt, experiment="template", source="published", scorer=model, own=True))
     records = claims_table(read_claims(PUBLISHED / "claims.yaml"), {}, PROVENANCE, {"probing": differences}).records

@@ -1,14 +1,17 @@
 """The probing paper's part of a config: its mistakes, and what is derived from it."""
 
 import copy
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
 
-from captionlab.workflow.probing import PROBING_TABLES, Probing
+from captionlab.workflow.experiments import Experiments
+from captionlab.workflow.probing import PROBING_FIGURES, PROBING_TABLES, Probing
 from captionlab.workflow.probing_references import probing_mistakes, reward_scorers
 
+ROOT = Path(__file__).parents[2]
 CONFIG = yaml.safe_load("""
 seed: 1
 corpora:
@@ -156,3 +159,22 @@ def test_without_the_paper_nothing_is_asked_for():
     nothing = Probing(SimpleNamespace(config={}, papers={}, captioners={}, spice="off"))
     assert nothing.tables() == nothing.figures() == nothing.differences() == nothing.captioners() == []
     assert nothing.job() == {}
+
+
+def test_the_toy_config_asks_for_the_whole_paper():
+    """Every table and figure; for each scorer three trainings that differ by their seed alone; and what is beyond."""
+    lab = Experiments(yaml.safe_load((ROOT / "config" / "toy_probing.yaml").read_text()), ROOT)
+    paper = lab.probing
+    assert (paper.tables(), paper.figures()) == (list(PROBING_TABLES), list(PROBING_FIGURES))
+    rewards, roles = paper.rewards(), paper.roles()
+    models = ["CLIP", "LXMERT", "ROSITA", "UNITER", "ViLBERT"]
+    assert sorted(scorer["label"] for scorer in paper.scorers().values()) == models
+    for model in models:
+        blocks = [lab.captioners[name] for name in roles[model]]
+        assert [block.get("seed") for block in blocks] == [None, 2, 3]
+        assert all({**block, "seed": None} == {**blocks[0], "seed": None} for block in blocks)
+        assert (rewards[model], blocks[0]["parent"]) == ([model], roles["CE"][0])
+    beyond = {role: rewards[role] for role in roles if role not in {"CE", *models}}
+    assert sorted(map(len, beyond.values())) == [1, 1, 5, 5]
+    made = lab.captioners[paper.constructed()[0]]
+    assert (made["nouns"], made["templates"]) == ([3, 4, 5, 6, 7], ["published", "mined"])

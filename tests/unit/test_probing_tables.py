@@ -10,13 +10,17 @@ from statistics import fmean
 
 import pytest
 from PIL import Image
-from probing_run import CORPUS, IDS, SCORERS, THINGS, Made, caption, score, things
+from probing_run import CORPUS, IDS, ROOT, SCORERS, THINGS, Made, caption, score, things
 
+from captionlab.evaluation.kinds import ROLE_DIFFERENCES
 from captionlab.language.kinds import CONSTRUCTED
+from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.probing.beyond import kept, matching_table, reward_text
 from captionlab.reporting.sheets import Measured
 from captionlab.tables import GENERATED, read_metadata, read_table
 from captionlab.workflow.probing import PROBING_TABLES
+
+CLAIMS = ROOT / "config" / "published" / "claims.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +163,15 @@ def test_figures_as_tables(tables):
     there = [len({*things(n), THINGS[n % 10]}) for n in range(len(IDS)) if n % 10]
     assert [int(three["n"]), int(four["n"])] == [sum(count >= k for count in there) for k in (3, 4)]
     assert ("count", "CLIP", "9.0", "CLIP", "") not in found
+
+
+def test_the_claim_on_visual_words_is_about_templates_with_more_and_fewer(summary):
+    """More nouns lower the scores here, and still templates are better than the captions that they are made of."""
+    claims = [claim for claim in read_claims(CLAIMS) if claim.claim == "more-visual-words-preferred"]
+    differences = {"probing": read_table(summary[1], ROLE_DIFFERENCES).to_pylist()}
+    (record,) = claims_table(claims, {}, {"config": "toy", "seed": 1}, differences).records
+    assert (record["verdict"], record["comparisons"]) == ("does not hold", 2)
+    assert "UNITER score by UNITER, published against the fewest nouns -5.00" in record["evidence"]
 
 
 def test_choices(tables):

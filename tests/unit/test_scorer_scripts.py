@@ -147,6 +147,27 @@ def test_extract_regions(world):
     assert read_metadata("whole.parquet")["regions"] == {"source": "boxes"}
 
 
+def test_extract_regions_by_a_detector(world):
+    """What a detector with random weights finds in two images, and that a scorer can read it."""
+    from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
+
+    torch.manual_seed(0)
+    torch.save(fasterrcnn_resnet50_fpn_v2(weights=None, weights_backbone=None).state_dict(), "detector.pth")
+    config = {"source": "detector", "weights": "detector.pth", "count": 5, "size": 32}
+    files = {"images": "corpus/images.parquet", "weights": ["detector.pth"]}
+    run("extract_regions", {"shard": "1-of-9"}, {"config": config}, "found.parquet", **files)
+    table = RegionTable("found.parquet")
+    assert [f"image-{i}" in table for i in (1, 2, 3, 4)] == [False, True, True, False]
+    batch = table.batch(["image-2", "image-3"])
+    assert all(1 <= count <= 5 for count in batch.counts)
+    assert batch.features.shape[2] == 1024
+    assert batch.sizes.tolist() == [[40, 30]] * 2
+    assert read_metadata("found.parquet")["regions"] == config
+    scorer = build_scorer({"family": "uniter", "architecture": SIZES, "max_tokens": 20}, "vocab.txt", 1024).eval()
+    scores = scorer.score(scorer.encode_image(batch), ["a ball.", "a ball."])
+    assert scores[0] != scores[1]
+
+
 FOLDER = {"config": "config.json", "weights": "model.safetensors", "vocabulary": "vocab.txt"}
 TRAINED = {**FOLDER, "training": "training.parquet", "matching": "matching.parquet"}
 

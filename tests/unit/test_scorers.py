@@ -521,5 +521,6 @@ def test_real_features(family, shared_data, tmp_path, vocabulary):
     scores = scorer.score(visual, texts, [row for row, of_image in enumerate(captions.values()) for _ in of_image])
     assert scores.shape == (40,)
     assert ((scores > 0) & (scores < 1)).all()
+    assert len(set(scores.tolist())) > 35  # images and captions matter
     alone_scores = [scorer.score(scorer.encode_image(alone(batch, row)), [texts[5 * row]])[0] for row in range(8)]
     torch.testing.assert_close(scores[::5], torch.stack(alone_scores), atol=1e-5, rtol=0)

@@ -8,6 +8,9 @@ import numpy as np
 from captionlab.evaluation.intervals import RESAMPLES, resampled_sums, seeds_interval
 from captionlab.evaluation.roles import HALF, PrintedScorer
 
+# What captions with more nouns are held against: those in the same template with the fewest nouns of the experiment.
+FEWEST = "the fewest nouns"
+
 Row = Mapping[str, Any]
 # Experiment, subject, source, level: one way to construct captions.
 Way = tuple[str, str, str | None, float | None]
@@ -105,10 +108,9 @@ def _of_scorer(
             if others is not None and np.isfinite(scores - others).any():
                 yield (way, "score", scorer, "others"), scores - others
         if experiment == "count" and level != fewest[subject, source]:
-            few = fewest[subject, source]
-            difference = scores - after[experiment, subject, source, few]
+            difference = scores - after[experiment, subject, source, fewest[subject, source]]
             if np.isfinite(difference).any():
-                yield (way, "score", scorer, f"{few:g} nouns"), difference
+                yield (way, "score", scorer, FEWEST), difference
     templates = [way for way in sorted(after, key=str) if way[0] == "template" and way[2] == "published"]
     if templates:
         choices = np.stack([before, *(after[way] for way in templates)], axis=1)

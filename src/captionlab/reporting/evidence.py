@@ -1,7 +1,7 @@
 """Claims that are judged by a table of differences: those of the probing paper.
 
 `evidence` of such a claim says which rows of ROLE_DIFFERENCES bear on it: a value, or a list of values, for some of its
-columns. `level` may also be `largest`: of each subject, scorer and measure the row with the largest level.
+columns. `level` may also be `largest`: of the rows that differ in nothing else the one with the largest level.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ class EvidenceClaim:
             return found
         largest: dict[tuple[Any, ...], Row] = {}
         for row in found:
-            key = tuple(row[name] for name in COLUMNS if name not in ("level", "against"))
+            key = tuple(row[name] for name in COLUMNS if name != "level")
             if key not in largest or row["level"] > largest[key]["level"]:
                 largest[key] = row
         return list(largest.values())

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from captionlab.evaluation.constructed import FEWEST
 from captionlab.reporting.probing.run import REFERENCE, Place, ProbingRun, ProbingSheet
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 
@@ -181,7 +182,7 @@ def visual_words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
                 ours = run.value(place)
                 row += [sheet.cell(place), Cell(str(ours.n) if ours else MISSING)]
             if len(counts) > 1:
-                row.append(sheet.cell(places[-1], against=f"{counts[0]:g} nouns"))
+                row.append(sheet.cell(places[-1], against=FEWEST))
             rows.append(row)
         blocks.append(Block(rows, sheet.heading(label)))
     sheet.notes.append(
