@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from snakemake.utils import update_config
 
 from captionlab.workflow.experiments import Experiments
 from captionlab.workflow.probing import PROBING_FIGURES, PROBING_TABLES, Probing
@@ -162,8 +163,8 @@ def test_without_the_paper_nothing_is_asked_for():
 
 
 def test_the_toy_config_asks_for_the_whole_paper():
-    """Every table and figure; for each scorer three trainings that differ by their seed alone; and what is beyond."""
-    lab = Experiments(yaml.safe_load((ROOT / "config" / "toy_probing.yaml").read_text()), ROOT)
+    """Every table and figure; for each scorer three trainings that differ by their seed alone."""
+    lab = Experiments(yaml.safe_load((ROOT / "config" / "config.yaml").read_text()), ROOT)
     paper = lab.probing
     assert (paper.tables(), paper.figures()) == (list(PROBING_TABLES), list(PROBING_FIGURES))
     rewards, roles = paper.rewards(), paper.roles()
@@ -174,7 +175,21 @@ def test_the_toy_config_asks_for_the_whole_paper():
         assert [block.get("seed") for block in blocks] == [None, 2, 3]
         assert all({**block, "seed": None} == {**blocks[0], "seed": None} for block in blocks)
         assert (rewards[model], blocks[0]["parent"]) == ([model], roles["CE"][0])
-    beyond = {role: rewards[role] for role in roles if role not in {"CE", *models}}
-    assert sorted(map(len, beyond.values())) == [1, 1, 5, 5]
     made = lab.captioners[paper.constructed()[0]]
     assert (made["nouns"], made["templates"]) == ([3, 4, 5, 6, 7], ["published", "mined"])
+
+
+def test_what_is_beyond_the_paper_goes_on_top_of_it():
+    """Three trainings each, on all scores or on one and something else, updated as those of the paper are."""
+    config: dict = {}
+    for name in ("config.yaml", "toy_probing.yaml"):
+        update_config(config, yaml.safe_load((ROOT / "config" / name).read_text()))
+    lab = Experiments(config, ROOT)
+    rewards, roles = lab.probing.rewards(), lab.probing.roles()
+    beyond = ["UNITER and KL", "UNITER and fluency", "all five", "in turn"]
+    assert sorted(set(roles) - {"CE", "CLIP", "LXMERT", "ROSITA", "UNITER", "ViLBERT"}) == beyond
+    assert [len(rewards[role]) for role in beyond] == [1, 1, 5, 5]
+    for names in (roles[role] for role in beyond):
+        assert [lab.captioners[name].get("seed") for name in names] == [None, 2, 3]
+        assert all(lab.captioners[name]["optimizer"] == lab.captioners["toy-fc-uniter"]["optimizer"] for name in names)
+    assert set(lab.evaluations["probing"]["captioners"]) >= {name for names in roles.values() for name in names}
