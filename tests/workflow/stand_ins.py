@@ -10,6 +10,8 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from captionlab.features.resnet import build
+
 GOLDEN = Path(__file__).parents[1] / "golden"
 WORDS = [
     "a",
@@ -28,6 +30,13 @@ WORDS = [
     "one",
     "blue",
     "kite",
+    "man",
+    "table",
+    "cup",
+    "street",
+    "tree",
+    "bird",
+    "horse",
 ]
 EMBEDDING = 16  # of the stand-in CLIP
 WIDTH = 64  # of every stand-in transformer: one head, as sizes are read off the weights
@@ -166,6 +175,18 @@ def clip_weights(path: Path) -> None:
     save_file(state, path)
 
 
+def resnet_weights(path: Path) -> None:
+    """A ResNet with one block in each stage, the classifier included, under torchvision's names of tensors.
+
+    Old files as resnet101.pth do not count batches.
+    """
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        state = build([1, 1, 1, 1]).state_dict()
+    state = {name: value for name, value in state.items() if not name.endswith("num_batches_tracked")}
+    torch.save({**state, "fc.weight": torch.zeros(1000, 2048), "fc.bias": torch.zeros(1000)}, path)
+
+
 def gpt2_tokenizer(path: Path) -> int:
     """A byte-pair tokenizer in the format of GPT-2's tokenizer.json; returns its number of tokens."""
     tokenizer = Tokenizer(models.BPE())
@@ -290,6 +311,7 @@ def write_stand_ins(data: Path) -> None:
     conceptual_captions(data, train=105, test=100)
     concadia(data, test=100)
     clip_weights(data / "weights/clip-vit-b-32-openai.safetensors")
+    resnet_weights(data / "weights/resnet101.pth")
     vocabulary = gpt2_tokenizer(data / "weights/gpt2/tokenizer.json")
     clipcap_weights(data / "weights/clipcap_coco_weights.pt", vocabulary, seed=1)
     clipcap_weights(data / "weights/clipcap_conceptual_weights.pt", vocabulary, seed=2)

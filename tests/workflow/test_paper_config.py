@@ -1,4 +1,4 @@
-"""config/paper.yaml as it is, end to end, on tiny stand-ins in the published formats."""
+"""config/paper.yaml, end to end, on tiny stand-ins in the published formats; stand_ins.yaml suits it to them."""
 
 import csv
 import os
@@ -10,6 +10,7 @@ import pytest
 from stand_ins import tagger_package, write_stand_ins
 
 ROOT = Path(__file__).parents[2]
+SCORERS = ("UNITER", "ROSITA", "ViLBERT", "CLIP", "LXMERT")
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 
@@ -20,7 +21,8 @@ def run(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("paper")
     write_stand_ins(folder / "data")
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", str(ROOT / "Snakefile")]
-    command += ["--configfile", str(ROOT / "config" / "paper.yaml"), "--directory", str(folder / "run")]
+    configs = [ROOT / "config" / "paper.yaml", Path(__file__).with_name("stand_ins.yaml")]
+    command += ["--configfile", *map(str, configs), "--directory", str(folder / "run")]
     command += ["results/tables/", "--config", f"data={folder / 'data'}"]
     packages = tagger_package(folder / "packages", ROOT / "resources" / "en_ewt_sm")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(packages)])}
@@ -60,3 +62,27 @@ def test_images_that_could_not_be_fetched_are_counted(run):
     rejects = read_table(run / "results/corpora/concap/rejects.parquet", REJECTS)
     assert set(rejects["reason"].to_pylist()) == {"missing"}
     assert rejects.num_rows == 10
+
+
+def test_every_score_of_table_2_has_a_published_value_and_a_verdict(run):
+    cells = [row for row in rows(run, "probing_table2_scores") if row["measure"] == "score"]
+    assert {(cell["subject"], cell["scorer"]) for cell in cells} == {
+        (role, scorer) for role in ("CE", *SCORERS) for scorer in SCORERS
+    }
+    assert all(float(cell["published"]) > 0 for cell in cells)
+    assert {cell["n"] for cell in cells} == {"100"}
+    assert not {cell["verdict"] for cell in cells} & {"not comparable", "no published value"}
+
+
+def test_templates_are_scored_with_the_numbers_of_nouns_of_figure_3(run):
+    templates = {row["subject"] for row in rows(run, "probing_table7_templates") if row["source"] == "published"}
+    assert templates == set(SCORERS)
+    levels = {row["level"] for row in rows(run, "probing_figure3_visual_words") if row["experiment"] == "count"}
+    assert levels == {"3.0", "4.0", "5.0", "6.0", "7.0"}
+
+
+def test_language_of_each_paper_is_that_of_its_own_evaluation(run):
+    studied = {row["captioner"] for row in rows(run, "language_statistics")}
+    assert studied == {"clipcap-coco", "discritune-coco", "clipcap-concap", "discritune-concap", "human"}
+    lengths = [row for row in rows(run, "probing_table4_statistics") if row["measure"] == "length"]
+    assert {(row["subject"], row["corpus"]) for row in lengths} == {(role, "coco") for role in ("CE", *SCORERS)}
