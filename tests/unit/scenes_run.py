@@ -77,7 +77,7 @@ def make(folder: Path) -> None:
     run_script("read_tags", tables, {"tags": tags}, config={"source": "objects"})
     run_script(
         "label_scenes",
-        tables,
+        {"images": tables["images"], "captions": tables["scenes"]},
         {"labels": labels, "chosen": chosen},
         tagger="en_ewt_sm",
         config={"number": 3, "least_captions": 2},
@@ -153,6 +153,7 @@ def make(folder: Path) -> None:
         {**both["received"], **studied, "tags": [tags]},
         {name: folder / f"{name}.parquet" for name in ("rankings", "overlaps", "correlations")},
         split="test",
+        seed=1,
         config={"least_captions": 2, "mean": False, "depths": [1, 2, 3]},
     )
     run_script(

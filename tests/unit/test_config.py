@@ -233,6 +233,7 @@ def test_the_example_is_accepted():
         ),
         ("captioners.scened.optimizer.stop_after", 3, "stop_after must be at most epochs, which it needs"),
         ("scenes.finetuned", "child", "scenes.finetuned is 'child', a clipcap captioner; only vinvl attends to tags"),
+        ("scenes.corpus", "photos", "'photos', which has no scene captions; write scenes.labels: {table: captions}"),
         ("scenes.pretrained", "people", "scenes.pretrained is 'people', a human captioner"),
         ("scenes.pretrained", "taged", "which is not among the captioners; did you mean 'tagged'?"),
         (

@@ -2,13 +2,16 @@
 
 import json
 import math
+import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 import scipy.stats
 
-from captionlab.attention.objects import attended_objects, frequent_objects, overlaps
+from captionlab.attention.objects import attended_objects, frequent_objects, overlap_intervals, overlaps
 from captionlab.attention.overlap import correlation, intersection_over_union, rank_biased_overlap, t_tails
+from captionlab.evaluation.intervals import percentile_interval, resampled_sums
 
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "rbo" / "cases.json").read_text())["cases"]
 # Cafagna et al. 2022, Table 2: items shared at each depth (which the paper does not print; they are the only ones for
@@ -136,3 +139,26 @@ def test_objects_of_a_scene():
         ("moon", 1, 1.0, 1.0),
         ("moon", 2, 1.0, 1.0),
     ]
+
+
+@pytest.mark.parametrize("mean", [False, True])
+def test_intervals_are_those_of_rankings_of_resampled_images(mean):
+    """Against resamples written out image by image, of images of which some have one object, two times the same, or
+    none."""
+    generator = random.Random(5)
+    images = [str(number) for number in range(9)]
+    objects = {image: generator.choices("abcdef", k=int(image) % 5) for image in images}
+    received = [(image, label, generator.random()) for image in images for label in objects[image]]
+    found = overlap_intervals(received, objects, images, (1, 3, 7), mean, seed=4)
+    weights = resampled_sums(np.eye(len(images)), 4).astype(int)
+    resampled = []
+    for row in weights:
+        drawn = {"scene": [image for image, times in zip(images, row, strict=True) for _ in range(times)]}
+        rankings = attended_objects(received, drawn, mean), frequent_objects(objects, drawn)
+        resampled.append(overlaps(*rankings, {"scene": 9}, (1, 3, 7)))
+    for place, depth in enumerate((1, 3, 7)):
+        for measure in ("rank_biased_overlap", "intersection_over_union"):
+            values = np.array([getattr(of_depths[place], measure) for of_depths in resampled])
+            ends = found[depth][f"{measure}_ci_low"], found[depth][f"{measure}_ci_high"]
+            assert ends == pytest.approx(percentile_interval(values))
+    assert found[3]["rank_biased_overlap_ci_low"] < found[3]["rank_biased_overlap_ci_high"]

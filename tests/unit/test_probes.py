@@ -1,5 +1,6 @@
 """Probes of scenes: what they learn and what not, their scores against scikit-learn's, and splits by hand."""
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -92,8 +93,12 @@ def test_guessing(encodings):
 
 def test_the_neural_probe_is_searched_for(encodings):
     found = search_mlp(encodings[::2], CLASSES[::2], seed=0)
-    assert found.keys() == GRID.keys()
-    assert all(found[name] in values for name, values in GRID.items())
+    tried = [tuple(settings.values()) for settings, _ in found]
+    assert {*tried} == {*itertools.product(*GRID.values())}
+    assert len(tried) == 4
+    f1s = [f1 for _, f1 in found]
+    assert f1s == sorted(f1s, reverse=True)
+    assert 0.9 < f1s[0] <= 1
 
 
 def test_unknown_probe(encodings):
@@ -118,8 +123,8 @@ def test_all_probes(encodings, tmp_path, monkeypatch):
     """States that tell scenes, and states that do not after ablation."""
     monkeypatch.setattr("captionlab.probes.probe.GRID", {"hidden_layer_sizes": [(8,)], "alpha": [1.0]})
     noise = np.random.default_rng(0).normal(size=encodings.shape)
-    rows, settings = run_probes({0: encodings, 1: noise}, CLASSES, [0.5], [3, 4])
-    assert settings == {"hidden_layer_sizes": (8,), "alpha": 1.0}
+    rows, tried = run_probes({0: encodings, 1: noise}, CLASSES, [0.5], [3, 4])
+    assert [settings for settings, _ in tried] == [{"hidden_layer_sizes": (8,), "alpha": 1.0}]
     # Two states, two seeds, five probes and tasks, three averages and three scenes.
     assert len(rows) == 2 * 2 * 5 * 6
     columns = {name: [row.get(name, "pretrained") for row in rows] for name in SCORES.columns}

@@ -153,7 +153,7 @@ def test_probes(run):
     scores = read_table(run / "finetuned" / "scores.parquet", SCORES).to_pylist()
     assert {row["captioner"] for row in scores} == {"finetuned"}
     assert {row["objects"] for row in scores} == {0, 1}
-    assert read_table(run / "finetuned" / "search.parquet", SEARCH).num_rows == 1
+    assert read_table(run / "finetuned" / "search.parquet", SEARCH)["rank"].to_pylist() == [1, 2, 3, 4]
 
 
 class Job(dict):

@@ -9,7 +9,7 @@ results/ablation/{captioner}/captions.parquet and results/ablation/{effects,spli
 rule label_scenes:
     input:
         images=lab.scenes.table("images"),
-        scenes=lab.scenes.table("scenes"),
+        captions=lab.scenes.labelling(),
         tagger=lab.tagger_files(),
     output:
         labels="results/ablation/labels.parquet",
@@ -27,7 +27,7 @@ rule label_scenes:
     params:
         code=lab.code("label_scenes"),
         versions=lab.tagger_versions(),
-        config=lab.scenes.part("labels"),
+        config=lab.scenes.part("labels", "number", "names", "least_captions"),
         tagger=lab.tagger,
     message:
         "label images with scenes"

@@ -96,8 +96,10 @@ rule rank_objects:
         runtime=60,
     params:
         code=lab.code("rank_objects"),
+        versions=lab.versions("numpy"),
         config={**lab.scenes.part("ranking"), **lab.scenes.least_captions()},
         split=lab.scenes.split(),
+        seed=lab.scenes.seed(),
     message:
         "rank the objects of scenes by attention and by frequency"
     script:

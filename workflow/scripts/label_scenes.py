@@ -1,4 +1,4 @@
-"""Say which scenes the images of a corpus depict: the nouns of their scene captions."""
+"""Say which scenes the images of a corpus depict: the nouns of their scene captions, or of their references."""
 
 from typing import Any
 
@@ -7,12 +7,14 @@ from captionlab.ablation.scenes import frequent_scenes, images_of_scenes, label_
 from captionlab.language.tagging import load_tagger, tag
 from captionlab.progress import progress
 from captionlab.scripting import run
-from captionlab.tables import IMAGES, SCENES, read_table, write_table
+from captionlab.tables import CAPTIONS, IMAGES, SCENES, read_kind, read_table, write_table
 
 
 def main(snakemake: Any) -> None:
     params = snakemake.params
-    table = read_table(snakemake.input.scenes, SCENES, ["image_id", "caption"])
+    path = snakemake.input.captions
+    of_scenes = read_kind(path) == SCENES.name
+    table = read_table(path, SCENES if of_scenes else CAPTIONS, ["image_id", "caption"])
     tagged = progress(tag(load_tagger(params.tagger), table["caption"].to_pylist()), "captions", table.num_rows)
     stopped = stop_words()
     nouns = [scene_nouns(*of_caption, stopped) for of_caption in tagged]

@@ -4,7 +4,7 @@ from typing import Any
 
 from captionlab.ablation.tables import read_scenes
 from captionlab.attention.kinds import CORRELATIONS, OVERLAPS, RANKINGS, RECEIVED
-from captionlab.attention.objects import attended_objects, frequent_objects, overlaps
+from captionlab.attention.objects import attended_objects, frequent_objects, overlap_intervals, overlaps
 from captionlab.attention.overlap import correlation
 from captionlab.features.tagged_images import objects_of, read_tags
 from captionlab.roles import ROLES
@@ -16,15 +16,20 @@ def main(snakemake: Any) -> None:
     config = snakemake.params.config
     scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["least_captions"])
     depicting = {scene: images for scene, images in scenes.depicting([snakemake.params.split]).items() if images}
-    frequent = frequent_objects(objects_of(read_tags(snakemake.input.tags)), depicting)
+    objects = objects_of(read_tags(snakemake.input.tags))
+    frequent = frequent_objects(objects, depicting)
     rankings, found, correlations = {"frequent": frequent}, [], []
     for name in ROLES:
         rows = read_table(snakemake.input[name], RECEIVED).to_pydict()
-        received = zip(rows["image_id"], rows["label"], rows["attention"], strict=True)
+        received = list(zip(rows["image_id"], rows["label"], rows["attention"], strict=True))
         rankings[name] = attended_objects(received, depicting, config["mean"])
         number = {scene: len(images) for scene, images in depicting.items()}
         of_captioner = overlaps(rankings[name], frequent, number, config["depths"])
-        found += [{"captioner": name, **vars(row)} for row in of_captioner]
+        intervals = {
+            scene: overlap_intervals(received, objects, images, config["depths"], config["mean"], snakemake.params.seed)
+            for scene, images in depicting.items()
+        }
+        found += [{"captioner": name, **vars(row), **intervals[row.scene][row.depth]} for row in of_captioner]
         pairs = zip(*((row.rank_biased_overlap, row.intersection_over_union) for row in of_captioner), strict=True)
         correlations.append({"captioner": name, **vars(correlation(*pairs))})
     ranked = [

@@ -4,7 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from captionlab.attention.overlap import intersection_over_union, rank_biased_overlap
+from captionlab.evaluation.intervals import percentile_interval, resampled_sums
 
 # The paper's depths.
 DEPTHS = (3, 5, 7)
@@ -76,6 +79,68 @@ def overlaps(
         for scene, ranking in attended.items()
         for depth in depths
     ]
+
+
+def overlap_intervals(
+    received: Iterable[tuple[str, str, float]],
+    objects: Mapping[str, Iterable[str]],
+    images: Sequence[str],
+    depths: Sequence[int] = DEPTHS,
+    mean: bool = False,
+    seed: int = 0,
+) -> dict[int, dict[str, float]]:
+    """For each depth the ends of the 95 % intervals of both overlaps of a scene: bootstrap over its `images`.
+
+    In each resample the objects are ranked anew, by attention as in `attended_objects` and by how many images have
+    them. The names are those of columns of OVERLAPS.
+    """
+    row = {image: number for number, image in enumerate(images)}
+    tags = [(row[image], label, attention) for image, label, attention in received if image in row]
+    labels = sorted({label for _, label, _ in tags} | {label for image in images for label in objects.get(image, ())})
+    column = {label: number for number, label in enumerate(labels)}
+    # For each image and object the attention that its tags receive, how many these are, and whether there is one.
+    sums = np.zeros((len(images), 3, len(labels)))
+    for image, label, attention in tags:
+        sums[image, :2, column[label]] += attention, 1
+    for image, number in row.items():
+        sums[number, 2, [column[label] for label in {*objects.get(image, ())}]] = 1
+    resampled = resampled_sums(sums.reshape(len(images), -1), seed).reshape(-1, 3, len(labels))
+    attention, number, having = np.moveaxis(resampled, 1, 0)
+    attended = attention / np.maximum(number, 1) if mean else attention
+    ranks = _ranks(attended, number > 0), _ranks(having, having > 0)
+    of_depths = _resampled_overlaps(*ranks, max(depths))
+    found = {}
+    for depth in depths:
+        found[depth] = {
+            f"{measure}_ci_{end}": value
+            for measure, values in of_depths.items()
+            for end, value in zip(("low", "high"), percentile_interval(values[:, depth - 1]), strict=True)
+        }
+    return found
+
+
+def _ranks(values: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Ranks from 0 of the largest value in each row of (R, L); equal ones by column, those not `there` have L."""
+    order = np.argsort(np.where(there, -values, np.inf), axis=1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(values.shape[1])[None], axis=1)
+    return np.where(there, ranks, values.shape[1])
+
+
+def _resampled_overlaps(first: np.ndarray, second: np.ndarray, deepest: int) -> dict[str, np.ndarray]:
+    """Both overlaps (R, deepest) at each depth, from 1, of R pairs of rankings, given as ranks (R, L)."""
+    size = first.shape[1]
+    depths = np.arange(1, deepest + 1)
+    lengths = [(ranks < size).sum(1, keepdims=True) for ranks in (first, second)]
+    shared = np.stack([((first < min(depth, size)) & (second < min(depth, size))).sum(1) for depth in depths], axis=1)
+    shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
+    agreement = np.cumsum(np.where(depths <= shorter, shared / depths, 0.0), axis=1)
+    either = np.minimum(shorter, depths) + np.minimum(longer, depths) - shared
+    # Two empty rankings are alike.
+    return {
+        "rank_biased_overlap": np.where(longer > 0, agreement / np.maximum(np.minimum(depths, shorter), 1), 1.0),
+        "intersection_over_union": np.where(longer > 0, shared / np.maximum(either, 1), 1.0),
+    }
 
 
 def overlap_by_chance(objects: int, depth: int) -> float:

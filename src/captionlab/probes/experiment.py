@@ -15,22 +15,22 @@ TASKS = [(name, classes) for name in ("random-forest", "mlp") for classes in (SC
 
 def run_probes(
     encodings: Mapping[int, np.ndarray], scenes: Sequence[str], test_shares: Sequence[float], seeds: Sequence[int]
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Rows of scores, and the settings of the neural probe.
+) -> tuple[list[dict[str, Any]], list[tuple[dict[str, Any], float]]]:
+    """Rows of scores, and the settings that were tried for the neural probe with their macro F1, the chosen one first.
 
     `encodings` has the states (n, width) of the images, by the number of objects that were removed; `scenes` are the
     classes of the n images. The neural probe is chosen once, on the first training part of the whole images; a probe of
     ablated images is trained and tested on ablated ones. The control task has the same classes in a random order.
     """
     first, _ = split(scenes, test_shares[0], seeds[0])
-    settings = search_mlp(encodings[min(encodings)][first], [scenes[row] for row in first], seeds[0])
+    tried = search_mlp(encodings[min(encodings)][first], [scenes[row] for row in first], seeds[0])
     rows = []
     runs = [(objects, share, seed) for objects in encodings for share in test_shares for seed in seeds]
     for objects, share, seed in progress(runs, what="splits", total=len(runs)):
         classes = {SCENES: list(scenes), SHUFFLED: shuffled(scenes, seed)}
         for name, task in TASKS:
             parts = split(classes[task], share, seed)
-            chosen = settings if name == "mlp" else None
+            chosen = tried[0][0] if name == "mlp" else None
             rows += [
                 {
                     "objects": objects,
@@ -45,4 +45,4 @@ def run_probes(
                 }
                 for score in probe(name, encodings[objects], classes[task], parts, seed, chosen)
             ]
-    return rows, settings
+    return rows, tried

@@ -28,13 +28,15 @@ SCORES = Kind(
 )
 SEARCH = Kind(
     "settings of the neural probe",
-    "the settings that a search chose, for the states of a captioner",
+    "settings that were tried on the states of a captioner",
     {
         "captioner": _CAPTIONER,
+        "rank": Column(_INT, "by macro F1, from 1, which was chosen"),
         "hidden": Column(pa.list_(_INT), "units of each hidden layer"),
         "alpha": Column(_DOUBLE, "strength of the L2 penalty"),
+        "macro_f1": Column(_DOUBLE, "mean over a cross-validation in the training part of a split, 0 to 1"),
     },
-    ("captioner",),
+    ("captioner", "rank"),
 )
 
 

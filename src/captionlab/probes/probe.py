@@ -65,8 +65,8 @@ def shuffled(classes: Sequence[str], seed: int) -> list[str]:
     return [classes[row] for row in np.random.default_rng(seed).permutation(len(classes))]
 
 
-def search_mlp(encodings: np.ndarray, classes: Sequence[str], seed: int) -> dict[str, Any]:
-    """The settings of GRID with the best macro F1 in a cross-validation on these rows; the first of equal ones."""
+def search_mlp(encodings: np.ndarray, classes: Sequence[str], seed: int) -> list[tuple[dict[str, Any], float]]:
+    """All settings of GRID with their macro F1 in a cross-validation on these rows, the best first."""
     from itertools import product
 
     results = []
@@ -76,8 +76,8 @@ def search_mlp(encodings: np.ndarray, classes: Sequence[str], seed: int) -> dict
             _macro(_fit("mlp", encodings[train], _at(classes, train), seed, settings), encodings[test], classes, test)
             for train, test in _folds(classes, seed)
         ]
-        results.append((float(np.mean(scores)), settings))
-    return max(results, key=lambda result: result[0])[1]
+        results.append((settings, float(np.mean(scores))))
+    return sorted(results, key=lambda result: -result[1])
 
 
 def probe(

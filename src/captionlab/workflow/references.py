@@ -456,6 +456,12 @@ def _scenes_mistakes(config: Block, scenes: Block) -> Iterator[str]:
             root = config["captioners"][root_of(config, name)]
             yield from _regions_of(config, f"scenes.{role}", root, scenes["corpus"], "the captioner")
     labels = scenes.get("labels", {})
+    reader = config["corpora"].get(scenes["corpus"], {}).get("reader")
+    if labels.get("table", "scenes") == "scenes" and reader not in (None, "hl", "toyworld"):
+        yield (
+            f"scenes.corpus is {scenes['corpus']!r}, which has no scene captions; "
+            "write scenes.labels: {table: captions} to find scenes in its references"
+        )
     there = len(labels["names"]) if "names" in labels else labels.get("number")
     probed = scenes.get("probing", {}).get("scenes")
     if there and probed and probed > there:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # What a part of the block is where the config says nothing: Cafagna et al. 2022, §5 to §7 and appendices C and D, or,
 # where the paper is silent, docs/fidelity.md.
 DEFAULTS: dict[str, Block] = {
-    "labels": {"number": 8, "least_captions": 1},
+    "labels": {"number": 8, "least_captions": 1, "table": "scenes"},
     "attention": {"images": 100, "layer": 1, "examples": 2},
     "density": {"steps": 100},
     "ranking": {"depths": [3, 5, 7], "mean": False},
@@ -120,6 +120,10 @@ class Scenes:
     def table(self, table: str) -> list[str]:
         """A table of the corpus."""
         return [f"results/corpora/{self.config['corpus']}/{table}.parquet"] if self.config else []
+
+    def labelling(self) -> list[str]:
+        """The table of the corpus whose captions say which scene an image depicts."""
+        return self.table(self.part("labels")["table"]) if self.config else []
 
     def features(self, wildcards: Wildcards) -> list[str]:
         """Tables of regions and tags of the corpus that a captioner reads."""

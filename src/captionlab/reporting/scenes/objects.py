@@ -5,7 +5,7 @@ from typing import Any
 
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.scenes.run import OVER_IMAGES, ScenesRun, ScenesSheet, without_interval
-from captionlab.reporting.sheets import PROVENANCE
+from captionlab.reporting.sheets import PROVENANCE, Measured
 from captionlab.roles import ROLES
 
 Row = Mapping[str, Any]
@@ -74,10 +74,10 @@ def overlap_table(
             for measure, column in MEASURES.items():
                 for depth in depths:
                     ours = found.get((role, scene, depth))
-                    number = without_interval(ours[column], ours["images"]) if ours else None
+                    number = _measured(ours, column) if ours else None
                     theirs = run.published.find("2", scene, str(depth), measure) if role == "finetuned" else None
                     place = {"experiment": "overlap", "subject": role, "source": scene, "level": depth}
-                    row += sheet.pair({**place, "measure": measure}, number, theirs, interval=False)
+                    row += sheet.pair({**place, "measure": measure}, number, theirs)
             images = [found[role, scene, depth]["images"] for depth in depths if (role, scene, depth) in found]
             rows.append([*row, Cell(str(max(images)) if images else MISSING)])
         blocks.append(Block(rows, heading))
@@ -86,7 +86,7 @@ def overlap_table(
     sheet.notes.append(
         "RBO: rank-biased overlap with p = 1, the mean agreement down to the depth. IoU: intersection over union. "
         "Objects are ranked by the attention that their tags receive in the images of a scene, and by how many of "
-        "these have them."
+        "these have them. Intervals: 95 %, bootstrap over the images of a scene, which ranks objects anew."
     )
     for depth in depths:
         for role in ROLES:
@@ -102,6 +102,12 @@ def overlap_table(
         columns,
         blocks,
     )
+
+
+def _measured(overlap: Row, column: str) -> Measured:
+    """An overlap with its interval."""
+    low, high = (overlap[f"{column}_ci_{end}"] for end in ("low", "high"))
+    return Measured(overlap[column], low, high, 1, overlap["images"])
 
 
 def _correlation_note(run: ScenesRun, sheet: ScenesSheet, correlation: Row) -> str:
