@@ -113,6 +113,11 @@ def test_two_labels_of_one_corpus_count_once(tmp_path):
     assert record["comparisons"] == 1
 
 
+def test_corpora_that_a_claim_goes_without_do_not_count(tmp_path):
+    (record,) = judged(claims(tmp_path, without=["Flickr"]), pairs(5.0, -3.0))
+    assert (record["verdict"], record["comparisons"]) == ("holds", 1)
+
+
 def test_claims_of_papers_that_the_config_does_not_ask_for_are_not_made(tmp_path):
     assert claims_table(claims(tmp_path), {}, PROVENANCE).records == []
 

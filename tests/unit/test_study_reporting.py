@@ -2,20 +2,23 @@
 
 import csv
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
 from study_stand_in import TYPES, study_screens, write_images
 
+from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.language import Paper
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import Table, write_table_files
-from captionlab.reporting.study import study_table
+from captionlab.reporting.study import study_differences, study_table
 from captionlab.reporting.study_figures import examples, plot_examples, plot_screen
 from captionlab.study.analysis import Accuracies, agreement
 from captionlab.study.responses import participants
 from captionlab.tables import IMAGES, read_table
+from captionlab.workflow.study import Study
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "discritune.csv"
 STYLE = {"font_size": 8, "dots_per_inch": 50, "colours": ["#000000"]}
@@ -106,13 +109,24 @@ def test_examples_are_found_by_one_type_only():
     rows = answers()
     chosen = examples(SCREENS, rows)
     assert {e["target"] for e in chosen[:3]} == {s["target"] for s in SCREENS if s["stimulus"] in SURE}
+    leads = []
     for example in chosen:
-        assert example["found"]["tuned"] == 1
-        assert 0 in example["found"].values()
-        wrong = [r for r in rows if r["chosen"] == example["chosen"] and not r["correct"]]
-        assert wrong
+        shares = {name: example["right"][name] / example["answers"][name] for name in TYPES}
+        second, first = sorted(shares.values())[-2:]
+        leads.append(first - second)
+        best = next(name for name in TYPES if shares[name] == first)
+        wrong = {r["chosen"] for r in rows if not r["correct"] and r["caption_type"] != best}
+        assert example["chosen"] in wrong - {example["target"]}
         assert set(example["captions"]) == set(TYPES)
+    assert leads == sorted(leads, reverse=True)
+    assert leads[:3] == [1, 1, 1]
+    assert min(leads) > 0
+
+
+def test_without_a_type_that_leads_there_is_no_example():
+    rows = answers()
     assert examples(SCREENS, [row | {"correct": True} for row in rows]) == []
+    assert examples(SCREENS, [row for row in rows if row["caption_type"] == "tuned"]) == []
 
 
 def test_figures(tmp_path):
@@ -132,3 +146,46 @@ def test_figures(tmp_path):
 def count_green(path: Path) -> int:
     pixels = np.asarray(Image.open(path).convert("RGB")).astype(int)
     return int((np.abs(pixels - (0x2F, 0x7D, 0x32)).sum(axis=2) < 40).sum())
+
+
+def people_claim(differences: list[dict]) -> dict:
+    """How the claim about people is judged by these differences."""
+    claims = read_claims(PUBLISHED.with_name("claims.yaml"))
+    records = claims_table(claims, {}, {"config": "test", "seed": 1}, {"discritune": differences}).records
+    (record,) = (record for record in records if record["claim"] == "people-find-images-by-finetuned-captions")
+    return record
+
+
+def test_the_claim_about_people_is_judged_by_both_differences():
+    accuracies = Accuracies(answers(), seed=0)
+    record = people_claim(study_differences(accuracies.table(), accuracies.pairwise(), LABELS))
+    assert (record["verdict"], record["comparisons"], record["as_claimed"]) == ("holds", 2, 2)
+    assert "against Human captions +" in record["evidence"]
+    assert "against ClipCap-ConCap +" in record["evidence"]
+    renamed = {"DiscriTune-ConCap": "people", "ClipCap-ConCap": "plain", "Human captions": "tuned"}
+    record = people_claim(study_differences(accuracies.table(), accuracies.pairwise(), renamed))
+    assert record["verdict"] == "does not hold"
+    assert people_claim([])["verdict"] == "not tested in this run"
+
+
+def test_a_difference_is_the_same_either_way_round():
+    accuracies = Accuracies(answers(), seed=0)
+    rows = {
+        (row["subject"], row["against"]): row
+        for row in study_differences(accuracies.table(), accuracies.pairwise(), LABELS)
+    }
+    assert len(rows) == 6
+    for (name, other), row in rows.items():
+        back = rows[other, name]
+        assert (row["difference"], row["ci_low"], row["ci_high"]) == (
+            -back["difference"], -back["ci_high"], -back["ci_low"]
+        )  # fmt: skip
+    assert {row["n"] for row in rows.values()} == {len({s["stimulus"] for s in SCREENS if s["role"] == "question"})}
+
+
+@pytest.mark.parametrize(
+    ("study", "judged"),
+    [({"simulated": {"retriever": "clip"}}, []), ({"responses": ["a.csv"]}, ["accuracy", "pairwise"])],
+)
+def test_simulated_participants_never_judge_a_claim_about_people(study, judged):
+    assert list(Study(SimpleNamespace(config={"study": study})).of_people()) == judged

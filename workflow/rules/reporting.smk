@@ -375,6 +375,7 @@ rule plot_study_screen:
 
 rule check_claims:
     input:
+        **lab.study.of_people(),
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
         probing=lab.probing.differences(),

@@ -9,7 +9,9 @@ from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.measurements import Measurements
 from captionlab.reporting.render import write_table_files
 from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.study import study_differences
 from captionlab.scripting import run
+from captionlab.study.kinds import ACCURACY, PAIRWISE
 from captionlab.tables import COMPARISONS, SUMMARY, read_metadata, read_table
 
 # Papers whose claims rest on tables of differences alone.
@@ -32,11 +34,20 @@ def main(snakemake: Any) -> None:
     for name, block in snakemake.params.config.items():
         if name in OF_ROLES:
             continue
+        differences[name] = [*differences.get(name, []), *of_people(snakemake.input, block)]
         paper = Reproduction(block, snakemake.params.lineage)
         runs[name] = (paper, Measurements(summary, comparisons, paper.evaluations))
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
     table = claims_table(read_claims(snakemake.input.claims), runs, provenance, differences)
     write_table_files(table, snakemake.output.tables)
+
+
+def of_people(inputs: Any, paper: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What people's answers in the study say; nothing where nobody took part."""
+    if not hasattr(inputs, "pairwise"):
+        return []
+    accuracy = read_table(inputs.accuracy, ACCURACY).to_pylist()
+    return study_differences(accuracy, read_table(inputs.pairwise, PAIRWISE).to_pylist(), paper["captioners"])
 
 
 def labels(paper: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, str]:

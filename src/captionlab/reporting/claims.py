@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal
 
 import yaml
@@ -49,6 +49,7 @@ class Claim:
     direction: str
     share: float
     per: Sequence[str]
+    without: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.corpora, str) and self.corpora not in ("all", "in-domain", "cross-domain"):
@@ -84,10 +85,11 @@ def read_claims(path: str | os.PathLike[str]) -> list[Claim | EvidenceClaim]:
     for paper, entries in content.items():
         for entry in entries:
             kind: type[Claim | EvidenceClaim] = EvidenceClaim if "evidence" in entry else Claim
-            keys = {field.name for field in fields(kind)} - {"paper"}
+            known = {field.name: field.default is MISSING for field in fields(kind) if field.name != "paper"}
+            required = {name for name, needed in known.items() if needed}
             where = f"{path}: claim {entry.get('claim', '?')!r} of {paper}"
-            if odd := sorted(keys ^ set(entry)):
-                verb = "lacks" if odd[0] in keys else "has an unknown key"
+            if odd := sorted((required - set(entry)) | (set(entry) - set(known))):
+                verb = "lacks" if odd[0] in known else "has an unknown key"
                 raise ClaimError(f"{where} {verb} {odd[0]!r}")
             _check(where, entry, COLUMNS if kind is EvidenceClaim else SCOPES)
             claims.append(kind(paper=paper, **entry))
@@ -216,7 +218,7 @@ def _pairs(claim: Claim, paper: Reproduction) -> Iterator[tuple[str, str]]:
 
 
 def _corpora(claim: Claim, paper: Reproduction, captioner: str) -> Iterator[str]:
-    for label in sorted(paper.corpora):
+    for label in sorted(paper.corpora.keys() - set(claim.without)):
         if claim.corpora == "all" or (not isinstance(claim.corpora, str) and label in claim.corpora):
             yield label
         elif claim.corpora in ("in-domain", "cross-domain"):

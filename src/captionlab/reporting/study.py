@@ -99,6 +99,35 @@ def study_table(
     )
 
 
+def study_differences(
+    accuracy: Sequence[Row], pairwise: Sequence[Row], captioners: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """The differences between types of captions as rows of ROLE_DIFFERENCES, every pair both ways round.
+
+    `accuracy` and `pairwise` are rows of these tables; `captioners` has the paper's label -> name in the config.
+    """
+    labels = {name: label for label, name in sorted(captioners.items(), reverse=True)}
+    sets = {row["caption_type"]: row["stimuli"] for row in accuracy}
+    return [
+        {
+            "experiment": "study", "subject": labels.get(name, name), "source": None, "level": None, "corpus": CORPUS,
+            "measure": METRIC, "scorer": None, "against": labels.get(other, other), "own": None,
+            "difference": difference, "ci_low": low, "ci_high": high, "seeds": 1, "n": min(sets[name], sets[other]),
+        }
+        for (name, other), (difference, low, high, _) in _both_ways(pairwise).items()
+    ]  # fmt: skip
+
+
+def _both_ways(pairwise: Sequence[Row]) -> dict[tuple[str, str], tuple[float, float, float, float]]:
+    """Difference, ends of its interval and adjusted p-value of two types, whichever way round it was computed."""
+    found = {}
+    for row in pairwise:
+        for sign, pair in ((1, (row["caption_type"], row["against"])), (-1, (row["against"], row["caption_type"]))):
+            low, high = sorted((sign * row["ci_low"], sign * row["ci_high"]))
+            found[pair] = sign * row["difference"], low, high, row["p_adjusted"]
+    return found
+
+
 def _published(paper: Paper, captioner: str) -> PublishedValue | None:
     """What the paper prints for a type of captions, whatever the images of this study are."""
     if paper.published is None:
@@ -114,14 +143,13 @@ def _measurement(row: Row, corpus: str) -> Measurement:
 
 
 def _against(name: str, other: str, pairwise: Sequence[Row]) -> Cell:
-    """The difference of two types, whichever way round it was computed."""
-    for row in pairwise:
-        for sign, pair in ((1, (name, other)), (-1, (other, name))):
-            if (row["caption_type"], row["against"]) == pair:
-                low, high = sorted((sign * row["ci_low"], sign * row["ci_high"]))
-                p_value = "p < 0.001" if row["p_adjusted"] < 0.001 else f"p = {row['p_adjusted']:.3f}"
-                return Cell(f"{sign * row['difference']:+.1f}", f"[{low:+.1f}, {high:+.1f}], {p_value}")
-    return Cell("")
+    """The difference of two types; nothing where there is none."""
+    found = _both_ways(pairwise).get((name, other))
+    if found is None:
+        return Cell("")
+    difference, low, high, p_adjusted = found
+    p_value = "p < 0.001" if p_adjusted < 0.001 else f"p = {p_adjusted:.3f}"
+    return Cell(f"{difference:+.1f}", f"[{low:+.1f}, {high:+.1f}], {p_value}")
 
 
 def _agreement(row: Row | None) -> Cell:

@@ -26,11 +26,11 @@ RIGHT = "#2f7d32"
 
 
 def examples(screens: Sequence[Row], answers: Sequence[Row], number: int = EXAMPLES) -> list[dict[str, Any]]:
-    """Sets of images that all answers to one caption type find and all those to some other type miss.
+    """Sets of images that are found more often by captions of one type than by those of all others, the clearest first.
 
-    Each has `target`, `captions` (type -> caption), `found` (type -> share of right answers) and `chosen`, the image
-    that most answers to failing types chose. Those with more answers and more failing types come first: in the paper's
-    figure one type of three succeeds.
+    Each has `target`, `captions` (type -> caption), `answers` and `right` (type -> how many, and how many of them are
+    right) and `chosen`, the wrong image that most answers to the other types chose. Clear is a set by how much larger
+    the share of right answers to the one type is than the next largest; of sets alike in this, by more answers.
     """
     by_set: dict[str, dict[str, list[Row]]] = {}
     for answer in answers:
@@ -41,15 +41,22 @@ def examples(screens: Sequence[Row], answers: Sequence[Row], number: int = EXAMP
         shown.setdefault(screen["stimulus"], {})[screen["caption_type"]] = screen
     found = []
     for stimulus, by_type in sorted(by_set.items()):
-        shares = {name: sum(a["correct"] for a in given) / len(given) for name, given in by_type.items()}
-        failing = [name for name in sorted(shares) if shares[name] == 0]
-        if 1.0 not in shares.values() or not failing:
+        right = {name: sum(a["correct"] for a in given) for name, given in sorted(by_type.items())}
+        shares = {name: right[name] / len(by_type[name]) for name in right}
+        best, *others = sorted(shares, key=lambda name: (-shares[name], name))
+        if not others or shares[best] == shares[others[0]]:
             continue
-        chosen = Counter(answer["chosen"] for name in failing for answer in by_type[name]).most_common(1)[0][0]
+        wrong = Counter(a["chosen"] for name in others for a in by_type[name] if not a["correct"])
         first = next(iter(shown[stimulus].values()))
-        rank = (-sum(map(len, by_type.values())), -len(failing), stimulus)
-        captions = {name: shown[stimulus][name]["caption"] for name in sorted(shares)}
-        found.append((rank, {"target": first["target"], "chosen": chosen, "captions": captions, "found": shares}))
+        example = {
+            "target": first["target"],
+            "chosen": wrong.most_common(1)[0][0],
+            "captions": {name: shown[stimulus][name]["caption"] for name in right},
+            "answers": {name: len(by_type[name]) for name in right},
+            "right": right,
+        }
+        rank = (shares[others[0]] - shares[best], -sum(map(len, by_type.values())), stimulus)
+        found.append((rank, example))
     return [example for _, example in sorted(found, key=lambda pair: pair[0])[:number]]
 
 
@@ -67,19 +74,19 @@ def plot_examples(
             rows, 6, figsize=(11, 1.9 * rows + 0.5), squeeze=False, width_ratios=[1, 1, 2.2] * 2, layout="constrained"
         )
         who = "simulated participants, driven by a retriever" if simulated else "people"
-        figure.suptitle(f"Images that are found by one type of captions and not by another: answers of {who}")
+        figure.suptitle(
+            f"Images that are found more often by one type of captions than by the others: answers of {who}"
+        )
         for axis in axes.flat:
             axis.axis("off")
         if not chosen:
-            axes[0, 0].text(
-                0, 0.5, "No set of images is found by all answers to one type of captions and none to another."
-            )
+            axes[0, 0].text(0, 0.5, "No set of images is found more often by one type of captions than by the others.")
         for index, example in enumerate(chosen):
             target, other, text = axes[index // 2, 3 * (index % 2) : 3 * (index % 2) + 3]
             _photo(target, photos[example["target"]], RIGHT)
             _photo(other, photos[example["chosen"]], None)
             lines = [
-                f"{name} ({100 * example['found'][name]:.0f} % right):\n{_wrapped(caption)}"
+                f"{name} ({example['right'][name]} of {example['answers'][name]} right):\n{_wrapped(caption)}"
                 for name, caption in example["captions"].items()
             ]
             text.text(0, 1, "\n".join(lines), va="top", parse_math=False, fontsize=0.8 * style["font_size"])

@@ -109,6 +109,11 @@ class Study:
         """Whose answers are analysed."""
         return [kind for kind, key in (("people", "responses"), ("simulated", "simulated")) if self.config.get(key)]
 
+    def of_people(self) -> dict[str, str]:
+        """By name, the tables that claims about people are judged by; nothing before people took part."""
+        tables = ("accuracy", "pairwise") if "people" in self.participants() else ()
+        return {name: f"results/study/people/{name}.parquet" for name in tables}
+
     def tables(self) -> list[str]:
         """Names of the tables on the answers."""
         return [f"discritune_table6_{kind}" for kind in self.participants()]
