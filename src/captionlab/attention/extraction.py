@@ -93,7 +93,7 @@ def _matrices(captioner: Vinvl, tokenizer: Tokenizer, visual: TaggedRegions, ima
     depth = captioner.architecture["layers"]
     return [
         _matrix(attention[row], visual, row, tokenizer, image, number)
-        for number in sorted({layer, max(1, depth // 2), depth})
+        for number in sorted({layer, (depth + 1) // 2, depth})
         for attention in [image_attention(captioner, visual, number).cpu().numpy()]
         for row, image in enumerate(images)
     ]

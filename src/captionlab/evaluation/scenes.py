@@ -263,7 +263,9 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]]
         role, objects, probe, share, measure = key
         experiment = "probing" if objects == whole else "probing without telling objects"
         place = {"source": probe, "level": share, "seeds": len(of_seeds)}
-        values.append(row(corpus, experiment, role, measure, _over_seeds(of_seeds), support[key], **place))
+        mean, low, high = _over_seeds(of_seeds)
+        number = mean, max(0.0, low), min(1.0, high)  # an F1 is nowhere else
+        values.append(row(corpus, experiment, role, measure, number, support[key], **place))
         against = {
             PRETRAINED: (PRETRAINED, objects, probe, share, measure),
             "random": (role, objects, "random", share, measure),

@@ -36,8 +36,7 @@ def plot_matrices(matrices: Mapping[str, Sequence[Row]], layer: int, style: Styl
             axis.set_title(role, fontsize="medium")
             _draw(axis, matrix, top, style, ticks=True)
         _colour_bar(figure, axes, found)
-        handles = [Line2D([], [], color=colour_of(style, index)) for index in FRAMES.values()]
-        figure.legend(handles, list(FRAMES), loc="outside upper center", ncols=3, frameon=False)
+        _explain_frames(figure, style)
         figure.supxlabel(f"key (image {image}, layer {layer})", fontsize="medium")
         figure.supylabel("query", fontsize="medium")
         save(figure, path, style)
@@ -51,13 +50,14 @@ def plot_layers(matrices: Mapping[str, Sequence[Row]], style: Style, path: str) 
         figure, axes = plt.subplots(
             len(ROLES), max(1, len(layers)), figsize=(7.5, 5.4), squeeze=False, layout="constrained"
         )
+        found = {(role, layer): _matrix(matrices[role], image, layer) for role in ROLES for layer in layers}
+        top = max((float(values.max()) for _, values in filter(None, found.values())), default=1.0)
         for line, role in zip(axes, ROLES, strict=True):
             for axis, layer in zip(line, layers, strict=False):
-                matrix = _matrix(matrices[role], image, layer)
-                _draw(axis, matrix, 1.0, style, ticks=False)
+                _draw(axis, found[role, layer], top, style, ticks=False)
                 axis.set_title(f"{role}, layer {layer}", fontsize="medium")
-        found = [_matrix(matrices[ROLES[0]], image, layer) for layer in layers]
-        _colour_bar(figure, axes, found)
+        _colour_bar(figure, axes, [*found.values()])
+        _explain_frames(figure, style)
         save(figure, path, style)
 
 
@@ -157,6 +157,11 @@ def _draw(axis: Axes, matrix: tuple[list[str], np.ndarray] | None, top: float, s
     labels = [f"region {name}" if place >= first else name for place, name in enumerate(names)]
     axis.set_xticks(shown, labels, rotation=90, fontsize="x-small")
     axis.set_yticks(shown, labels, fontsize="x-small")
+
+
+def _explain_frames(figure: Any, style: Style) -> None:
+    handles = [Line2D([], [], color=colour_of(style, index)) for index in FRAMES.values()]
+    figure.legend(handles, list(FRAMES), loc="outside upper center", ncols=3, frameon=False)
 
 
 def _colour_bar(figure: Any, axes: Any, found: Sequence[Any]) -> None:
