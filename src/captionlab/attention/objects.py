@@ -105,9 +105,9 @@ def overlap_intervals(
     for image, number in row.items():
         sums[number, 2, [column[label] for label in {*objects.get(image, ())}]] = 1
     resampled = resampled_sums(sums.reshape(len(images), -1), seed).reshape(-1, 3, len(labels))
-    attention, number, having = np.moveaxis(resampled, 1, 0)
-    attended = attention / np.maximum(number, 1) if mean else attention
-    ranks = _ranks(attended, number > 0), _ranks(having, having > 0)
+    attended, counted, having = np.moveaxis(resampled, 1, 0)
+    ranking = attended / np.maximum(counted, 1) if mean else attended
+    ranks = _ranks(ranking, counted > 0), _ranks(having, having > 0)
     of_depths = _resampled_overlaps(*ranks, max(depths))
     found = {}
     for depth in depths:
