@@ -192,7 +192,7 @@ class Made:
         run_script(
             "summarise_probing",
             input={
-                **{what: self.of(what) for what in ("captions", "alignment", "nlg", "measures", "patterns")},
+                **{what: self.of(what) for what in ("captions", "alignment", "nlg", "measures", "tags", "patterns")},
                 "spice": [],
                 "constructions": self.of("constructions", ["made"]),
                 "constructed": self.of("alignment", ["made"]),

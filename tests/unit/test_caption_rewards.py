@@ -1,6 +1,7 @@
 """Rewards of a caption by a scorer, by references, by fluency, and combinations, against plain loops."""
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import build_scorer
 from captionlab.training.batches import ImageBatch, ImageBatches
 from captionlab.training.combined_rewards import Alternate, Sum
-from captionlab.training.reference_rewards import Cider, Fluency
+from captionlab.training.reference_rewards import Bleu, Cider, Fluency
 from captionlab.training.scorer_rewards import MatchingScore
 
 torch.set_num_threads(1)
@@ -106,6 +107,39 @@ def test_cider_has_the_end_as_a_word(batch):
         _, theirs = TheirCider().compute_score(ended, others)
         assert float(ours[row]) == pytest.approx(theirs[image], abs=1e-6)
     assert len(set(ours.tolist())) > 4
+
+
+def plain_bleu(caption, references):
+    """BLEU-4 of lists of words, as Papineni et al. (2002) define it, with constants instead of zeros."""
+    product = 1.0
+    for n in range(1, 5):
+        found, *others = (
+            Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1)) for words in (caption, *references)
+        )
+        matches = sum(min(count, max(other[gram] for other in others)) for gram, count in found.items())
+        product *= (matches + 1e-15) / (found.total() + 1e-9)
+    closest = min((len(words) for words in references), key=lambda length: (abs(length - len(caption)), length))
+    return product**0.25 * min(1.0, math.exp(1 - closest / len(caption)))
+
+
+def test_bleu_has_the_end_as_a_word(batch):
+    captions = [
+        "The dog runs fast.",
+        "a dog runs fast",
+        "the ball is red, the ball is red",
+        "",
+        "a cat on a",
+        "a cat on a cat on a sofa",
+        "two dogs on the",
+        "the grass on two dogs",
+    ]
+    ours, _ = Bleu(REFERENCES)(batch, captions)
+    for row, caption in enumerate(captions):
+        of_image = [[*words_of(text), "<end>"] for text in REFERENCES[IMAGES[row // 2]]]
+        assert float(ours[row]) == pytest.approx(plain_bleu([*words_of(caption), "<end>"], of_image), rel=1e-5)
+    assert float(ours[0]) == pytest.approx(1)
+    assert sum(0.1 < float(value) < 0.9 for value in ours) == 5
+    assert len(set(ours.tolist())) == 8
 
 
 def test_fluency_is_the_perplexity_and_unknown_words_do_not_pay(batch):

@@ -302,7 +302,11 @@ def test_self_critical_finetuning(world, monkeypatch, family):
             {"kind": "discriminative", "retriever": "clip", "candidates": 3},
             {
                 "kind": "sum",
-                "of": [{"weight": 1.0, "reward": {"kind": "cider"}}, {"weight": 0.1, "reward": {"kind": "fluency"}}],
+                "of": [
+                    {"weight": 1.0, "reward": {"kind": "cider"}},
+                    {"weight": 2.0, "reward": {"kind": "bleu"}},
+                    {"weight": 0.1, "reward": {"kind": "fluency"}},
+                ],
             },
         ],
     }
@@ -310,7 +314,7 @@ def test_self_critical_finetuning(world, monkeypatch, family):
     log = read_table("first/training.parquet", TRAINING).to_pandas()
     steps = {name: rows.step.tolist() for name, rows in log.groupby("statistic")}
     assert steps["reward_clip"] == steps["accuracy_clip"] == [1, 3, 5, 7]
-    assert steps["reward_cider_sum"] == steps["reward_sum"] == [2, 4, 6]
+    assert steps["reward_cider_sum"] == steps["reward_bleu_sum"] == steps["reward_sum"] == [2, 4, 6]
     assert steps["kl"] == [*range(1, 8)]
     interrupted(lambda: run(self_critical("second", reward, kl=0.1)), SelfCritical, monkeypatch)
     run(self_critical("second", reward, kl=0.1))

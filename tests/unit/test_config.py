@@ -471,6 +471,8 @@ def test_a_reward_names_what_its_job_reads():
     assert lab.judging.files(Job) == [*lab.scoring.folder("clip"), *lab.scoring.folder("ours")]
     assert lab.judging.tables("regions")(Job) == regions
     assert lab.judging.captions(Job) == []
+    reward["of"] = [{"kind": "sum", "of": [{"weight": 1, "reward": {"kind": "bleu"}}]}, *reward["of"]]
+    assert lab.judging.captions(Job) == ["results/corpora/world/captions.parquet"]
     assert lab.judging.code(Job) != lab.family_code("finetune_captioner")(Job)
     assert "transformers" in lab.judging.versions(Job)
     Job.captioner = "child"

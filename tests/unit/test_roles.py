@@ -1,5 +1,6 @@
 """Values of roles and of constructed captions, against loops that do what the definitions say."""
 
+from collections import Counter
 from statistics import fmean
 
 import numpy as np
@@ -7,17 +8,19 @@ import pyarrow as pa
 import pytest
 
 from captionlab.evaluation.constructed import FEWEST, constructed_rows
-from captionlab.evaluation.intervals import RESAMPLES, seeds_interval
+from captionlab.evaluation.intervals import RESAMPLES, resampled_sums, seeds_interval
 from captionlab.evaluation.roles import (
     PrintedScorer,
     captioner_results,
     difference_rows,
     fluency,
     pattern_rows,
+    top_word_rows,
     value_rows,
 )
 from captionlab.evaluation.summary import Job
-from captionlab.language.kinds import MEASURES
+from captionlab.evaluation.top_words import MEASURE, top_word_results
+from captionlab.language.kinds import MEASURES, TAGGED
 from captionlab.language.ngram import perplexity
 from captionlab.tables import ALIGNMENT, METEOR_STATISTICS, NLG
 
@@ -66,13 +69,38 @@ def measures(rows):
     )  # fmt: skip
 
 
+def tagged(captions):
+    """Captions of the images in order, words with their tags, as ("a", "DET")."""
+    rows = [
+        {
+            "corpus": "toy", "image_id": image, "caption_index": 0, "words": [word for word, _ in caption],
+            "lemmas": [word for word, _ in caption], "tags": [tag for _, tag in caption],
+        }
+        for image, caption in zip(IMAGES, captions, strict=False)
+    ]  # fmt: skip
+    return table(TAGGED, rows)
+
+
+def speak(seed):
+    """Forty captions of 24 words, the first of them often; words 0 to 8 are nouns, 3 only every other time."""
+    generator = np.random.default_rng(seed)
+    numbers = np.minimum(generator.geometric(0.12, (len(IMAGES), 7)) - 1, 23)
+    return [
+        [
+            (f"w{n}", "NOUN" if n < 3 or 3 < n < 9 or (n == 3 and place % 4 == 0) else "ADP")
+            for place, n in enumerate(of)
+        ]
+        for of in numbers
+    ]
+
+
 @pytest.fixture(scope="module")
 def results():
     job = {"evaluation": "main", "decoding": "greedy", "splits": {"toy": "test"}}
     return {
         name: captioner_results(
             Job(name, **job), SCORERS, 3, table(ALIGNMENT, alignment(name)), table(NLG, nlg(len(name) / 10)),
-            measures([(5, 1, 1, -6.0, 2, 1), (0, 0, 0, None, 0, 0)] * 20),
+            measures([(5, 1, 1, -6.0, 2, 1), (0, 0, 0, None, 0, 0)] * 20), tagged(speak(len(name))),
         )
         for name in SCORES
     }  # fmt: skip
@@ -152,10 +180,47 @@ def test_other_images_are_an_error(results):
     job = {"evaluation": "main", "decoding": "greedy", "splits": {"toy": "test"}}
     fewer = captioner_results(
         Job("m-1", **job), SCORERS, 3, table(ALIGNMENT, [r for r in alignment("m-1") if r["image_id"] != IMAGES[3]]),
-        table(NLG, nlg(0.1)), measures([(5, 1, 1, -6.0, 2, 1)] * 40),
+        table(NLG, nlg(0.1)), measures([(5, 1, 1, -6.0, 2, 1)] * 40), tagged(speak(1)),
     )  # fmt: skip
     with pytest.raises(ValueError, match=r"m-1 and ce-1 .* only one of them has 'image 03'"):
         list(difference_rows(ROLES, {**results, "m-1": fewer}, "CE", PARENTS, {}))
+
+
+def nouns_of_ten(captions, is_noun):
+    counts = Counter(word for caption in captions for word, _ in caption)
+    return sum(word in is_noun for word in sorted(counts, key=lambda word: (-counts[word], word))[:10])
+
+
+def test_nouns_of_the_top_words_against_a_loop():
+    captions = speak(3)
+    (result,) = top_word_results(Job("one", "main", "greedy", {"toy": "test"}), tagged(captions), 5)
+    words = [pair for caption in captions for pair in caption]
+    nouns = {w for w, _ in words if 2 * words.count((w, "NOUN")) >= sum(other == w for other, _ in words)}
+    assert "w3" not in nouns
+    assert result.value == nouns_of_ten(captions, nouns)
+    times = resampled_sums(np.eye(len(IMAGES)), 5)
+    drawn = [[c for c, n in zip(captions, of, strict=True) for _ in range(int(n))] for of in times[:100]]
+    expected = [nouns_of_ten(sample, nouns) for sample in drawn]
+    assert result.resampled[:100].tolist() == expected
+    assert len(set(expected)) > 1
+
+
+def test_fewer_words_than_ten():
+    captions = tagged([[("A", "DET"), ("dog", "NOUN"), (".", "PUNCT")], [], [("a", "DET"), ("cat", "PROPN")]])
+    (result,) = top_word_results(Job("one", "main", "greedy", {"toy": "test"}), captions, 5)
+    assert (result.metric, result.value) == (MEASURE, 2)
+    assert set(result.resampled) == {0, 1, 2}
+
+
+def test_top_words_of_each_role_against_the_others(results):
+    values = {row["subject"]: row["value"] for row in value_rows(ROLES, results) if row["measure"] == MEASURE}
+    rows = list(top_word_rows(ROLES, results, "CE", PARENTS))
+    assert [(row["subject"], row["against"], row["measure"]) for row in rows] == [
+        ("mix", "UNITER", MEASURE), ("UNITER", "mix", MEASURE),
+    ]  # fmt: skip
+    assert [row["difference"] for row in rows] == pytest.approx(
+        [values["mix"] - values["UNITER"], values["UNITER"] - values["mix"]]
+    )
 
 
 def test_captions_without_words_have_no_perplexity():
@@ -257,6 +322,28 @@ def test_constructed_captions_against_a_loop():
     assert found["difference"] == pytest.approx(fmean(by_key[image, 3, "toy-clip"] - before[image] for image in IMAGES))
     assert found["ci_low"] < found["difference"] < found["ci_high"]
     assert ("count", "CLIP", 3.0, "score", "CLIP", FEWEST) not in apart
+
+
+def test_little_effect_is_within_a_twentieth_of_the_score():
+    """Scores of 50 fall by 1 or by 4 when other words are replaced, and by as much when nouns are."""
+    before = [
+        {"corpus": "toy", "image_id": image, "caption_index": 0, "scorer": "toy-uniter", "score": 0.5}
+        for image in IMAGES
+    ]
+    made = [
+        {
+            "corpus": "toy", "image_id": image, "caption_index": index,
+            **dict(zip(("experiment", "subject", "source", "level"), way, strict=True)),
+        }
+        for image in IMAGES
+        for index, way in enumerate(WAYS[:2])
+    ]  # fmt: skip
+    for fall, near in ((0.01, 1.5), (-0.01, 1.5), (0.04, -1.5)):
+        scores = [{**row, "caption_index": i, "score": row["score"] - fall} for row in before for i in range(2)]
+        _, differences = constructed_rows([(made, scores, before)], SCORERS, "CE", 1)
+        (row,) = (row for row in differences if row["measure"] == "nearness of score")
+        assert (row["subject"], row["level"], row["scorer"], row["against"]) == ("others", 0.5, "UNITER", "CE")
+        assert [row["difference"], row["ci_low"], row["ci_high"]] == pytest.approx([near] * 3)
 
 
 def test_constructed_captions_of_several_seeds():

@@ -16,11 +16,11 @@ from captionlab.ablation.kinds import ABLATED
 from captionlab.attention.kinds import BLOCKS, SHARES
 from captionlab.attention.objects import overlap_by_chance
 from captionlab.attention.overlap import rank_biased_overlap
+from captionlab.evaluation.intervals import nearness
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.scenes import (
     compared,
     correlation_interval,
-    nearness,
     overlap_rows,
     probe_rows,
     special_rows,

@@ -13,6 +13,7 @@ rule summarise_probing:
         nlg=lab.probing.scored("nlg"),
         spice=lab.probing.spice(),
         measures=lab.probing.language("measures"),
+        tags=lab.probing.language("tags"),
         patterns=lab.probing.language("patterns"),
         constructions=lab.probing.language("constructions", lab.probing.constructed()),
         constructed=lab.probing.scored("alignment", lab.probing.constructed()),

@@ -5,10 +5,17 @@ from typing import Any
 from captionlab.evaluation.constructed import constructed_rows
 from captionlab.evaluation.devices import device_note
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
-from captionlab.evaluation.roles import PrintedScorer, captioner_results, difference_rows, pattern_rows, value_rows
+from captionlab.evaluation.roles import (
+    PrintedScorer,
+    captioner_results,
+    difference_rows,
+    pattern_rows,
+    top_word_rows,
+    value_rows,
+)
 from captionlab.evaluation.spice import SPICE
 from captionlab.evaluation.summary import Job
-from captionlab.language.kinds import CONSTRUCTED, MEASURES, PATTERNS
+from captionlab.language.kinds import CONSTRUCTED, MEASURES, PATTERNS, TAGGED
 from captionlab.scripting import run
 from captionlab.tables import ALIGNMENT, NLG, Kind, read_table, write_table
 
@@ -27,6 +34,7 @@ def main(snakemake: Any) -> None:
             alignment=read_table(paths.alignment[number], ALIGNMENT),
             nlg=read_table(paths.nlg[number], NLG),
             measures=read_table(paths.measures[number], MEASURES),
+            tagged=read_table(paths.tags[number], TAGGED),
             spice=read_table(paths.spice[number], SPICE) if paths.spice else None,
         )
     patterns = {
@@ -43,7 +51,10 @@ def main(snakemake: Any) -> None:
         REFERENCE,
         params.seed,
     )
-    differences = difference_rows(params.roles, results, REFERENCE, params.parents, params.rewards)
+    differences = [
+        *difference_rows(params.roles, results, REFERENCE, params.parents, params.rewards),
+        *top_word_rows(params.roles, results, REFERENCE, params.parents),
+    ]
     notes = device_note([*paths.captions, *paths.alignment, *paths.constructed, *paths.originals])
     for path, kind, found in (
         (

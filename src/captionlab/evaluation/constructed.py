@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.evaluation.intervals import RESAMPLES, resampled_sums, seeds_interval
+from captionlab.evaluation.intervals import RESAMPLES, nearness, resampled_sums, seeds_interval
 from captionlab.evaluation.roles import HALF, PrintedScorer
 
 # What captions with more nouns are held against: those in the same template with the fewest nouns of the experiment.
@@ -29,7 +29,8 @@ def constructed_rows(
     """Rows of ROLE_VALUES and of ROLE_DIFFERENCES.
 
     parts: for each table of constructed captions its rows, the scores of these captions, and the scores of the captions
-    that they were made of; several are seeds. original: the role that those stand for.
+    that they were made of; several are seeds. original: the role that those stand for. `nearness of score` is above
+    0 where captions whose other words were replaced have about the score that they had before.
     """
     corpora = list(dict.fromkeys(row["corpus"] for constructions, _, _ in parts for row in constructions))
     values, differences = [], []
@@ -52,6 +53,11 @@ def constructed_rows(
             else:
                 own = way[1] == scorer if way[0] in ("template", "count") else None
                 differences.append({**row, "difference": value, "against": against, "own": own})
+                if way[:2] == ("replacement", "others") and (measure, against) == ("score", original):
+                    replaced = np.mean([np.nanmean(of_part[way, measure, scorer, None]) for of_part in columns])
+                    near, low, high = nearness(value, low, high, float(replaced) - value)
+                    told = {**row, "measure": "nearness of score", "ci_low": low, "ci_high": high}
+                    differences.append({**told, "difference": near, "against": original, "own": None})
     return values, differences
 
 

@@ -9,6 +9,8 @@ import numpy as np
 RESAMPLES = 2000
 # Numbers drawn at a time; bounds memory to about 100 MB.
 DRAWS = 4_000_000
+# How far a value may be from another to be called similar: as for verdicts on published values.
+SIMILAR = 0.05
 
 
 def resampled_sums(values: np.ndarray, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
@@ -56,6 +58,16 @@ def seeds_interval(values: np.ndarray, resampled: np.ndarray, level: float = 0.9
 
         distance = float(stdtrit(trainings - 1, (1 + level) / 2) * np.std(values, ddof=1) / np.sqrt(trainings))
     return mean, mean - float(np.hypot(mean - low, distance)), mean + float(np.hypot(high - mean, distance))
+
+
+def nearness(difference: float, low: float, high: float, reference: float) -> tuple[float, float, float]:
+    """How far a difference stays within SIMILAR of a reference, with its interval: above 0 where the two are similar.
+
+    The difference has its 95 % interval from `low` to `high`.
+    """
+    margin = SIMILAR * abs(reference)
+    nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    return margin - abs(difference), margin - max(abs(low), abs(high)), margin - nearest
 
 
 def bootstrap_p_value(differences: np.ndarray) -> float:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from captionlab.evaluation.intervals import RESAMPLES, seeds_interval
 from captionlab.evaluation.summary import NLG_METRICS, SPICE_METRICS, Job, Metric, Result, mean, nlg_results
+from captionlab.evaluation.top_words import MEASURE, top_word_results
 
 # What a share that most images have is held against.
 HALF = "half of the images"
@@ -47,12 +48,14 @@ def captioner_results(
     alignment: pa.Table,
     nlg: pa.Table,
     measures: pa.Table,
+    tagged: pa.Table,
     spice: pa.Table | None = None,
 ) -> dict[Place, Result]:
     """Every measure of a captioner by corpus and scorer, from its tables with a row for each caption."""
     found = [*nlg_results(job, nlg, seed, NLG_METRICS), *nlg_results(job, fluency(measures), seed, FLUENCY_METRICS)]
     if spice is not None:
         found += nlg_results(job, spice, seed, SPICE_METRICS)
+    found += top_word_results(job, tagged, seed)
     places: dict[Place, Result] = {(result.corpus, result.metric, None): result for result in found}
     for name, scorer in scorers.items():
         rows = alignment.filter(pa.compute.equal(alignment["scorer"], name))
@@ -125,6 +128,22 @@ def difference_rows(
                 "own": None if place[2] is None else place[2] in rewards.get(role, ()),
                 **_measured("difference", values, resampled, found),
             }
+
+
+def top_word_rows(
+    roles: Mapping[str, Sequence[str]],
+    results: Mapping[str, Results],
+    reference: str,
+    parents: Mapping[str, str | None],
+) -> Iterator[dict[str, Any]]:
+    """Rows of ROLE_DIFFERENCES: nouns among the top words of each role against every other but the reference role."""
+    of_top = {
+        name: {place: result for place, result in places.items() if place[1] == MEASURE}
+        for name, places in results.items()
+    }
+    others = {role: captioners for role, captioners in roles.items() if role != reference}
+    for other in others:
+        yield from difference_rows(others, of_top, other, parents, {})
 
 
 def pattern_rows(

@@ -14,12 +14,10 @@ import numpy as np
 
 from captionlab.ablation.comparison import Pair, mean_over_images
 from captionlab.attention.objects import overlap_by_chance
-from captionlab.evaluation.intervals import percentile_interval, resampled_sums, seeds_interval
+from captionlab.evaluation.intervals import nearness, percentile_interval, resampled_sums, seeds_interval
 from captionlab.roles import FINETUNED, PRETRAINED
 
 Row = Mapping[str, Any]
-# How far a value may be from another to be called similar: as for verdicts on published values.
-SIMILAR = 0.05
 # Standard normal distance that leaves out 2.5 % on each side.
 NORMAL = 1.959963984540054
 INTACT = "intact inputs"
@@ -43,16 +41,6 @@ def row(
     ends = {"ci_low": number[1], "ci_high": number[2], "seeds": seeds, "n": n}
     what = {"value": number[0]} if against is None else {"against": against, "own": None, "difference": number[0]}
     return {**place, "measure": measure, "scorer": None, **what, **ends}
-
-
-def nearness(difference: float, low: float, high: float, reference: float) -> tuple[float, float, float]:
-    """How far a difference stays within SIMILAR of a reference, with its interval: above 0 where the two are similar.
-
-    The difference has its 95 % interval from `low` to `high`.
-    """
-    margin = SIMILAR * abs(reference)
-    nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    return margin - abs(difference), margin - max(abs(low), abs(high)), margin - nearest
 
 
 # ------------------------------------------------------------------------------------------------- scene captions

@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from captionlab.language.ngram import Scores, perplexity
+from captionlab.language.patterns import Tagged
 from captionlab.language.tagging import NOUNS
 
 DISTINCT = (1, 2, 3)
@@ -93,6 +94,17 @@ def distinct(captions: Iterable[Sequence[str]], n: int) -> float | None:
     """Different n-grams divided by all n-grams of the captions; None when there is none."""
     counts = Counter(gram for words in captions for gram in ngrams(words, n))
     return len(counts) / counts.total() if counts else None
+
+
+def mostly_nouns(captions: Iterable[Tagged]) -> set[str]:
+    """Words that are tagged as nouns at least half of the time."""
+    times: dict[str, list[int]] = {}
+    for caption in captions:
+        for word, tag in caption:
+            counts = times.setdefault(word, [0, 0])
+            counts[0] += tag in NOUNS
+            counts[1] += 1
+    return {word for word, (nouns, all_times) in times.items() if 2 * nouns >= all_times}
 
 
 def ngrams(words: Sequence[str], n: int) -> Iterable[tuple[str, ...]]:

@@ -24,7 +24,7 @@ from captionlab.training.data import encode_references, references, training_ima
 from captionlab.training.masked_tokens import MaskedBatches, MaskedTokens
 from captionlab.training.mean_teacher import MeanTeacher
 from captionlab.training.order import Places
-from captionlab.training.reference_rewards import Cider, Fluency
+from captionlab.training.reference_rewards import Bleu, Cider, Fluency
 from captionlab.training.reinforce import Reinforce, Reward, freeze_token_embeddings
 from captionlab.training.rewards import KINDS, Discriminative
 from captionlab.training.self_critical import SelfCritical
@@ -211,6 +211,10 @@ def _cider(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, J
     return Cider(data.texts)
 
 
+def _bleu(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+    return Bleu(data.texts)
+
+
 def _fluency(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
     from captionlab.language.ngram import train
 
@@ -241,6 +245,7 @@ def _named(parts: Sequence[Mapping[str, Any]], data: TrainingData, judges: Mappi
 _REWARDS: dict[str, Callable[[Mapping[str, Any], TrainingData, Mapping[str, Judge]], Reward]] = {
     "scorer": _scorer,
     "cider": _cider,
+    "bleu": _bleu,
     "fluency": _fluency,
     "sum": _sum,
     "alternate": _alternate,

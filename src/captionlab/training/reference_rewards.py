@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from pycocoevalcap.bleu.bleu_scorer import BleuScorer
 
 from captionlab.captioners.words import words_of
 from captionlab.language.ngram import LOG_ZERO, NgramModel, score
@@ -12,6 +13,11 @@ from captionlab.training.cider import CiderD
 
 # Stands after each caption, so that one that breaks off is told from one that ends. No word has angle brackets.
 END = "<end>"
+
+
+def ended(text: str) -> list[str]:
+    """The words of a text, and its end."""
+    return [*words_of(text), END]
 
 
 class Cider:
@@ -23,13 +29,32 @@ class Cider:
 
     def __init__(self, references: Sequence[Sequence[str]]):
         """Count the references, texts, of the training images, in the order of the batches' rows."""
-        self.cider = CiderD([[[*words_of(text), END] for text in of_image] for of_image in references])
+        self.cider = CiderD([[ended(text) for text in of_image] for of_image in references])
 
     def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """The reward (B,), 0 to 10, of captions of the batch's images."""
-        words = [[*words_of(caption), END] for caption in captions]
+        words = [ended(caption) for caption in captions]
         scores = self.cider.score(batch.images[batch.rows].cpu().numpy(), words)
         return torch.from_numpy(scores).float().to(batch.images.device), {}
+
+
+class Bleu:
+    """BLEU-4 of single captions against the reference closest in length, with pycocoevalcap's smoothing constants.
+
+    As in github.com/ruotianluo/ImageCaptioning.pytorch (captioning/utils/rewards.py); words are those of `Cider`.
+    """
+
+    def __init__(self, references: Sequence[Sequence[str]]):
+        """Keep the references, texts, of the training images, in the order of the batches' rows."""
+        self.references = [[" ".join(ended(text)) for text in of_image] for of_image in references]
+
+    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """The reward (B,), 0 to 1, of captions of the batch's images."""
+        scorer = BleuScorer(n=4)
+        for image, caption in zip(batch.images[batch.rows].tolist(), captions, strict=True):
+            scorer += (" ".join(ended(caption)), self.references[image])
+        _, per_caption = scorer.compute_score(option="closest")
+        return torch.tensor(per_caption[-1], device=batch.images.device), {}
 
 
 class Fluency:

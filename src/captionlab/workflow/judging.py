@@ -12,7 +12,7 @@ from captionlab.workflow.blocks import RETRIEVAL, Block, plain_rewards
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
 
-READ_REFERENCES = {"cross-entropy", "masked-tokens", "cider", "fluency"}
+READ_REFERENCES = {"cross-entropy", "masked-tokens", "cider", "bleu", "fluency"}
 
 
 class Captioned(Protocol):

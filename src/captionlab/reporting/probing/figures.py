@@ -13,7 +13,7 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from captionlab.language.mining import chunks_of
 from captionlab.language.patterns import Tagged, compiled
-from captionlab.language.tagging import NOUNS
+from captionlab.language.statistics import mostly_nouns
 from captionlab.reporting.figures import Style, colour_of, save
 from captionlab.reporting.probing.run import REFERENCE, Place, ProbingRun
 from captionlab.reporting.sheets import Measured
@@ -145,7 +145,7 @@ def plot_unigrams(
         for axis, role in zip(axes.flat, roles, strict=False):
             top = [row for row in unigrams[role] if (row["corpus"], row["unit"], row["n"]) == (corpus, "word", 1)]
             top = sorted((row for row in top if row["rank"] <= TOP), key=lambda row: -row["rank"])
-            nouns = _mostly_nouns(captions[role])
+            nouns = mostly_nouns(captions[role])
             colours = [colour_of(style, 1 if row["ngram"] in nouns else 6) for row in top]
             axis.barh(range(len(top)), [100 * row["share"] for row in top], color=colours, height=0.75)
             axis.set_yticks(range(len(top)), [row["ngram"] for row in top])
@@ -196,17 +196,6 @@ def _take_apart(axis: Axes, caption: Tagged, pattern: str, style: Style) -> None
         axis.text((left + right) / 2, 1.7, chunk.kind, ha="center", va="center", fontsize="small")
         place = last + 1
     axis.text(0.0, 0.6, pattern, ha="left", va="center", family="monospace")
-
-
-def _mostly_nouns(captions: Sequence[Tagged]) -> set[str]:
-    """Words that are tagged as nouns at least half of the time."""
-    times: dict[str, list[int]] = {}
-    for caption in captions:
-        for word, tag in caption:
-            counts = times.setdefault(word, [0, 0])
-            counts[0] += tag in NOUNS
-            counts[1] += 1
-    return {word for word, (nouns, all_times) in times.items() if 2 * nouns >= all_times}
 
 
 def _bars(axis: Axes, points: Sequence[tuple[float, Measured | None]], width: float, label: str, colour: str) -> None:
