@@ -7,44 +7,29 @@ from pathlib import Path
 
 import torch
 from PIL import Image
-from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from stand_in_weights import (
+    WORDS,
+    clip_weights,
+    clipcap_weights,
+    gpt2_tokenizer,
+    resnet_weights,
+    scorer_weights,
+    sentence,
+    vinvl_weights,
+)
 
-from captionlab.features.resnet import build
-
-GOLDEN = Path(__file__).parents[1] / "golden"
-WORDS = [
-    "a",
-    "red",
-    "dog",
-    "runs",
-    "on",
-    "the",
-    "green",
-    "beach",
-    "near",
-    "two",
-    "small",
-    "boats",
-    "and",
-    "one",
-    "blue",
-    "kite",
-    "man",
-    "table",
-    "cup",
-    "street",
-    "tree",
-    "bird",
-    "horse",
-]
-EMBEDDING = 16  # of the stand-in CLIP
-WIDTH = 64  # of every stand-in transformer: one head, as sizes are read off the weights
-
-
-def sentence(number: int) -> str:
-    """A caption without meaning, another one for every number."""
-    return " ".join(WORDS[(number * step + step) % len(WORDS)] for step in range(3, 9)).capitalize() + "."
+# What scene captions name, and the objects that tell each scene; the others are everywhere.
+SCENES = {
+    "station": ("train", "suitcase", "clock"),
+    "road": ("car", "traffic light", "truck"),
+    "room": ("lamp", "nightstand", "couch"),
+    "sea": ("boat", "surfboard", "wave"),
+    "resort": ("umbrella", "pool", "palm tree"),
+    "house": ("door", "window", "roof"),
+    "restaurant": ("fork", "plate", "wine glass"),
+}
+EVERYWHERE = ("person", "man", "clothing", "shirt", "footwear", "girl")
+HL_IMAGES = 300_000  # the first number of an image of HL-Scenes
 
 
 def picture(path: Path, number: int) -> None:
@@ -135,133 +120,6 @@ def concadia(data: Path, test: int) -> None:
     write_json(data / "concadia/wiki_split.json", {"images": images})
 
 
-def clip_weights(path: Path) -> None:
-    """A CLIP of one layer on each side under the key names of OpenAI and open_clip."""
-    generator = torch.Generator().manual_seed(0)
-
-    def random(*shape: int) -> torch.Tensor:
-        return torch.randn(*shape, generator=generator) * 0.1
-
-    def block(prefix: str) -> dict[str, torch.Tensor]:
-        return {
-            f"{prefix}.attn.in_proj_weight": random(3 * WIDTH, WIDTH),
-            f"{prefix}.attn.in_proj_bias": random(3 * WIDTH),
-            f"{prefix}.attn.out_proj.weight": random(WIDTH, WIDTH),
-            f"{prefix}.attn.out_proj.bias": random(WIDTH),
-            f"{prefix}.mlp.c_fc.weight": random(4 * WIDTH, WIDTH),
-            f"{prefix}.mlp.c_fc.bias": random(4 * WIDTH),
-            f"{prefix}.mlp.c_proj.weight": random(WIDTH, 4 * WIDTH),
-            f"{prefix}.mlp.c_proj.bias": random(WIDTH),
-            **{f"{prefix}.{n}.weight": 1 + random(WIDTH) for n in ("ln_1", "ln_2")},
-            **{f"{prefix}.{n}.bias": random(WIDTH) for n in ("ln_1", "ln_2")},
-        }
-
-    state = {
-        "visual.class_embedding": random(WIDTH),
-        "visual.positional_embedding": random(5, WIDTH),  # 32 pixels in patches of 16
-        "visual.proj": random(WIDTH, EMBEDDING),
-        "visual.conv1.weight": random(WIDTH, 3, 16, 16),
-        **{f"visual.{n}.{p}": 1 + random(WIDTH) for n in ("ln_pre", "ln_post") for p in ("weight", "bias")},
-        **block("visual.transformer.resblocks.0"),
-        **block("transformer.resblocks.0"),
-        "token_embedding.weight": random(49_408, WIDTH),
-        "positional_embedding": random(77, WIDTH),
-        "ln_final.weight": 1 + random(WIDTH),
-        "ln_final.bias": random(WIDTH),
-        "text_projection": random(WIDTH, EMBEDDING),
-        "logit_scale": torch.tensor(4.6052),
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_file(state, path)
-
-
-def resnet_weights(path: Path) -> None:
-    """A ResNet with one block in each stage, the classifier included, under torchvision's names of tensors.
-
-    Old files as resnet101.pth do not count batches.
-    """
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        state = build([1, 1, 1, 1]).state_dict()
-    state = {name: value for name, value in state.items() if not name.endswith("num_batches_tracked")}
-    torch.save({**state, "fc.weight": torch.zeros(1000, 2048), "fc.bias": torch.zeros(1000)}, path)
-
-
-def gpt2_tokenizer(path: Path) -> int:
-    """A byte-pair tokenizer in the format of GPT-2's tokenizer.json; returns its number of tokens."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=["<|endoftext|>"], initial_alphabet=alphabet)
-    tokenizer.train_from_iterator((sentence(i) for i in range(50)), trainer)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(path))
-    return tokenizer.get_vocab_size()
-
-
-def clipcap_weights(path: Path, vocabulary: int, seed: int) -> None:
-    """A ClipCap of one layer under the published keys, the causal masks of old transformers included."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def random(*shape: int) -> torch.Tensor:
-        return torch.randn(*shape, generator=generator) * 0.2
-
-    layer, positions = "gpt.transformer.h.0", 64
-    state = {
-        "clip_project.model.0.weight": random(5 * WIDTH, EMBEDDING),
-        "clip_project.model.0.bias": random(5 * WIDTH),
-        "clip_project.model.2.weight": random(10 * WIDTH, 5 * WIDTH),
-        "clip_project.model.2.bias": random(10 * WIDTH),
-        "gpt.transformer.wte.weight": random(vocabulary, WIDTH),
-        "gpt.transformer.wpe.weight": random(positions, WIDTH),
-        f"{layer}.attn.bias": torch.ones(positions, positions).tril().view(1, 1, positions, positions),
-        f"{layer}.attn.masked_bias": torch.tensor(-1e4),
-        f"{layer}.attn.c_attn.weight": random(WIDTH, 3 * WIDTH),
-        f"{layer}.attn.c_attn.bias": random(3 * WIDTH),
-        f"{layer}.attn.c_proj.weight": random(WIDTH, WIDTH),
-        f"{layer}.attn.c_proj.bias": random(WIDTH),
-        f"{layer}.mlp.c_fc.weight": random(WIDTH, 4 * WIDTH),
-        f"{layer}.mlp.c_fc.bias": random(4 * WIDTH),
-        f"{layer}.mlp.c_proj.weight": random(4 * WIDTH, WIDTH),
-        f"{layer}.mlp.c_proj.bias": random(WIDTH),
-        **{f"{layer}.{n}.weight": 1 + random(WIDTH) for n in ("ln_1", "ln_2")},
-        **{f"{layer}.{n}.bias": random(WIDTH) for n in ("ln_1", "ln_2")},
-        "gpt.transformer.ln_f.weight": 1 + random(WIDTH),
-        "gpt.transformer.ln_f.bias": random(WIDTH),
-    }
-    state["gpt.lm_head.weight"] = state["gpt.transformer.wte.weight"]
-    torch.save(state, path)
-
-
-def scorer_weights(data: Path) -> None:
-    """Weights and vocabularies of the four scorers that read regions: the golden tests', for texts of 64 tokens."""
-    places = {
-        "uniter": ("weights", "uniter-base.pt"),
-        "rosita": ("weights_nested", "rosita-base.pkl"),
-        "vilbert": ("weights", "vilbert_beta/pytorch_model_9.bin"),
-        "lxmert": ("weights", "lxmert/Epoch20_LXRT.pth"),
-    }
-    for family, (source, name) in places.items():
-        state = load_file(GOLDEN / family / f"{source}.safetensors")
-        for key, value in state.items():
-            if key.endswith("position_embeddings.weight"):
-                state[key] = torch.cat([value, value, value])[:64]
-        nested: dict = state if family != "rosita" else {"epoch": 3}
-        if family == "rosita":  # a state dict for each module
-            for key, value in state.items():
-                module, inner = key.split("/")
-                nested.setdefault(module, {})[inner] = value
-        (data / "weights" / name).parent.mkdir(parents=True, exist_ok=True)
-        torch.save(nested, data / "weights" / name)
-    letters = [chr(ord("a") + number) for number in range(26)]
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters, *(f"##{letter}" for letter in letters), *WORDS[1:]]
-    pieces += [f"[unused{number}]" for number in range(100 - len(pieces))]
-    for name in ("bert-base-cased", "bert-base-uncased"):
-        (data / "weights" / name).mkdir(parents=True, exist_ok=True)
-        (data / "weights" / name / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
-
-
 def lxmert_regions(data: Path) -> None:
     """train2014_obj36.tsv and val2014_obj36.tsv of the stand-in for COCO: three regions with 20 numbers each."""
     images = json.loads((data / "coco/dataset_coco.json").read_text(encoding="utf-8"))["images"]
@@ -277,6 +135,56 @@ def lxmert_regions(data: Path) -> None:
                 lines.append("\t".join(map(str, [*row, 3, _base64(corners), _base64(features)])) + "\n")
         (data / "lxmert").mkdir(exist_ok=True)
         (data / "lxmert" / f"{part}_obj36.tsv").write_text("".join(lines), encoding="ascii")
+
+
+def hl(data: Path, train: int, test: int) -> None:
+    """HL's train.jsonl and test.jsonl with images of COCO: three captions of a kind, and how sure people are."""
+    number = 0
+    for split, count in {"train": train, "test": test}.items():
+        lines = []
+        for _ in range(count):
+            scene = list(SCENES)[number % len(SCENES)]
+            captions = {kind: [sentence(3 * number + k) for k in range(3)] for kind in ("action", "rationale")}
+            captions["scene"] = [f"in a {scene}", f"the picture is taken at the {scene}.", "on a green street"]
+            captions["object"] = [sentence(5 * number + k) for k in range(5)]
+            name = f"COCO_train2014_{HL_IMAGES + number:012d}.jpg"
+            picture(data / "coco/train2014" / name, 2000 + number)
+            confidence = {kind: [5.0, 4.0, 3.0] for kind in ("scene", "action", "rationale")}
+            lines.append(json.dumps({"file_name": name, "captions": captions, "confidence": confidence}) + "\n")
+            number += 1
+        (data / "hl").mkdir(exist_ok=True)
+        (data / "hl" / f"{split}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def vinvl_files(data: Path, images: int) -> None:
+    """VinVL's train.feature.tsv and train.label.tsv with the images of HL: a region for each tag, in its box.
+
+    A region has 14 numbers and six for its box. Every fifth image lacks an object that tells its scene.
+    """
+    features, labels = [], []
+    for number in range(images):
+        told = list(SCENES.values())[number % len(SCENES)]
+        tags = [*told[number % 5 == 0 :], *(EVERYWHERE[(number + step) % len(EVERYWHERE)] for step in range(4))]
+        generator = torch.Generator().manual_seed(number)
+        corners = torch.rand(len(tags), 2, 2, generator=generator).sort(1).values.flatten(1)
+        numbers = torch.rand(len(tags), 14, generator=generator)
+        rows = torch.cat([numbers, corners, corners[:, 2:] - corners[:, :2]], dim=1)
+        found = [
+            {"class": tag, "conf": 0.9, "rect": (box * torch.tensor([40 + number % 5, 36] * 2)).tolist()}
+            for tag, box in zip(tags, corners, strict=True)
+        ]
+        features.append(f"{HL_IMAGES + number}\t{json.dumps({'num_boxes': len(tags), 'features': _base64(rows)})}\n")
+        labels.append(f"{HL_IMAGES + number}\t{json.dumps(found)}\n")
+    for kind, lines in {"feature": features, "label": labels}.items():
+        path = data / f"vinvl/coco_caption/train.{kind}.tsv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(lines), encoding="ascii")
+
+
+def vinvl_words() -> list[str]:
+    """The words of captions, of scenes and of tags."""
+    tags = [word for tags in (*SCENES.values(), EVERYWHERE) for tag in tags for word in tag.split()]
+    return list(dict.fromkeys([*WORDS, *SCENES, *tags, "in", "picture", "is", "taken", "at"]))
 
 
 def _base64(values: torch.Tensor) -> str:
@@ -317,3 +225,6 @@ def write_stand_ins(data: Path) -> None:
     clipcap_weights(data / "weights/clipcap_conceptual_weights.pt", vocabulary, seed=2)
     scorer_weights(data)
     lxmert_regions(data)
+    hl(data, train=105, test=70)
+    vinvl_files(data, images=175)
+    vinvl_weights(data / "weights/vinvl-base-image-captioning", vinvl_words())

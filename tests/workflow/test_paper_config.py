@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from stand_ins import tagger_package, write_stand_ins
+from stand_ins import SCENES, tagger_package, write_stand_ins
 
 ROOT = Path(__file__).parents[2]
 SCORERS = ("UNITER", "ROSITA", "ViLBERT", "CLIP", "LXMERT")
@@ -86,3 +86,17 @@ def test_language_of_each_paper_is_that_of_its_own_evaluation(run):
     assert studied == {"clipcap-coco", "discritune-coco", "clipcap-concap", "discritune-concap", "human"}
     lengths = [row for row in rows(run, "probing_table4_statistics") if row["measure"] == "length"]
     assert {(row["subject"], row["corpus"]) for row in lengths} == {(role, "coco") for role in ("CE", *SCORERS)}
+
+
+def test_table_1_of_scenes_has_every_second_epoch_beside_the_published_one(run):
+    cells = [row for row in rows(run, "scenes_table1_metrics") if row["published"]]
+    assert {cell["subject"] for cell in cells} == {"2", "4", "6", "8", "10"}
+    assert {cell["n"] for cell in cells} == {"20"}
+    assert "not comparable" not in {cell["verdict"] for cell in cells}
+
+
+def test_scenes_are_those_of_the_paper(run):
+    overlaps = [row for row in rows(run, "scenes_table2_overlap") if row["published"] and row["measure"] == "RBO"]
+    assert {row["source"] for row in overlaps} == set(SCENES)
+    images = {row["source"]: row["value"] for row in rows(run, "scenes_table5_samples") if row["level"] == "0"}
+    assert images == {"Train-Val": "105", "Test": "70"}

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from stand_ins import karpathy, lxmert_regions, scorer_weights, sentence
+from stand_in_weights import scorer_weights, sentence
+from stand_ins import karpathy, lxmert_regions, vinvl_files
 
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer
@@ -26,7 +27,7 @@ def run(name, params, output, **inputs):
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory) -> Experiments:
-    """The experiments of the paper's config, with stand-ins for what its scorers need."""
+    """The experiments of the paper's config, with stand-ins for its scorers and regions."""
     data = tmp_path_factory.mktemp("data")
     karpathy(
         data,
@@ -37,6 +38,7 @@ def lab(tmp_path_factory) -> Experiments:
     )
     scorer_weights(data)
     lxmert_regions(data)
+    vinvl_files(data, images=1)
     config = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text(encoding="utf-8"))
     lab = Experiments({**config, "data": str(data)}, ROOT)
     assert not lab.scoring.missing_files()
