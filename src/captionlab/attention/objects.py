@@ -100,8 +100,8 @@ def overlap_intervals(
     column = {label: number for number, label in enumerate(labels)}
     # For each image and object the attention that its tags receive, how many these are, and whether there is one.
     sums = np.zeros((len(images), 3, len(labels)))
-    for image, label, attention in tags:
-        sums[image, :2, column[label]] += attention, 1
+    for number, label, attention in tags:
+        sums[number, :2, column[label]] += attention, 1
     for image, number in row.items():
         sums[number, 2, [column[label] for label in {*objects.get(image, ())}]] = 1
     resampled = resampled_sums(sums.reshape(len(images), -1), seed).reshape(-1, 3, len(labels))
