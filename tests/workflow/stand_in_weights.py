@@ -165,6 +165,8 @@ def scorer_weights(data: Path) -> None:
         for key, value in state.items():
             if key.endswith("position_embeddings.weight"):
                 state[key] = torch.cat([value, value, value])[:64]
+            elif family != "uniter" and len(value) == 100:  # rows of the uncased vocabulary, which BLIP needs whole
+                state[key] = torch.cat([value, value.new_zeros(BERT_PIECES - 100, *value.shape[1:])])
         nested: dict = state if family != "rosita" else {"epoch": 3}
         if family == "rosita":  # a state dict for each module
             for key, value in state.items():
