@@ -503,6 +503,7 @@ def test_every_config_of_the_workflow_is_accepted_and_asks_for_tables(name):
     ("on_top", "tables"),
     [
         ("ablations", {"discritune_table8_baselines", "discritune_table12_hard_distractors"}),
+        ("paper_ablations", {"discritune_table9_rewards", "discritune_table13_hard_distractors"}),
         (
             "toy_discritune",
             {"discritune_table4_blip_retrieval", "discritune_table10_camel", "discritune_table11_lookalikes"},

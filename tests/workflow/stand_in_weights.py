@@ -1,5 +1,6 @@
 """Tiny stand-ins for published weights and vocabularies: the published names and layouts, random numbers."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -8,8 +9,11 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 
+from captionlab.captioners.blip import Blip
+from captionlab.captioners.camel import Camel
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.features.resnet import build
+from captionlab.features.clip import build as build_clip
+from captionlab.features.resnet import build as build_resnet
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 WORDS = [
@@ -39,6 +43,9 @@ WORDS = [
 ]
 EMBEDDING = 16  # of the stand-in CLIP
 WIDTH = 64  # of every stand-in transformer: one head, as sizes are read off the weights
+GRID = 256  # numbers at each place of the image that the stand-in CaMEL reads
+BERT_PIECES, CLIP_PIECES = 30_522, 49_408  # of the vocabularies, whose special pieces have fixed ids
+NORMS = ("blocks.0.norm1", "blocks.0.norm2", "norm")  # of BLIP's vision tower
 
 
 def sentence(number: int) -> str:
@@ -93,7 +100,7 @@ def resnet_weights(path: Path) -> None:
     """
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        state = build([1, 1, 1, 1]).state_dict()
+        state = build_resnet([1, 1, 1, 1]).state_dict()
     state = {name: value for name, value in state.items() if not name.endswith("num_batches_tracked")}
     torch.save({**state, "fc.weight": torch.zeros(1000, 2048), "fc.bias": torch.zeros(1000)}, path)
 
@@ -158,6 +165,8 @@ def scorer_weights(data: Path) -> None:
         for key, value in state.items():
             if key.endswith("position_embeddings.weight"):
                 state[key] = torch.cat([value, value, value])[:64]
+            elif family != "uniter" and len(value) == 100:  # rows of the uncased vocabulary, which BLIP needs whole
+                state[key] = torch.cat([value, value.new_zeros(BERT_PIECES - 100, *value.shape[1:])])
         nested: dict = state if family != "rosita" else {"epoch": 3}
         if family == "rosita":  # a state dict for each module
             for key, value in state.items():
@@ -165,8 +174,13 @@ def scorer_weights(data: Path) -> None:
                 nested.setdefault(module, {})[inner] = value
         (data / "weights" / name).parent.mkdir(parents=True, exist_ok=True)
         torch.save(nested, data / "weights" / name)
-    for name in ("bert-base-cased", "bert-base-uncased"):
-        write_pieces(data / "weights" / name / "vocab.txt", ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *pieces(WORDS)])
+    for name, size in {"bert-base-cased": 100, "bert-base-uncased": BERT_PIECES}.items():
+        write_pieces(data / "weights" / name / "vocab.txt", bert_pieces(), size)
+
+
+def bert_pieces() -> list[str]:
+    """The first word pieces of the stand-in for BERT's vocabulary, which all its readers know."""
+    return ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *pieces(WORDS)]
 
 
 def pieces(words: Iterable[str]) -> list[str]:
@@ -175,10 +189,10 @@ def pieces(words: Iterable[str]) -> list[str]:
     return [*letters, *(f"##{letter}" for letter in letters), *(word for word in words if len(word) > 1)]
 
 
-def write_pieces(path: Path, pieces: list[str]) -> None:
-    """A vocab.txt of these word pieces, filled up to 100 as BERT's is."""
+def write_pieces(path: Path, pieces: list[str], size: int = 0) -> None:
+    """A vocab.txt of these word pieces, filled up to a size."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unused = (f"[unused{number}]" for number in range(100 - len(pieces)))
+    unused = (f"[unused{number}]" for number in range(size - len(pieces)))
     path.write_text("\n".join([*pieces, *unused]) + "\n", encoding="utf-8")
 
 
@@ -197,6 +211,86 @@ def vinvl_weights(folder: Path, words: Iterable[str]) -> None:
     bias[vocabulary.index("[SEP]")] = 3.0
     state = {**captioner.state_dict(), "cls.predictions.bias": bias, "cls.seq_relationship.bias": torch.zeros(3)}
     torch.save({**state, "cls.seq_relationship.weight": torch.zeros(3, WIDTH)}, folder / "pytorch_model.bin")
+
+
+def blip_weights(path: Path) -> None:
+    """BLIP's vision tower and text decoder of a layer each, in one file as LAVIS has them; it writes known words alone.
+
+    The vocabulary is as large as BERT's and BLIP's two pieces together: the prompt's ids are fixed.
+    """
+    generator = torch.Generator().manual_seed(0)
+    shapes = {
+        "cls_token": (1, 1, WIDTH),
+        "pos_embed": (1, 5, WIDTH),  # 32 pixels in patches of 16
+        "patch_embed.proj.weight": (WIDTH, 3, 16, 16),
+        "patch_embed.proj.bias": (WIDTH,),
+        "blocks.0.attn.qkv.weight": (3 * WIDTH, WIDTH),
+        "blocks.0.attn.qkv.bias": (3 * WIDTH,),
+        "blocks.0.attn.proj.weight": (WIDTH, WIDTH),
+        "blocks.0.attn.proj.bias": (WIDTH,),
+        "blocks.0.mlp.fc1.weight": (2 * WIDTH, WIDTH),
+        "blocks.0.mlp.fc1.bias": (2 * WIDTH,),
+        "blocks.0.mlp.fc2.weight": (WIDTH, 2 * WIDTH),
+        "blocks.0.mlp.fc2.bias": (WIDTH,),
+        **{f"{norm}.{part}": (WIDTH,) for norm in NORMS for part in ("weight", "bias")},
+    }
+    tower = {f"visual_encoder.{name}": torch.randn(*shape, generator=generator) * 0.2 for name, shape in shapes.items()}
+    decoder = Blip(WIDTH, BERT_PIECES + 2, WIDTH, 1, 1, 2 * WIDTH, 64)
+    redraw(decoder)
+    bias = torch.full((BERT_PIECES + 2,), -20.0)
+    vocabulary = bert_pieces()
+    bias[[vocabulary.index(word) for word in WORDS]] = 0.0
+    bias[vocabulary.index("[SEP]")] = 3.0
+    state = decoder.state_dict()
+    state |= {name: bias for name in state if name.endswith(("cls.predictions.bias", "cls.predictions.decoder.bias"))}
+    torch.save({"model": {**tower, **state}, "epoch": 4}, path)
+
+
+def clip_grid_weights(path: Path) -> None:
+    """A CLIP whose image tower is a ResNet, as RN50x16, with four places in its last layer."""
+    vision = {"image_size": 64, "layers": [1, 1, 1, 1], "width": GRID // 32, "patch_size": None}
+    text = {"context_length": 77, "vocab_size": CLIP_PIECES, "width": WIDTH, "heads": 1, "layers": 1}
+    save_file(build_clip({"embed_dim": EMBEDDING, "vision_cfg": vision, "text_cfg": text}).state_dict(), path)
+
+
+def clip_tokenizer(path: Path) -> list[int]:
+    """A byte-pair tokenizer.json with the ids of CLIP's special tokens; returns the ids of its other tokens."""
+    tokenizer = Tokenizer(models.BPE(end_of_word_suffix="</w>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.decoder = decoders.BPEDecoder(suffix="</w>")
+    trainer = trainers.BpeTrainer(vocab_size=200, end_of_word_suffix="</w>", show_progress=False)
+    tokenizer.train_from_iterator((sentence(number).lower() for number in range(50)), trainer)
+    written = json.loads(tokenizer.to_str())
+    ids = {piece: number for number, piece in enumerate(("!", *written["model"]["vocab"]))}
+    unused = {f"<unused{number}>": number for number in range(len(ids), CLIP_PIECES - 2)}
+    special = {"<|startoftext|>": CLIP_PIECES - 2, "<|endoftext|>": CLIP_PIECES - 1}
+    written["model"]["vocab"] = {**ids, **unused, **special}
+    written["added_tokens"] = [
+        {"id": number, "content": piece, "special": True, "normalized": False, "single_word": False, "lstrip": False,
+         "rstrip": False}
+        for piece, number in special.items()
+    ]  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(written), encoding="utf-8")
+    return list(range(1, len(ids)))
+
+
+def camel_weights(path: Path, known: list[int]) -> None:
+    """A CaMEL without mesh of a layer each way, as a checkpoint of its training: online and target network.
+
+    It writes the tokens that are known, and ends.
+    """
+    networks = {}
+    for name in ("state_dict_o", "state_dict_t"):
+        captioner = Camel(GRID, CLIP_PIECES, WIDTH, 1, 1, 1, 2 * WIDTH, 3, False, CLIP_PIECES - 2, padding=0)
+        redraw(captioner)
+        rows = torch.zeros(CLIP_PIECES, 1)
+        rows[known] = 1.0
+        rows[CLIP_PIECES - 1] = 4.0
+        state = captioner.state_dict()
+        networks[name] = {**state, "decoder.fc.weight": rows * state["decoder.fc.weight"]}
+        networks[name]["decoder.running_seq"] = torch.zeros(1, dtype=torch.long)
+    torch.save({**networks, "epoch": 7, "patience": 0}, path)
 
 
 @torch.no_grad()

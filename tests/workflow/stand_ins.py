@@ -9,6 +9,10 @@ import torch
 from PIL import Image
 from stand_in_weights import (
     WORDS,
+    blip_weights,
+    camel_weights,
+    clip_grid_weights,
+    clip_tokenizer,
     clip_weights,
     clipcap_weights,
     gpt2_tokenizer,
@@ -137,6 +141,17 @@ def lxmert_regions(data: Path) -> None:
         (data / "lxmert" / f"{part}_obj36.tsv").write_text("".join(lines), encoding="ascii")
 
 
+def imagecode(data: Path, sets: int) -> None:
+    """valid_data.json, in which two images of each set of ten are described, and the sets."""
+    described = {}
+    for number in range(sets):
+        name = f"{'open-images' if number % 2 else 'video'}-{number}_1"
+        for rank in range(10):
+            picture(data / f"imagecode/image-sets/{name}/img{rank}.jpg", 3000 + 10 * number + rank)
+        described[name] = {str(rank): sentence(10 * number + rank) for rank in (2, 7)}
+    write_json(data / "imagecode/data/valid_data.json", described)
+
+
 def hl(data: Path, train: int, test: int) -> None:
     """HL's train.jsonl and test.jsonl with images of COCO: three captions of a kind, and how sure people are."""
     number = 0
@@ -214,10 +229,13 @@ def write_stand_ins(data: Path) -> None:
     """Everything that config/paper.yaml names, below `data`: 100 images wherever 100 candidates are asked for."""
     splits = {"train": 60, "restval": 45, "val": 2, "test": 100}
     karpathy(data, "coco/dataset_coco.json", "coco", splits, lambda s: "train2014" if s == "train" else "val2014")
-    karpathy(data, "flickr30k/dataset_flickr30k.json", "flickr30k/Images", {"train": 2, "test": 100}, None)
+    karpathy(
+        data, "flickr30k/dataset_flickr30k.json", "flickr30k/Images", {"train": 100, "val": 100, "test": 100}, None
+    )
     nocaps(data, near=100, out=100)
     conceptual_captions(data, train=105, test=100)
     concadia(data, test=100)
+    imagecode(data, sets=6)
     clip_weights(data / "weights/clip-vit-b-32-openai.safetensors")
     resnet_weights(data / "weights/resnet101.pth")
     vocabulary = gpt2_tokenizer(data / "weights/gpt2/tokenizer.json")
@@ -228,3 +246,6 @@ def write_stand_ins(data: Path) -> None:
     hl(data, train=105, test=70)
     vinvl_files(data, images=175)
     vinvl_weights(data / "weights/vinvl-base-image-captioning", vinvl_words())
+    blip_weights(data / "weights/blip_coco_caption_base.pth")
+    clip_grid_weights(data / "weights/clip-rn50x16-openai.safetensors")
+    camel_weights(data / "weights/camel_nomesh.pth", clip_tokenizer(data / "weights/clip/tokenizer.json"))

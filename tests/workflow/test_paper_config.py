@@ -4,6 +4,7 @@ import csv
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,23 @@ def test_scenes_are_those_of_the_paper(run):
     assert {row["source"] for row in overlaps} == set(SCENES)
     images = {row["source"]: row["value"] for row in rows(run, "scenes_table5_samples") if row["level"] == "0"}
     assert images == {"Train-Val": "105", "Test": "70"}
+
+
+@pytest.mark.parametrize(
+    ("table", "captioners", "corpora"),
+    [
+        ("table4_blip_retrieval", ("blip",), ("flickr30k", "nocaps-near", "nocaps-out", "concadia-descriptions")),
+        (
+            "table5_blip",
+            ("blip",),
+            ("flickr30k", "nocaps-near", "nocaps-out", "concadia-descriptions", "concadia-captions"),
+        ),
+        ("table10_camel", ("camel",), ("coco", "flickr30k")),
+        ("table11_lookalikes", ("clipcap-coco", "clipcap-concap", "blip", "human"), ("imagecode",)),
+    ],
+)
+def test_other_captioners_and_corpora_have_published_values(run, table, captioners, corpora):
+    finetuned = [f"discritune-{name.removeprefix('clipcap-')}" for name in captioners if name != "human"]
+    cells = [cell for cell in rows(run, f"discritune_{table}") if cell["published"]]
+    assert {(cell["captioner"], cell["corpus"]) for cell in cells} == set(product((*captioners, *finetuned), corpora))
+    assert "not in this run" not in {cell["verdict"] for cell in cells}
