@@ -62,6 +62,9 @@ class Repository:
     def __init__(self, *roots: Path):
         self.roots = roots
         self._modules: dict[str, Module | None] = {}
+        self._scripts: dict[Path, Module] = {}
+        # Most of what one script reaches, others reach too.
+        self._written: dict[tuple[Module, str], tuple[list[str], list[tuple[Module, str]]]] = {}
 
     def module(self, name: str) -> Module | None:
         """The module of that dotted name, None when it is not in this repository or is not followed."""
@@ -82,16 +85,19 @@ class Repository:
 
     def fingerprint(self, script: Path, *also: str) -> str:
         """SHA-256 of all that `script` reaches, and of modules named by `also` that it loads by name."""
-        start = Module(script, "__script__", is_package=False)
+        if script not in self._scripts:
+            self._scripts[script] = Module(script, "__script__", is_package=False)
         reached: dict[tuple[str, str], list[str]] = {}
-        pending: list[tuple[Module, str]] = [(start, WHOLE)]
+        pending: list[tuple[Module, str]] = [(self._scripts[script], WHOLE)]
         pending += [(module, WHOLE) for name in also if (module := self._require(name))]
         while pending:
             module, symbol = pending.pop()
             if (module.name, symbol) in reached:
                 continue
-            statements, needs = self._expand(module, symbol)
-            reached[module.name, symbol] = [ast.dump(s) for s in statements]
+            if (module, symbol) not in self._written:
+                statements, needs = self._expand(module, symbol)
+                self._written[module, symbol] = [ast.dump(s) for s in statements], needs
+            reached[module.name, symbol], needs = self._written[module, symbol]
             pending += needs
         digest = hashlib.sha256()
         for key in sorted(reached):
