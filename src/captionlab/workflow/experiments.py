@@ -8,6 +8,7 @@ import importlib.util
 import os
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -123,7 +124,7 @@ class Experiments:
 
     def versions(self, *libraries: str) -> dict[str, str]:
         """Installed versions of the libraries whose numerics matter to a rule."""
-        return {name: importlib.metadata.version(name) for name in sorted(libraries)}
+        return {name: _version(name) for name in sorted(libraries)}
 
     def family_code(self, script: str) -> Callable[[Wildcards], str]:
         """The same for a script that loads the captioner's family by name."""
@@ -467,3 +468,9 @@ class Experiments:
 
 def _corpus_table(corpus: str, table: str) -> str:
     return f"results/corpora/{corpus}/{table}.parquet"
+
+
+@cache
+def _version(library: str) -> str:
+    """The installed version, for which a file is parsed."""
+    return importlib.metadata.version(library)
