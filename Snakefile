@@ -37,6 +37,14 @@ wildcard_constraints:
     shard="[0-9]+-of-[0-9]+",
 
 
+# Where a limit to how many jobs start is set, each pass of Snakemake's scheduler orders the next, and each job that ends
+# orders one more, until the process plans all the time. One is set by default, 100 a second, which no run here reaches.
+onstart:
+    limiter = workflow.scheduler.job_rate_limiter
+    if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
+
+
 report: "workflow/report/workflow.rst"
 
 

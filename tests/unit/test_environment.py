@@ -5,6 +5,8 @@ import runpy
 import tomllib
 from pathlib import Path
 
+from snakemake.cli import get_argument_parser
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -28,3 +30,7 @@ def test_every_direct_dependency_is_locked():
     declared = {re.match(r"[\w.-]+", item).group() for item in items}
     locked = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
     assert {name.lower().replace("_", "-") for name in declared} <= {name.lower() for name in locked}
+
+
+def test_the_limit_of_job_starts_that_the_snakefile_lifts_is_the_default():
+    assert get_argument_parser().get_default("max_jobs_per_timespan") == "100/1s"

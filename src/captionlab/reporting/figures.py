@@ -70,8 +70,9 @@ def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, pat
                 if not values.num_rows and statistic != CIDER:
                     raise ValueError(f"{log}: this training logged no {statistic!r}")
                 marker = "." if statistic == CIDER else None
+                shown = pc.multiply(values["value"], 100) if statistic == CIDER else values["value"]  # as in all tables
                 colour = colour_of(style, index)
-                axis.plot(values["step"], values["value"], color=colour, label=name, linewidth=1.2, marker=marker)
+                axis.plot(values["step"], shown, color=colour, label=name, linewidth=1.2, marker=marker)
         for axis, label in zip(axes[0], statistics.values(), strict=True):
             axis.set_xlabel("updates")
             axis.set_title(label, fontsize=style["font_size"])
