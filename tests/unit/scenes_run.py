@@ -80,7 +80,7 @@ def make(folder: Path) -> None:
         {"images": tables["images"], "captions": tables["scenes"]},
         {"labels": labels, "chosen": chosen},
         tagger="en_ewt_sm",
-        config={"number": 3, "least_captions": 2},
+        config={"number": 3, "least_captions": 2, "table": "scenes"},
     )
     studied = {"labels": labels, "chosen": chosen}
     features = {"features": [str(folder / "regions.parquet"), str(tags)]}

@@ -42,7 +42,7 @@ def made(shared_data, tmp_path_factory) -> Path:
         {"images": tables["images"], "captions": tables["scenes"]},
         {"labels": folder / "labels.parquet", "chosen": folder / "chosen.parquet"},
         tagger="en_ewt_sm",
-        config={"number": 8, "least_captions": 1},
+        config={"number": 8, "least_captions": 1, "table": "scenes"},
     )
     people, tokens, tags, model = (folder / name for name in ("people", "tokens", "tags", "model.arpa.gz"))
     corpus = {"images": [tables["images"]], "captions": [tables["captions"]]}

@@ -27,7 +27,7 @@ rule label_scenes:
     params:
         code=lab.code("label_scenes"),
         versions=lab.tagger_versions(),
-        config=lab.scenes.part("labels", "number", "names", "least_captions"),
+        config=lab.scenes.part("labels"),
         tagger=lab.tagger,
     message:
         "label images with scenes"

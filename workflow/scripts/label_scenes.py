@@ -7,14 +7,13 @@ from captionlab.ablation.scenes import frequent_scenes, images_of_scenes, label_
 from captionlab.language.tagging import load_tagger, tag
 from captionlab.progress import progress
 from captionlab.scripting import run
-from captionlab.tables import CAPTIONS, IMAGES, SCENES, read_kind, read_table, write_table
+from captionlab.tables import CAPTIONS, IMAGES, SCENES, read_table, write_table
 
 
 def main(snakemake: Any) -> None:
     params = snakemake.params
-    path = snakemake.input.captions
-    of_scenes = read_kind(path) == SCENES.name
-    table = read_table(path, SCENES if of_scenes else CAPTIONS, ["image_id", "caption"])
+    kind = SCENES if params.config["table"] == "scenes" else CAPTIONS
+    table = read_table(snakemake.input.captions, kind, ["image_id", "caption"])
     tagged = progress(tag(load_tagger(params.tagger), table["caption"].to_pylist()), "captions", table.num_rows)
     stopped = stop_words()
     nouns = [scene_nouns(*of_caption, stopped) for of_caption in tagged]
