@@ -27,7 +27,8 @@ from PIL import Image
 from captionlab.corpora.reading import TABLES, read_corpus
 from captionlab.features.embeddings import embedding_rows, load_embeddings, stream_embeddings
 from captionlab.features.images import crop, decode
-from captionlab.tables import CAPTIONS, IMAGES, TableWriter, embeddings_kind, read_table
+from captionlab.kinds import CAPTIONS, IMAGES, embeddings_kind
+from captionlab.tables import TableWriter, read_table
 from captionlab.training.data import references, training_images
 
 WIDTH, HEIGHT, DIMENSIONS = 500, 375, 512

@@ -33,9 +33,10 @@ from captionlab.features.embeddings import embedding_rows
 from captionlab.features.region_batches import RegionTable
 from captionlab.features.region_tables import ImageRegions, write_regions
 from captionlab.generation.decoding import Decoding
+from captionlab.kinds import embeddings_kind
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import build_scorer
-from captionlab.tables import embeddings_kind, write_table
+from captionlab.tables import write_table
 from captionlab.training.batches import ImageBatch, ImageBatches
 from captionlab.training.optimizers import build_optimizer
 from captionlab.training.scorer_rewards import MatchingScore

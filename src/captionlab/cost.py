@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from captionlab.tables import COST, write_table
+from captionlab.kinds import COST
+from captionlab.tables import write_table
 
 LOGS = Path("results/logs")
 

@@ -40,6 +40,11 @@ def run(main: Callable[[Any], None], namespace: dict[str, Any], parallel: bool =
             _become_launcher(len(devices), file)
         with measured(snakemake.rule, snakemake.log[0]), working_on(snakemake):
             main(snakemake)
+    if namespace.get("__name__") == "__main__":
+        # All is written and closed. Python would take torch apart, object by object, for a second.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def device() -> str:

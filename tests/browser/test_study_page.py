@@ -16,11 +16,12 @@ import pyarrow.compute as pc
 import pytest
 from chromium import Page, browser, program
 
+from captionlab.kinds import IMAGES
 from captionlab.study.page import read_template, study_page
 from captionlab.study.pictures import pictures, write_pictures
 from captionlab.study.responses import read_answers
 from captionlab.study.stimuli import study_name
-from captionlab.tables import IMAGES, read_table
+from captionlab.tables import read_table
 
 sys.path.append(str(Path(__file__).parents[1] / "unit"))
 from study_stand_in import study_screens, write_images

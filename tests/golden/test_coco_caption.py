@@ -12,7 +12,8 @@ from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
 from captionlab.evaluation.java import find_java, java_on_path
 from captionlab.evaluation.ptb import tokenize
-from captionlab.tables import CAPTIONS, GENERATED, IMAGES, NLG, SUMMARY, read_table, write_table
+from captionlab.kinds import CAPTIONS, GENERATED, IMAGES, NLG, SUMMARY
+from captionlab.tables import read_table, write_table
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 NAMES = {f"Bleu_{order}": f"BLEU@{order}" for order in range(1, 5)} | {
@@ -82,7 +83,11 @@ def results(request, files, tmp_path_factory):
         corpus = SimpleNamespace(images=folder / "images.parquet", captions=folder / "captions.parquet")
         run("tokenize_references", corpus, folder / "references.parquet", split="val")
         run("tokenize_captions", [generated], folder / "tokens.parquet")
-        scored = SimpleNamespace(tokens=folder / "tokens.parquet", references=[folder / "references.parquet"])
+        phrases = {name: folder / f"{name}.parquet" for name in ("phrases", "paraphrases")}
+        run("index_paraphrases", SimpleNamespace(), phrases)
+        scored = SimpleNamespace(
+            tokens=folder / "tokens.parquet", references=[folder / "references.parquet"], **phrases
+        )
         run("score_nlg", scored, nlg, corpora=["coco"])
     run(
         "summarise_evaluation",

@@ -12,7 +12,8 @@ import torch
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.features.clip import MEAN, STD, Clip, build
 from captionlab.generation.decoding import Decoding, decode
-from captionlab.tables import COST, TRAINING, read_table
+from captionlab.kinds import COST, TRAINING
+from captionlab.tables import read_table
 from captionlab.training.baselines import RunningMean
 from captionlab.training.batches import ImageBatches
 from captionlab.training.checkpoints import Checkpoints

@@ -10,7 +10,8 @@ import vinvl_stand_in as stand_in
 
 from captionlab.captioners.store import save_captioner
 from captionlab.features.region_tables import ImageRegions, write_regions
-from captionlab.tables import COMPARISONS, IMAGES, OBJECTS, SCENES, SUMMARY, write_table
+from captionlab.kinds import COMPARISONS, IMAGES, OBJECTS, SCENES, SUMMARY
+from captionlab.tables import write_table
 from captionlab.workflow.scenes_paper import SCENES_TABLES
 
 ROOT = Path(__file__).parents[2]

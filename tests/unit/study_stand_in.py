@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from captionlab.kinds import IMAGES
 from captionlab.study.kinds import STIMULI
 from captionlab.study.stimuli import arrange, study_name
-from captionlab.tables import IMAGES, write_table
+from captionlab.tables import write_table
 
 TYPES = ["plain", "tuned", "people"]
 # Captions as data sets have them, and as someone who wants to break the page would write them.

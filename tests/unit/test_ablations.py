@@ -10,20 +10,12 @@ import pytest
 from captionlab.evaluation.ablations import ablation_rows, evaluated_results
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.summary import Job
+from captionlab.kinds import GENERATED, METEOR_STATISTICS, NLG, RETRIEVAL
 from captionlab.reporting.ablations import ablation_tables
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import MISSING
-from captionlab.tables import (
-    GENERATED,
-    METEOR_STATISTICS,
-    NLG,
-    RETRIEVAL,
-    conform,
-    read_metadata,
-    read_table,
-    write_table,
-)
+from captionlab.tables import conform, read_metadata, read_table, write_table
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "config" / "published"

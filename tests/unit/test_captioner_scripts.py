@@ -16,8 +16,9 @@ from captionlab.features.embeddings import embedding_rows, load_embeddings
 from captionlab.features.neighbours import NEIGHBOURS, nearest, neighbour_columns
 from captionlab.features.region_tables import ImageRegions, write_regions
 from captionlab.generation.decoding import Decoding, decode
+from captionlab.kinds import CAPTIONS, IMAGES, TRAINING, embeddings_kind
 from captionlab.scorers.store import build_scorer, save_scorer
-from captionlab.tables import CAPTIONS, IMAGES, TRAINING, embeddings_kind, read_table, write_table
+from captionlab.tables import read_table, write_table
 from captionlab.training import objectives
 from captionlab.training.cross_entropy import CrossEntropy
 from captionlab.training.data import encode_references, references, training_images

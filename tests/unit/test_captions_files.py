@@ -16,8 +16,9 @@ from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.generation import captioning
 from captionlab.generation.captions import CaptionFileError, evaluated_images, one_line, read_caption_file
 from captionlab.generation.decoding import Decoding, decode
+from captionlab.kinds import CAPTIONS, GENERATED, IMAGES, embeddings_kind
 from captionlab.shards import shard_names
-from captionlab.tables import CAPTIONS, GENERATED, IMAGES, embeddings_kind, read_metadata, read_table, write_table
+from captionlab.tables import read_metadata, read_table, write_table
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 TEST = ["42", "7", "100"]  # in the order of the annotation file, which is not that of the table

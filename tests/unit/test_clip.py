@@ -26,8 +26,9 @@ from captionlab.features.contrastive import (
     train_clip,
 )
 from captionlab.features.images import normalise
-from captionlab.tables import CAPTIONS as CAPTION_TABLE
-from captionlab.tables import IMAGES, TRAINING, read_table, write_table
+from captionlab.kinds import CAPTIONS as CAPTION_TABLE
+from captionlab.kinds import IMAGES, TRAINING
+from captionlab.tables import read_table, write_table
 from captionlab.training import checkpoints
 from captionlab.training.batches import CaptionBatch
 

@@ -11,9 +11,10 @@ from types import SimpleNamespace
 import pytest
 from snakemake.iocontainers import OutputFiles
 
+from captionlab.kinds import TRAINING
 from captionlab.provenance import working_on
 from captionlab.reporting.comparison import ComparisonError, compare, moved_cells, parameter_differences, read_run
-from captionlab.tables import TRAINING, write_table
+from captionlab.tables import write_table
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = runpy.run_path(str(ROOT / "workflow" / "scripts" / "compare_runs.py"))

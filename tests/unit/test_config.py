@@ -437,13 +437,13 @@ def test_the_summary_reads_all_captions_that_it_has_scores_of():
 def test_a_language_model_is_trained_here_or_given():
     config = edited("language", {"evaluation": "main", "model": {"corpus": "world", "splits": ["train"]}})
     lab = Experiments(config, ROOT)
-    assert lab.language_model() == "results/language/model.arpa"
-    assert lab.language_corpus("captions") == ["results/corpora/world/captions.parquet"]
-    assert lab.language_splits() == ["train"]
+    assert lab.language.model() == "results/language/model.arpa"
+    assert lab.language.corpus("captions") == ["results/corpora/world/captions.parquet"]
+    assert lab.language.splits() == ["train"]
     config["language"]["model"] = {"arpa": "srilm.arpa.gz"}
     lab = Experiments({**config, "data": "given"}, ROOT)
-    assert lab.language_model() == str(ROOT / "given" / "srilm.arpa.gz")
-    assert lab.language_corpus("captions") == lab.language_splits() == []
+    assert lab.language.model() == str(ROOT / "given" / "srilm.arpa.gz")
+    assert lab.language.corpus("captions") == lab.language.splits() == []
 
 
 def test_a_reward_names_what_its_job_reads():

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from captionlab.kinds import COST
 from captionlab.reporting.costs import (
     COSTS,
     Estimate,
@@ -15,7 +16,7 @@ from captionlab.reporting.costs import (
     estimate_text,
     measured_jobs,
 )
-from captionlab.tables import COST, write_table
+from captionlab.tables import write_table
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"

@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import save_file
 from training_stand_in import END, VOCABULARY, TinyCaptioner, data, decode, sample
 
-from captionlab.tables import TRAINING, read_table
+from captionlab.kinds import TRAINING
+from captionlab.tables import read_table
 from captionlab.training.baselines import RunningMean
 from captionlab.training.batches import CaptionBatches, ImageBatches
 from captionlab.training.cross_entropy import CrossEntropy

@@ -13,8 +13,9 @@ from PIL import Image
 
 from captionlab.features.embeddings import load_embeddings, stream_embeddings
 from captionlab.features.images import embed_images
+from captionlab.kinds import IMAGES, embeddings_kind
 from captionlab.shards import shard_rows
-from captionlab.tables import IMAGES, TableError, embeddings_kind, write_table
+from captionlab.tables import TableError, write_table
 
 
 class MeanColour:

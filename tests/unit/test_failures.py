@@ -13,8 +13,9 @@ import pytest
 
 from captionlab.failures import advice
 from captionlab.features.embeddings import embedding_rows, load_embeddings
+from captionlab.kinds import TRAINING, embeddings_kind
 from captionlab.reporting.render import write_text
-from captionlab.tables import TRAINING, TableError, TableWriter, embeddings_kind, read_metadata, read_table, write_table
+from captionlab.tables import TableError, TableWriter, read_metadata, read_table, write_table
 
 ROWS = {"step": [1, 2], "epoch": [0, 0], "statistic": ["loss", "loss"], "value": [2.5, 2.25]}
 IDS = [f"image {number}" for number in range(300)]

@@ -11,7 +11,8 @@ import vinvl_stand_in as tiny
 
 from captionlab.features.embeddings import embedding_rows
 from captionlab.features.region_batches import RegionTable
-from captionlab.tables import IMAGES, embeddings_kind, write_table
+from captionlab.kinds import IMAGES, embeddings_kind
+from captionlab.tables import write_table
 from captionlab.training.batches import CaptionBatches, ImageBatches
 from captionlab.training.masked_tokens import MaskedBatches
 from captionlab.training.objectives import Judge, TrainingData, build_objective, find_places

@@ -13,11 +13,12 @@ from PIL import Image
 from probing_run import CORPUS, IDS, ROOT, SCORERS, THINGS, Made, caption, score, things
 
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES
+from captionlab.kinds import GENERATED
 from captionlab.language.kinds import CONSTRUCTED
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.probing.beyond import kept, matching_table, reward_text
 from captionlab.reporting.sheets import Measured
-from captionlab.tables import GENERATED, read_metadata, read_table
+from captionlab.tables import read_metadata, read_table
 from captionlab.workflow.probing import PROBING_TABLES
 
 CLAIMS = ROOT / "config" / "published" / "claims.yaml"

@@ -14,9 +14,10 @@ from snakemake.iocontainers import OutputFiles
 
 from captionlab import provenance
 from captionlab.files import digest
+from captionlab.kinds import TRAINING
 from captionlab.provenance import current, working_on
 from captionlab.reporting.footnotes import run_notes
-from captionlab.tables import TRAINING, read_metadata, read_provenance, write_table
+from captionlab.tables import read_metadata, read_provenance, write_table
 
 RULES = Path(__file__).parents[2] / "workflow" / "rules"
 ROWS = {"step": [1], "epoch": [0], "statistic": ["loss"], "value": [2.5]}

@@ -11,7 +11,8 @@ import yaml
 
 from captionlab.corpora.reading import TABLES, read_corpus
 from captionlab.features.clip import MEAN, STD, Clip, build
-from captionlab.tables import GENERATED, IMAGES, RETRIEVAL, read_table
+from captionlab.kinds import GENERATED, IMAGES, RETRIEVAL
+from captionlab.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 CORPORA = ("imagecode", "concadia-descriptions", "concadia-captions")

@@ -8,8 +8,9 @@ from scenes_run import run_script
 
 from captionlab.ablation.kinds import CHOSEN, LABELS
 from captionlab.corpora.reading import TABLES, read_corpus
+from captionlab.kinds import GENERATED, SCENES
 from captionlab.language.kinds import STATISTICS
-from captionlab.tables import GENERATED, SCENES, read_table
+from captionlab.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 # Images of which at least 1, 2 and all 3 scene captions contain the word itself, as counted without any tagger.

@@ -21,7 +21,8 @@ from captionlab.features.plain_values import decode_msgpack
 from captionlab.features.region_batches import RegionTable
 from captionlab.features.region_tables import ImageRegions, RegionError, write_regions
 from captionlab.features.regions import READERS, image_name, read_regions
-from captionlab.tables import SCENES, TableError, read_table, regions_kind, write_table
+from captionlab.kinds import SCENES, regions_kind
+from captionlab.tables import TableError, read_table, write_table
 from captionlab.training.order import Order
 
 SIZE = 8

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
 
+from captionlab.kinds import COMPARISONS, SUMMARY
 from captionlab.reporting.collection import collect
 from captionlab.reporting.discritune import discritune_tables
 from captionlab.reporting.evaluation_table import evaluation_table
@@ -20,7 +21,7 @@ from captionlab.reporting.published import PublishedValue, read_published
 from captionlab.reporting.render import csv_text, html, latex, markdown
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.verdicts import judge
-from captionlab.tables import COMPARISONS, SUMMARY, write_table
+from captionlab.tables import write_table
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "discritune.csv"
 

@@ -14,7 +14,8 @@ from captionlab.features.embeddings import load_embeddings
 from captionlab.features.images import embed_images
 from captionlab.features.resnet import ResnetEncoder, build
 from captionlab.features.resnet_weights import WeightsError, import_weights
-from captionlab.tables import IMAGES, write_table
+from captionlab.kinds import IMAGES
+from captionlab.tables import write_table
 
 BLOCKS = [1, 2, 1, 1]
 

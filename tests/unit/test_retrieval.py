@@ -8,7 +8,8 @@ import pytest
 
 from captionlab.evaluation import retrieval
 from captionlab.evaluation.retrieval import RetrievalError, ranks, unit_length
-from captionlab.tables import GENERATED, IMAGES, RETRIEVAL, embeddings_kind, read_table, write_table
+from captionlab.kinds import GENERATED, IMAGES, RETRIEVAL, embeddings_kind
+from captionlab.tables import read_table, write_table
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 

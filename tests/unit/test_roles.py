@@ -20,9 +20,9 @@ from captionlab.evaluation.roles import (
 )
 from captionlab.evaluation.summary import Job
 from captionlab.evaluation.top_words import MEASURE, top_word_results
+from captionlab.kinds import ALIGNMENT, METEOR_STATISTICS, NLG
 from captionlab.language.kinds import MEASURES, TAGGED
 from captionlab.language.ngram import perplexity
-from captionlab.tables import ALIGNMENT, METEOR_STATISTICS, NLG
 
 IMAGES = [f"image {number:02d}" for number in range(40)]
 SCORERS = {"toy-uniter": PrintedScorer("UNITER", 100.0), "toy-clip": PrintedScorer("CLIP", 1.0)}

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def config():
-    return yaml.safe_load((ROOT / "config" / "toy_scenes.yaml").read_text())
+    return yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
 
 
 def test_the_toy_config_asks_for_every_table_and_figure(config):
@@ -40,12 +40,12 @@ def test_without_the_paper_nothing_is_asked_for(config):
         (lambda c: c["papers"]["scenes"].update(evaluation="valid"), "papers.scenes.evaluation is 'valid'"),
         (lambda c: c["papers"]["scenes"]["captioners"].update({"12": "toy-scened"}), "captioners.12 is 'toy-scened'"),
         (
-            lambda c: c["evaluations"]["validation"]["corpora"].append("toy-scenes"),
+            lambda c: c["evaluations"]["scenes"]["corpora"].append("toy-scenes"),
             "which has several corpora; Table 1 is about one",
         ),
         (
-            lambda c: c["evaluations"]["validation"]["captioners"].remove("toy-scened-6"),
-            "which is not in evaluations.validation.captioners; add it there",
+            lambda c: c["evaluations"]["scenes"]["captioners"].remove("toy-scened-6"),
+            "which is not in evaluations.scenes.captioners; add it there",
         ),
     ],
 )

@@ -27,8 +27,9 @@ from captionlab.features.tags import TAGS
 from captionlab.generation.captioning import caption_images
 from captionlab.generation.captions import evaluated_images
 from captionlab.generation.decoding import Decoding
+from captionlab.kinds import CAPTIONS, SCENES, TRAINING
 from captionlab.probes.kinds import SCORES, SEARCH, encodings_kind
-from captionlab.tables import CAPTIONS, SCENES, TRAINING, TableError, read_table, write_table
+from captionlab.tables import TableError, read_table, write_table
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,11 @@ from captionlab.features.clip import Clip, build
 from captionlab.features.embeddings import embedding_rows
 from captionlab.features.region_batches import RegionTable
 from captionlab.features.region_tables import ImageRegions, write_regions
+from captionlab.kinds import embeddings_kind
 from captionlab.scorers.clip import ClipScorer
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import ScorerError, build_scorer, load_scorer, save_scorer
-from captionlab.tables import TableError, embeddings_kind, write_table
+from captionlab.tables import TableError, write_table
 
 DIMENSIONS = 8
 ARCHITECTURE = {

@@ -17,22 +17,12 @@ from captionlab.features.clip import Clip, build
 from captionlab.features.embeddings import embedding_rows
 from captionlab.features.region_batches import RegionTable
 from captionlab.features.regions import image_name
+from captionlab.kinds import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, OBJECTS, TRAINING, embeddings_kind
 from captionlab.scorers.examination import MATCHING
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.learning import MatchingObjective
 from captionlab.scorers.store import build_scorer, load_scorer
-from captionlab.tables import (
-    ALIGNMENT,
-    CAPTIONS,
-    GENERATED,
-    IMAGES,
-    OBJECTS,
-    TRAINING,
-    embeddings_kind,
-    read_metadata,
-    read_table,
-    write_table,
-)
+from captionlab.tables import read_metadata, read_table, write_table
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 TRAIN, TEST, DIMENSIONS = 12, 6, 8

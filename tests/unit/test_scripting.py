@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from captionlab.tables import COST, read_table
+from captionlab.kinds import COST
+from captionlab.tables import read_table
 
 
 @pytest.fixture

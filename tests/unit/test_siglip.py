@@ -14,9 +14,10 @@ from captionlab.features.embeddings import load_embeddings
 from captionlab.features.encoders import load_encoder
 from captionlab.features.images import embed_images
 from captionlab.features.siglip import Siglip, SiglipError
+from captionlab.kinds import IMAGES
 from captionlab.scorers.clip import ClipScorer
 from captionlab.scorers.store import load_scorer
-from captionlab.tables import IMAGES, write_table
+from captionlab.tables import write_table
 
 WORDS = ["<pad>", "</s>", "<unk>", "a", "dog", "two", "cats", "on", "the", "red", "sofa"]
 SIZES = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}

@@ -18,12 +18,13 @@ from PIL import Image
 from study_stand_in import ODD, TYPES, study_screens, write_images
 
 from captionlab.features.clip import MEAN, STD, Clip, build
+from captionlab.kinds import GENERATED, IMAGES, embeddings_kind
 from captionlab.study.kinds import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
 from captionlab.study.page import read_template, review_page, study_page
 from captionlab.study.pictures import SIZE, file_name, pictures
 from captionlab.study.psychopy import CONDITIONS, conditions, conditions_file, experiment
 from captionlab.study.stimuli import StudyError
-from captionlab.tables import GENERATED, IMAGES, embeddings_kind, read_metadata, read_table, write_table
+from captionlab.tables import read_metadata, read_table, write_table
 
 ROOT = Path(__file__).parents[2]
 RESOURCES = ROOT / "resources" / "study"

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 from study_stand_in import TYPES, study_screens, write_images
 
+from captionlab.kinds import IMAGES
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.language import Paper
 from captionlab.reporting.published import read_published
@@ -17,7 +18,7 @@ from captionlab.reporting.study import study_differences, study_table
 from captionlab.reporting.study_figures import examples, plot_examples, plot_screen
 from captionlab.study.analysis import Accuracies, agreement
 from captionlab.study.responses import participants
-from captionlab.tables import IMAGES, read_table
+from captionlab.tables import read_table
 from captionlab.workflow.study import Study
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "discritune.csv"

@@ -20,19 +20,8 @@ from captionlab.evaluation.summary import (
     retrieval_results,
     summary_columns,
 )
-from captionlab.tables import (
-    ALIGNMENT,
-    COMPARISONS,
-    GENERATED,
-    METEOR_STATISTICS,
-    NLG,
-    RETRIEVAL,
-    SUMMARY,
-    conform,
-    read_metadata,
-    read_table,
-    write_table,
-)
+from captionlab.kinds import ALIGNMENT, COMPARISONS, GENERATED, METEOR_STATISTICS, NLG, RETRIEVAL, SUMMARY
+from captionlab.tables import conform, read_metadata, read_table, write_table
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 CHILD = Job("child", "main", "beam5", {"toy": "test", "far": "val"})

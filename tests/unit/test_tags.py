@@ -12,7 +12,8 @@ import torch
 from captionlab.features.region_tables import ImageRegions, write_regions
 from captionlab.features.tagged_images import TaggedImages, objects_of, open_tagged_images, read_tags
 from captionlab.features.tags import TAGS, TagError, labelled_rows, read_vinvl_tags, write_tags
-from captionlab.tables import OBJECTS, TableError, read_table, write_table
+from captionlab.kinds import OBJECTS
+from captionlab.tables import TableError, read_table, write_table
 
 END = 2
 PIECES = {"boat": [10], "wine glass": [11, 12], "tablet computer": [13, 14, 15]}

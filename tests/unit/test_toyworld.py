@@ -34,8 +34,9 @@ from captionlab.corpora.toyworld.world import (
     Thing,
     sprite_size,
 )
-from captionlab.tables import CAPTIONS, IMAGES, OBJECTS, REJECTS, read_table
-from captionlab.tables import SCENES as SCENE_CAPTIONS
+from captionlab.kinds import CAPTIONS, IMAGES, OBJECTS, REJECTS
+from captionlab.kinds import SCENES as SCENE_CAPTIONS
+from captionlab.tables import read_table
 
 VISUAL = ("coco", "flickr", "nocaps-near", "nocaps-out", "concadia-descriptions", "scenes")
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 from training_stand_in import END, TinyCaptioner, data
 
-from captionlab.tables import TRAINING, read_table
+from captionlab.kinds import TRAINING
+from captionlab.tables import read_table
 from captionlab.training.batches import CaptionBatches
 from captionlab.training.cross_entropy import CrossEntropy
 from captionlab.training.optimizers import build_optimizer, learning_rate, total_steps

@@ -11,8 +11,9 @@ import pytest
 
 from captionlab.ablation.kinds import ABLATED, CHOSEN, COVERAGE, INFORMATION, LABELS
 from captionlab.features.tags import TAGS
+from captionlab.kinds import OBJECTS
 from captionlab.probes.kinds import SCORES
-from captionlab.tables import OBJECTS, read_table
+from captionlab.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 

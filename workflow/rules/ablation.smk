@@ -10,7 +10,7 @@ rule label_scenes:
     input:
         images=lab.scenes.table("images"),
         captions=lab.scenes.labelling(),
-        tagger=lab.tagger_files(),
+        tagger=lab.language.tagger_files(),
     output:
         labels="results/ablation/labels.parquet",
         chosen="results/ablation/chosen.parquet",
@@ -26,9 +26,9 @@ rule label_scenes:
         runtime=60,
     params:
         code=lab.code("label_scenes"),
-        versions=lab.tagger_versions(),
+        versions=lab.language.tagger_versions(),
         config=lab.scenes.part("labels"),
-        tagger=lab.tagger,
+        tagger=lab.language.tagger,
     message:
         "label images with scenes"
     script:

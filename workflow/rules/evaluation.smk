@@ -2,7 +2,7 @@
 
 Needs: results/captions/{captioner}/{evaluation}.parquet, the corpora, and the retrievers with their features.
 Makes: results/evaluation/{captioner}/{evaluation}/{tokens,nlg,retrieval}.parquet, a row for each caption,
-and results/reporting/{summary,comparisons}.parquet, values with their intervals
+and METEOR's paraphrases in results/paraphrases/
 """
 
 
@@ -56,10 +56,35 @@ rule tokenize_captions:
         "../scripts/tokenize_captions.py"
 
 
+rule index_paraphrases:
+    output:
+        phrases="results/paraphrases/phrases.parquet",
+        paraphrases="results/paraphrases/paraphrases.parquet",
+    log:
+        "results/logs/index_paraphrases.log",
+    benchmark:
+        "results/benchmarks/index_paraphrases.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=15,
+    params:
+        code=lab.code("index_paraphrases"),
+        versions=lab.versions("pycocoevalcap"),
+    message:
+        "read the paraphrases of METEOR"
+    script:
+        "../scripts/index_paraphrases.py"
+
+
 rule score_nlg:
     input:
         tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
         references=lab.references,
+        phrases="results/paraphrases/phrases.parquet",
+        paraphrases="results/paraphrases/paraphrases.parquet",
     output:
         "results/evaluation/{captioner}/{evaluation}/nlg.parquet",
     log:

@@ -10,8 +10,8 @@ results/captions/{captioner}/{evaluation}.parquet, with results/language/{captio
 
 rule train_language_model:
     input:
-        images=lab.language_corpus("images"),
-        captions=lab.language_corpus("captions"),
+        images=lab.language.corpus("images"),
+        captions=lab.language.corpus("captions"),
     output:
         "results/language/model.arpa",
         provenance="results/provenance/train_language_model.json",
@@ -28,7 +28,7 @@ rule train_language_model:
     params:
         code=lab.code("train_language_model"),
         versions=lab.versions("numpy", "pycocoevalcap"),
-        splits=lab.language_splits(),
+        splits=lab.language.splits(),
     message:
         "train the trigram language model"
     script:
@@ -38,7 +38,7 @@ rule train_language_model:
 rule tag_captions:
     input:
         captions="results/captions/{captioner}/{evaluation}.parquet",
-        tagger=lab.tagger_files(),
+        tagger=lab.language.tagger_files(),
     output:
         "results/language/{captioner}/{evaluation}/tags.parquet",
     log:
@@ -53,8 +53,8 @@ rule tag_captions:
         runtime=60,
     params:
         code=lab.code("tag_captions"),
-        versions=lab.tagger_versions(),
-        tagger=lab.tagger,
+        versions=lab.language.tagger_versions(),
+        tagger=lab.language.tagger,
     message:
         "tag the captions of {wildcards.captioner} for {wildcards.evaluation}"
     script:
@@ -63,7 +63,7 @@ rule tag_captions:
 
 rule measure_fluency:
     input:
-        model=lab.language_model(),
+        model=lab.language.model(),
         tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
         tags="results/language/{captioner}/{evaluation}/tags.parquet",
     output:
@@ -144,7 +144,7 @@ rule construct_captions:
         references=lab.evaluated_tables("captions"),
         mined=lab.probing.mined_tags,
         templates=lab.published("probing_templates.csv"),
-        tagger=lab.tagger_files(),
+        tagger=lab.language.tagger_files(),
     output:
         captions="results/captions/{captioner}/{evaluation}.parquet",
         constructions="results/language/{captioner}/{evaluation}/constructions.parquet",
@@ -162,12 +162,12 @@ rule construct_captions:
         runtime=60,
     params:
         code=lab.code("construct_captions"),
-        versions=lab.tagger_versions(),
+        versions=lab.language.tagger_versions(),
         config=lab.probing.construction_block,
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,
         mined=lab.probing.mined_models,
-        tagger=lab.tagger,
+        tagger=lab.language.tagger,
         seed=lab.captioner_seed,
     message:
         "construct captions for {wildcards.captioner} in {wildcards.evaluation}"
@@ -177,7 +177,7 @@ rule construct_captions:
 
 rule associate_lemmas:
     input:
-        tags=lab.language_tables("tags", lab.caption_types()),
+        tags=lab.language.measured("tags", lab.language.caption_types()),
     output:
         "results/language/associations.parquet",
     log:
@@ -192,7 +192,7 @@ rule associate_lemmas:
         runtime=30,
     params:
         code=lab.code("associate_lemmas"),
-        types=lab.caption_types(),
+        types=lab.language.caption_types(),
     message:
         "find the adjectives and nouns of each type of captions"
     script:

@@ -154,9 +154,9 @@ rule collect_ablation_tables:
 
 rule collect_language_tables:
     input:
-        statistics=lab.language_tables("statistics"),
-        patterns=lab.language_tables("patterns"),
-        unigrams=lab.language_tables("unigrams"),
+        statistics=lab.language.measured("statistics"),
+        patterns=lab.language.measured("patterns"),
+        unigrams=lab.language.measured("unigrams"),
         associations="results/language/associations.parquet",
         published=lab.published("discritune.csv"),
     output:
@@ -208,7 +208,7 @@ rule collect_language_tables:
         runtime=10,
     params:
         code=lab.code("collect_language_tables"),
-        captioners=lab.language_captioners(),
+        captioners=lab.language.captioners(),
         config=lab.paper_block("discritune"),
         provenance=lab.provenance(),
     message:
@@ -261,116 +261,6 @@ rule plot_discritune_figures:
         "draw the figures of the discritune paper"
     script:
         "../scripts/plot_discritune_figures.py"
-
-
-rule collect_study_table:
-    input:
-        accuracy="results/study/{participants}/accuracy.parquet",
-        pairwise="results/study/{participants}/pairwise.parquet",
-        agreement="results/study/{participants}/agreement.parquet",
-        participants="results/study/{participants}/participants.parquet",
-        published=lab.published("discritune.csv"),
-    output:
-        tables=multiext(
-            "results/reporting/study/discritune_table6_{participants}",
-            ".csv",
-            ".md",
-            ".tex",
-            ".html",
-        ),
-        provenance="results/provenance/collect_study_table/{participants}.json",
-    log:
-        "results/logs/collect_study_table/{participants}.log",
-    benchmark:
-        "results/benchmarks/collect_study_table/{participants}.tsv"
-    wildcard_constraints:
-        participants="people|simulated",
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        code=lab.code("collect_study_table"),
-        captioners=lab.study.captioners(),
-        corpus=lab.study.corpus(),
-        paper=lab.paper_block("discritune"),
-        provenance=lab.provenance(),
-    message:
-        "make the table of the study with {wildcards.participants}"
-    script:
-        "../scripts/collect_study_table.py"
-
-
-rule plot_study_figures:
-    input:
-        stimuli="results/study/stimuli.parquet",
-        answers="results/study/{participants}/answers.parquet",
-        images=lab.study.table("images"),
-        style=lab.style,
-    output:
-        report(
-            "results/figures/discritune_figure2_{participants}.png",
-            caption="../report/discritune_figure2.rst",
-            category="discritune",
-            subcategory="figures",
-            labels={"figure": "examples of the study, {participants}"},
-        ),
-        provenance="results/provenance/plot_study_figures/{participants}.json",
-    log:
-        "results/logs/plot_study_figures/{participants}.log",
-    benchmark:
-        "results/benchmarks/plot_study_figures/{participants}.tsv"
-    wildcard_constraints:
-        participants="people|simulated",
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        code=lab.code("plot_study_figures"),
-        versions=lab.versions("matplotlib"),
-    message:
-        "draw examples of the study with {wildcards.participants}"
-    script:
-        "../scripts/plot_study_figures.py"
-
-
-rule plot_study_screen:
-    input:
-        stimuli="results/study/stimuli.parquet",
-        images=lab.study.table("images"),
-        style=lab.style,
-    output:
-        report(
-            "results/figures/discritune_figure3_screen.png",
-            caption="../report/discritune_figure3.rst",
-            category="discritune",
-            subcategory="figures",
-            labels={"figure": "a screen of the study"},
-        ),
-        provenance="results/provenance/plot_study_screen.json",
-    log:
-        "results/logs/plot_study_screen.log",
-    benchmark:
-        "results/benchmarks/plot_study_screen.tsv"
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        code=lab.code("plot_study_screen"),
-        versions=lab.versions("matplotlib"),
-        people=lab.study.people(),
-    message:
-        "draw a screen of the study"
-    script:
-        "../scripts/plot_study_screen.py"
 
 
 rule check_claims:

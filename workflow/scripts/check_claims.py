@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES
+from captionlab.kinds import COMPARISONS, SUMMARY
 from captionlab.provenance import commit
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.measurements import Measurements
@@ -12,7 +13,7 @@ from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.study import study_differences
 from captionlab.scripting import run
 from captionlab.study.kinds import ACCURACY, PAIRWISE
-from captionlab.tables import COMPARISONS, SUMMARY, read_metadata, read_table
+from captionlab.tables import read_metadata, read_table
 
 # Papers whose claims rest on tables of differences alone.
 OF_ROLES = ("probing", "scenes")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from captionlab.kinds import COMPARISONS, SUMMARY
 from captionlab.provenance import commit
 from captionlab.reporting.discritune import discritune_tables
 from captionlab.reporting.measurements import Measurements
@@ -9,7 +10,7 @@ from captionlab.reporting.published import read_published
 from captionlab.reporting.render import write_table_files
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.scripting import run
-from captionlab.tables import COMPARISONS, SUMMARY, read_metadata, read_table
+from captionlab.tables import read_metadata, read_table
 
 
 def main(snakemake: Any) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from captionlab.generation.captions import evaluated_images, generated_rows, joined
+from captionlab.kinds import CAPTIONS, GENERATED
 from captionlab.language.construction import Constructed, Plan, Tags, Vocabulary, construct
 from captionlab.language.kinds import CONSTRUCTED, TAGGED
 from captionlab.language.mining import mine
@@ -15,7 +16,7 @@ from captionlab.language.tagging import load_tagger, tag
 from captionlab.language.templates import Template, template_of
 from captionlab.progress import progress
 from captionlab.scripting import run
-from captionlab.tables import CAPTIONS, GENERATED, read_table, write_table
+from captionlab.tables import read_table, write_table
 
 
 def main(snakemake: Any) -> None:

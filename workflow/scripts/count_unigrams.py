@@ -3,10 +3,11 @@
 from collections import Counter
 from typing import Any
 
+from captionlab.kinds import TOKENS
 from captionlab.language.kinds import NGRAMS, TAGGED
 from captionlab.language.statistics import ngrams
 from captionlab.scripting import run
-from captionlab.tables import TOKENS, TableWriter, read_table
+from captionlab.tables import TableWriter, read_table
 
 LONGEST = 5
 

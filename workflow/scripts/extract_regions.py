@@ -6,9 +6,10 @@ import pyarrow.compute as pc
 
 from captionlab.features.images import shard_rows
 from captionlab.features.region_tables import write_regions
+from captionlab.kinds import IMAGES, OBJECTS
 from captionlab.progress import progress
 from captionlab.scripting import device, run
-from captionlab.tables import IMAGES, OBJECTS, read_table
+from captionlab.tables import read_table
 
 
 def main(snakemake):

@@ -6,10 +6,11 @@ from captionlab.captioners.store import load_captioner
 from captionlab.generation.captioning import caption_images
 from captionlab.generation.captions import evaluated_images, joined
 from captionlab.generation.decoding import Decoding
+from captionlab.kinds import GENERATED
 from captionlab.provenance import device_name
 from captionlab.scripting import device, run
 from captionlab.shards import shard_number, shard_rows
-from captionlab.tables import GENERATED, write_table
+from captionlab.tables import write_table
 
 
 def main(snakemake):

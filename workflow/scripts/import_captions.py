@@ -1,8 +1,9 @@
 """Take in captions that no captioner of this workflow makes: files of captions, or what people wrote."""
 
 from captionlab.generation.captions import evaluated_images, file_rows, joined, reference_rows
+from captionlab.kinds import GENERATED, IMAGES
 from captionlab.scripting import run
-from captionlab.tables import GENERATED, IMAGES, read_table, write_table
+from captionlab.tables import read_table, write_table
 
 
 def main(snakemake):

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from captionlab.kinds import GENERATED
 from captionlab.scripting import run
-from captionlab.tables import GENERATED, read_metadata, read_table, write_table
+from captionlab.tables import read_metadata, read_table, write_table
 
 
 def main(snakemake):

@@ -4,10 +4,11 @@ from typing import Any
 
 from captionlab.ablation.kinds import CHOSEN, LABELS
 from captionlab.ablation.scenes import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
+from captionlab.kinds import CAPTIONS, IMAGES, SCENES
 from captionlab.language.tagging import load_tagger, tag
 from captionlab.progress import progress
 from captionlab.scripting import run
-from captionlab.tables import CAPTIONS, IMAGES, SCENES, read_table, write_table
+from captionlab.tables import read_table, write_table
 
 
 def main(snakemake: Any) -> None:

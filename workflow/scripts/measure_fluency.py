@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from captionlab.kinds import TOKENS
 from captionlab.language.arpa import ArpaError, read_arpa
 from captionlab.language.kinds import MEASURES, STATISTICS, TAGGED
 from captionlab.language.ngram import score
 from captionlab.language.statistics import caption_measures, corpus_statistics
 from captionlab.scripting import run
-from captionlab.tables import TOKENS, TableWriter, read_table
+from captionlab.tables import TableWriter, read_table
 
 ORDER = 3
 

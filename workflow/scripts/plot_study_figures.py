@@ -4,11 +4,12 @@ from typing import Any
 
 import yaml
 
+from captionlab.kinds import IMAGES
 from captionlab.reporting.study_figures import examples, plot_examples
 from captionlab.scripting import run
 from captionlab.study.kinds import ANSWERS, STIMULI
 from captionlab.study.responses import SIMULATED
-from captionlab.tables import IMAGES, read_table
+from captionlab.tables import read_table
 
 
 def main(snakemake: Any) -> None:

@@ -4,10 +4,11 @@ from typing import Any
 
 import yaml
 
+from captionlab.kinds import IMAGES
 from captionlab.reporting.study_figures import plot_screen
 from captionlab.scripting import run
 from captionlab.study.kinds import STIMULI
-from captionlab.tables import IMAGES, read_table
+from captionlab.tables import read_table
 
 
 def main(snakemake: Any) -> None:

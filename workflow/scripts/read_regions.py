@@ -2,8 +2,9 @@
 
 from captionlab.features.region_tables import write_regions
 from captionlab.features.regions import read_regions
+from captionlab.kinds import IMAGES
 from captionlab.scripting import run
-from captionlab.tables import IMAGES, read_table
+from captionlab.tables import read_table
 
 
 def main(snakemake):

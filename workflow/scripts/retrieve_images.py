@@ -13,10 +13,11 @@ import numpy as np
 from captionlab.evaluation.retrieval import ranks, unit_length
 from captionlab.features.embeddings import load_embeddings
 from captionlab.features.encoders import load_encoder
+from captionlab.kinds import GENERATED, IMAGES, RETRIEVAL
 from captionlab.progress import progress
 from captionlab.provenance import device_name
 from captionlab.scripting import device, run
-from captionlab.tables import GENERATED, IMAGES, RETRIEVAL, TableWriter, read_table
+from captionlab.tables import TableWriter, read_table
 
 
 def main(snakemake: Any) -> None:

@@ -10,6 +10,7 @@ from captionlab.evaluation.retrieval import ranks, unit_length
 from captionlab.features.embeddings import load_embeddings
 from captionlab.features.encoders import load_encoder
 from captionlab.generation.captions import evaluated_images
+from captionlab.kinds import GENERATED
 from captionlab.scripting import device, run
 from captionlab.study.kinds import STIMULI
 from captionlab.study.stimuli import (
@@ -21,7 +22,7 @@ from captionlab.study.stimuli import (
     read_exclusions,
     study_name,
 )
-from captionlab.tables import GENERATED, read_table, write_table
+from captionlab.tables import read_table, write_table
 
 
 def main(snakemake: Any) -> None:

@@ -1,11 +1,12 @@
 """Score the captions of a captioner by every scorer of an evaluation: how well does each match its image?"""
 
+from captionlab.kinds import ALIGNMENT, GENERATED
 from captionlab.progress import progress
 from captionlab.provenance import device_name
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer
 from captionlab.scripting import device, run
-from captionlab.tables import ALIGNMENT, GENERATED, TableWriter, read_table
+from captionlab.tables import TableWriter, read_table
 
 # Images whose captions are scored together.
 CHUNK = 64

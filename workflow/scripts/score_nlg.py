@@ -1,22 +1,34 @@
 """Score the captions of a captioner for an evaluation by BLEU, METEOR, ROUGE-L and CIDEr, corpus by corpus."""
 
+import logging
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from captionlab.evaluation.nlg import meteor_process, score_corpus
+from captionlab.evaluation.paraphrases import write_paraphrases
+from captionlab.kinds import NLG, TOKENS
 from captionlab.scripting import run
-from captionlab.tables import NLG, TOKENS, TableWriter, read_table
+from captionlab.tables import TableWriter, read_table
 
 
 def main(snakemake: Any) -> None:
     captions: dict[str, dict[tuple[str, int], str]] = {}
     for row in read_table(snakemake.input.tokens, TOKENS).to_pylist():
         captions.setdefault(row["corpus"], {})[row["image_id"], row["caption_index"]] = row["tokens"]
-    with meteor_process() as meteor, TableWriter(snakemake.output[0], NLG) as writer:
-        for corpus, path in zip(snakemake.params.corpora, snakemake.input.references, strict=True):
-            references: dict[str, list[str]] = {}
-            for row in read_table(path, TOKENS).to_pylist():
-                references.setdefault(row["image_id"], []).append(row["tokens"])
-            writer.write(score_corpus(corpus, captions.get(corpus, {}), references, meteor))
+    references: dict[str, dict[str, list[str]]] = {corpus: {} for corpus in snakemake.params.corpora}
+    for corpus, path in zip(snakemake.params.corpora, snakemake.input.references, strict=True):
+        for row in read_table(path, TOKENS).to_pylist():
+            references[corpus].setdefault(row["image_id"], []).append(row["tokens"])
+    texts = [text for of_corpus in captions.values() for text in of_corpus.values()]
+    texts += [text for of_corpus in references.values() for of_image in of_corpus.values() for text in of_image]
+    with tempfile.TemporaryDirectory(prefix="meteor-") as folder:
+        paraphrases = Path(folder) / "paraphrases.gz"
+        kept = write_paraphrases(texts, snakemake.input.phrases, snakemake.input.paraphrases, paraphrases)
+        logging.getLogger(__name__).info("METEOR reads the %d paraphrases that these texts can contain", kept)
+        with meteor_process(paraphrases) as meteor, TableWriter(snakemake.output[0], NLG) as writer:
+            for corpus, of_corpus in references.items():
+                writer.write(score_corpus(corpus, captions.get(corpus, {}), of_corpus, meteor))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ from typing import Any
 
 from captionlab.evaluation.spice import BESIDE_HEAP, PARSES, SPICE, score_captions
 from captionlab.evaluation.spice_models import available_models
+from captionlab.kinds import TOKENS
 from captionlab.scripting import run
-from captionlab.tables import TOKENS, read_table, write_table
+from captionlab.tables import read_table, write_table
 
 
 def main(snakemake: Any) -> None:

@@ -8,8 +8,9 @@ from captionlab.evaluation.devices import device_note
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.spice import SPICE
 from captionlab.evaluation.summary import Job
+from captionlab.kinds import NLG, RETRIEVAL
 from captionlab.scripting import run
-from captionlab.tables import NLG, RETRIEVAL, read_table, write_table
+from captionlab.tables import read_table, write_table
 
 
 def main(snakemake: Any) -> None:

@@ -17,9 +17,10 @@ from captionlab.evaluation.summary import (
     retrieval_results,
     summary_columns,
 )
+from captionlab.kinds import ALIGNMENT, COMPARISONS, NLG, RETRIEVAL, SUMMARY
 from captionlab.progress import progress
 from captionlab.scripting import run
-from captionlab.tables import ALIGNMENT, COMPARISONS, NLG, RETRIEVAL, SUMMARY, read_metadata, read_table, write_table
+from captionlab.tables import read_metadata, read_table, write_table
 
 
 def main(snakemake: Any) -> None:

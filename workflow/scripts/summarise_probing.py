@@ -15,9 +15,10 @@ from captionlab.evaluation.roles import (
 )
 from captionlab.evaluation.spice import SPICE
 from captionlab.evaluation.summary import Job
+from captionlab.kinds import ALIGNMENT, NLG
 from captionlab.language.kinds import CONSTRUCTED, MEASURES, PATTERNS, TAGGED
 from captionlab.scripting import run
-from captionlab.tables import ALIGNMENT, NLG, Kind, read_table, write_table
+from captionlab.tables import Kind, read_table, write_table
 
 REFERENCE = "CE"
 

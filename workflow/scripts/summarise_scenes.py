@@ -15,10 +15,11 @@ from captionlab.evaluation.scenes import (
     probe_rows,
     special_rows,
 )
+from captionlab.kinds import COMPARISONS, SUMMARY
 from captionlab.probes.kinds import SCORES
 from captionlab.roles import ROLES
 from captionlab.scripting import run
-from captionlab.tables import COMPARISONS, SUMMARY, Kind, read_table, write_table
+from captionlab.tables import Kind, read_table, write_table
 
 
 def main(snakemake: Any) -> None:

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from captionlab.kinds import GENERATED
 from captionlab.language.kinds import TAGGED
 from captionlab.language.tagging import load_tagger, tag
 from captionlab.progress import progress
 from captionlab.scripting import run
-from captionlab.tables import GENERATED, read_table, write_table
+from captionlab.tables import read_table, write_table
 
 
 def main(snakemake: Any) -> None:

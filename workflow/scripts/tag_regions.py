@@ -8,9 +8,10 @@ import numpy as np
 from captionlab.ablation.kinds import COVERAGE, MATCHES
 from captionlab.ablation.matching import match_regions
 from captionlab.captioners.store import load_captioner
+from captionlab.kinds import IMAGES
 from captionlab.progress import progress
 from captionlab.scripting import run
-from captionlab.tables import IMAGES, read_table, write_table
+from captionlab.tables import read_table, write_table
 
 
 def main(snakemake: Any) -> None:

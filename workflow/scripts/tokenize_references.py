@@ -3,8 +3,9 @@
 from typing import Any
 
 from captionlab.evaluation.ptb import tokenize
+from captionlab.kinds import CAPTIONS, IMAGES, TOKENS
 from captionlab.scripting import run
-from captionlab.tables import CAPTIONS, IMAGES, TOKENS, read_table, write_table
+from captionlab.tables import read_table, write_table
 
 
 def main(snakemake: Any) -> None:

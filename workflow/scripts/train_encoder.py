@@ -6,8 +6,9 @@ import pyarrow.compute as pc
 import torch
 
 from captionlab.features.contrastive import train_clip
+from captionlab.kinds import CAPTIONS, IMAGES
 from captionlab.scripting import device, run
-from captionlab.tables import CAPTIONS, IMAGES, read_table
+from captionlab.tables import read_table
 from captionlab.training.checkpoints import fingerprint, intervals, remove
 
 

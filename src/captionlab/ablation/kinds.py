@@ -2,12 +2,10 @@
 
 import pyarrow as pa
 
-from captionlab.tables import IMAGE_ID, Column, Kind
+from captionlab.kinds import IMAGE_ID, REMOVED, ROLE, SCENE
+from captionlab.tables import Column, Kind
 
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
-_SCENE = Column(_STRING, "scene")
-_OBJECTS = Column(_INT, "how many of the objects that tell the scene were removed; 0: none")
-_CAPTIONER = Column(_STRING, "pretrained or finetuned")
 
 LABELS = Kind(
     "scene labels",
@@ -24,7 +22,7 @@ CHOSEN = Kind(
     "scenes",
     "a scene that is studied",
     {
-        "scene": _SCENE,
+        "scene": SCENE,
         "rank": Column(_INT, "rank by images, from 1, or place in the list of the config"),
         "images": Column(_INT, "images that depict it, all splits"),
     },
@@ -34,7 +32,7 @@ INFORMATION = Kind(
     "information of objects",
     "an object in images of a scene",
     {
-        "scene": _SCENE,
+        "scene": SCENE,
         "rank": Column(_INT, "rank by information, from 1"),
         "label": Column(_STRING, "name of the object"),
         "pmi": Column(_DOUBLE, "pointwise mutual information of object and scene, nats"),
@@ -73,7 +71,7 @@ ABLATED = Kind(
         "image_id": IMAGE_ID,
         "split": Column(_STRING, "split of the image"),
         "scene": Column(_STRING, "scene whose objects were removed; empty where none was"),
-        "objects": _OBJECTS,
+        "objects": REMOVED,
         "labels": Column(pa.list_(_STRING), "names of these objects"),
         "caption": Column(_STRING, "text"),
         "log_prob": Column(_DOUBLE, "sum of the log-probabilities of its tokens, nats"),
@@ -85,7 +83,7 @@ EFFECTS = Kind(
     "effects of ablation",
     "a number about captions before and after objects are removed",
     {
-        "captioner": _CAPTIONER,
+        "captioner": ROLE,
         "split": Column(_STRING, "split of the images"),
         "objects": Column(_INT, "how many objects were removed; 0: 1, 2, ... taken together"),
         "statistic": Column(
@@ -103,7 +101,7 @@ SPLITS = Kind(
     "comparison of splits",
     "the confidence shifts of a captioner on two splits",
     {
-        "captioner": _CAPTIONER,
+        "captioner": ROLE,
         "split": Column(_STRING, "a split"),
         "against": Column(_STRING, "another one"),
         "z": Column(

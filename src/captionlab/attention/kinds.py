@@ -2,13 +2,12 @@
 
 import pyarrow as pa
 
-from captionlab.tables import IMAGE_ID, Column, Kind
+from captionlab.kinds import IMAGE_ID, ROLE, SCENE
+from captionlab.tables import Column, Kind
 
 _STRING, _INT, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.float32(), pa.float64()
 _LAYER = Column(_INT, "layer of the captioner, from 1")
 _RELATION = Column(_STRING, "vision-vision, label-vision, vision-label (query-key), or all three together")
-_CAPTIONER = Column(_STRING, "pretrained or finetuned")
-_SCENE = Column(_STRING, "scene")
 
 BLOCKS = Kind(
     "attention blocks",
@@ -64,7 +63,7 @@ DENSITIES = Kind(
     "attention densities",
     "a point of the plane of deviation and mass",
     {
-        "captioner": _CAPTIONER,
+        "captioner": ROLE,
         "relation": _RELATION,
         "deviation": Column(_DOUBLE, "standard deviation of the attention values of an image"),
         "mass": Column(_DOUBLE, "their sum"),
@@ -94,7 +93,7 @@ RANKINGS = Kind(
     "an object of a scene",
     {
         "ranking": Column(_STRING, "pretrained or finetuned: by its attention; frequent: by images"),
-        "scene": _SCENE,
+        "scene": SCENE,
         "rank": Column(_INT, "from 1"),
         "label": Column(_STRING, "name of the object"),
     },
@@ -104,8 +103,8 @@ OVERLAPS = Kind(
     "overlap of rankings",
     "the objects of a scene by attention against those by frequency, down to a depth",
     {
-        "captioner": _CAPTIONER,
-        "scene": _SCENE,
+        "captioner": ROLE,
+        "scene": SCENE,
         "depth": Column(_INT, "objects of each ranking"),
         "rank_biased_overlap": Column(_DOUBLE, "average overlap, 0 to 1"),
         "rank_biased_overlap_ci_low": Column(_DOUBLE, "lower end of its 95 % interval, bootstrap over images"),
@@ -121,7 +120,7 @@ CORRELATIONS = Kind(
     "correlation of two overlaps",
     "a captioner",
     {
-        "captioner": _CAPTIONER,
+        "captioner": ROLE,
         "r": Column(_DOUBLE, "Pearson's, over scenes and depths; missing where one is constant", nullable=True),
         "degrees": Column(_INT, "degrees of freedom"),
         "p_value": Column(_DOUBLE, "two-sided", nullable=True),

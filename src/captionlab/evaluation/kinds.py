@@ -1,10 +1,30 @@
-"""The tables of what captioners in their roles, and constructed captions, are worth to scorers (Ma et al. 2022)."""
+"""Tables of the evaluation stage: METEOR's paraphrases, and what captioners in their roles are worth to scorers."""
 
 import pyarrow as pa
 
-from captionlab.tables import CORPUS, Column, Kind
+from captionlab.kinds import CORPUS
+from captionlab.tables import Column, Kind
 
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
+PHRASES = Kind(
+    "phrases",
+    "a phrase of METEOR's table of paraphrases",
+    {
+        "phrase": Column(_STRING, "the phrase, in lower case"),
+        "words": Column(pa.list_(_STRING), "its runs of letters a to z and digits, and empty strings"),
+    },
+    ("phrase",),
+)
+PARAPHRASES = Kind(
+    "paraphrases",
+    "a pair of phrases that METEOR matches",
+    {
+        "probability": Column(_DOUBLE, "that the one is said for the other"),
+        "phrase": Column(_INT, "row of the phrase in the table of phrases, from 0"),
+        "paraphrase": Column(_INT, "row of the other"),
+    },
+    ("phrase", "paraphrase"),
+)
 _PLACE = {
     "experiment": Column(_STRING, "generated: captions of captioners; else how captions were constructed"),
     "subject": Column(_STRING, "role of the captioners; nouns or others, when words are replaced; model of a template"),

@@ -5,18 +5,22 @@ the CIDEr-D form that pycocoevalcap computes), over the tokens of captionlab.eva
 """
 
 import contextlib
+import inspect
 import logging
+import subprocess
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from pycocoevalcap.bleu.bleu_scorer import BleuScorer
 from pycocoevalcap.cider.cider import Cider
-from pycocoevalcap.meteor.meteor import Meteor
+from pycocoevalcap.meteor.meteor import METEOR_JAR, Meteor
 from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.evaluation.java import JavaError, java_on_path
-from captionlab.tables import METEOR_STATISTICS
+from captionlab.kinds import METEOR_STATISTICS
 
 # A caption: its image, and its index among the captions of that image.
 Key = tuple[str, int]
@@ -24,14 +28,27 @@ Key = tuple[str, int]
 logger = logging.getLogger(__name__)
 
 
+class MeteorOf(Meteor):
+    """pycocoevalcap's METEOR with another file of paraphrases."""
+
+    def __init__(self, paraphrases: Path):
+        jar = Path(inspect.getfile(Meteor)).with_name(METEOR_JAR)
+        self.meteor_cmd = ["java", "-jar", "-Xmx2G", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
+        self.meteor_cmd += ["-a", str(paraphrases)]
+        pipe = subprocess.PIPE
+        self.meteor_p = subprocess.Popen(self.meteor_cmd, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.lock = threading.Lock()
+
+
 @contextmanager
-def meteor_process() -> Iterator[Meteor]:
+def meteor_process(paraphrases: Path | None = None) -> Iterator[Meteor]:
     """pycocoevalcap's METEOR with its Java process, which ends with the block.
 
-    Starting it takes about 5 s and 2 GB (it loads a table of paraphrases), so one serves all corpora of a job.
+    Without a file of paraphrases (captionlab.evaluation.paraphrases) it reads its own, which takes about 10 s of
+    processor time and 1 GB.
     """
     with java_on_path():
-        meteor = Meteor()
+        meteor = MeteorOf(paraphrases) if paraphrases else Meteor()
     try:
         yield meteor
     finally:
@@ -71,7 +88,7 @@ def score_corpus(
     rouge, rouge_scores = Rouge().compute_score(references_of, caption_of)
     cider = _cider(usable, captions)
     cider_scores = [cider[key] for key in caption_of]
-    # Last, because its Java process takes a while to start.
+    # Last, because its Java process takes a moment to start.
     meteor_value, meteor_scores, statistics = _meteor(corpus, references_of, caption_of, meteor)
     values = (*bleu, meteor_value, rouge, sum(cider_scores) / len(cider_scores))
     shown = " ".join(f"{value:.3f}" for value in values)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from captionlab.evaluation.intervals import bootstrap_p_value, mcnemar_p_value, percentile_interval, resampled_sums
-from captionlab.tables import COMPARISONS, SUMMARY
+from captionlab.kinds import COMPARISONS, SUMMARY
 
 # The column that counts the captions of an image.
 CAPTIONS = "captions"

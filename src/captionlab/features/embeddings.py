@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from captionlab.groups import Groups
-from captionlab.tables import Kind, TableError, embeddings_kind, read_metadata, read_schema
+from captionlab.kinds import embeddings_kind
+from captionlab.tables import Kind, TableError, read_metadata, read_schema
 
 # The key of the metadata that has the shape of an embedding, where that is no vector.
 SHAPE = "shape"

@@ -16,9 +16,10 @@ from PIL import Image
 from torch import Tensor
 
 from captionlab.features.embeddings import SHAPE, embedding_rows
+from captionlab.kinds import IMAGES, embeddings_kind
 from captionlab.progress import progress
 from captionlab.shards import shard_rows
-from captionlab.tables import IMAGES, TableWriter, embeddings_kind, read_table
+from captionlab.tables import TableWriter, read_table
 
 
 class Encoder(Protocol):

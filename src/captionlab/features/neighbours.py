@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from captionlab.kinds import IMAGE_ID
 from captionlab.progress import progress
-from captionlab.tables import IMAGE_ID, Column, Kind, TableError, read_table
+from captionlab.tables import Column, Kind, TableError, read_table
 
 NEIGHBOURS = Kind(
     "neighbours",

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
+from captionlab.kinds import regions_kind
 from captionlab.packing import unpack
-from captionlab.tables import Kind, TableError, check_schema, damage_named, read_schema, regions_kind
+from captionlab.tables import Kind, TableError, check_schema, damage_named, read_schema
 from captionlab.training.order import Places
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from captionlab.tables import Kind, TableWriter, regions_kind
+from captionlab.kinds import regions_kind
+from captionlab.tables import Kind, TableWriter
 
 # Bytes of features in a group of rows, which is read as a whole for any of its images; and the most rows of one.
 REGION_GROUP_BYTES, GROUP_ROWS = 4 << 20, 8192

@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from captionlab.features.regions import image_name
-from captionlab.tables import IMAGE_ID, Column, Kind, TableWriter, read_schema, read_table, regions_kind
+from captionlab.kinds import IMAGE_ID, regions_kind
+from captionlab.tables import Column, Kind, TableWriter, read_schema, read_table
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from captionlab.tables import CAPTIONS, IMAGES, read_table
+from captionlab.kinds import CAPTIONS, IMAGES
+from captionlab.tables import read_table
 
 
 class CaptionFileError(ValueError):

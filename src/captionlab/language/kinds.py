@@ -2,7 +2,8 @@
 
 import pyarrow as pa
 
-from captionlab.tables import CAPTION_INDEX, CORPUS, IMAGE_ID, Column, Kind
+from captionlab.kinds import CAPTION_INDEX, CORPUS, IMAGE_ID
+from captionlab.tables import Column, Kind
 
 _STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
 _CAPTION = {

@@ -2,19 +2,18 @@
 
 import pyarrow as pa
 
-from captionlab.tables import IMAGE_ID, Column, Kind
+from captionlab.kinds import IMAGE_ID, REMOVED, ROLE
+from captionlab.tables import Column, Kind
 
 _STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
-_CAPTIONER = Column(_STRING, "pretrained or finetuned")
-_OBJECTS = Column(_INT, "how many of the objects that tell its scene were removed from each image; 0: none")
 _PROBE = Column(_STRING, "random-forest, mlp or random")
 
 SCORES = Kind(
     "scores of probes",
     "an F1 of a probe that was trained on a split drawn with a seed",
     {
-        "captioner": _CAPTIONER,
-        "objects": _OBJECTS,
+        "captioner": ROLE,
+        "objects": REMOVED,
         "probe": _PROBE,
         "classes": Column(_STRING, "scenes, or shuffled: the control task"),
         "test_share": Column(_DOUBLE, "share of the images that is tested on"),
@@ -30,7 +29,7 @@ SEARCH = Kind(
     "settings of the neural probe",
     "settings that were tried on the states of a captioner",
     {
-        "captioner": _CAPTIONER,
+        "captioner": ROLE,
         "rank": Column(_INT, "by macro F1, from 1, which was chosen"),
         "hidden": Column(pa.list_(_INT), "units of each hidden layer"),
         "alpha": Column(_DOUBLE, "strength of the L2 penalty"),
@@ -48,7 +47,7 @@ def encodings_kind(dimensions: int) -> Kind:
         {
             "image_id": IMAGE_ID,
             "scene": Column(_STRING, "the scene that most of its captions name"),
-            "objects": _OBJECTS,
+            "objects": REMOVED,
             "encoding": Column(pa.list_(pa.float32(), dimensions), "mean of the last states of tags and regions"),
         },
         ("image_id", "objects"),

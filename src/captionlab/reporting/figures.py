@@ -14,8 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from captionlab.files import replacing
+from captionlab.kinds import SUMMARY, TRAINING
 from captionlab.provenance import current
-from captionlab.tables import SUMMARY, TRAINING, read_table
+from captionlab.tables import read_table
 
 Style = Mapping[str, Any]
 # The name that the validation of a training gives its CIDEr.

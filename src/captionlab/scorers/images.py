@@ -11,9 +11,10 @@ from torch import Tensor
 from captionlab.features.embeddings import load_embeddings
 from captionlab.features.images import decode, squeeze
 from captionlab.features.region_batches import RegionTable
+from captionlab.kinds import IMAGES
 from captionlab.scorers.scorer import ImageTextScorer
 from captionlab.scorers.visual import Visual
-from captionlab.tables import IMAGES, TableError, read_table
+from captionlab.tables import TableError, read_table
 
 
 class PixelTable:

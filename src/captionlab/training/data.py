@@ -5,7 +5,8 @@ import os
 from collections.abc import Sequence
 
 from captionlab.captioners.tokenizer import Tokenizer
-from captionlab.tables import CAPTIONS, IMAGES, read_table
+from captionlab.kinds import CAPTIONS, IMAGES
+from captionlab.tables import read_table
 
 logger = logging.getLogger(__name__)
 

@@ -20,8 +20,9 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from captionlab.kinds import TRAINING
 from captionlab.progress import progress
-from captionlab.tables import TRAINING, write_table
+from captionlab.tables import write_table
 from captionlab.training.checkpoints import Checkpoints
 from captionlab.training.distributed import add_up, is_first, largest, one_after_another, processes, share, wait_for_all
 from captionlab.training.optimizers import Adam, build_optimizer, last_step, learning_rate, total_steps

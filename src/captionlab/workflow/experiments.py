@@ -7,7 +7,7 @@ import importlib.metadata
 import importlib.util
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -20,6 +20,7 @@ from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.discritune import Discritune
 from captionlab.workflow.embedding import Embedding, has_file
 from captionlab.workflow.judging import Judging
+from captionlab.workflow.language import Language
 from captionlab.workflow.probing import Probing
 from captionlab.workflow.report import labels_of, paper_of
 from captionlab.workflow.resources import memory, on_disk
@@ -29,14 +30,6 @@ from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
 
 GENERAL_FORMATS = ("csv", "md", "html")
-LANGUAGE_TABLES = (
-    "language_statistics",
-    "language_patterns",
-    "language_unigrams",
-    "discritune_table7_adjectives",
-    "discritune_table14_nouns",
-)
-BUNDLED_TAGGER = "en_ewt_sm"
 
 
 class Wildcards(Protocol):
@@ -62,8 +55,8 @@ class Experiments:
         self.evaluations: Block = config["evaluations"]
         self.papers: Block = config.get("papers", {})
         self.spice: str = config.get("spice", "auto") or "off"
-        self.language: Block = config.get("language", {})
         self.embedding = Embedding(self)
+        self.language = Language(self)
         self.discritune = Discritune(self)
         self.probing = Probing(self)
         self.study = Study(self)
@@ -92,17 +85,10 @@ class Experiments:
         for name, block in self.captioners.items():
             files |= {f"captioners.{name}.{key}": block[key] for key in ("weights", "tokenizer") if key in block}
             files |= {f"captioners.{name}.captions.{c}": path for c, path in block.get("captions", {}).items()}
-        if "arpa" in self.language.get("model", {}):
-            files["language.model.arpa"] = self.language["model"]["arpa"]
-        if self.tagger != BUNDLED_TAGGER and not importlib.util.find_spec(self.tagger):
-            mistakes.append(
-                f"language.tagger: the spaCy model {self.tagger!r} is not installed; "
-                f"get it by `python -m spacy download {self.tagger}`"
-            )
         missing = {key: Path(self.data) / path for key, path in files.items() if not (Path(self.data) / path).is_file()}
         mistakes += [f"{key}: no such file {path}" for key, path in missing.items()]
-        mistakes += self.study.missing_files()
-        mistakes += [*self.scoring.missing_files(), *self.scenes.missing_files()]
+        for part in (self.language, self.study, self.scoring, self.scenes):
+            mistakes += part.missing_files()
         if mistakes:
             raise ConfigError.listing(
                 f"files are missing below {self.data} (docs/data.md says where they come from)", mistakes
@@ -331,49 +317,6 @@ class Experiments:
         """Parsed references of each corpus of an evaluation."""
         return [f"results/spice/parses/{corpus}.parquet" for corpus in self.evaluated_corpora(wildcards)]
 
-    # -------------------------------------------------------------------------------------------- language
-    def language_captioners(self) -> list[str]:
-        """Captioners of the evaluation whose language is studied, by name."""
-        captioners = self.evaluations[self.language["evaluation"]]["captioners"] if self.language else []
-        return sorted(name for name in captioners if self.family(name) != "constructed")
-
-    def caption_types(self) -> list[str]:
-        """Those whose words are told apart. What goes with one type depends on which the others are."""
-        return sorted(self.language.get("caption_types", self.language_captioners()))
-
-    def language_tables(self, table: str, captioners: Iterable[str] | None = None) -> list[str]:
-        """A table of the language stage for each of some captioners; without them, for all of the evaluation."""
-        names = self.language_captioners() if captioners is None else captioners
-        return [f"results/language/{name}/{self.language.get('evaluation')}/{table}.parquet" for name in names]
-
-    def language_model(self) -> str:
-        """The trigram language model: a file that the config names, or what rule train_language_model makes."""
-        given = self.language.get("model", {}).get("arpa")
-        return on_disk(Path(self.data) / given) if given else "results/language/model.arpa"
-
-    def language_corpus(self, table: str) -> list[str]:
-        """A table of the corpus that the language model is trained on; none where it is given or not asked for."""
-        model = self.language.get("model", {})
-        return [_corpus_table(model["corpus"], table)] if "corpus" in model else []
-
-    def language_splits(self) -> list[str]:
-        """Splits of that corpus."""
-        return sorted(self.language.get("model", {}).get("splits", []))
-
-    @property
-    def tagger(self) -> str:
-        """Name of the spaCy model."""
-        return str(self.language.get("tagger", BUNDLED_TAGGER))
-
-    def tagger_files(self) -> list[str]:
-        """Files of the spaCy model that comes with the workflow; none for an installed one."""
-        folder = self.root / "resources" / self.tagger
-        return [on_disk(path) for path in sorted(folder.rglob("*")) if path.is_file()]
-
-    def tagger_versions(self) -> dict[str, str]:
-        """Versions of spaCy and, when it is an installed package, of the model."""
-        return self.versions("spacy", *([] if self.tagger == BUNDLED_TAGGER else [self.tagger]))
-
     # ------------------------------------------------------------------------------------------- reporting
     def lineage(self) -> Block:
         """For each captioner: its parent, family and rewarding retriever, and what it and its ancestors trained on."""
@@ -429,10 +372,9 @@ class Experiments:
     def measured_tables(self) -> list[str]:
         """The tables of measurements among them."""
         general = ["evaluation", *(["claims"] if self.papers else [])]
-        language = LANGUAGE_TABLES if self.language else ()
         return [
             *(f"results/reporting/study/{name}.{ending}" for name in self.study.tables() for ending in FORMATS),
-            *(f"results/reporting/language/{name}.{ending}" for name in language for ending in FORMATS),
+            *(f"results/reporting/language/{name}.{ending}" for name in self.language.tables() for ending in FORMATS),
             *(f"results/reporting/{name}.{ending}" for name in general for ending in GENERAL_FORMATS),
             *self.discritune.table_files(),
             *self.discritune.ablation_files(),

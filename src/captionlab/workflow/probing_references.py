@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from captionlab.workflow.blocks import Block, captioner_kind
-from captionlab.workflow.references import _known
+from captionlab.workflow.names import known
 
 # The role that all others are compared with.
 REFERENCE_ROLE = "CE"
@@ -44,7 +44,7 @@ def _constructed_mistakes(config: Block, name: str, block: Block) -> Iterator[st
     sources = {"captions_of": block["captions_of"]}
     sources |= {f"mined_from.{model}": of for model, of in block.get("mined_from", {}).items()}
     for key, of in sources.items():
-        yield from _known(config, "captioners", of, f"{where}.{key}")
+        yield from known(config, "captioners", of, f"{where}.{key}")
         if config["captioners"].get(of, {}).get("family") == "constructed":
             yield f"{where}.{key} is {of!r}, which is constructed itself; name a captioner that sees the images"
         for evaluation, content in config["evaluations"].items():
@@ -53,7 +53,7 @@ def _constructed_mistakes(config: Block, name: str, block: Block) -> Iterator[st
 
 
 def _paper_mistakes(config: Block, where: str, paper: Block) -> Iterator[str]:
-    yield from _known(config, "evaluations", paper["evaluation"], f"{where}.evaluation")
+    yield from known(config, "evaluations", paper["evaluation"], f"{where}.evaluation")
     evaluation = config["evaluations"].get(paper["evaluation"])
     if "language" not in config:
         yield f"{where} needs a language model; add the section `language`"
@@ -65,7 +65,7 @@ def _paper_mistakes(config: Block, where: str, paper: Block) -> Iterator[str]:
     named |= {f"{where}.corpora.{label}": (name, "corpora") for label, name in paper["corpora"].items()}
     for key, (names, section) in named.items():
         for name in listed(names):
-            yield from _known(config, section, name, key)
+            yield from known(config, section, name, key)
             if evaluation and name in config.get(section, {}) and name not in evaluation.get(section, []):
                 yield f"{key} is {name!r}, which is not in evaluations.{paper['evaluation']}.{section}; add it there"
     for name in listed(paper.get("constructed", [])):

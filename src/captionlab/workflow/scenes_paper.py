@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from captionlab.workflow.blocks import Block
-from captionlab.workflow.references import _known
+from captionlab.workflow.names import known
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
@@ -45,12 +45,12 @@ def scenes_paper_mistakes(config: Block) -> Iterator[str]:
         return
     if "scenes" not in config:
         yield f"{where} needs what is measured; add the section `scenes`"
-    yield from _known(config, "evaluations", paper["evaluation"], f"{where}.evaluation")
+    yield from known(config, "evaluations", paper["evaluation"], f"{where}.evaluation")
     evaluation = config["evaluations"].get(paper["evaluation"])
     if evaluation and len(evaluation["corpora"]) != 1:
         yield f"{where}.evaluation is {paper['evaluation']!r}, which has several corpora; Table 1 is about one"
     for label, name in paper["captioners"].items():
-        yield from _known(config, "captioners", name, f"{where}.captioners.{label}")
+        yield from known(config, "captioners", name, f"{where}.captioners.{label}")
         if evaluation and name in config["captioners"] and name not in evaluation["captioners"]:
             yield (
                 f"{where}.captioners.{label} is {name!r}, which is not in "

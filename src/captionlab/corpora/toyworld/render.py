@@ -13,7 +13,8 @@ from captionlab.corpora.toyworld.domains import Domain, domain_named
 from captionlab.corpora.toyworld.drawing import draw, encode
 from captionlab.corpora.toyworld.lookalikes import sample_lookalikes
 from captionlab.corpora.toyworld.world import LOOKALIKES, SIDE, Picture, sample_picture
-from captionlab.tables import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENES, Kind, TableWriter
+from captionlab.kinds import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENES
+from captionlab.tables import Kind, TableWriter
 
 _TABLES: Mapping[str, Kind] = {
     "images": IMAGES,

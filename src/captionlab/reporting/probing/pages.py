@@ -9,9 +9,10 @@ import pyarrow.compute as pc
 
 from captionlab.evaluation.roles import PrintedScorer
 from captionlab.generation.captions import evaluated_images
+from captionlab.kinds import ALIGNMENT, GENERATED, IMAGES
 from captionlab.language.kinds import CONSTRUCTED
 from captionlab.reporting.thumbnails import thumbnail
-from captionlab.tables import ALIGNMENT, GENERATED, IMAGES, read_table
+from captionlab.tables import read_table
 
 Path = str | os.PathLike[str]
 

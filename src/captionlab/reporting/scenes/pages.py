@@ -10,12 +10,13 @@ import pyarrow.compute as pc
 
 from captionlab.ablation.kinds import ABLATED
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.kinds import IMAGES
 from captionlab.probes.kinds import encodings_kind
 from captionlab.reporting.published import read_published
 from captionlab.reporting.scenes.run import ScenesRun
 from captionlab.reporting.thumbnails import thumbnail
 from captionlab.roles import ROLES
-from captionlab.tables import IMAGES, read_schema, read_table
+from captionlab.tables import read_schema, read_table
 
 Path = str | os.PathLike[str]
 Row = Mapping[str, Any]

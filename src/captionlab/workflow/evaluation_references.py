@@ -1,0 +1,165 @@
+"""What evaluations, papers, the study and the analysis of scenes say of other parts of a config."""
+
+from collections.abc import Iterator
+
+from captionlab.roles import ROLES
+from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, root_of
+from captionlab.workflow.names import family_of, files_mistakes, known, names_of, retriever_mistakes, size_mistakes
+
+
+def evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterator[str]:
+    """One sentence for each thing in an evaluation that cannot be followed; `where` is its place in the config."""
+    if "decoding" in evaluation:
+        yield from known(config, "decodings", evaluation["decoding"], f"{where}.decoding")
+    for retriever in evaluation.get("retrievers", []):
+        yield from retriever_mistakes(config, retriever, f"{where}.retrievers")
+    for name in evaluation.get("scorers", []):
+        yield from known(config, "scorers", name, f"{where}.scorers")
+        for corpus in evaluation["corpora"]:
+            yield from files_mistakes(config, where, config.get("scorers", {}).get(name, {}), corpus)
+    for corpus in evaluation["corpora"]:
+        yield from known(config, "corpora", corpus, f"{where}.corpora")
+        if evaluation.get("retrievers"):
+            split = config["corpora"].get(corpus, {}).get("evaluation_split", "test")
+            yield from size_mistakes(
+                config, where, corpus, split, evaluation.get("candidates", 100), "a set of candidates"
+            )
+    for captioner in evaluation["captioners"]:
+        yield from known(config, "captioners", captioner, f"{where}.captioners")
+        block = config["captioners"].get(captioner, {})
+        if family_of(config, captioner) == "vinvl":
+            root = config["captioners"][root_of(config, captioner)]
+            for corpus in evaluation["corpora"]:
+                yield from files_mistakes(config, where, root, corpus, f"the captioner {captioner!r}")
+        if "captions" in block and (absent := [c for c in evaluation["corpora"] if c not in block["captions"]]):
+            missing = f"captioners.{captioner}.captions.{absent[0]}"
+            yield f"{where}: the captioner {captioner!r} has no captions for {', '.join(absent)}; add {missing}"
+    kinds = {captioner_kind(config["captioners"].get(c, {"family": "file"})) for c in evaluation["captioners"]}
+    if "decoding" not in evaluation and not kinds <= GIVEN:
+        yield f"{where} has captioners that generate, so it needs a decoding; there are {names_of(config, 'decodings')}"
+    if evaluation.get("retrievers") or evaluation.get("scorers") or not kinds <= GIVEN:
+        for corpus in evaluation["corpora"]:
+            if config["corpora"].get(corpus, {}).get("images", "") is None:
+                yield (
+                    f"{where}: the corpus {corpus!r} is text only (images: null), "
+                    "so no captioner can describe it, no retriever search in it and no scorer look at it"
+                )
+
+
+def repeated_evaluations(evaluations: Block) -> Iterator[str]:
+    """Captions that two evaluations would both make."""
+    seen: dict[tuple[str, str, str], str] = {}
+    for name, evaluation in evaluations.items():
+        for captioner in evaluation["captioners"]:
+            for corpus in evaluation["corpora"]:
+                job = (captioner, corpus, evaluation.get("decoding", "given"))
+                if job in seen:
+                    yield (
+                        f"evaluations.{seen[job]} and evaluations.{name} both caption {corpus!r} "
+                        f"with {captioner!r} by {job[2]!r}; keep it in one of them"
+                    )
+                seen[job] = name
+
+
+def paper_mistakes(config: Block, where: str, paper: Block) -> Iterator[str]:
+    """One sentence for each thing in the block of a paper that cannot be followed."""
+    evaluated = {name for evaluation in config["evaluations"].values() for name in evaluation["captioners"]}
+    for label, name in paper["captioners"].items():
+        yield from known(config, "captioners", name, f"{where}.captioners.{label}")
+        if name in config["captioners"] and name not in evaluated:
+            yield f"{where}.captioners.{label} is {name!r}, which no evaluation names; add it to one"
+    for label, name in paper["corpora"].items():
+        yield from known(config, "corpora", name, f"{where}.corpora.{label}")
+    for name in paper.get("retrievers", []):
+        yield from known(config, "encoders", name, f"{where}.retrievers")
+    for name in paper.get("evaluations", []):
+        yield from known(config, "evaluations", name, f"{where}.evaluations")
+    yield from _several_evaluations(config, where, paper)
+    for name, ablation in paper.get("ablations", {}).items():
+        yield from _ablation_mistakes(config, f"{where}.ablations.{name}", ablation)
+
+
+def _several_evaluations(config: Block, where: str, paper: Block) -> Iterator[str]:
+    """A table shows one value in each place, so it must be said of which evaluation."""
+    shown = {name: config["evaluations"].get(name) for name in paper.get("evaluations") or config["evaluations"]}
+    for captioner in dict.fromkeys(paper["captioners"].values()):
+        for corpus in dict.fromkeys(paper["corpora"].values()):
+            found = [n for n, e in shown.items() if e and captioner in e["captioners"] and corpus in e["corpora"]]
+            if len(found) > 1:
+                yield (
+                    f"{where}: the captions of {captioner!r} on {corpus!r} are in the evaluations "
+                    f"{' and '.join(found)}; name the one that its tables show under {where}.evaluations"
+                )
+                return
+
+
+def _ablation_mistakes(config: Block, where: str, ablation: Block) -> Iterator[str]:
+    yield from known(config, "evaluations", ablation["evaluation"], f"{where}.evaluation")
+    evaluation = config["evaluations"].get(ablation["evaluation"], {})
+    if ablation["reference"] not in ablation["captioners"]:
+        yield f"{where}.reference is {ablation['reference']!r}, which is not among the labels of its captioners"
+    seeds = {label: 1 if isinstance(names, str) else len(names) for label, names in ablation["captioners"].items()}
+    wanted = seeds.get(ablation["reference"], 1)
+    for label, number in seeds.items():
+        if wanted > 1 and number not in (1, wanted):
+            yield (
+                f"{where}.captioners.{label} has {number} captioners and the reference {wanted}; they are compared "
+                "seed by seed, so name as many, or one"
+            )
+    if evaluation and not evaluation.get("retrievers"):
+        yield f"evaluations.{ablation['evaluation']} needs `retrievers`: {where} is about what they find"
+    for section in ("captioners", "corpora"):
+        for label, names in ablation[section].items():
+            for name in [names] if isinstance(names, str) else names:
+                yield from known(config, section, name, f"{where}.{section}.{label}")
+                if name in config[section] and name not in evaluation.get(section, [name]):
+                    yield (
+                        f"{where}.{section}.{label} is {name!r}, which is not in "
+                        f"evaluations.{ablation['evaluation']}.{section}; add it there"
+                    )
+
+
+def study_mistakes(config: Block, study: Block) -> Iterator[str]:
+    """One sentence for each thing in `study` that cannot be followed."""
+    for key, section in (("corpus", "corpora"), ("evaluation", "evaluations"), ("encoder", "encoders")):
+        yield from known(config, section, study[key], f"study.{key}")
+    if "simulated" in study:
+        yield from known(config, "encoders", study["simulated"]["retriever"], "study.simulated.retriever")
+    evaluation = config["evaluations"].get(study["evaluation"], {})
+    for key, of_study in (("corpora", [study["corpus"]]), ("captioners", study["captioners"])):
+        for name in of_study:
+            if name not in evaluation.get(key, [name]):
+                yield f"study shows {name!r}, which evaluations.{study['evaluation']}.{key} does not name; add it there"
+    kinds = [captioner_kind(config["captioners"].get(name, {})) for name in study["captioners"]]
+    if kinds.count("human") != 1:
+        yield "study.captioners must have one captioner of the family human: controls show human captions"
+    sets, block = (study.get(key, default) for key, default in (("sets", 500), ("block", 100)))
+    if sets % block:
+        yield f"study.sets is {sets}, no multiple of study.block; write sets: {max(1, sets // block) * block}"
+
+
+def scenes_mistakes(config: Block, scenes: Block) -> Iterator[str]:
+    """One sentence for each thing in `scenes` that cannot be followed."""
+    yield from known(config, "corpora", scenes["corpus"], "scenes.corpus")
+    yield from known(config, "decodings", scenes["decoding"], "scenes.decoding")
+    if config.get("decodings", {}).get(scenes["decoding"], {}).get("kind") == "sample":
+        yield "scenes.decoding draws at random; captions before and after ablation are compared, so write a beam search"
+    for role in ROLES:
+        name = scenes[role]
+        yield from known(config, "captioners", name, f"scenes.{role}")
+        if (family := family_of(config, name)) not in (None, "vinvl"):
+            yield f"scenes.{role} is {name!r}, a {family} captioner; only vinvl attends to tags"
+        elif family:
+            root = config["captioners"][root_of(config, name)]
+            yield from files_mistakes(config, f"scenes.{role}", root, scenes["corpus"], "the captioner")
+    labels = scenes.get("labels", {})
+    reader = config["corpora"].get(scenes["corpus"], {}).get("reader")
+    if labels.get("table", "scenes") == "scenes" and reader not in (None, "hl", "toyworld"):
+        yield (
+            f"scenes.corpus is {scenes['corpus']!r}, which has no scene captions; "
+            "write scenes.labels: {table: captions} to find scenes in its references"
+        )
+    there = len(labels["names"]) if "names" in labels else labels.get("number")
+    probed = scenes.get("probing", {}).get("scenes")
+    if there and probed and probed > there:
+        yield f"scenes.probing.scenes is {probed}, and scenes.labels has {there} scenes; make these as many"
