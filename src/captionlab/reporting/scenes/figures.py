@@ -107,6 +107,7 @@ def plot_classes(images: Mapping[str, int], style: Style, path: str) -> None:
         scenes = _by_number(images)
         drawn = axis.bar(range(len(scenes)), [images[scene] for scene in scenes], color=colour_of(style, 1), width=0.7)
         axis.bar_label(drawn, fontsize="small")
+        axis.margins(y=0.1)  # room for the numbers
         axis.set_xticks(range(len(scenes)), scenes, rotation=30, ha="right")
         axis.set_ylabel("images")
         save(figure, path, style)
