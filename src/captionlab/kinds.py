@@ -204,7 +204,7 @@ TRAINING = Kind(
     "training log",
     "a statistic at an update",
     {
-        "step": Column(_LONG, "updates done, from 1"),
+        "step": Column(_LONG, "updates done, from 1; 0 has what validation says before the first"),
         "epoch": Column(_INT, "epoch of the update, from 0"),
         "statistic": Column(_STRING, "loss, reward, learning_rate and the like"),
         "value": Column(_DOUBLE, "its value"),

@@ -131,17 +131,17 @@ def test_bfloat16_is_about_the_same(batches, tmp_path):
 
 
 def test_validation_keeps_the_first_of_the_best_weights(batches, tmp_path):
-    """Scores of updates 2, 4, 6 and 8; the weights are those of a training of four updates."""
+    """Scores of updates 0, 2, 4, 6 and 8; the weights are those of a training of four updates, never those of none."""
     kept, short = TinyCaptioner(), TinyCaptioner()
-    scores, modes = iter([0.3, 0.7, 0.7, 0.1]), []
+    scores, modes = iter([0.9, 0.3, 0.7, 0.7, 0.1]), []
 
     def score(model):
         modes.append((model.training, torch.is_grad_enabled()))
         return next(scores)
 
     log = run(kept, batches, tmp_path / "kept", validation=Validation(score, 2, "luck"))
-    assert log["validation_luck"] == [0.3, 0.7, 0.7, 0.1]
-    assert modes == [(False, False)] * 4
+    assert log["validation_luck"] == [0.9, 0.3, 0.7, 0.7, 0.1]
+    assert modes == [(False, False)] * 5
     run(short, batches, tmp_path / "short", steps=4)
     assert differences(kept, short) == 0.0
     with pytest.raises(ValueError, match=r"validation\.every is 10 and there are 9 updates"):

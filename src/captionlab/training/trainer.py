@@ -143,6 +143,8 @@ def train(
         state = checkpoints.newest()
     if first := _restore(state, saved):
         logger.info("Going on from the checkpoint of step %d of %d.", first, steps)
+    elif validation:
+        log.add(0, 0, validation.after(model, 0))
     model.train()
     last_line = time.monotonic()
     with _stop_requests() as stop:

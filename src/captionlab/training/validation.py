@@ -27,14 +27,14 @@ class Validation:
             )
 
     def after(self, model: Any, done: int) -> dict[str, float]:
-        """What to log after so many updates: the score, when it is due."""
+        """What to log after so many updates: the score, when it is due. Before the first, nothing is selected."""
         if done % self.every:
             return {}
         training = model.training
         with torch.no_grad():
             score = self.score(model.eval())
         model.train(training)
-        if self.select and score > self.best:
+        if done and self.select and score > self.best:
             self.best, self.step = score, done
             self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
         return {self.name: score}
