@@ -287,6 +287,7 @@ rule check_claims:
         runtime=10,
     params:
         code=lab.code("check_claims"),
+        versions=lab.versions("scipy"),
         config=lab.papers_block(),
         lineage=lab.lineage(),
         provenance=lab.provenance(),

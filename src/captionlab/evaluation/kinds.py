@@ -38,7 +38,7 @@ _MEASURED = {
     "ci_low": Column(_DOUBLE, "lower end of the 95 % interval, over images and seeds"),
     "ci_high": Column(_DOUBLE, "upper end of the same"),
     "seeds": Column(_INT, "trainings that the value is a mean of"),
-    "n": Column(_INT, "images"),
+    "n": Column(_INT, "images, or captions where images were ablated: of the captioner with fewer"),
 }
 ROLE_VALUES = Kind(
     "values of roles",
