@@ -209,6 +209,7 @@ rule collect_language_tables:
     params:
         code=lab.code("collect_language_tables"),
         captioners=lab.language.captioners(),
+        caption_types=lab.language.caption_types(),
         config=lab.paper_block("discritune"),
         provenance=lab.provenance(),
     message:
