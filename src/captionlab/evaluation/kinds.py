@@ -43,7 +43,11 @@ _MEASURED = {
 ROLE_VALUES = Kind(
     "values of roles",
     "a measure of the captions of a role, or of constructed captions",
-    {**_PLACE, "value": Column(_DOUBLE, "mean over seeds of the value on all images"), **_MEASURED},
+    {
+        **_PLACE,
+        "value": Column(_DOUBLE, "mean over seeds of the value on all images, geometric for perplexity"),
+        **_MEASURED,
+    },
     tuple(_PLACE),
 )
 ROLE_DIFFERENCES = Kind(
@@ -53,7 +57,7 @@ ROLE_DIFFERENCES = Kind(
         **_PLACE,
         "against": Column(_STRING, "what is subtracted"),
         "own": Column(pa.bool_(), "whether the scorer is that of the subject; missing without one", nullable=True),
-        "difference": Column(_DOUBLE, "mean over seeds of the difference"),
+        "difference": Column(_DOUBLE, "mean over seeds of the difference; that of geometric means for perplexity"),
         **_MEASURED,
     },
     (*_PLACE, "against"),
