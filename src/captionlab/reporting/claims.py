@@ -132,8 +132,9 @@ def claims_table(
     notes.append(
         "Evidence: the difference with its 95 % interval and the p-value of a paired test on the same images; "
         "without p where the interval follows from the two values alone, as if of different images, or from several "
-        "trainings too. n: images, or captions where ablation left some unchanged. Of 1 training the interval is over "
-        "images only (or scenes, or participants): another seed can give another verdict."
+        "trainings too. n: images, or where images were ablated the captions averaged, of the captioner with fewer. "
+        "Of 1 training the interval is over images only (or scenes, or participants): another seed can give another "
+        "verdict."
     )
     columns = [Column(heading, numeric=False) for heading in ("judged for", "verdict", "as claimed", "evidence")]
     return Table(
