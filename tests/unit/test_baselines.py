@@ -1,6 +1,9 @@
+from types import SimpleNamespace
+
 import torch
 
-from captionlab.training.baselines import NoBaseline, RunningMean
+from captionlab.training.baselines import InTurn, NoBaseline, RunningMean
+from captionlab.training.objectives import build_baseline
 
 
 def test_running_mean_is_the_mean_of_the_batch_means():
@@ -25,3 +28,25 @@ def test_no_baseline_stays_zero():
     baseline = NoBaseline()
     baseline.update(torch.tensor([3.0]))
     assert baseline.predict(None) == 0.0
+
+
+def test_rewards_that_take_turns_have_a_running_mean_each():
+    config = {"baseline": "running-mean", "reward": {"kind": "alternate", "of": [{"kind": "cider"}, {"kind": "bleu"}]}}
+    baseline, seen = build_baseline(config), ([], [])
+    for step in range(7):
+        of_turn = seen[step % 2]
+        expected = sum(of_turn) / len(of_turn) if of_turn else 0.0
+        assert abs(baseline.predict(SimpleNamespace(step=step)) - expected) < 1e-12
+        of_turn.append(100.0 * (step % 2) + step)
+        baseline.update(torch.tensor([of_turn[-1] - 1, of_turn[-1] + 1]))
+    again = InTurn([RunningMean(), RunningMean()])
+    again.load_state_dict(baseline.state_dict())
+    for step in (7, 8):
+        batch = SimpleNamespace(step=step)
+        assert again.predict(batch) == baseline.predict(batch) != 0.0
+
+
+def test_one_reward_has_one_baseline():
+    reward = {"kind": "discriminative"}
+    assert isinstance(build_baseline({"baseline": "running-mean", "reward": reward}), RunningMean)
+    assert isinstance(build_baseline({"baseline": "none", "reward": reward}), NoBaseline)

@@ -323,6 +323,20 @@ def test_self_critical_finetuning(world, monkeypatch, family):
     assert content("second") == content("first")
 
 
+def test_self_critical_finetuning_as_by_reinforce(world):
+    """One greedy caption under dropout, weighed as by REINFORCE, and token embeddings that stay."""
+    script("pretrain_captioner").main(pretraining("parent"))
+    parent, _ = load_captioner("parent")
+    run = script("finetune_captioner").main
+    reward = {"kind": "discriminative", "retriever": "clip", "candidates": 3}
+    for frozen in (True, False):
+        settings = {"samples": 1, "temperature": 1e-3, "log_prob": "mean", "freeze_embeddings": frozen}
+        run(self_critical(f"frozen-{frozen}", reward, **settings))
+        child, _ = load_captioner(f"frozen-{frozen}")
+        assert torch.equal(child.gpt.transformer.wte.weight, parent.gpt.transformer.wte.weight) == frozen
+        assert not torch.equal(child.gpt.transformer.wpe.weight, parent.gpt.transformer.wpe.weight)
+
+
 def test_a_scorer_as_reward(world):
     """The paper's: a scorer's files, and regions of every training image, as the rule gives them."""
     draw = np.random.default_rng(0)

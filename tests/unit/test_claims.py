@@ -6,7 +6,7 @@ import pytest
 import yaml
 from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, row, summary
 
-from captionlab.reporting.claims import ClaimError, claims_table, read_claims, verdict
+from captionlab.reporting.claims import ClaimError, claims_table, read_claims
 from captionlab.reporting.measurements import Measurements
 from captionlab.reporting.published import read_published
 from captionlab.reporting.reproduction import Reproduction
@@ -37,23 +37,6 @@ def pairs(coco: float, flickr: float, half: float = 1.0):
 
 
 @pytest.mark.parametrize(
-    ("signs", "share", "expected"),
-    [
-        ([1, 1], 1.0, "holds"),
-        ([1, 0], 1.0, "mixed"),
-        ([1, 0], 0.5, "holds"),
-        ([1, 1, -1], 0.66, "holds"),
-        ([1, -1, -1], 0.5, "mixed"),
-        ([0, -1], 0.5, "does not hold"),
-        ([0, 0], 0.5, "undecided"),
-        ([], 0.5, "not tested in this run"),
-    ],
-)
-def test_verdict_on_signs(signs, share, expected):
-    assert verdict(signs, share) == expected
-
-
-@pytest.mark.parametrize(
     ("coco", "flickr", "expected"),
     [
         (5.0, 3.0, "holds"),
@@ -67,7 +50,7 @@ def test_a_claim_is_judged_by_the_intervals_of_the_run(tmp_path, coco, flickr, e
     (record,) = judged(claims(tmp_path), pairs(coco, flickr))
     assert record["verdict"] == expected
     assert record["comparisons"] == 2
-    assert f"COCO {coco:+.2f} [{coco - 1:+.2f}, {coco + 1:+.2f}], p < 0.001, n = 500" in record["evidence"]
+    assert f"COCO {coco:+.2f} [{coco - 1:+.2f}, {coco + 1:+.2f}], p < 0.001, n = 500, 1 training" in record["evidence"]
 
 
 def test_the_direction_turns_the_verdict(tmp_path):
@@ -97,8 +80,26 @@ def test_without_a_paired_test_the_values_themselves_decide(tmp_path):
     (record,) = judged(claims(tmp_path, metrics=["P@1"], against="Human captions", per=[]))
     assert record["verdict"] == "holds"
     assert record["evidence"] == (
-        "COCO +24.0 [+22.6, +25.4], n = 500; COCO +24.0 [+22.6, +25.4], n = 500; not in this run: Flickr"
+        "COCO +24.0 [+22.6, +25.4], n = 500, 1 training; COCO +24.0 [+22.6, +25.4], n = 500, 1 training; "
+        "not in this run: Flickr"
     )
+
+
+def test_evidence_says_whose_it_is_where_several_captioners_are_compared(tmp_path):
+    block = {**BLOCK, "captioners": {**BLOCK["captioners"], "DiscriTune-Flickr": "tuned"}}
+    (record,) = judged(claims(tmp_path, per=[]), pairs(5.0, 3.0), block=block)
+    assert [part.rsplit(" on ")[0] for part in record["evidence"].split("; ")] == [
+        *["DiscriTune-COCO against ClipCap-COCO"] * 2,
+        *["DiscriTune-Flickr against ClipCap-COCO"] * 2,
+    ]
+    for record in judged(claims(tmp_path, per=["captioner"]), pairs(5.0, 3.0), block=block):
+        assert "against" not in record["evidence"]
+
+
+def test_the_footer_says_what_one_training_can_tell(tmp_path):
+    run = (Reproduction(BLOCK, LINEAGE), Measurements(summary(), pairs(5.0, 3.0)))
+    table = claims_table(claims(tmp_path), {"discritune": run}, PROVENANCE)
+    assert any("another seed can give another verdict" in note for note in table.footnotes)
 
 
 def test_a_claim_that_the_run_has_nothing_on_is_not_tested(tmp_path):

@@ -41,8 +41,9 @@ def test_the_rows_with_these_values_decide(tmp_path):
     ]
     first, second = judged(tmp_path, differences)
     assert (first["scope"], first["verdict"], first["comparisons"]) == ("A", "holds", 1)
-    assert first["evidence"] == "score by X against CE +2.00 [+1.99, +2.01], n = 500, 3 seeds"
+    assert first["evidence"] == "score by X against CE +2.00 [+1.99, +2.01], n = 500, 3 trainings"
     assert (second["scope"], second["verdict"], second["opposite"]) == ("B", "does not hold", 1)
+    assert second["evidence"].endswith("n = 500, 1 training")
     (together,) = judged(tmp_path, differences, per=[])
     assert (together["scope"], together["verdict"]) == ("all comparisons", "mixed")
 
@@ -63,6 +64,22 @@ def test_what_they_are_held_against_is_not_mixed_up(tmp_path):
     for evidence, verdicts in (({"against": "few"}, ["does not hold"]), ({}, ["mixed"])):
         found = judged(tmp_path, differences, evidence={"experiment": "count", "level": "largest", **evidence})
         assert [record["verdict"] for record in found] == verdicts
+
+
+def test_of_probes_the_splits_are_named(tmp_path):
+    (record,) = judged(tmp_path, [row("A", 2.0, experiment="probing", seeds=9)], evidence={"experiment": "probing"})
+    assert record["evidence"].endswith("n = 500, 9 splits of 1 training")
+
+
+def test_one_of_many_comparisons_does_not_hold_by_chance(tmp_path):
+    """5 of 20 intervals leave 0 out by a little, as in a claim that asks for one of 20."""
+    differences = [row("A", 2.1, scorer=f"S{number}", half=2.0) for number in range(5)]
+    differences += [row("A", 0.5, scorer=f"T{number}", half=2.0) for number in range(15)]
+    (record,) = judged(tmp_path, differences, evidence={"experiment": "generated"}, share=0.05, per=[])
+    assert (record["verdict"], record["as_claimed"]) == ("mixed", 5)
+    differences[0] |= {"ci_low": 0.9, "ci_high": 3.3}
+    (record,) = judged(tmp_path, differences, evidence={"experiment": "generated"}, share=0.05, per=[])
+    assert record["verdict"] == "holds"
 
 
 def test_without_differences_a_claim_is_not_tested(tmp_path):

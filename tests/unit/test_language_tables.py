@@ -78,14 +78,19 @@ def make(folder: Path, block: dict[str, Any]) -> dict[tuple[str, str], str]:
     outputs = {(name, ending): folder / "tables" / f"{name}.{ending}" for name in NAMES for ending in FORMATS}
     job = SimpleNamespace(
         input=SimpleNamespace(
-            statistics=files(STATISTICS, statistics(12.34, 2.25), statistics(None, 0.0)),
-            patterns=files(PATTERNS, patterns("MINED", 0.8), patterns("OTHER", 0.6)),
-            unigrams=files(NGRAMS, words([f"word{n}" for n in range(1, 13)]), words(["it", "<i>"])),
+            statistics=files(STATISTICS, statistics(12.34, 2.25), statistics(None, 0.0), []),
+            patterns=files(PATTERNS, patterns("MINED", 0.8), patterns("OTHER", 0.6), []),
+            unigrams=files(NGRAMS, words([f"word{n}" for n in range(1, 13)]), words(["it", "<i>"]), []),
             associations=write(folder / "associations.parquet", ASSOCIATIONS, LEMMAS),
             published=PUBLISHED / "discritune.csv",
         ),
         output=list(map(str, outputs.values())),
-        params=SimpleNamespace(captioners=CAPTIONERS, provenance={"config": "toy.yaml", "seed": 7}, config=block),
+        params=SimpleNamespace(
+            captioners=(*CAPTIONERS, "not told apart"),
+            caption_types=CAPTIONERS,
+            provenance={"config": "toy.yaml", "seed": 7},
+            config=block,
+        ),
     )
     runpy.run_path(str(ROOT / "workflow" / "scripts" / "collect_language_tables.py"))["main"](job)
     return {key: path.read_text(encoding="utf-8") for key, path in outputs.items()}
@@ -162,9 +167,9 @@ def test_patterns(alone):
 def test_unigrams(alone):
     heading, _, _, *rows = lines(alone["language_unigrams", "md"])
     assert heading[1:3] == ["plain<br>word", "plain<br>share, %"]
-    assert rows[0] == ["1", "word1", "20.0", "it", "20.0"]
-    assert rows[1] == ["2", "word2", "10.0", "&lt;i&gt;", "10.0"]
-    assert rows[9] == ["10", "word10", "2.0", "–", "–"]
+    assert rows[0] == ["1", "word1", "20.0", "it", "20.0", "–", "–"]
+    assert rows[1] == ["2", "word2", "10.0", "&lt;i&gt;", "10.0", "–", "–"]
+    assert rows[9] == ["10", "word10", "2.0", *["–"] * 4]
     assert len(rows) == 10
     assert "TAGGED" not in alone["language_unigrams", "csv"]
 
@@ -199,13 +204,26 @@ def test_markup_is_escaped(alone, name):
 def test_the_paper_stands_beside_only_where_the_config_says_so(alone, beside, name):
     assert "paper: what the paper prints" not in alone[name, "md"]
     shown = "paper: what the paper prints" in beside[name, "md"]
-    assert shown == (name == "discritune_table7_adjectives")  # no lemma of the others
+    assert shown == name.startswith("discritune_")
 
 
 def test_published_values_beside_ours(beside):
     adjectives = lines(beside["discritune_table7_adjectives", "md"])[3:]
-    assert [row[1] for row in adjectives[:2]] == ["adjective1 paper red", "adjective2 paper green"]
-    assert adjectives[0][3] == "gr{e}en"
+    assert [row[1:4] for row in adjectives[:2]] == [["adjective1", "11.0", "red"], ["adjective2", "10.0", "green"]]
+    assert adjectives[0][4] == "gr{e}en"
+    heading = lines(beside["discritune_table7_adjectives", "md"])[0]
+    assert [text.split("<br>")[1] for text in heading[1:]] == ["lemma", "LMI", "paper", "lemma", "LMI"]
+    # Without a lemma of this run the paper's stand alone.
+    nouns = lines(beside["discritune_table14_nouns", "md"])[3:]
+    assert nouns[0][1:3] == ["–", "–"]
+    assert len(nouns) == 10
+    assert nouns[0][3] not in ("", "–")
+
+
+def test_types_whose_words_were_not_told_apart_have_no_column(alone):
+    for name in ("discritune_table7_adjectives", "discritune_table14_nouns"):
+        assert "not told apart" not in alone[name, "md"]
+    assert "not told apart" in alone["language_unigrams", "md"]
 
 
 def test_published_ratios_of_patterns_beside_ours():

@@ -221,10 +221,7 @@ def test_generalisation(tables):
     assert cells[2].startswith("+")
     assert "(own)" in cells[3]
     assert cells[4] == "1 of 1"
-    gain = mean_score("toy-uniter", "uniter-1", "uniter-2") - mean_score("toy-uniter", "ce-1", "ce-2")
-    passed = mean_score("toy-uniter", "clip-1", "clip-2") - mean_score("toy-uniter", "ce-1", "ce-2")
-    # With two trainings that differ, UNITER's own gain is not sure: nothing to take a share of.
-    assert cells[5] in ("–", f"{100 * passed / gain:+.0f}")
+    assert len(cells) == 5
 
 
 def measured(value, half):

@@ -1,6 +1,7 @@
 """Values of roles and of constructed captions, against loops that do what the definitions say."""
 
 from collections import Counter
+from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
@@ -174,6 +175,57 @@ def test_differences_follow_the_line_of_parents(results):
     assert rows["mix", "score", "CLIP"]["difference"] == pytest.approx(
         np.mean(SCORES["m-1"]["toy-clip"] - mean_of_reference)
     )
+
+
+def measured(results, measure, of_names):
+    """The same results where a measure has these values, and resampled ones around them."""
+    generator, place = np.random.default_rng(8), ("toy", measure, None)
+    drawn = {name: value * np.exp(0.01 * generator.normal(size=RESAMPLES)) for name, value in of_names.items()}
+    return {
+        name: {**results[name], place: replace(results[name][place], value=value, resampled=drawn[name])}
+        for name, value in of_names.items()
+    }
+
+
+def test_perplexities_are_compared_as_ratios(results):
+    """Two trainings by hand: logarithms of the ratios to their parents, Student's t with one degree of freedom."""
+    of_names = {"ce-1": 4.0, "ce-2": 5.0, "u-1": 200.0, "u-2": 6.0}
+    found, roles = measured(results, "perplexity", of_names), {"CE": ROLES["CE"], "UNITER": ROLES["UNITER"]}
+    (row,) = [row for row in difference_rows(roles, found, "CE", PARENTS, {}) if row["measure"] == "perplexity"]
+    logs = [np.log(200.0 / 5.0), np.log(6.0 / 4.0)]
+    assert row["difference"] == pytest.approx((200.0 * 6.0) ** 0.5 - (4.0 * 5.0) ** 0.5)
+    reach = 12.7062 * np.std(logs, ddof=1) / 2**0.5
+    ends = [20.0**0.5 * (np.exp(np.mean(logs) + sign * reach) - 1.0) for sign in (-1, 1)]
+    assert [row["ci_low"], row["ci_high"]] == pytest.approx(ends, rel=0.01)
+    assert row["ci_low"] > -(20.0**0.5), "a perplexity is above 0"
+    values = {(row["subject"], row["measure"]): row for row in value_rows(roles, found)}
+    ours, theirs = values["UNITER", "perplexity"], values["CE", "perplexity"]
+    assert row["difference"] == pytest.approx(ours["value"] - theirs["value"])
+    reach = 12.7062 * np.std(np.log([200.0, 6.0]), ddof=1) / 2**0.5
+    assert ours["ci_low"] == pytest.approx(1200.0**0.5 * np.exp(-reach), rel=0.01)
+
+
+def test_a_captioner_without_parent_is_held_against_the_geometric_mean(results):
+    found = measured(results, "perplexity", {"ce-1": 4.0, "ce-2": 9.0, "m-1": 12.0})
+    roles = {"CE": ROLES["CE"], "mix": ROLES["mix"]}
+    (row,) = [row for row in difference_rows(roles, found, "CE", PARENTS, {}) if row["measure"] == "perplexity"]
+    assert row["difference"] == pytest.approx(12.0 - 6.0)
+
+
+@pytest.mark.parametrize(
+    ("measure", "above_0", "to_100"), [("BLEU@1", True, True), ("CIDEr", True, False), ("score", False, False)]
+)
+def test_intervals_of_values_end_where_the_measure_does(results, measure, above_0, to_100):
+    place = ("toy", measure, "CLIP" if measure == "score" else None)
+    apart = {"u-1": 5.0, "u-2": 95.0}
+    found = {
+        name: {place: replace(results[name][place], value=value, resampled=np.full(RESAMPLES, value))}
+        for name, value in apart.items()
+    }
+    (row,) = value_rows({"UNITER": ROLES["UNITER"]}, found)
+    assert row["value"] == 50.0
+    assert (row["ci_low"] == 0.0) if above_0 else (row["ci_low"] < -100.0)
+    assert (row["ci_high"] == 100.0) if to_100 else (row["ci_high"] > 200.0)
 
 
 def test_other_images_are_an_error(results):

@@ -271,6 +271,7 @@ def test_alignment(world):
         "score_alignment",
         params={"sources": {name: {"toy": paths, "none": paths} for name, paths in sources.items()}},
         output="alignment.parquet",
+        scorers=[f"results/scorers/{name}/{file}" for name in sources for file in ("config.json", "model.safetensors")],
         captions="captions.parquet",
     )
     table = read_table("alignment.parquet", ALIGNMENT).to_pylist()
@@ -312,6 +313,7 @@ def test_real_features_from_files_to_scores(world, shared_data):
         "score_alignment",
         params={"sources": {"uniter": {"coco": ["regions.parquet"]}}},
         output="alignment.parquet",
+        scorers=["results/scorers/uniter/config.json"],
         captions="captions.parquet",
     )
     scores = read_table("alignment.parquet", ALIGNMENT)["score"].to_numpy()

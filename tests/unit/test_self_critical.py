@@ -11,9 +11,9 @@ from captionlab.captioners.clipcap import ClipCap
 from captionlab.captioners.newfc import NewFC
 from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.captioners.words import learn_words
-from captionlab.generation.decoding import Decoding
+from captionlab.generation.decoding import Decoding, decode
 from captionlab.training.batches import ImageBatches
-from captionlab.training.reinforce import through_end
+from captionlab.training.reinforce import Reinforce, through_end
 from captionlab.training.self_critical import SelfCritical, self_critical_loss
 
 torch.set_num_threads(1)
@@ -57,16 +57,23 @@ def batch_of(visual, size=4, parts=1):
     return ImageBatches(visual, size, seed=2)[3].split(parts)
 
 
-def log_prob(captioner, tokenizer, image, caption):
-    """Log-probability of a caption and, where it is not cut, its end, one word after the other; and their number."""
+def log_probs(captioner, tokenizer, image, caption):
+    """Log-probabilities of the words of a caption and, where it is not cut, its end, one after the other."""
     tokens = [*tokenizer.encode([caption])[0], 0][: GREEDY.max_tokens]
-    total = 0.0
+    found = []
     for number, token in enumerate(tokens):
         logits, state = captioner.start(image[None], 9)
         for before in tokens[:number]:
             logits, state = captioner.step(torch.tensor([before]), state)
-        total = total + logits[0].log_softmax(0)[token]
-    return total, len(tokens)
+        found.append(logits[0].log_softmax(0)[token])
+    return found
+
+
+def weighed_as(reduction, found, words):
+    """The log-probability that weighs a caption of so many words, from those of its tokens."""
+    if reduction == "mean":
+        return sum(found[:words], torch.zeros(())) / len(found)
+    return sum(found) / (len(found) if reduction == "mean-with-end" else 1)
 
 
 def greedy_caption(captioner, tokenizer, image):
@@ -82,11 +89,12 @@ def greedy_caption(captioner, tokenizer, image):
 
 @pytest.mark.parametrize("baseline", ["greedy", "leave-one-out"])
 @pytest.mark.parametrize("kl", [0.0, 0.7])
-def test_one_step_has_the_gradient_of_the_naive_one(tokenizer, baseline, kl):
+@pytest.mark.parametrize("reduction", [None, "mean", "mean-with-end", "sum"])
+def test_one_step_has_the_gradient_of_the_naive_one(tokenizer, baseline, kl, reduction):
     visual, judge = torch.randn(9, 4), Judge()
     captioner, parent = captioner_of(tokenizer), captioner_of(tokenizer, seed=2).eval()
     objective = SelfCritical(
-        tokenizer, GREEDY, judge, samples=SAMPLES, baseline=baseline, scale=1.7, kl=kl, parent=parent
+        tokenizer, GREEDY, judge, SAMPLES, baseline, scale=1.7, kl=kl, parent=parent, log_prob=reduction
     )
     (batch,) = batch_of(visual)
     loss, statistics = objective.loss(captioner, batch)
@@ -102,19 +110,20 @@ def test_one_step_has_the_gradient_of_the_naive_one(tokenizer, baseline, kl):
         captions = [caption for _, caption in asked]
         if baseline == "greedy":
             assert captions[-1] == greedy_caption(captioner, tokenizer, visual[image])
-        found = [log_prob(captioner, tokenizer, visual[image], caption) for caption in captions]
-        parents = [log_prob(parent, tokenizer, visual[image], caption)[0] for caption in captions]
+        found = [log_probs(captioner, tokenizer, visual[image], caption) for caption in captions]
+        parents = [log_probs(parent, tokenizer, visual[image], caption) for caption in captions]
         net = [
-            1.7 * reward_of(image, caption) - kl * (own - theirs).item() / length
-            for caption, (own, length), theirs in zip(captions, found, parents, strict=True)
+            1.7 * reward_of(image, caption) - kl * (sum(own) - sum(theirs)).item() / len(own)
+            for caption, own, theirs in zip(captions, found, parents, strict=True)
         ]
         for number in range(SAMPLES):
             others = [net[k] for k in range(SAMPLES) if k != number]
             against = net[-1] if baseline == "greedy" else sum(others) / len(others)
-            weighed = weighed - (net[number] - against) * found[number][0]
-            tokens += found[number][1]
+            own = weighed_as(reduction, found[number], len(captions[number].split()))
+            weighed = weighed - (net[number] - against) * own
+            tokens += len(found[number])
             earned.append(reward_of(image, captions[number]))
-    naive = weighed / tokens
+    naive = weighed / (4 * SAMPLES if reduction else tokens)
     assert loss.item() == pytest.approx(naive.item(), abs=1e-5)
     for mine, theirs in zip(ours, torch.autograd.grad(naive, list(captioner.parameters())), strict=True):
         torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=0)
@@ -192,6 +201,36 @@ def test_a_captioner_whose_steps_have_no_gradient(tokenizer):
     assert torch.isfinite(ours).all()
     assert ours.abs().max() > 0
     assert len(captions) == 4 * SAMPLES
+
+
+def test_one_greedy_caption_under_dropout_learns_as_by_reinforce(tokenizer):
+    """Where nothing is dropped the captions are the same; the baseline is what the other is told to expect."""
+
+    class Told:
+        def predict(self, batch):
+            return torch.tensor([0.5, -1.0, 2.0, 0.0])
+
+    captioner, judge = captioner_of(tokenizer), Judge()
+    (batch,) = batch_of(torch.randn(9, 4))
+    reinforce = Reinforce(
+        lambda model, visual: decode(model, visual, GREEDY, tokenizer).tokens,
+        lambda tokens: tokenizer.decode(tokens.tolist()),
+        tokenizer.end, judge, Told(), log_prob="mean",
+    )  # fmt: skip
+    expected, _ = reinforce.loss(captioner, batch)
+
+    def less_for_the_greedy_one(batch, captions):
+        rewards, statistics = judge(batch, captions)
+        rewards[1::2] = Told().predict(batch)  # the second of the two captions of an image is the baseline's
+        return rewards, statistics
+
+    objective = SelfCritical(tokenizer, GREEDY, less_for_the_greedy_one, samples=1, temperature=1e-3, log_prob="mean")
+    loss, _ = objective.loss(captioner, batch)
+    parameters = list(captioner.parameters())
+    gradients = (torch.autograd.grad(one, parameters, allow_unused=True) for one in (loss, expected))
+    for ours, theirs in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0)
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-5)
 
 
 def test_temperature_sharpens_samples_and_not_the_gradient(tokenizer):

@@ -209,6 +209,7 @@ rule collect_language_tables:
     params:
         code=lab.code("collect_language_tables"),
         captioners=lab.language.captioners(),
+        caption_types=lab.language.caption_types(),
         config=lab.paper_block("discritune"),
         provenance=lab.provenance(),
     message:
@@ -287,6 +288,7 @@ rule check_claims:
         runtime=10,
     params:
         code=lab.code("check_claims"),
+        versions=lab.versions("scipy"),
         config=lab.papers_block(),
         lineage=lab.lineage(),
         provenance=lab.provenance(),

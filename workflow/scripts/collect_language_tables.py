@@ -19,7 +19,7 @@ from captionlab.tables import Kind, read_table
 
 
 def main(snakemake: Any) -> None:
-    captioners = snakemake.params.captioners
+    captioners, types = snakemake.params.captioners, snakemake.params.caption_types
     provenance = {"commit": commit(), **snakemake.params.provenance}
 
     def by_captioner(paths: list[str], kind: Kind) -> dict[str, list[dict[str, Any]]]:
@@ -33,7 +33,7 @@ def main(snakemake: Any) -> None:
         patterns_table(by_captioner(snakemake.input.patterns, PATTERNS), provenance),
         unigrams_table(by_captioner(snakemake.input.unigrams, NGRAMS), provenance),
         *(
-            associations_table(associations, captioners, corpora_of(statistics), tag, discritune, provenance)
+            associations_table(associations, types, corpora_of(statistics), tag, discritune, provenance)
             for tag in ("ADJ", "NOUN")
         ),
     ):

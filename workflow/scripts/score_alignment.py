@@ -1,5 +1,7 @@
 """Score the captions of a captioner by every scorer of an evaluation: how well does each match its image?"""
 
+from pathlib import Path
+
 from captionlab.kinds import ALIGNMENT, GENERATED
 from captionlab.progress import progress
 from captionlab.provenance import device_name
@@ -16,9 +18,11 @@ def main(snakemake):
     captions = {}
     for row in read_table(snakemake.input.captions, GENERATED).to_pylist():
         captions.setdefault(row["corpus"], {}).setdefault(row["image_id"], []).append(row)
+    # The files of a scorer lie in a folder of its name.
+    folders = {folder.name: folder for folder in (Path(file).parent for file in snakemake.input.scorers)}
     with TableWriter(snakemake.output[0], ALIGNMENT, {"device": device_name()}) as writer:
         for name, tables in snakemake.params.sources.items():
-            scorer = load_scorer(f"results/scorers/{name}", device())
+            scorer = load_scorer(folders[name], device())
             for corpus, paths in tables.items():
                 for columns in scored(scorer, ScorerImages(scorer, paths, device()), captions.get(corpus, {})):
                     writer.write({**columns, "scorer": [name] * len(columns["score"])})

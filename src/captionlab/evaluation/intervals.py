@@ -60,6 +60,15 @@ def seeds_interval(values: np.ndarray, resampled: np.ndarray, level: float = 0.9
     return mean, mean - float(np.hypot(mean - low, distance)), mean + float(np.hypot(high - mean, distance))
 
 
+def geometric_interval(values: np.ndarray, resampled: np.ndarray) -> tuple[float, float, float]:
+    """The geometric mean of a value above 0 over trainings, and the ends of its interval: seeds_interval of logarithms.
+
+    For what is itself the exponential of a mean, as a perplexity is: no interval then reaches below 0.
+    """
+    mean, low, high = (float(np.exp(end)) for end in seeds_interval(np.log(values), np.log(resampled)))
+    return mean, low, high
+
+
 def nearness(difference: float, low: float, high: float, reference: float) -> tuple[float, float, float]:
     """How far a difference stays within SIMILAR of a reference, with its interval: above 0 where the two are similar.
 

@@ -38,12 +38,16 @@ _MEASURED = {
     "ci_low": Column(_DOUBLE, "lower end of the 95 % interval, over images and seeds"),
     "ci_high": Column(_DOUBLE, "upper end of the same"),
     "seeds": Column(_INT, "trainings that the value is a mean of"),
-    "n": Column(_INT, "images"),
+    "n": Column(_INT, "images, or captions where images were ablated: of the captioner with fewer"),
 }
 ROLE_VALUES = Kind(
     "values of roles",
     "a measure of the captions of a role, or of constructed captions",
-    {**_PLACE, "value": Column(_DOUBLE, "mean over seeds of the value on all images"), **_MEASURED},
+    {
+        **_PLACE,
+        "value": Column(_DOUBLE, "mean over seeds of the value on all images, geometric for perplexity"),
+        **_MEASURED,
+    },
     tuple(_PLACE),
 )
 ROLE_DIFFERENCES = Kind(
@@ -53,7 +57,7 @@ ROLE_DIFFERENCES = Kind(
         **_PLACE,
         "against": Column(_STRING, "what is subtracted"),
         "own": Column(pa.bool_(), "whether the scorer is that of the subject; missing without one", nullable=True),
-        "difference": Column(_DOUBLE, "mean over seeds of the difference"),
+        "difference": Column(_DOUBLE, "mean over seeds of the difference; that of geometric means for perplexity"),
         **_MEASURED,
     },
     (*_PLACE, "against"),

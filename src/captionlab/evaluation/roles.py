@@ -1,7 +1,8 @@
 """What the captions of roles are worth: a role is a captioner, or several that differ by the seed of their training.
 
-Values are means over seeds; the interval is that of `seeds_interval`. A role is compared with the reference role seed
-by seed: each of its captioners with that of the reference which it was trained from, else with their mean.
+Values are means over seeds; the interval is that of `seeds_interval`, cut where a measure ends. Perplexities have
+geometric means, and their differences follow from ratios. A role is compared with the reference role seed by seed: each
+of its captioners with that of the reference which it was trained from, else with their mean.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,12 +12,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from captionlab.evaluation.intervals import RESAMPLES, seeds_interval
+from captionlab.evaluation.intervals import RESAMPLES, geometric_interval, seeds_interval
 from captionlab.evaluation.summary import NLG_METRICS, SPICE_METRICS, Job, Metric, Result, mean, nlg_results
 from captionlab.evaluation.top_words import MEASURE, top_word_results
 
 # What a share that most images have is held against.
 HALF = "half of the images"
+PERPLEXITY = "perplexity"
+# Measures that end at 0 and 100; others but scores end at 0.
+PER_CENT = (*(f"BLEU@{order}" for order in range(1, 5)), "METEOR", "ROUGE-L", "SPICE", "P@1", "R@5", "R@10")
 # Corpus, measure, scorer.
 Place = tuple[str, str, str | None]
 Results = Mapping[Place, Result]
@@ -36,7 +40,7 @@ def corpus_perplexity(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
 
 
 FLUENCY_METRICS = {
-    "perplexity": Metric("fluency", corpus_perplexity, scale=1.0),
+    PERPLEXITY: Metric("fluency", corpus_perplexity, scale=1.0),
     **{name: Metric(name, mean, scale=1.0) for name in ("length", "nouns", "distinct nouns", "repeated nouns")},
 }
 
@@ -89,10 +93,13 @@ def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results
     for role, captioners in roles.items():
         for place in _shared(results, captioners):
             found = [results[captioner][place] for captioner in captioners]
-            yield {
-                **_place(role, place),
-                **_measured("value", [one.value for one in found], [one.resampled for one in found], found),
-            }
+            over_seeds = geometric_interval if place[1] == PERPLEXITY else seeds_interval
+            value, low, high = over_seeds(*_numbers(found))
+            if place[1] in PER_CENT:
+                high = min(high, 100.0)
+            if place[1] != "score":
+                low = max(low, 0.0)
+            yield {**_place(role, place), **_measured("value", (value, low, high), found)}
 
 
 def difference_rows(
@@ -116,17 +123,12 @@ def difference_rows(
             for one, of_one in zip(found, others, strict=True):
                 for other in of_one:
                     _same_images(one, other)
-            values = [one.value - float(np.mean([o.value for o in of])) for one, of in zip(found, others, strict=True)]
-            resampled = [
-                # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
-                (one.resampled - np.mean([other.resampled for other in of], axis=0)).round(3)
-                for one, of in zip(found, others, strict=True)
-            ]
+            apart = _ratio_difference if place[1] == PERPLEXITY else _difference
             yield {
                 **_place(role, place),
                 "against": reference,
                 "own": None if place[2] is None else place[2] in rewards.get(role, ()),
-                **_measured("difference", values, resampled, found),
+                **_measured("difference", apart(found, others), found),
             }
 
 
@@ -224,8 +226,30 @@ def _place(role: str, place: Place) -> dict[str, Any]:
     return {**generated, "corpus": corpus, "measure": measure, "scorer": scorer}
 
 
-def _measured(
-    name: str, values: Sequence[float], resampled: Sequence[np.ndarray], results: Sequence[Result]
-) -> dict[str, Any]:
-    value, low, high = seeds_interval(np.array(values), np.array(resampled))
-    return {name: value, "ci_low": low, "ci_high": high, "seeds": len(values), "n": len(results[0].images)}
+def _numbers(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:
+    """Values (S,) and resampled values (S, resamples) of so many captioners."""
+    return np.array([one.value for one in results]), np.array([one.resampled for one in results])
+
+
+def _difference(found: Sequence[Result], others: Sequence[Sequence[Result]]) -> tuple[float, float, float]:
+    """How far captioners are above the mean of their others, with the ends of the interval."""
+    values, resampled = _numbers(found)
+    means = [[numbers.mean(axis=0) for numbers in _numbers(of_one)] for of_one in others]
+    # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
+    apart = (resampled - np.array([of_resamples for _, of_resamples in means])).round(3)
+    return seeds_interval(values - np.array([value for value, _ in means]), apart)
+
+
+def _ratio_difference(found: Sequence[Result], others: Sequence[Sequence[Result]]) -> tuple[float, float, float]:
+    """The same of geometric means: the ratio to the others, with its interval, of the geometric mean of all others."""
+    values, resampled = _numbers(found)
+    means = [[np.exp(np.log(numbers).mean(axis=0)) for numbers in _numbers(of_one)] for of_one in others]
+    of_values = np.array([value for value, _ in means])
+    ratios = geometric_interval(values / of_values, resampled / np.array([of_resamples for _, of_resamples in means]))
+    mean, low, high = (float(np.exp(np.log(of_values).mean())) * (ratio - 1.0) for ratio in ratios)
+    return mean, low, high
+
+
+def _measured(name: str, number: tuple[float, float, float], results: Sequence[Result]) -> dict[str, Any]:
+    value, low, high = number
+    return {name: value, "ci_low": low, "ci_high": high, "seeds": len(results), "n": len(results[0].images)}

@@ -194,10 +194,10 @@ def ablation_rows(
 def compared(
     first: Sequence[Pair], second: Sequence[Pair], seed: int
 ) -> Iterator[tuple[str, tuple[float, float, float], int]]:
-    """Measures of captions before and after ablation, first minus second, and the number of images that both have.
+    """Measures of captions before and after ablation, first minus second, and the number of captions averaged.
 
     Both captioners saw the same images, which are resampled together. Confidence, shift and spread are of unchanged
-    captions and left out where a captioner has less than two of them.
+    captions and left out where a captioner has less than two of them. The number is that of the captioner with fewer.
     """
     images = {image: number for number, image in enumerate(dict.fromkeys(pair.image for pair in (*first, *second)))}
     # For each captioner: samples, changed ones, and of the others the sums of confidence, shift and its square.
@@ -207,14 +207,15 @@ def compared(
             shift = pair.before - pair.after
             same = [0.0, pair.after, shift, shift**2] if not pair.changed else [1.0, 0.0, 0.0, 0.0]
             sums[images[pair.image], side] += [1.0, *same]
-    enough = (sums[:, :, 0] - sums[:, :, 1]).sum(0) >= 2
+    total, unchanged = sums[:, :, 0].sum(0), (sums[:, :, 0] - sums[:, :, 1]).sum(0)
     resampled = resampled_sums(sums.reshape(len(images), -1), seed).reshape(-1, 2, 5)
     for measure in ("changed", "confidence", "shift", "spread"):
-        if measure == "changed" or enough.all():
+        averaged = total if measure == "changed" else unchanged
+        if measure == "changed" or averaged.min() >= 2:
             difference = -np.diff(_statistic(measure, sums.sum(0)[None]), axis=1)[:, 0]
             others = -np.diff(_statistic(measure, resampled), axis=1)[:, 0]
             low, high = percentile_interval(others[np.isfinite(others)])
-            yield measure, (float(difference[0]), low, high), len(images)
+            yield measure, (float(difference[0]), low, high), int(averaged.min())
 
 
 def _statistic(measure: str, sums: np.ndarray) -> np.ndarray:

@@ -3,25 +3,18 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 
-from captionlab.reporting.evidence import COLUMNS, EvidenceClaim, sign
+from captionlab.reporting.claim_verdicts import VERDICTS, Interval, verdict
+from captionlab.reporting.evidence import COLUMNS, EvidenceClaim
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.measurements import Difference, Measurements
 from captionlab.reporting.render import Block, Cell, Column, Table, Value
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.sheets import PROVENANCE
 
-ClaimVerdict = Literal["holds", "mixed", "does not hold", "undecided", "not tested in this run"]
-VERDICTS: Mapping[ClaimVerdict, str] = {
-    "holds": "at least the share that the claim asks for has its 95 % interval on the claimed side of 0",
-    "mixed": "some comparisons do, but fewer than the claim asks for",
-    "does not hold": "none does, and some lie on the other side",
-    "undecided": "every interval includes 0: the run cannot tell",
-    "not tested in this run": "the run has none of the comparisons",
-}
 SCOPES = ("captioner", "metric", "retriever", "corpus")
 DIRECTIONS = {"higher": 1, "lower": -1}
 RECORD_COLUMNS = (
@@ -70,12 +63,6 @@ class Comparison:
     corpus: str
     difference: Difference | None
 
-    def sign(self) -> int:
-        """1 or -1 when the whole interval lies above or below 0, else 0."""
-        if self.difference is None:
-            return 0
-        return int(self.difference.ci_low > 0) - int(self.difference.ci_high < 0)
-
 
 def read_claims(path: str | os.PathLike[str]) -> list[Claim | EvidenceClaim]:
     """Read claims by paper; a ClaimError names the claim and the key that is wrong."""
@@ -107,18 +94,6 @@ def _check(where: str, entry: Mapping[str, Any], scopes: Sequence[str]) -> None:
         raise ClaimError(f"{where}: share is {entry['share']}; it must be above 0 and at most 1")
 
 
-def verdict(signs: Sequence[int], share: float) -> ClaimVerdict:
-    """The verdict on comparisons: 1 as claimed, -1 the other way, 0 undecided. See VERDICTS."""
-    if not signs:
-        return "not tested in this run"
-    as_claimed = sum(sign > 0 for sign in signs)
-    if as_claimed >= share * len(signs):
-        return "holds"
-    if as_claimed:
-        return "mixed"
-    return "does not hold" if any(sign < 0 for sign in signs) else "undecided"
-
-
 def claims_table(
     claims: Sequence[Claim | EvidenceClaim],
     runs: Mapping[str, tuple[Reproduction, Measurements]],
@@ -138,8 +113,9 @@ def claims_table(
         else:
             continue
         rows = []
-        for scope, signs, evidence in judged_apart:
-            judged = verdict(signs, claim.share)
+        for scope, intervals, evidence in judged_apart:
+            judged = verdict(intervals, claim.share)
+            signs = [interval.sign() for interval in intervals]
             rows.append([Cell(scope), Cell(judged), Cell(_count(signs)), Cell(";\n".join(evidence))])
             records.append(
                 {
@@ -156,7 +132,9 @@ def claims_table(
     notes.append(
         "Evidence: the difference with its 95 % interval and the p-value of a paired test on the same images; "
         "without p where the interval follows from the two values alone, as if of different images, or from several "
-        "seeds too."
+        "trainings too. n: images, or where images were ablated the captions averaged, of the captioner with fewer. "
+        "Of 1 training the interval is over images only (or scenes, or participants): another seed can give another "
+        "verdict."
     )
     columns = [Column(heading, numeric=False) for heading in ("judged for", "verdict", "as claimed", "evidence")]
     return Table(
@@ -171,22 +149,31 @@ def claims_table(
     )
 
 
-# A scope, the sign of each of its comparisons (1 as claimed), and the evidence in words.
-_Judged = tuple[str, list[int], list[str]]
+# A scope, the intervals of its comparisons, above 0 as claimed, and the evidence in words.
+_Judged = tuple[str, list[Interval], list[str]]
 
 
 def _of_captioners(claim: Claim, paper: Reproduction, run: Measurements) -> Iterator[_Judged]:
     for scope, members in _scopes(claim, list(_comparisons(claim, paper, run))).items():
         tested = [c for c in members if c.difference is not None]
-        evidence = [_evidence(claim, c) for c in tested]
+        named = len({(c.captioner, c.against) for c in tested}) > 1
+        evidence = [_evidence(claim, c, named) for c in tested]
         if tested and (absent := sorted({c.corpus for c in members if c.difference is None})):
             evidence.append(f"not in this run: {', '.join(absent)}")
-        yield scope, [DIRECTIONS[claim.direction] * c.sign() for c in tested], evidence
+        found = [c.difference for c in tested if c.difference is not None]
+        yield scope, [_turned(claim, (one.value, one.ci_low, one.ci_high)) for one in found], evidence
 
 
 def _of_differences(claim: EvidenceClaim, differences: Sequence[Mapping[str, Any]]) -> Iterator[_Judged]:
     for scope, rows in claim.scopes(differences).items():
-        yield scope, [DIRECTIONS[claim.direction] * sign(row) for row in rows], [claim.text(row) for row in rows]
+        ends = [((row["difference"], row["ci_low"], row["ci_high"]), row["seeds"]) for row in rows]
+        yield scope, [_turned(claim, *of_row) for of_row in ends], [claim.text(row) for row in rows]
+
+
+def _turned(claim: Claim | EvidenceClaim, ends: tuple[float, float, float], repetitions: int = 1) -> Interval:
+    """A difference with the ends of its interval, above 0 where it is as claimed."""
+    value, low, high = (DIRECTIONS[claim.direction] * end for end in ends)
+    return Interval(value, min(low, high), max(low, high), repetitions)
 
 
 def _comparisons(claim: Claim, paper: Reproduction, run: Measurements) -> Iterator[Comparison]:
@@ -242,16 +229,18 @@ def _scopes(claim: Claim, comparisons: Sequence[Comparison]) -> dict[str, list[C
     return scopes or {"all comparisons": []}
 
 
-def _evidence(claim: Claim, comparison: Comparison) -> str:
-    """One comparison in words: corpus (and metric), difference, interval, p-value, images."""
+def _evidence(claim: Claim, comparison: Comparison, named: bool) -> str:
+    """One comparison in words: captioners where they are `named`, corpus, metric, difference, interval, images."""
     difference = comparison.difference
     assert difference is not None
     what = comparison.corpus + (f" {comparison.metric}" if len(claim.metrics) > 1 and "metric" not in claim.per else "")
+    if named:
+        what = f"{comparison.captioner} against {comparison.against} on {what}"
     places = 1 if comparison.retriever else 2
     text = f"{what} {difference.value:+.{places}f} [{difference.ci_low:+.{places}f}, {difference.ci_high:+.{places}f}]"
     if difference.p_value is not None:
         text += ", p < 0.001" if difference.p_value < 0.001 else f", p = {difference.p_value:.3f}"
-    return f"{text}, n = {difference.n}"
+    return f"{text}, n = {difference.n}, 1 training"
 
 
 def _count(signs: Sequence[int]) -> str:

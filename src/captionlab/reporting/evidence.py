@@ -14,6 +14,8 @@ Row = Mapping[str, Any]
 
 COLUMNS = (*ROLE_DIFFERENCES.key, "own")
 LARGEST = "largest"
+# Experiments whose seeds draw splits for a probe.
+PROBES = ("probing", "probing without telling objects")
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,15 @@ class EvidenceClaim:
         ends = [row[name] for name in ("difference", "ci_low", "ci_high")]
         decimals = 2 if max(map(abs, ends)) >= 1 else 3
         value, low, high = (f"{end:+.{decimals}f}" for end in ends)
-        seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
-        return f"{what}{places} against {row['against']} {value} [{low}, {high}], n = {row['n']}{seeds}".strip()
+        of = f"n = {row['n']}, {_trainings(row)}"
+        return f"{what}{places} against {row['against']} {value} [{low}, {high}], {of}".strip()
 
 
-def sign(row: Row) -> int:
-    """1 or -1 when the whole interval lies above or below 0, else 0."""
-    return int(row["ci_low"] > 0) - int(row["ci_high"] < 0)
+def _trainings(row: Row) -> str:
+    """How many trainings a difference is of; probes are of one, and of several splits of its images."""
+    if row["experiment"] in PROBES:
+        return f"{row['seeds']} splits of 1 training"
+    return "1 training" if row["seeds"] == 1 else f"{row['seeds']} trainings"
 
 
 def _fits(value: Any, wanted: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.published import Published, PublishedValue
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.sheets import PROVENANCE
 
 Row = Mapping[str, Any]
@@ -87,9 +87,9 @@ class Paper:
             if name == table and what == metric and column in labels
         }
 
-    def notes(self, records: Iterable[Mapping[str, Value]]) -> list[str]:
-        """What must be said below a table that shows something printed in the paper."""
-        if all(record["published"] is None for record in records):
+    def notes(self, shown: bool) -> list[str]:
+        """What must be said below a table where something printed in the paper is `shown`."""
+        if not shown:
             return []
         notes = ["paper: what the paper prints for its captioner and corpus."]
         if not self.comparable:
@@ -196,7 +196,7 @@ def patterns_table(
             "captioner", "corpus", "source", "model", "role", "rank", "pattern", "start", "whole", "n", "example",
             "published",
         ),
-        [f"{MISSING}: no caption follows it.", *paper.notes(records)],
+        [f"{MISSING}: no caption follows it.", *paper.notes(any(record["published"] for record in records))],
         provenance,
     )  # fmt: skip
 
@@ -240,7 +240,7 @@ def unigrams_table(
             top = sorted((row for row in words if row["rank"] <= TOP), key=lambda row: row["rank"])
             records += [{"captioner": captioner, **row} for row in top]
             lists.append([(Cell(row["ngram"]), Cell(f"{100 * row['share']:.1f}")) for row in top])
-        blocks.append(Block(_side_by_side(lists), corpus))
+        blocks.append(Block(_side_by_side(lists, [2] * len(lists)), corpus))
     return _table(
         name,
         title,
@@ -257,7 +257,7 @@ def unigrams_table(
 
 def associations_table(
     associations: Sequence[Row],
-    captioners: Sequence[str],
+    types: Sequence[str],
     corpora: Sequence[str],
     tag: str,
     paper: Paper,
@@ -265,41 +265,46 @@ def associations_table(
 ) -> Table:
     """Lemmas of a part of speech (ADJ or NOUN) that go with each caption type, side by side: a block for each corpus.
 
-    A lemma that is not more frequent in a type than elsewhere (association 0 or less) does not go with it.
+    `types` are those whose words were told apart. A lemma that is not more frequent in a type than elsewhere
+    (association 0 or less) does not go with it. The paper's lemmas have a column where it has such a type.
     """
     number, word = {"ADJ": ("7", "adjective"), "NOUN": ("14", "noun")}[tag]
-    types = list(dict.fromkeys([*captioners, *(row["caption_type"] for row in associations)]))
+    printed = {}
+    if paper.corpora.get("ConCap") in corpora:  # the corpus of both tables
+        printed = {one: paper.ranked(number, one, f"{word} rank") for one in types}
+    columns = [Column("rank", numeric=False)]
+    for caption_type in types:
+        columns += [Column("lemma", group=caption_type, numeric=False), Column("LMI", group=caption_type)]
+        if printed.get(caption_type):
+            columns.append(Column("paper", group=caption_type, numeric=False))
     blocks, records = [], []
-    for corpus in dict.fromkeys([*corpora, *(row["corpus"] for row in associations)]):
-        lists = []
+    for corpus in corpora:
+        lists: list[list[tuple[Cell, ...]]] = []
+        widths = []
         for caption_type in types:
-            printed = {}
-            if corpus == paper.corpora.get("ConCap"):  # the corpus of both tables
-                printed = paper.ranked(number, caption_type, f"{word} rank")
+            words = printed.get(caption_type, {}) if corpus == paper.corpora.get("ConCap") else {}
             place = (corpus, caption_type, tag)
             rows = [row for row in associations if (row["corpus"], row["caption_type"], row["tag"]) == place]
             top = [row for row in rows if row["rank"] <= TOP and row["association"] > 0.0]
             top.sort(key=lambda row: row["rank"])
-            records += [{**row, "published": printed.get(row["rank"])} for row in top]
-            lists.append(
-                [
-                    (
-                        Cell(row["lemma"], f"paper {printed[row['rank']]}" if row["rank"] in printed else ""),
-                        Cell(f"{row['association']:.1f}"),
-                    )
-                    for row in top
-                ]
-            )
-        blocks.append(Block(_side_by_side(lists), corpus))
+            records += [{**row, "published": words.get(row["rank"])} for row in top]
+            lists.append([(Cell(row["lemma"]), Cell(f"{row['association']:.1f}")) for row in top])
+            widths.append(2)
+            if printed.get(caption_type):
+                widths.append(1)
+                lists.append([(Cell(words.get(rank, MISSING)),) for rank in range(1, max([0, *words]) + 1)])
+        blocks.append(Block(_side_by_side(lists, widths), corpus))
+    missing = f"{MISSING}: no more {word}s are more frequent in this type than elsewhere"
+    beside = "; in a column of the paper: it prints none" if any(printed.values()) else ""
     return _table(
         f"discritune_table{number}_{word}s",
         f"DiscriTune, table {number}: {word}s that go with each type of captions",
         f"The {TOP} {word} lemmas with the largest local mutual information (LMI, nats) with each type of captions.",
-        _column_pairs(types, "lemma", "LMI"),
+        columns,
         blocks,
         records,
         ("corpus", "caption_type", "tag", "rank", "lemma", "count", "association", "published"),
-        [f"{MISSING}: no more {word}s are more frequent in this type than elsewhere.", *paper.notes(records)],
+        [f"{missing}{beside}.", *paper.notes(any(printed.values()))],
         provenance,
     )
 
@@ -315,12 +320,14 @@ def _column_pairs(captioners: Iterable[str], text: str, number: str) -> list[Col
     return [Column("rank", numeric=False), *(column for pair in pairs for column in pair)]
 
 
-def _side_by_side(lists: Sequence[Sequence[tuple[Cell, Cell]]]) -> list[list[Cell]]:
-    """Ranked lists as rows of ranks; a list that is shorter than others is filled up. There is always a row."""
+def _side_by_side(lists: Sequence[Sequence[tuple[Cell, ...]]], widths: Sequence[int]) -> list[list[Cell]]:
+    """Ranked lists of so many cells as rows of ranks; one that is shorter is filled up. There is always a row."""
     rows = []
     for place in range(max([1, *map(len, lists)])):
-        pairs = [of[place] if place < len(of) else (Cell(MISSING), Cell(MISSING)) for of in lists]
-        rows.append([Cell(str(place + 1)), *(cell for pair in pairs for cell in pair)])
+        parts = [
+            of[place] if place < len(of) else (Cell(MISSING),) * width for of, width in zip(lists, widths, strict=True)
+        ]
+        rows.append([Cell(str(place + 1)), *(cell for part in parts for cell in part)])
     return rows
 
 

@@ -3,9 +3,12 @@
 A baseline has `predict(batch)`, asked before an update, and `update(rewards)`, told all rewards of the batch after it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
+
+from captionlab.training.reinforce import Baseline
 
 
 class NoBaseline:
@@ -51,3 +54,28 @@ class RunningMean:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         self.batches, self.mean = state["batches"], state["mean"]
+
+
+class InTurn:
+    """A baseline of its own for each of several rewards that take turns (captionlab.training.combined_rewards)."""
+
+    def __init__(self, baselines: Sequence[Baseline]):
+        self.baselines, self.turn = baselines, 0
+
+    def predict(self, batch: Any) -> float | torch.Tensor:
+        """What the baseline expects whose turn it is: the number of the batch modulo theirs."""
+        self.turn = batch.step % len(self.baselines)
+        return self.baselines[self.turn].predict(batch)
+
+    def update(self, rewards: torch.Tensor) -> None:
+        """Tell the baseline of the batch that was predicted last its rewards (B,)."""
+        self.baselines[self.turn].update(rewards)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of each."""
+        return {"baselines": [baseline.state_dict() for baseline in self.baselines]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        for baseline, of_baseline in zip(self.baselines, state["baselines"], strict=True):
+            baseline.load_state_dict(of_baseline)

@@ -16,7 +16,7 @@ from captionlab.features.neighbours import read_neighbours
 from captionlab.features.region_batches import RegionTable
 from captionlab.generation.decoding import Decoding, decode
 from captionlab.tables import read_kind
-from captionlab.training.baselines import NoBaseline, RunningMean
+from captionlab.training.baselines import InTurn, NoBaseline, RunningMean
 from captionlab.training.batches import CaptionBatches, ImageBatches
 from captionlab.training.combined_rewards import Alternate, Sum
 from captionlab.training.cross_entropy import CrossEntropy
@@ -25,7 +25,7 @@ from captionlab.training.masked_tokens import MaskedBatches, MaskedTokens
 from captionlab.training.mean_teacher import MeanTeacher
 from captionlab.training.order import Places
 from captionlab.training.reference_rewards import Bleu, Cider, Fluency
-from captionlab.training.reinforce import Reinforce, Reward, freeze_token_embeddings
+from captionlab.training.reinforce import Baseline, Reinforce, Reward, freeze_token_embeddings
 from captionlab.training.rewards import KINDS, Discriminative
 from captionlab.training.self_critical import SelfCritical
 from captionlab.training.trainer import Batches, Objective
@@ -139,12 +139,14 @@ def build_objective(
             decode=lambda tokens: tokenizer.decode(tokens.tolist()),
             end=tokenizer.end,
             reward=reward,
-            baseline=RunningMean() if config["baseline"] == "running-mean" else NoBaseline(),
+            baseline=build_baseline(config),
             log_prob=settings["log_prob"],
             dropout=config.get("dropout", True),
         )
     else:
         settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
+        if settings.pop("freeze_embeddings", False):
+            freeze_token_embeddings(captioner, tokenizer.size)
         parent = copy.deepcopy(captioner).requires_grad_(False).eval() if config.get("kl") else None
         objective = SelfCritical(tokenizer, decoding, reward, parent=parent, **settings)
     return objective, ImageBatches(data.visual, batch, seed, places)
@@ -161,6 +163,15 @@ def find_places(data: TrainingData, judges: Mapping[str, Judge]) -> Places | Non
         if read_kind(judge.features[0]) == "regions":
             return RegionTable(judge.features).places(data.ids)
     return None
+
+
+def build_baseline(config: Mapping[str, Any]) -> Baseline:
+    """The baseline of a reinforce objective; rewards that take turns have a running mean each."""
+    if config["baseline"] == "none":
+        return NoBaseline()
+    if config["reward"]["kind"] == "alternate":
+        return InTurn([RunningMean() for _ in config["reward"]["of"]])
+    return RunningMean()
 
 
 def build_reward(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:

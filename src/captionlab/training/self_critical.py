@@ -13,7 +13,7 @@ import torch
 from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.generation.decoding import Decoded, Decoding, decode, decode_with_gradient
 from captionlab.training.batches import ImageBatch
-from captionlab.training.reinforce import Reward, policy_loss
+from captionlab.training.reinforce import Reward, caption_log_probs, policy_loss
 
 BASELINES = ("greedy", "leave-one-out")
 
@@ -33,7 +33,7 @@ class SelfCritical:
     """Policy gradient of several samples of each image, against a baseline of the same images.
 
     Where the steps of a captioner have a gradient, it is that of the very pass that drew the sample, with its dropout;
-    else the log-probabilities come from a second pass, with other units dropped.
+    else, and with `log_prob`, the log-probabilities come from a second pass, with other units dropped.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class SelfCritical:
         scale: float = 1.0,
         kl: float = 0.0,
         parent: Any = None,
+        log_prob: str | None = None,
     ):
         """Set up the objective.
 
@@ -55,7 +56,8 @@ class SelfCritical:
         caption, made without dropout, or, `leave-one-out`, the mean reward of the image's other samples. `dropout` is
         that of the samples. `scale` multiplies rewards. With `kl`, the reward of a caption loses so many times the mean
         over its tokens of log-probability minus that under `parent`, a frozen captioner: on average over samples that
-        is the divergence of the captioner from the parent, per token.
+        is the divergence of the captioner from the parent, per token. With `log_prob` (see caption_log_probs) the loss
+        is REINFORCE's, a mean over captions whose log-probabilities come from a second pass; without, one over tokens.
         """
         if baseline not in BASELINES:
             raise ValueError(f"objective.baseline is {baseline!r}; it must be {' or '.join(BASELINES)}")
@@ -66,12 +68,12 @@ class SelfCritical:
         self.tokenizer, self.greedy, self.reward = tokenizer, decoding, reward
         self.sampling = Decoding("sample", decoding.max_tokens, decoding.stop, temperature=temperature)
         self.samples, self.baseline, self.dropout = samples, baseline, dropout
-        self.scale, self.kl, self.parent = scale, kl, parent
+        self.scale, self.kl, self.parent, self.log_prob = scale, kl, parent, log_prob
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
         """The loss of a batch with its gradient, and what to log."""
         model.train(self.dropout)
-        sampled = self._sample(model, batch.visual.repeat_interleave(self.samples, dim=0))
+        sampled, log_prob = self._sample(model, batch.visual.repeat_interleave(self.samples, dim=0))
         captions = [self.tokenizer.decode(sampled.tokens.tolist())]
         penalty = self._divergence(sampled, batch.visual, self.samples)
         if self.baseline == "greedy":
@@ -87,23 +89,29 @@ class SelfCritical:
             baseline = net[:, self.samples :].expand_as(earned)
         else:
             baseline = (earned.sum(1, keepdim=True) - earned) / (self.samples - 1)
-        loss = self_critical_loss(earned.flatten(), baseline.flatten(), sampled.log_prob, sampled.lengths)
+        rewarded = earned.flatten(), baseline.flatten(), log_prob
+        loss = policy_loss(*rewarded) if self.log_prob else self_critical_loss(*rewarded, sampled.lengths)
         return loss, {
             "reward": rewards[:, : self.samples].mean(),
             **{name: values[:, : self.samples].mean() for name, values in statistics.items()},
             **({"kl": penalty[:, : self.samples].mean()} if self.kl else {}),
             "baseline": baseline.mean(),
-            "log_prob": sampled.log_prob.mean(),
+            "log_prob": log_prob.mean(),
             "caption_length": sampled.lengths.float().mean(),
             "distinct": len(set(captions[0])) / len(captions[0]),
         }
 
-    def _sample(self, model: Any, visual: torch.Tensor) -> Decoded:
-        """A sample of each row, whose log-probability has a gradient."""
-        if getattr(model, "differentiable_steps", False):
-            return decode_with_gradient(model, visual, self.sampling, self.tokenizer)
+    def _sample(self, model: Any, visual: torch.Tensor) -> tuple[Decoded, torch.Tensor]:
+        """A sample of each row, and its log-probability (rows,) as the loss weighs it, with a gradient."""
+        if getattr(model, "differentiable_steps", False) and not self.log_prob:
+            sampled = decode_with_gradient(model, visual, self.sampling, self.tokenizer)
+            return sampled, sampled.log_prob
         sampled = decode(model, visual, self.sampling, self.tokenizer)
-        return replace(sampled, log_prob=model.log_probs(visual, sampled.tokens, sampled.mask).sum(1))
+        log_probs = model.log_probs(visual, sampled.tokens, sampled.mask)
+        sampled = replace(sampled, log_prob=log_probs.sum(1))
+        if not self.log_prob:
+            return sampled, sampled.log_prob
+        return sampled, caption_log_probs(log_probs, sampled.tokens, self.tokenizer.end, self.log_prob)
 
     def _rewards(
         self, batch: ImageBatch, captions: Sequence[Sequence[str]]

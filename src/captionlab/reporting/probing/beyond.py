@@ -96,45 +96,31 @@ def _reward(reward: Mapping[str, Any]) -> str:
 
 
 def generalisation_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
-    """What a scorer's reward does to the scores by others: differences, how many rise, and the share that passes on."""
+    """What a scorer's reward does to the scores by others: the differences, and how many of them rise."""
     sheet = ProbingSheet(run, provenance)
     columns = [Column("captioner", numeric=False), Column("trained on", numeric=False)]
     columns += [Column(scorer, group=f"score, against {REFERENCE}, by") for scorer in run.scorers]
-    columns += [
-        Column("raised", group="scorers that it was not trained on"),
-        Column("share passed on, %", group="scorers that it was not trained on"),
-    ]
+    columns.append(Column("raised", group="scorers that it was not trained on"))
     blocks = []
     for label, corpus in run.corpora.items():
-        gains = {scorer: run.difference(Place(scorer, corpus, "score", scorer)) for scorer in run.scorers}
         rows = []
         for role in run.roles:
             own = run.rewards.get(role, ())
             if role == REFERENCE or not own:
                 continue
             found = {scorer: run.difference(Place(role, corpus, "score", scorer)) for scorer in run.scorers}
-            others = {scorer: apart for scorer, apart in found.items() if scorer not in own and apart is not None}
-            shares = [
-                100.0 * apart.value / gain.value
-                for scorer, apart in others.items()
-                if (gain := gains[scorer]) is not None and gain.sign > 0
-            ]
+            others = [apart for scorer, apart in found.items() if scorer not in own and apart is not None]
             cells = [
                 sheet.cell(
                     Place(role, corpus, "score", scorer), against=REFERENCE, mark=" (own)" if scorer in own else ""
                 )
                 for scorer in run.scorers
             ]
-            raised = f"{sum(apart.sign > 0 for apart in others.values())} of {len(others)}" if others else MISSING
-            passed = f"{sum(shares) / len(shares):+.0f}" if shares else MISSING
-            rows.append([Cell(role), Cell(", ".join(own)), *cells, Cell(raised), Cell(passed)])
+            raised = f"{sum(apart.sign > 0 for apart in others)} of {len(others)}" if others else MISSING
+            rows.append([Cell(role), Cell(", ".join(own)), *cells, Cell(raised)])
         if rows:
             blocks.append(Block(rows, sheet.heading(label)))
-    sheet.notes.append(
-        "Raised: the 95 % interval of the difference lies above 0. Share passed on: the difference by a scorer, in per "
-        "cent of what the captioner gained that was trained on that scorer alone; the mean over scorers that the "
-        "captioner was not trained on and whose own captioner gained."
-    )
+    sheet.notes.append("Raised: the 95 % interval of the difference lies above 0.")
     return sheet.table(
         "probing_generalisation",
         "Beyond probing: what passes from scorer to scorer",

@@ -18,7 +18,8 @@ RECORD_COLUMNS = (
 )  # fmt: skip
 INTERVALS = (
     "Intervals: 95 %, by bootstrap over images; of several trainings also by Student's t over their seeds, "
-    "the two joined by squares."
+    "the two joined by squares, and cut where a measure ends. Perplexities have geometric means and intervals on the "
+    "scale of their logarithms; their differences are a ratio to the other, less 1, times the other."
 )
 
 

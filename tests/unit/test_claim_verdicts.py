@@ -1,0 +1,67 @@
+"""Verdicts on claims from intervals: held, refuted, mixed, undecided, not tested, and how often by chance."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from captionlab.reporting.claim_verdicts import Interval, verdict, widening
+
+
+def interval(sign, half=0.01):
+    """Far from 0, or around it."""
+    return Interval(float(sign), sign - half, sign + half, 1) if sign else Interval(0.0, -half, half, 1)
+
+
+@pytest.mark.parametrize(
+    ("signs", "share", "expected"),
+    [
+        ([1, 1], 1.0, "holds"),
+        ([1, 0], 1.0, "mixed"),
+        ([1, 0], 0.5, "holds"),
+        ([1, 1, -1], 0.66, "holds"),
+        ([1, -1, -1], 0.5, "mixed"),
+        ([0, -1], 0.5, "does not hold"),
+        ([0, 0], 0.5, "undecided"),
+        ([], 0.5, "not tested in this run"),
+        ([1] * 3 + [0] * 27, 0.1, "holds"),
+        ([1] * 2 + [0] * 28, 0.1, "mixed"),
+    ],
+)
+def test_verdict_on_signs(signs, share, expected):
+    assert verdict([interval(sign) for sign in signs], share) == expected
+
+
+def test_an_interval_that_ends_at_0_is_undecided():
+    assert verdict([Interval(1.0, 0.0, 2.0, 1)], 1.0) == "undecided"
+
+
+def test_where_all_are_asked_for_intervals_are_as_they_are():
+    assert verdict([Interval(2.0, 0.01, 3.99, 3)] * 4, 1.0) == "holds"
+
+
+@pytest.mark.parametrize("repetitions", [1, 2, 3, 9])
+@pytest.mark.parametrize("chances", [1, 2, 20])
+def test_widening_is_the_ratio_of_quantiles(repetitions, chances):
+    distribution = stats.norm() if repetitions == 1 else stats.t(repetitions - 1)
+    expected = distribution.ppf(1 - 0.025 / chances) / distribution.ppf(0.975)
+    assert widening(chances, repetitions) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("trainings", [1, 3])
+@pytest.mark.parametrize(("share", "real"), [(0.05, 0), (0.5, 9), (0.66, 0)])
+def test_a_claim_on_some_of_20_seldom_holds_by_chance(trainings, share, real):
+    """So many comparisons are real, one too few; the others have no effect, and the claim holds in 2.5 % at most."""
+    generator, held, rounds = np.random.default_rng(1), 0, 1500
+    for _ in range(rounds):
+        if trainings == 1:
+            values, halves = generator.normal(size=20), np.full(20, 1.959964)
+        else:
+            drawn = generator.normal(size=(20, trainings))
+            values = drawn.mean(1)
+            halves = stats.t(trainings - 1).ppf(0.975) * drawn.std(1, ddof=1) / np.sqrt(trainings)
+        values[:real] += 1000.0
+        found = [Interval(v, v - h, v + h, trainings) for v, h in zip(values, halves, strict=True)]
+        held += verdict(found, share) == "holds"
+    assert held / rounds < 0.025 + 3 * np.sqrt(0.025 * 0.975 / rounds)
+    if real or share == 0.05:
+        assert held > 0, "and no seldomer than it must"
