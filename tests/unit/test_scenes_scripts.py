@@ -123,7 +123,11 @@ def test_rankings(run):
     # In all images of the scene; where a man is in all of them too, names decide.
     assert frequent == {"sea": "boat", "road": "car", "restaurant": "man" if men(run, "test") == 4 else "wine glass"}
     overlaps = read_table(run / "overlaps.parquet", OVERLAPS).to_pylist()
-    assert len(overlaps) == 2 * 3 * 3
+    assert len(overlaps) == 3 * 3 * 3
+    # Where every tag receives the same, an object that an image has twice is all that parts attention from frequency;
+    # here none is.
+    uniform = [row for row in overlaps if row["captioner"] == "uniform"]
+    assert {row["rank_biased_overlap"] for row in uniform} == {1.0}
     assert {row["images"] for row in overlaps} == {PER_SCENE // 3}
     assert read_table(run / "correlations.parquet", CORRELATIONS)["degrees"].to_pylist() == [7, 7]
 

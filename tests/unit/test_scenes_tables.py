@@ -152,15 +152,21 @@ def test_scores_of_probes_are_means_over_splits():
 def test_overlaps_are_held_against_chance():
     rankings = [{"ranking": "frequent", "scene": s, "label": n} for s in ("sea", "road") for n in range(4)]
     overlaps = [
-        {"captioner": "finetuned", "scene": scene, "depth": 3, "rank_biased_overlap": value, "images": 10}
-        for scene, value in (("sea", 0.9), ("road", 0.7))
-    ]
+        {"captioner": role, "scene": scene, "depth": 3, "rank_biased_overlap": value, "images": 10}
+        for role, scene, value in (
+            ("finetuned", "sea", 0.9), ("finetuned", "road", 0.7), ("uniform", "sea", 0.8), ("uniform", "road", 0.8),
+        )
+    ]  # fmt: skip
     correlations = [{"captioner": "finetuned", "r": None, "degrees": 4}]
-    (row,) = overlap_rows("corpus", overlaps, rankings, correlations)
-    # Chance is (3 + 1) / 8; the two scenes are 0.4 and 0.2 above it.
+    rows = overlap_rows("corpus", overlaps, rankings, correlations)
+    # Chance is (3 + 1) / 8; the two scenes are 0.4 and 0.2 above it, 0.1 above uniform attention and 0.1 below.
+    row = the(rows, subject="finetuned", against="chance")
     assert row["difference"] == pytest.approx(0.3)
     assert row["ci_high"] == pytest.approx(0.3 + 12.7062 * 0.1, abs=1e-4)
-    assert (row["n"], row["level"], row["against"]) == (20, 3, "chance")
+    assert (row["n"], row["level"]) == (20, 3)
+    row = the(rows, subject="finetuned", against="uniform attention")
+    assert (row["difference"], row["ci_low"]) == (pytest.approx(0.0), pytest.approx(-12.7062 * 0.1, abs=1e-4))
+    assert the(rows, subject="uniform")["against"] == "chance"
 
 
 # ------------------------------------------------------------------------------------------------- the run's values

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from captionlab.ablation.comparison import Pair, mean_over_images
-from captionlab.attention.objects import overlap_by_chance
+from captionlab.attention.objects import UNIFORM, overlap_by_chance
 from captionlab.evaluation.intervals import nearness, percentile_interval, resampled_sums, seeds_interval
 from captionlab.roles import FINETUNED, PRETRAINED
 
@@ -123,28 +123,37 @@ def special_rows(
 
 # -------------------------------------------------------------------------------------------------- telling objects
 def overlap_rows(
-    corpus: str, overlaps: Iterable[Row], rankings: Iterable[Row], correlations: Iterable[Row]
+    corpus: str, overlaps: Sequence[Row], rankings: Iterable[Row], correlations: Iterable[Row]
 ) -> list[dict[str, Any]]:
-    """How far attended and frequent objects overlap more than by chance, and how the two measures go together.
+    """How far attended and frequent objects overlap more than by chance, and than where attention is the same for every
+    tag, and how the two measures go together.
 
-    The interval of the first is Student's over scenes, that of a correlation Fisher's.
+    The intervals of the first two are Student's over scenes, that of a correlation Fisher's.
     """
     objects: dict[str, int] = defaultdict(int)
     for ranked in rankings:
         if ranked["ranking"] == "frequent":
             objects[ranked["scene"]] += 1
-    apart: dict[tuple[str, int], list[float]] = defaultdict(list)
+    of_uniform = {
+        (found["scene"], found["depth"]): found["rank_biased_overlap"]
+        for found in overlaps
+        if found["captioner"] == UNIFORM
+    }
+    apart: dict[tuple[str, int, str], list[float]] = defaultdict(list)
     images: dict[tuple[str, int], int] = defaultdict(int)
     for found in overlaps:
-        key = found["captioner"], found["depth"]
-        chance = overlap_by_chance(objects[found["scene"]], found["depth"])
-        apart[key].append(found["rank_biased_overlap"] - chance)
-        images[key] += found["images"]
+        role, scene, depth = (found[name] for name in ("captioner", "scene", "depth"))
+        held = {"chance": overlap_by_chance(objects[scene], depth)}
+        if role != UNIFORM:
+            held["uniform attention"] = of_uniform[scene, depth]
+        for against, value in held.items():
+            apart[role, depth, against].append(found["rank_biased_overlap"] - value)
+        images[role, depth] += found["images"]
     rows = []
-    for (role, depth), values in apart.items():
+    for (role, depth, against), values in apart.items():
         if len(values) > 1:
             number = seeds_interval(np.array(values), np.array(values)[:, None])
-            rows.append(row(corpus, "overlap", role, "RBO", number, images[role, depth], level=depth, against="chance"))
+            rows.append(row(corpus, "overlap", role, "RBO", number, images[role, depth], level=depth, against=against))
     for found in correlations:
         if found["r"] is not None and found["degrees"] > 1:
             number = correlation_interval(found["r"], found["degrees"] + 2)
