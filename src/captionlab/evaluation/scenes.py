@@ -21,6 +21,9 @@ Row = Mapping[str, Any]
 # Standard normal distance that leaves out 2.5 % on each side.
 NORMAL = 1.959963984540054
 INTACT = "intact inputs"
+PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probing", "probing without telling objects", "probing of objects"
+# Experiment, captioner, probe, share of test images and measure of an F1.
+ProbePlace = tuple[str, str, str, float, str]
 AVERAGES = {"micro": "micro-F1", "macro": "macro-F1", "weighted": "weighted-F1"}
 
 
@@ -245,39 +248,57 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]]
     `scores` are rows of SCORES of both captioners. The measure of a scene is `F1 of <scene>`. Splits of the same seed
     are the same images for both captioners, and differences are taken split by split; of a single split there are none.
     """
-    found: dict[tuple[Any, ...], dict[int, float]] = defaultdict(dict)
-    support: dict[tuple[Any, ...], int] = {}
-    whole = None
-    for score in scores:
-        whole = score["objects"] if whole is None else min(whole, score["objects"])
+    rows = [*scores]
+    whole = min((score["objects"] for score in rows), default=0)
+    found: dict[ProbePlace, list[Row]] = defaultdict(list)
+    for score in rows:
+        experiment = PROBING if score["objects"] == whole else PROBING_ABLATED
         measure = AVERAGES.get(score["average"], f"F1 of {score['scene']}")
-        control = ", shuffled labels" if score["classes"] == "shuffled" else ""
-        probe = score["probe"] + control
-        key = score["captioner"], score["objects"], probe, score["test_share"], measure
-        found[key][score["seed"]], support[key] = score["f1"], score["support"]
+        found[experiment, score["captioner"], _probe(score), score["test_share"], measure].append(score)
+    return _over_splits(corpus, found)
+
+
+def object_probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The same of probes of objects, whose scores are rows of OBJECT_SCORES; the measure of one is `F1 of <object>`."""
+    found: dict[ProbePlace, list[Row]] = defaultdict(list)
+    for score in scores:
+        measure = AVERAGES.get(score["average"], f"F1 of {score['label']}")
+        found[PROBING_OBJECTS, score["captioner"], _probe(score), score["test_share"], measure].append(score)
+    return _over_splits(corpus, found)
+
+
+def _probe(score: Row) -> str:
+    """The probe, and whether it is that of the control task."""
+    return score["probe"] + (", shuffled labels" if score["classes"] == "shuffled" else "")
+
+
+def _over_splits(
+    corpus: str, scores: Mapping[ProbePlace, Sequence[Row]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Means over splits, and differences between probes that were tested on the same ones."""
+    found = {place: {score["seed"]: score["f1"] for score in of_place} for place, of_place in scores.items()}
     values, differences = [], []
     for key, of_seeds in found.items():
-        role, objects, probe, share, measure = key
-        experiment = "probing" if objects == whole else "probing without telling objects"
-        place = {"source": probe, "level": share, "seeds": len(of_seeds)}
+        experiment, role, probe, share, measure = key
+        place: dict[str, Any] = {"source": probe, "level": share, "seeds": len(of_seeds)}
+        n = scores[key][-1]["support"]
         mean, low, high = _over_seeds(of_seeds)
         number = mean, max(0.0, low), min(1.0, high)  # an F1 is nowhere else
-        values.append(row(corpus, experiment, role, measure, number, support[key], **place))
+        values.append(row(corpus, experiment, role, measure, number, n, **place))
         against = {
-            PRETRAINED: (PRETRAINED, objects, probe, share, measure),
-            "random": (role, objects, "random", share, measure),
-            INTACT: (role, whole, probe, share, measure),
+            PRETRAINED: (experiment, PRETRAINED, probe, share, measure),
+            "random": (experiment, role, "random", share, measure),
         }
+        if experiment == PROBING_ABLATED:
+            against[INTACT] = (PROBING, role, probe, share, measure)
         for name, other in against.items():
             if other != key and other in found and len(of_seeds) > 1:
                 apart = {seed: f1 - found[other][seed] for seed, f1 in of_seeds.items()}
                 number, told = _over_seeds(apart), {**place, "against": name}
-                differences.append(row(corpus, experiment, role, measure, number, support[key], **told))
+                differences.append(row(corpus, experiment, role, measure, number, n, **told))
                 if name == INTACT:
                     near = nearness(*number, float(np.mean([*found[other].values()])))
-                    differences.append(
-                        row(corpus, experiment, role, f"nearness of {measure}", near, support[key], **told)
-                    )
+                    differences.append(row(corpus, experiment, role, f"nearness of {measure}", near, n, **told))
     return values, differences
 
 
