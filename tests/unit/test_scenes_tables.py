@@ -8,12 +8,13 @@ from pathlib import Path
 from statistics import fmean, pstdev
 
 import pytest
+import yaml
 from PIL import Image
 from scenes_run import TELLING, make, report
 
 from captionlab.ablation.comparison import Pair, pairs
 from captionlab.ablation.kinds import ABLATED
-from captionlab.attention.kinds import BLOCKS, SHARES
+from captionlab.attention.kinds import BLOCKS, DENSITIES, SHARES
 from captionlab.attention.objects import overlap_by_chance
 from captionlab.attention.overlap import rank_biased_overlap
 from captionlab.evaluation.intervals import nearness
@@ -31,9 +32,12 @@ from captionlab.probes.kinds import OBJECT_SCORES, SCORES, encodings_kind
 from captionlab.provenance import device_name
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.published import read_published
+from captionlab.reporting.scenes.ablation import drawing_tokens
+from captionlab.reporting.scenes.attention_figures import plot_density
 from captionlab.reporting.scenes.pages import read_probed
 from captionlab.reporting.scenes.probes import ProbedImages, probes_table
 from captionlab.reporting.scenes.run import ScenesRun
+from captionlab.roles import ROLES
 from captionlab.tables import read_metadata, read_table, write_table
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"
@@ -319,6 +323,32 @@ def test_every_figure_is_drawn(reported):
     for name, path in reported["figures"].items():
         colours = Image.open(path).convert("RGB").getcolors(1 << 20)
         assert len(colours) > 20, name
+
+
+def test_a_special_token_that_draws_nothing_has_no_panel(reported, values, tmp_path):
+    run = ScenesRun(values, [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "test")
+    assert {row["measure"] for row in values if row["experiment"] == "special tokens"} == {"[CLS]", "[SEP]", "[PAD]"}
+    assert drawing_tokens(run) == ["[CLS]", "[SEP]"]
+    text = reported["tables"]["scenes_figure10_special_tokens.md"].read_text(encoding="utf-8")
+    assert "Nothing attends to [PAD]: padding is masked." in text.replace("\\", "")
+    some = [{**row, "value": 0.1} if row["measure"] == "[PAD]" else row for row in values]
+    assert drawing_tokens(ScenesRun(some, [], run.published, False, "corpus", "corpus", "test")) == [
+        "[CLS]", "[SEP]", "[PAD]",
+    ]  # fmt: skip
+
+
+def test_figure_4_begins_at_0(folder, tmp_path, monkeypatch):
+    """Though the density of points near 0 reaches below it."""
+    densities = read_table(folder / "densities.parquet", DENSITIES).to_pylist()
+    assert min(row["deviation"] for row in densities) < 0
+    blocks = {role: read_table(folder / role / "blocks.parquet", BLOCKS).to_pylist() for role in ROLES}
+    drawn = []
+    monkeypatch.setattr("captionlab.reporting.scenes.attention_figures.save", lambda figure, *_: drawn.append(figure))
+    style = yaml.safe_load((PUBLISHED.parent / "plotting.yaml").read_text(encoding="utf-8"))
+    plot_density(densities, blocks, ["label-vision", "all"], style, str(tmp_path / "density.png"))
+    for axis in drawn[0].axes:
+        assert (axis.get_xlim()[0], axis.get_ylim()[0]) == (0, 0)
+        assert axis.get_xlim()[1] > 0 < axis.get_ylim()[1]
 
 
 def test_claims_of_the_paper_are_judged(differences):
