@@ -132,8 +132,8 @@ def make(folder: Path) -> None:
         )
         run_script(
             "train_probe",
-            {"encodings": here / "encodings.parquet"},
-            {"scores": here / "scores.parquet", "search": here / "search.parquet"},
+            {"encodings": here / "encodings.parquet", "tags": [tags]},
+            {table: here / f"{table}.parquet" for table in ("scores", "search", "objects")},
             captioner=name,
             seed=1,
             config={"seeds": 1, "test_shares": [0.5]},
@@ -186,7 +186,7 @@ def report(folder: Path) -> dict[str, dict[str, Path]]:
     }  # fmt: skip
     of_roles = {
         name: [role / f"{name}.parquet" for role in both]
-        for name in ("blocks", "shares", "captions", "scores", "matrices")
+        for name in ("blocks", "shares", "captions", "scores", "objects", "matrices")
     }
     found = {name: folder / f"scenes_{name}.parquet" for name in ("values", "differences")}
     run_script("summarise_scenes", {**analysed, **of_roles}, found, job=job, seed=1)

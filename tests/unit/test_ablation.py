@@ -133,11 +133,8 @@ def test_regions_get_tags():
             assert found.overlap[row, column] == pytest.approx(overlap, abs=1e-6)
             assert found.inside[row, column] == pytest.approx(inside, abs=1e-6)
             assert found.tagged[row, column] == (overlap >= 0.6 or inside >= 0.8)
-    assert found.coverage == sum(any(row) for row in found.tagged) / 60
-    assert 0 < found.coverage < 1
-    none = match_regions(regions, np.zeros((0, 4)))
-    assert none.coverage == 0
-    assert none.tagged.shape == (60, 0)
+    assert 0 < found.tagged.any(1).sum() < 60
+    assert match_regions(regions, np.zeros((0, 4))).tagged.shape == (60, 0)
 
 
 def test_thresholds_of_the_paper():

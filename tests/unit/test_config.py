@@ -9,6 +9,7 @@ import yaml
 from snakemake.utils import update_config
 
 from captionlab.workflow.config import ConfigError, validate_config
+from captionlab.workflow.evaluation_references import scenes_mistakes
 from captionlab.workflow.experiments import Experiments, normalise
 
 ROOT = Path(__file__).parents[2]
@@ -235,6 +236,11 @@ def test_the_example_is_accepted():
         ("scenes.finetuned", "child", "scenes.finetuned is 'child', a clipcap captioner; only vinvl attends to tags"),
         ("scenes.corpus", "photos", "'photos', which has no scene captions; write scenes.labels: {table: captions}"),
         ("scenes.pretrained", "people", "scenes.pretrained is 'people', a human captioner"),
+        (
+            "scenes.splits",
+            ["train", "tset"],
+            "scenes.splits has 'tset', which the corpus 'world' has not; did you mean",
+        ),
         ("scenes.pretrained", "taged", "which is not among the captioners; did you mean 'tagged'?"),
         (
             "scenes.probing",
@@ -364,6 +370,37 @@ def test_the_example_is_accepted():
 )
 def test_a_mistake_is_a_sentence(path, value, sentence):
     assert sentence in mistakes(edited(path, value))
+
+
+@pytest.mark.parametrize(
+    ("corpus", "splits", "wrong"),
+    [
+        ({"reader": "hl", "annotations": {"train": "a", "test": "b"}}, ["train", "val"], ["val"]),
+        ({"reader": "hl", "annotations": {"train": "a"}, "validation": {"images": 2, "seed": 1}}, ["train", "val"], []),
+        ({"reader": "coco", "annotations": {"train": "a", "val": "b"}}, ["test", "train"], ["test"]),
+        ({"reader": "karpathy", "annotations": "a"}, ["anything"], []),  # its file says which splits there are
+        ({"reader": "toyworld", "images": {"train": 8, "test": 8}}, ["test", "train"], []),
+    ],
+)
+def test_splits_of_scenes_are_those_of_the_corpus(corpus, splits, wrong):
+    config = edited("corpora.world", corpus)
+    found = list(scenes_mistakes(config, {**config["scenes"], "splits": splits}))
+    sentences = [sentence for sentence in found if "scenes.splits" in sentence]
+    assert [sentence.split("'")[1] for sentence in sentences] == wrong
+
+
+def test_both_captioners_of_scenes_read_the_same():
+    config = edited("scenes.pretrained", "other")
+    config["captioners"]["other"] = copy.deepcopy(config["captioners"]["tagged"])
+    validate_config(config, SCHEMA)
+    config["captioners"]["other"]["tags"] = "named"
+    assert (
+        "scenes.pretrained reads 'named' (other) and scenes.finetuned reads 'things' (tagged); they are compared on "
+        "the same tags, so name captioners that read the same"
+    ) in mistakes(config)
+    assert "the same regions" not in mistakes(config)
+    config["captioners"]["other"].update(tags="things", regions="butd")
+    assert "compared on the same regions" in mistakes(config)
 
 
 def test_families_that_read_grids_need_an_encoder_that_gives_them():

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from captionlab.attention.objects import attended_objects, frequent_objects, overlap_intervals, overlaps
+from captionlab.attention.objects import (
+    attended_objects,
+    frequent_objects,
+    overlap_intervals,
+    overlaps,
+    uniform_attention,
+)
 from captionlab.attention.overlap import correlation, intersection_over_union, rank_biased_overlap, t_tails
 from captionlab.evaluation.intervals import percentile_interval, resampled_sums
 
@@ -115,6 +121,15 @@ def test_intersection_over_union():
     assert intersection_over_union([*"abc"], [*"bcd"], 1) == 0.0
     assert intersection_over_union([], []) == 1.0
     assert intersection_over_union([*"abcdefg"], [*"abxyzw"], 7) == pytest.approx(2 / 11)
+
+
+def test_uniform_attention_counts_tags():
+    """Two people in an image count twice, however little is attended to them."""
+    received = [("1", "sky", 0.9), ("1", "man", 0.1), ("1", "man", 0.1), ("2", "sky", 0.8), ("2", "man", 0.1)]
+    uniform = uniform_attention(received)
+    assert [(image, label) for image, label, _ in uniform] == [(image, label) for image, label, _ in received]
+    assert attended_objects(received, {"sea": ["1", "2"]}) == {"sea": ["sky", "man"]}
+    assert attended_objects(uniform, {"sea": ["1", "2"]}) == {"sea": ["man", "sky"]}
 
 
 def test_objects_of_a_scene():

@@ -1,4 +1,4 @@
-"""Probes of scenes: what they learn and what not, their scores against scikit-learn's, and splits by hand."""
+"""Probes: what they learn and what not, their scores against scikit-learn's and plain loops, and splits by hand."""
 
 import itertools
 from collections import Counter
@@ -11,7 +11,8 @@ from captionlab.captioners.vinvl import Vinvl
 from captionlab.features.tagged_regions import TaggedRegions, padded
 from captionlab.probes.encodings import encode_scenes
 from captionlab.probes.experiment import run_probes
-from captionlab.probes.kinds import SCORES
+from captionlab.probes.kinds import OBJECT_SCORES, SCORES
+from captionlab.probes.objects import MOST, object_scores, probed_objects, run_object_probes
 from captionlab.probes.probe import GRID, Score, downsample, probe, scores, search_mlp, shuffled, split
 from captionlab.tables import write_table
 
@@ -137,3 +138,68 @@ def test_all_probes(encodings, tmp_path, monkeypatch):
         assert mean(objects=0, probe=name, classes="scenes", average="macro") > 0.9
         assert mean(objects=0, probe=name, classes="shuffled", average="macro") < 0.6
         assert mean(objects=1, probe=name, classes="scenes", average="macro") < 0.6
+
+
+# ----------------------------------------------------------------------------------------------------------- objects
+def test_probed_objects_are_frequent_but_not_everywhere():
+    """A hundred images; one without any object, and one that has an object twice."""
+    number = {"sky": 96, "sea": 95, "boat": 40, "anchor": 40, "gull": 5, "crab": 4}
+    objects = {str(image): [label for label, count in number.items() if image < count] for image in range(99)}
+    objects["0"].append("crab")
+    images = [str(image) for image in range(100)]
+    assert probed_objects(objects, images) == ["sea", "anchor", "boat", "gull"]
+    # Of other images nothing is counted; of these forty 36 have sky, 35 sea and none another object.
+    assert probed_objects(objects, images[60:]) == ["sky", "sea"]
+    many = {str(image): [f"object {label:02}" for label in range(MOST + 5) if image >= label] for image in range(50)}
+    assert probed_objects(many, images[:50]) == [f"object {label:02}" for label in range(3, MOST + 3)]
+
+
+def test_scores_of_objects_are_those_of_plain_loops():
+    generator = np.random.default_rng(0)
+    right = generator.random((50, 4)) < [0.5, 0.3, 0.2, 0.0]
+    told = np.where(generator.random((50, 4)) < 0.7, right, ~right)
+    told[:, 3] = False  # neither there nor told
+    labels = ["boat", "car", "dog", "moon"]
+    found = {score.label or score.average: score for score in object_scores(labels, right, told)}
+    hits, wrong = Counter(), Counter()
+    for of_image, said in zip(right, told, strict=True):
+        for label, there, yes in zip(labels, of_image, said, strict=True):
+            hits[label] += int(there and yes)
+            wrong[label] += int(there != yes)
+    each = {label: 2 * hits[label] / ((2 * hits[label] + wrong[label]) or 1) for label in labels}
+    assert {label: found[label].f1 for label in labels} == pytest.approx(each)
+    assert each["moon"] == 0.0
+    assert found["macro"].f1 == pytest.approx(sum(each.values()) / 4)
+    assert found["micro"].f1 == pytest.approx(2 * hits.total() / (2 * hits.total() + wrong.total()))
+    assert [found[label].support for label in labels] == [int(column.sum()) for column in right.T]
+    assert found["micro"].support == found["macro"].support == int(right.sum())
+
+
+def test_objects_are_told_from_states_that_have_them(encodings, tmp_path):
+    """A lamp is in the states, a cup is not."""
+    scenes = {str(image): name for image, name in enumerate(CLASSES)}
+    generator = np.random.default_rng(1)
+    has = generator.random((100, 2)) < 0.4
+    objects = {
+        str(image): [label for label, there in zip(("lamp", "cup"), row, strict=True) if there]
+        for image, row in enumerate(has)
+    }
+    states = np.column_stack([encodings, has[:, 0] + generator.normal(0, 0.1, 100)])
+    rows = run_object_probes(states, scenes, objects, 0.5, [3, 4])
+    assert rows == run_object_probes(states, scenes, objects, 0.5, [3, 4])
+    # Two seeds; forest, its control task and guessing; two averages and two objects.
+    assert len(rows) == 2 * 3 * 4
+    columns = {name: [row.get(name, "pretrained") for row in rows] for name in OBJECT_SCORES.columns}
+    write_table(tmp_path / "objects.parquet", OBJECT_SCORES, columns)
+
+    def mean(**chosen) -> float:
+        return np.mean([row["f1"] for row in rows if chosen.items() <= row.items()])
+
+    assert mean(probe="random-forest", classes="objects", label="lamp") > 0.95
+    assert mean(probe="random-forest", classes="objects", label="cup") < 0.6
+    assert mean(probe="random-forest", classes="shuffled", label="lamp") < 0.6
+    assert mean(probe="random", label="lamp") < 0.6
+    tested = split(CLASSES, 0.5, seed=4)[1]
+    (last,) = (row for row in rows if (row["seed"], row["probe"], row["label"]) == (4, "random", "lamp"))
+    assert last["support"] == has[tested, 0].sum()
+    assert run_object_probes(states, scenes, {}, 0.5, [3, 4]) == []

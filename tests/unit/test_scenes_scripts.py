@@ -11,6 +11,7 @@ import torch
 from scenes_run import PER_SCENE, PLACES, TELLING, make, run_script, script
 
 from captionlab.ablation.kinds import ABLATED, CHOSEN, COVERAGE, EFFECTS, INFORMATION, LABELS, MATCHES, SPLITS
+from captionlab.ablation.tables import read_scenes
 from captionlab.attention.kinds import (
     BLOCKS,
     CORRELATIONS,
@@ -64,6 +65,31 @@ def test_scenes(run):
     assert {row["split"] for row in labels if int(row["image_id"]) % 3 == 0} == {"test"}
     chosen = read_table(run / "chosen.parquet", CHOSEN).to_pylist()
     assert [(row["scene"], row["images"]) for row in chosen] == [("restaurant", 12), ("road", 12), ("sea", 12)]
+
+
+def test_captions_without_nouns(run, tmp_path):
+    rows = read_table(run / "scenes.parquet", SCENES).to_pydict()
+    silent = {**rows, "caption": ["it is there"] * len(rows["caption"])}
+    write_table(tmp_path / "scenes.parquet", SCENES, silent)
+    with pytest.raises(
+        ValueError, match=r"scenes.parquet: none of the 108 captions has a noun, so no image has a scene"
+    ):
+        run_script(
+            "label_scenes",
+            {"images": run / "images.parquet", "captions": tmp_path / "scenes.parquet"},
+            {"labels": tmp_path / "labels.parquet", "chosen": tmp_path / "chosen.parquet"},
+            tagger="en_ewt_sm",
+            config={"number": 3, "least_captions": 2, "table": "scenes"},
+        )
+
+
+def test_a_split_without_images(run):
+    scenes = read_scenes(run / "labels.parquet", run / "chosen.parquet", least=2)
+    assert sum(map(len, scenes.depicting(["test"]).values())) == PER_SCENE
+    with pytest.raises(ValueError, match="no image of the split 'tset' has a scene label, images of test, train have"):
+        scenes.depicting(["train", "tset"])
+    with pytest.raises(ValueError, match="'tset' has a scene label"):
+        scenes.classes(3, ["tset"])
 
 
 def test_information(run):
@@ -123,7 +149,11 @@ def test_rankings(run):
     # In all images of the scene; where a man is in all of them too, names decide.
     assert frequent == {"sea": "boat", "road": "car", "restaurant": "man" if men(run, "test") == 4 else "wine glass"}
     overlaps = read_table(run / "overlaps.parquet", OVERLAPS).to_pylist()
-    assert len(overlaps) == 2 * 3 * 3
+    assert len(overlaps) == 3 * 3 * 3
+    # Where every tag receives the same, an object that an image has twice is all that parts attention from frequency;
+    # here none is.
+    uniform = [row for row in overlaps if row["captioner"] == "uniform"]
+    assert {row["rank_biased_overlap"] for row in uniform} == {1.0}
     assert {row["images"] for row in overlaps} == {PER_SCENE // 3}
     assert read_table(run / "correlations.parquet", CORRELATIONS)["degrees"].to_pylist() == [7, 7]
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from statistics import fmean, pstdev
 
 import pytest
+import yaml
 from PIL import Image
 from scenes_run import TELLING, make, report
 
 from captionlab.ablation.comparison import Pair, pairs
 from captionlab.ablation.kinds import ABLATED
-from captionlab.attention.kinds import BLOCKS, SHARES
+from captionlab.attention.kinds import BLOCKS, DENSITIES, SHARES
 from captionlab.attention.objects import overlap_by_chance
 from captionlab.attention.overlap import rank_biased_overlap
 from captionlab.evaluation.intervals import nearness
@@ -21,15 +22,23 @@ from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.scenes import (
     compared,
     correlation_interval,
+    object_probe_rows,
     overlap_rows,
     probe_rows,
     special_rows,
 )
-from captionlab.probes.kinds import SCORES
+from captionlab.kinds import IMAGES
+from captionlab.probes.kinds import OBJECT_SCORES, SCORES, encodings_kind
 from captionlab.provenance import device_name
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.published import read_published
-from captionlab.tables import read_metadata, read_table
+from captionlab.reporting.scenes.ablation import drawing_tokens
+from captionlab.reporting.scenes.attention_figures import plot_density
+from captionlab.reporting.scenes.pages import read_probed
+from captionlab.reporting.scenes.probes import ProbedImages, probes_table
+from captionlab.reporting.scenes.run import ScenesRun
+from captionlab.roles import ROLES
+from captionlab.tables import read_metadata, read_table, write_table
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"
 
@@ -150,18 +159,47 @@ def test_scores_of_probes_are_means_over_splits():
     assert probe_rows("corpus", [score for score in scores if score["seed"] == 0])[1] == []
 
 
+def test_scores_of_probes_of_objects_are_means_over_splits():
+    """Two splits: a boat is told worse after finetuning, by 0.2 and 0.4."""
+    f1 = {
+        ("pretrained", "random-forest", "objects"): (0.8, 0.9), ("finetuned", "random-forest", "objects"): (0.6, 0.5),
+        ("finetuned", "random-forest", "shuffled"): (0.1, 0.3), ("finetuned", "random", "objects"): (0.2, 0.2),
+    }  # fmt: skip
+    scores = [
+        {
+            "captioner": role, "probe": probe, "classes": classes, "test_share": 0.5, "seed": seed,
+            "average": "object", "label": "boat", "f1": value, "support": 7,
+        }
+        for (role, probe, classes), both in f1.items()
+        for seed, value in enumerate(both)
+    ]  # fmt: skip
+    values, differences = object_probe_rows("corpus", scores)
+    assert {row["experiment"] for row in (*values, *differences)} == {"probing of objects"}
+    assert the(values, source="random-forest, shuffled labels")["value"] == pytest.approx(0.2)
+    lost = the(differences, against="pretrained", source="random-forest")
+    assert (lost["measure"], lost["difference"], lost["n"]) == ("F1 of boat", pytest.approx(-0.3), 7)
+    assert (lost["ci_low"], lost["seeds"]) == (pytest.approx(-0.3 - 12.7062 * 0.1, abs=1e-4), 2)
+    assert the(differences, against="random", source="random-forest")["difference"] == pytest.approx(0.35)
+
+
 def test_overlaps_are_held_against_chance():
     rankings = [{"ranking": "frequent", "scene": s, "label": n} for s in ("sea", "road") for n in range(4)]
     overlaps = [
-        {"captioner": "finetuned", "scene": scene, "depth": 3, "rank_biased_overlap": value, "images": 10}
-        for scene, value in (("sea", 0.9), ("road", 0.7))
-    ]
+        {"captioner": role, "scene": scene, "depth": 3, "rank_biased_overlap": value, "images": 10}
+        for role, scene, value in (
+            ("finetuned", "sea", 0.9), ("finetuned", "road", 0.7), ("uniform", "sea", 0.8), ("uniform", "road", 0.8),
+        )
+    ]  # fmt: skip
     correlations = [{"captioner": "finetuned", "r": None, "degrees": 4}]
-    (row,) = overlap_rows("corpus", overlaps, rankings, correlations)
-    # Chance is (3 + 1) / 8; the two scenes are 0.4 and 0.2 above it.
+    rows = overlap_rows("corpus", overlaps, rankings, correlations)
+    # Chance is (3 + 1) / 8; the two scenes are 0.4 and 0.2 above it, 0.1 above uniform attention and 0.1 below.
+    row = the(rows, subject="finetuned", against="chance")
     assert row["difference"] == pytest.approx(0.3)
     assert row["ci_high"] == pytest.approx(0.3 + 12.7062 * 0.1, abs=1e-4)
-    assert (row["n"], row["level"], row["against"]) == (20, 3, "chance")
+    assert (row["n"], row["level"]) == (20, 3)
+    row = the(rows, subject="finetuned", against="uniform attention")
+    assert (row["difference"], row["ci_low"]) == (pytest.approx(0.0), pytest.approx(-12.7062 * 0.1, abs=1e-4))
+    assert the(rows, subject="uniform")["against"] == "chance"
 
 
 # ------------------------------------------------------------------------------------------------- the run's values
@@ -206,7 +244,44 @@ def test_f1_is_the_probes(folder, values):
     assert the(values, **place)["value"] == score["f1"]
 
 
+def test_objects_are_those_of_the_probes(folder, values, reported):
+    scores = read_table(folder / "finetuned" / "objects.parquet", OBJECT_SCORES).to_pylist()
+    assert {score["label"] for score in scores} == {"", "boat", "car", "man", "sky", "wine glass"}
+    for classes, source in (("objects", "random-forest"), ("shuffled", "random-forest, shuffled labels")):
+        score = the(scores, probe="random-forest", classes=classes, label="boat")
+        place = {"subject": "finetuned", "source": source, "measure": "F1 of boat"}
+        found = the(values, experiment="probing of objects", **place)
+        assert (found["value"], found["n"]) == (score["f1"], score["support"])
+        assert float(the(records(reported, "scenes_object_probes"), **place, against="")["value"]) == score["f1"]
+
+
 # ------------------------------------------------------------------------------------------------ tables and figures
+def test_footnotes_say_which_images_are_probed(folder, reported):
+    rows = read_table(folder / "pretrained" / "encodings.parquet", encodings_kind(16)).to_pylist()
+    whole, ablated = ([row for row in rows if row["objects"] == number] for number in (0, 1))
+    trained_on = sum(int(row["image_id"]) % 3 != 0 for row in whole)
+    assert sum(a["encoding"] == b["encoding"] for a, b in zip(whole, ablated, strict=True)) == 0
+    for name in ("table4_probes", "table6_classifiers", "table7_splits", "object_probes"):
+        text = reported["tables"][f"scenes_{name}.md"].read_text(encoding="utf-8")
+        assert f"Of the 30 probed images {trained_on} are of the split 'train' of corpus" in text
+        assert "(A): " not in text.split("\n- ", 1)[1]
+
+
+def test_images_without_telling_objects_are_counted(tmp_path):
+    encodings = tmp_path / "encodings.parquet"
+    states = [[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [3.0, 5.0]]
+    columns = {"image_id": ["a", "b"] * 2, "scene": ["sea", "road"] * 2, "objects": [0, 0, 3, 3], "encoding": states}
+    write_table(encodings, encodings_kind(2), columns)
+    images = {"image_id": ["a", "b", "c"], "position": [0, 1, 2], "split": ["test", "train", "train"]}
+    rest = {"path": ["x"] * 3, "data": [None] * 3, "width": [1] * 3, "height": [1] * 3, "image_set": [None] * 3}
+    write_table(tmp_path / "images.parquet", IMAGES, {**images, **rest})
+    probed = read_probed(encodings, tmp_path / "images.parquet")
+    assert probed == ProbedImages({"sea": 1, "road": 1}, {"test": 1, "train": 1}, unchanged=1)
+    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "test")
+    table = probes_table(run, probed, {"config": "made up", "seed": 1})
+    assert any(note.startswith("(A): 1 of the 2 images have none of the objects") for note in table.footnotes)
+
+
 def test_every_table_has_its_numbers_in_four_formats(reported):
     for path in reported["tables"].values():
         text = path.read_text(encoding="utf-8")
@@ -249,6 +324,32 @@ def test_every_figure_is_drawn(reported):
     for name, path in reported["figures"].items():
         colours = Image.open(path).convert("RGB").getcolors(1 << 20)
         assert len(colours) > 20, name
+
+
+def test_a_special_token_that_draws_nothing_has_no_panel(reported, values, tmp_path):
+    run = ScenesRun(values, [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "test")
+    assert {row["measure"] for row in values if row["experiment"] == "special tokens"} == {"[CLS]", "[SEP]", "[PAD]"}
+    assert drawing_tokens(run) == ["[CLS]", "[SEP]"]
+    text = reported["tables"]["scenes_figure10_special_tokens.md"].read_text(encoding="utf-8")
+    assert "Nothing attends to [PAD]: padding is masked." in text.replace("\\", "")
+    some = [{**row, "value": 0.1} if row["measure"] == "[PAD]" else row for row in values]
+    assert drawing_tokens(ScenesRun(some, [], run.published, False, "corpus", "corpus", "test")) == [
+        "[CLS]", "[SEP]", "[PAD]",
+    ]  # fmt: skip
+
+
+def test_figure_4_begins_at_0(folder, tmp_path, monkeypatch):
+    """Though the density of points near 0 reaches below it."""
+    densities = read_table(folder / "densities.parquet", DENSITIES).to_pylist()
+    assert min(row["deviation"] for row in densities) < 0
+    blocks = {role: read_table(folder / role / "blocks.parquet", BLOCKS).to_pylist() for role in ROLES}
+    drawn = []
+    monkeypatch.setattr("captionlab.reporting.scenes.attention_figures.save", lambda figure, *_: drawn.append(figure))
+    style = yaml.safe_load((PUBLISHED.parent / "plotting.yaml").read_text(encoding="utf-8"))
+    plot_density(densities, blocks, ["label-vision", "all"], style, str(tmp_path / "density.png"))
+    for axis in drawn[0].axes:
+        assert (axis.get_xlim()[0], axis.get_ylim()[0]) == (0, 0)
+        assert axis.get_xlim()[1] > 0 < axis.get_ylim()[1]
 
 
 def test_claims_of_the_paper_are_judged(differences):

@@ -1,7 +1,7 @@
-"""Probes: can a scene be told from the states of a captioner, before and after finetuning, whole and ablated?
+"""Probes: can scenes and objects be told from the states of a captioner, before and after finetuning?
 
 Needs: what the stage of ablation makes of scenes and objects, the two captioners, and what these read.
-Makes: results/probes/{captioner}/{encodings,scores,search}.parquet
+Makes: results/probes/{captioner}/{encodings,scores,search,objects}.parquet
 """
 
 
@@ -48,10 +48,12 @@ rule encode_scenes:
 
 rule train_probe:
     input:
-        "results/probes/{captioner}/encodings.parquet",
+        encodings="results/probes/{captioner}/encodings.parquet",
+        tags=lab.scenes.tags_table(),
     output:
         scores="results/probes/{captioner}/scores.parquet",
         search="results/probes/{captioner}/search.parquet",
+        objects="results/probes/{captioner}/objects.parquet",
     log:
         "results/logs/train_probe/{captioner}.log",
     benchmark:
@@ -62,7 +64,7 @@ rule train_probe:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=lab.memory(4000, tags=10),
         runtime=480,
     params:
         code=lab.code("train_probe"),

@@ -25,6 +25,9 @@ rule summarise_scenes:
         scores=[
             lab.scenes_paper.of(role, "probes", "scores") for role in lab.scenes.roles
         ],
+        objects=[
+            lab.scenes_paper.of(role, "probes", "objects") for role in lab.scenes.roles
+        ],
         differences="results/attention/differences.parquet",
         rankings="results/attention/rankings.parquet",
         overlaps="results/attention/overlaps.parquet",
@@ -151,6 +154,13 @@ rule collect_scenes_tables:
         ),
         multiext(
             "results/reporting/scenes/scenes_figure10_special_tokens",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
+        multiext(
+            "results/reporting/scenes/scenes_object_probes",
             ".csv",
             ".md",
             ".tex",

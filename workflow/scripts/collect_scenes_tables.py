@@ -17,13 +17,19 @@ from captionlab.reporting.scenes.ablation import (
 from captionlab.reporting.scenes.objects import metrics_table, objects_table, overlap_table, samples_table
 from captionlab.reporting.scenes.pages import (
     ablated_objects,
-    class_sizes,
     read_captions,
     read_pictures,
+    read_probed,
     read_run,
     split_sizes,
 )
-from captionlab.reporting.scenes.probes import classes_table, classifiers_table, probes_table, splits_table
+from captionlab.reporting.scenes.probes import (
+    classes_table,
+    classifiers_table,
+    object_probes_table,
+    probes_table,
+    splits_table,
+)
 from captionlab.scripting import run
 from captionlab.tables import Kind, read_metadata, read_table
 
@@ -37,20 +43,22 @@ def main(snakemake: Any) -> None:
     pictures = read_pictures(
         paths.images[0], [row["image_id"] for row in shown_samples(captions["finetuned"], objects)]
     )
+    probed = read_probed(paths.encodings[0], paths.images[0])
     samples = Counter((row["split"], row["objects"]) for row in captions["finetuned"] if row["objects"])
     made = [
         metrics_table(scenes, provenance),
         overlap_table(scenes, rows(paths.overlaps, OVERLAPS), rows(paths.correlations, CORRELATIONS), provenance),
         objects_table(scenes, rows(paths.information, INFORMATION), provenance),
-        probes_table(scenes, provenance),
+        probes_table(scenes, probed, provenance),
         samples_table(scenes, split_sizes(paths.images[0]), samples, provenance),
-        classifiers_table(scenes, provenance),
-        splits_table(scenes, provenance),
+        classifiers_table(scenes, probed, provenance),
+        splits_table(scenes, probed, provenance),
         attention_table(scenes, rows(paths.attention, DIFFERENCES), provenance),
         special_table(scenes, provenance),
         ablation_table(scenes, rows(paths.coverage, COVERAGE), rows(paths.splits, SPLITS), provenance),
         examples_table(scenes, captions, pictures, objects, provenance),
-        classes_table(scenes, class_sizes(paths.encodings[0]), provenance),
+        classes_table(scenes, probed, provenance),
+        object_probes_table(scenes, probed, provenance),
     ]
     for table in made:
         write_table_files(table, [path for path in snakemake.output if f"/{table.name}." in str(path)])

@@ -27,10 +27,7 @@ def main(snakemake: Any) -> None:
                 points[name], snakemake.params.config["steps"], np.concatenate([*points.values()])
             )
             deviation, mass = np.meshgrid(*density.axes, indexing="ij")
-            falling = np.argsort(-density.values, axis=None, kind="stable")
-            enclosed = np.empty(density.values.size)
-            enclosed[falling] = np.cumsum(density.values.ravel()[falling]) / density.values.sum()
-            columns = (deviation.ravel(), mass.ravel(), density.values.ravel(), enclosed)
+            columns = (deviation.ravel(), mass.ravel(), density.values.ravel(), density.enclosed().ravel())
             for column, values in zip(("deviation", "mass", "density", "enclosed"), columns, strict=True):
                 densities[column] += values.tolist()
             densities["captioner"] += [name] * density.values.size

@@ -18,6 +18,11 @@ def main(snakemake: Any) -> None:
     tagged = progress(tag(load_tagger(params.tagger), table["caption"].to_pylist()), "captions", table.num_rows)
     stopped = stop_words()
     nouns = [scene_nouns(*of_caption, stopped) for of_caption in tagged]
+    if not any(nouns):
+        raise ValueError(
+            f"{snakemake.input.captions}: none of the {table.num_rows} captions has a noun, so no image has a scene; "
+            "name a corpus (scenes.corpus) or a table of it (scenes.labels.table) whose captions say where an image is"
+        )
     labels = label_scenes(zip(table["image_id"].to_pylist(), nouns, strict=True))
     images = read_table(snakemake.input.images, IMAGES, ["image_id", "split"]).to_pydict()
     split = dict(zip(images["image_id"], images["split"], strict=True))

@@ -24,7 +24,7 @@ def main(snakemake: Any) -> None:
         plot_probes,
         plot_splits,
     )
-    from captionlab.reporting.scenes.pages import ablated_objects, class_sizes, read_captions, read_pictures, read_run
+    from captionlab.reporting.scenes.pages import ablated_objects, read_captions, read_pictures, read_probed, read_run
     from captionlab.reporting.scenes.probes import INTACT
     from captionlab.roles import ROLES
     from captionlab.tables import read_table
@@ -52,7 +52,7 @@ def main(snakemake: Any) -> None:
     plot_confidence(before_and_after, scenes.split, True, style, output.shift)
     plot_splits(before_and_after, scenes.split, style, output.splits)
 
-    sizes, shares = class_sizes(paths.encodings[0]), scenes.found("level", INTACT)
+    sizes, shares = read_probed(paths.encodings[0], paths.images[0]).scenes, scenes.found("level", INTACT)
     plot_classes(sizes, style, output.classes)
     plot_probes(scenes, sizes, max(shares, default=None), style, output.probes)
     plot_probes(scenes, sizes, min(shares, default=None), style, output.easy_probes)

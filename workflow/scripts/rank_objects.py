@@ -4,10 +4,17 @@ from typing import Any
 
 from captionlab.ablation.tables import read_scenes
 from captionlab.attention.kinds import CORRELATIONS, OVERLAPS, RANKINGS, RECEIVED
-from captionlab.attention.objects import attended_objects, frequent_objects, overlap_intervals, overlaps
+from captionlab.attention.objects import (
+    UNIFORM,
+    attended_objects,
+    frequent_objects,
+    overlap_intervals,
+    overlaps,
+    uniform_attention,
+)
 from captionlab.attention.overlap import correlation
 from captionlab.features.tagged_images import objects_of, read_tags
-from captionlab.roles import ROLES
+from captionlab.roles import PRETRAINED, ROLES
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
 
@@ -19,9 +26,10 @@ def main(snakemake: Any) -> None:
     objects = objects_of(read_tags(snakemake.input.tags))
     frequent = frequent_objects(objects, depicting)
     rankings, found, correlations = {"frequent": frequent}, [], []
-    for name in ROLES:
-        rows = read_table(snakemake.input[name], RECEIVED).to_pydict()
-        received = list(zip(rows["image_id"], rows["label"], rows["attention"], strict=True))
+    attention = {name: read_received(snakemake.input[name]) for name in ROLES}
+    # Both captioners attend to the same tags.
+    attention[UNIFORM] = uniform_attention(attention[PRETRAINED])
+    for name, received in attention.items():
         rankings[name] = attended_objects(received, depicting, config["mean"])
         number = {scene: len(images) for scene, images in depicting.items()}
         of_captioner = overlaps(rankings[name], frequent, number, config["depths"])
@@ -30,8 +38,9 @@ def main(snakemake: Any) -> None:
             for scene, images in depicting.items()
         }
         found += [{"captioner": name, **vars(row), **intervals[row.scene][row.depth]} for row in of_captioner]
-        pairs = zip(*((row.rank_biased_overlap, row.intersection_over_union) for row in of_captioner), strict=True)
-        correlations.append({"captioner": name, **vars(correlation(*pairs))})
+        if name in ROLES:
+            pairs = zip(*((row.rank_biased_overlap, row.intersection_over_union) for row in of_captioner), strict=True)
+            correlations.append({"captioner": name, **vars(correlation(*pairs))})
     ranked = [
         {"ranking": name, "scene": scene, "rank": rank, "label": label}
         for name, of_scenes in rankings.items()
@@ -44,6 +53,12 @@ def main(snakemake: Any) -> None:
         ("correlations", CORRELATIONS, correlations),
     ):
         write_table(snakemake.output[name], kind, {column: [row[column] for row in rows] for column in kind.columns})
+
+
+def read_received(path: str) -> list[tuple[str, str, float]]:
+    """Image, label and attention of each tag."""
+    rows = read_table(path, RECEIVED).to_pydict()
+    return list(zip(rows["image_id"], rows["label"], rows["attention"], strict=True))
 
 
 if __name__ == "__main__":

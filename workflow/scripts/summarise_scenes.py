@@ -11,12 +11,13 @@ from captionlab.evaluation.scenes import (
     ablation_rows,
     attention_rows,
     caption_rows,
+    object_probe_rows,
     overlap_rows,
     probe_rows,
     special_rows,
 )
 from captionlab.kinds import COMPARISONS, SUMMARY
-from captionlab.probes.kinds import SCORES
+from captionlab.probes.kinds import OBJECT_SCORES, SCORES
 from captionlab.roles import ROLES
 from captionlab.scripting import run
 from captionlab.tables import Kind, read_table, write_table
@@ -31,6 +32,7 @@ def main(snakemake: Any) -> None:
     )
     before_and_after = {role: pairs(of_role) for role, of_role in captions.items()}
     scores = [score for path in paths.scores for score in rows(path, SCORES)]
+    object_scores = [score for path in paths.objects for score in rows(path, OBJECT_SCORES)]
     overlaps = [rows(paths.overlaps, OVERLAPS), rows(paths.rankings, RANKINGS), rows(paths.correlations, CORRELATIONS)]
     summary, comparisons = rows(paths.summary, SUMMARY), rows(paths.comparisons, COMPARISONS)
     parts = [
@@ -40,6 +42,7 @@ def main(snakemake: Any) -> None:
         ([], overlap_rows(corpus, *overlaps)),
         ablation_rows(corpus, rows(paths.effects, EFFECTS), before_and_after, seed),
         probe_rows(corpus, scores),
+        object_probe_rows(corpus, object_scores),
     ]
     notes = device_note(paths.captions)
     outputs = ((snakemake.output.values, ROLE_VALUES), (snakemake.output.differences, ROLE_DIFFERENCES))

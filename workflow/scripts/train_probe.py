@@ -1,21 +1,26 @@
-"""Train probes on the states of a captioner to tell scenes, and score them."""
+"""Train probes on the states of a captioner to tell scenes and objects, and score them."""
 
 from typing import Any
 
-from captionlab.probes.encodings import read_encodings
+from captionlab.features.tagged_images import objects_of, read_tags
 from captionlab.probes.experiment import run_probes
-from captionlab.probes.kinds import SCORES, SEARCH
+from captionlab.probes.kinds import OBJECT_SCORES, SCORES, SEARCH
+from captionlab.probes.objects import run_object_probes
+from captionlab.probes.tables import read_encodings
 from captionlab.scripting import run
-from captionlab.tables import write_table
+from captionlab.tables import Kind, write_table
 
 
 def main(snakemake: Any) -> None:
     config, name = snakemake.params.config, snakemake.params.captioner
-    encodings, classes = read_encodings(snakemake.input[0])
+    encodings, scenes = read_encodings(snakemake.input.encodings)
     seeds = [snakemake.params.seed + place for place in range(config["seeds"])]
-    rows, tried = run_probes(encodings, classes, config["test_shares"], seeds)
-    columns = {column: [{"captioner": name, **row}[column] for row in rows] for column in SCORES.columns}
-    write_table(snakemake.output.scores, SCORES, columns)
+    rows, tried = run_probes(encodings, [*scenes.values()], config["test_shares"], seeds)
+    write_scores(snakemake.output.scores, SCORES, name, rows)
+    objects = objects_of(read_tags(snakemake.input.tags))
+    # The hardest split is what the table of objects shows.
+    rows = run_object_probes(encodings[min(encodings)], scenes, objects, max(config["test_shares"]), seeds)
+    write_scores(snakemake.output.objects, OBJECT_SCORES, name, rows)
     found = {
         "captioner": [name] * len(tried),
         "rank": list(range(1, len(tried) + 1)),
@@ -24,6 +29,12 @@ def main(snakemake: Any) -> None:
         "macro_f1": [f1 for _, f1 in tried],
     }
     write_table(snakemake.output.search, SEARCH, found)
+
+
+def write_scores(path: str, kind: Kind, captioner: str, rows: list[dict[str, Any]]) -> None:
+    """Rows of scores, which do not say whose they are."""
+    columns = {column: [{"captioner": captioner, **row}[column] for row in rows] for column in kind.columns}
+    write_table(path, kind, columns)
 
 
 if __name__ == "__main__":

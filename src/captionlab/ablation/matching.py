@@ -19,11 +19,6 @@ class Match:
     tagged: np.ndarray
     """(R, T) whether the region gets the tag; it may get several"""
 
-    @property
-    def coverage(self) -> float:
-        """Share of the regions that get a tag."""
-        return float(self.tagged.any(1).mean())
-
 
 def match_regions(regions: np.ndarray, tags: np.ndarray, overlap: float = OVERLAP, inside: float = INSIDE) -> Match:
     """Give tags with boxes (T, 4) to regions (R, 4), corners in pixels: those that overlap enough, or enough inside."""

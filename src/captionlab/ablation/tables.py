@@ -30,7 +30,11 @@ class Scenes:
         return list(self.labels)
 
     def depicting(self, splits: Collection[str] | None = None) -> dict[str, list[str]]:
-        """The images of each scene, of all splits or of some; none for a scene that these do not show."""
+        """The images of each scene, of all splits or of some; none for a scene that these do not show.
+
+        ValueError for a split without images.
+        """
+        self._check(splits or ())
         found = images_of_scenes(self.labels, self.chosen, self.least)
         return {
             scene: [image for image in images if splits is None or self.split[image] in splits]
@@ -38,9 +42,22 @@ class Scenes:
         }
 
     def classes(self, number: int, splits: Collection[str]) -> dict[str, str]:
-        """The scene of each image of some splits that depicts one of the first `number` scenes more than the others."""
+        """The scene of each image of some splits that depicts one of the first `number` scenes more than the others.
+
+        ValueError for a split without images.
+        """
+        self._check(splits)
         found = one_scene(self.labels, self.chosen[:number], self.least)
         return {image: scene for image, scene in found.items() if self.split[image] in splits}
+
+    def _check(self, splits: Collection[str]) -> None:
+        there = {*self.split.values()}
+        if absent := [split for split in splits if split not in there]:
+            names = ", ".join(sorted(there))
+            raise ValueError(
+                f"no image of the split {absent[0]!r} has a scene label, images of {names} have; correct scenes.splits "
+                "or the evaluation split of the corpus"
+            )
 
 
 def read_scenes(labels: str | os.PathLike[str], chosen: str | os.PathLike[str], least: int) -> Scenes:

@@ -1,6 +1,5 @@
 """Kernel density estimates with their contours: Gaussian kernels, Scott's (1992) bandwidth, as Figure 4 is drawn."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,16 +17,12 @@ class Density:
     values: np.ndarray
     """the density at each place of the grid, an axis for each dimension"""
 
-    @property
-    def cell(self) -> float:
-        """Length or area of a cell of the grid."""
-        return float(np.prod([axis[1] - axis[0] for axis in self.axes]))
-
-    def levels(self, shares: Sequence[float]) -> list[float]:
-        """For each share, the density of the contour that encloses so much of the whole."""
-        falling = np.sort(self.values, axis=None)[::-1]
-        within = np.cumsum(falling) / falling.sum()
-        return [float(falling[min(int(np.searchsorted(within, share)), len(falling) - 1)]) for share in shares]
+    def enclosed(self) -> np.ndarray:
+        """At each place of the grid, the share of the whole that is where the density is at least as high as there."""
+        falling = np.argsort(-self.values, axis=None, kind="stable")
+        shares = np.empty(self.values.size)
+        shares[falling] = np.cumsum(self.values.ravel()[falling]) / self.values.sum()
+        return shares.reshape(self.values.shape)
 
 
 def estimate_density(points: np.ndarray, steps: int = 100, around: np.ndarray | None = None) -> Density:

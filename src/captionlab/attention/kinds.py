@@ -92,7 +92,10 @@ RANKINGS = Kind(
     "rankings of objects",
     "an object of a scene",
     {
-        "ranking": Column(_STRING, "pretrained or finetuned: by its attention; frequent: by images"),
+        "ranking": Column(
+            _STRING,
+            "pretrained or finetuned: by its attention; uniform: the same to every tag; frequent: by images",
+        ),
         "scene": SCENE,
         "rank": Column(_INT, "from 1"),
         "label": Column(_STRING, "name of the object"),
@@ -103,7 +106,7 @@ OVERLAPS = Kind(
     "overlap of rankings",
     "the objects of a scene by attention against those by frequency, down to a depth",
     {
-        "captioner": ROLE,
+        "captioner": Column(_STRING, "pretrained or finetuned; uniform: the same attention to every tag"),
         "scene": SCENE,
         "depth": Column(_INT, "objects of each ranking"),
         "rank_biased_overlap": Column(_DOUBLE, "average overlap, 0 to 1"),

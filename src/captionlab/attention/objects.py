@@ -11,6 +11,8 @@ from captionlab.evaluation.intervals import percentile_interval, resampled_sums
 
 # The paper's depths.
 DEPTHS = (3, 5, 7)
+# The ranking where every tag of every image receives the same attention: what frequency alone gives.
+UNIFORM = "uniform"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,14 @@ def attended_objects(
         value = {label: total[label] / number[label] if mean else total[label] for label in total}
         ranked[scene] = sorted(value, key=lambda label: (-value[label], label))
     return ranked
+
+
+def uniform_attention(received: Iterable[tuple[str, str, float]]) -> list[tuple[str, str, float]]:
+    """The same tags of the same images, each with the same attention.
+
+    Attention is added up over images and tags, so an object that has more of them is ahead whatever is attended to.
+    """
+    return [(image, label, 1.0) for image, label, _ in received]
 
 
 def frequent_objects(objects: Mapping[str, Iterable[str]], scenes: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from captionlab.ablation.comparison import Pair, mean_over_images
-from captionlab.attention.objects import overlap_by_chance
+from captionlab.attention.objects import UNIFORM, overlap_by_chance
 from captionlab.evaluation.intervals import nearness, percentile_interval, resampled_sums, seeds_interval
 from captionlab.roles import FINETUNED, PRETRAINED
 
@@ -21,6 +21,9 @@ Row = Mapping[str, Any]
 # Standard normal distance that leaves out 2.5 % on each side.
 NORMAL = 1.959963984540054
 INTACT = "intact inputs"
+PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probing", "probing without telling objects", "probing of objects"
+# Experiment, captioner, probe, share of test images and measure of an F1.
+ProbePlace = tuple[str, str, str, float, str]
 AVERAGES = {"micro": "micro-F1", "macro": "macro-F1", "weighted": "weighted-F1"}
 
 
@@ -123,28 +126,37 @@ def special_rows(
 
 # -------------------------------------------------------------------------------------------------- telling objects
 def overlap_rows(
-    corpus: str, overlaps: Iterable[Row], rankings: Iterable[Row], correlations: Iterable[Row]
+    corpus: str, overlaps: Sequence[Row], rankings: Iterable[Row], correlations: Iterable[Row]
 ) -> list[dict[str, Any]]:
-    """How far attended and frequent objects overlap more than by chance, and how the two measures go together.
+    """How far attended and frequent objects overlap more than by chance, and than where attention is the same for every
+    tag, and how the two measures go together.
 
-    The interval of the first is Student's over scenes, that of a correlation Fisher's.
+    The intervals of the first two are Student's over scenes, that of a correlation Fisher's.
     """
     objects: dict[str, int] = defaultdict(int)
     for ranked in rankings:
         if ranked["ranking"] == "frequent":
             objects[ranked["scene"]] += 1
-    apart: dict[tuple[str, int], list[float]] = defaultdict(list)
+    of_uniform = {
+        (found["scene"], found["depth"]): found["rank_biased_overlap"]
+        for found in overlaps
+        if found["captioner"] == UNIFORM
+    }
+    apart: dict[tuple[str, int, str], list[float]] = defaultdict(list)
     images: dict[tuple[str, int], int] = defaultdict(int)
     for found in overlaps:
-        key = found["captioner"], found["depth"]
-        chance = overlap_by_chance(objects[found["scene"]], found["depth"])
-        apart[key].append(found["rank_biased_overlap"] - chance)
-        images[key] += found["images"]
+        role, scene, depth = (found[name] for name in ("captioner", "scene", "depth"))
+        held = {"chance": overlap_by_chance(objects[scene], depth)}
+        if role != UNIFORM:
+            held["uniform attention"] = of_uniform[scene, depth]
+        for against, value in held.items():
+            apart[role, depth, against].append(found["rank_biased_overlap"] - value)
+        images[role, depth] += found["images"]
     rows = []
-    for (role, depth), values in apart.items():
+    for (role, depth, against), values in apart.items():
         if len(values) > 1:
             number = seeds_interval(np.array(values), np.array(values)[:, None])
-            rows.append(row(corpus, "overlap", role, "RBO", number, images[role, depth], level=depth, against="chance"))
+            rows.append(row(corpus, "overlap", role, "RBO", number, images[role, depth], level=depth, against=against))
     for found in correlations:
         if found["r"] is not None and found["degrees"] > 1:
             number = correlation_interval(found["r"], found["degrees"] + 2)
@@ -237,39 +249,57 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]]
     `scores` are rows of SCORES of both captioners. The measure of a scene is `F1 of <scene>`. Splits of the same seed
     are the same images for both captioners, and differences are taken split by split; of a single split there are none.
     """
-    found: dict[tuple[Any, ...], dict[int, float]] = defaultdict(dict)
-    support: dict[tuple[Any, ...], int] = {}
-    whole = None
-    for score in scores:
-        whole = score["objects"] if whole is None else min(whole, score["objects"])
+    rows = [*scores]
+    whole = min((score["objects"] for score in rows), default=0)
+    found: dict[ProbePlace, list[Row]] = defaultdict(list)
+    for score in rows:
+        experiment = PROBING if score["objects"] == whole else PROBING_ABLATED
         measure = AVERAGES.get(score["average"], f"F1 of {score['scene']}")
-        control = ", shuffled labels" if score["classes"] == "shuffled" else ""
-        probe = score["probe"] + control
-        key = score["captioner"], score["objects"], probe, score["test_share"], measure
-        found[key][score["seed"]], support[key] = score["f1"], score["support"]
+        found[experiment, score["captioner"], _probe(score), score["test_share"], measure].append(score)
+    return _over_splits(corpus, found)
+
+
+def object_probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The same of probes of objects, whose scores are rows of OBJECT_SCORES; the measure of one is `F1 of <object>`."""
+    found: dict[ProbePlace, list[Row]] = defaultdict(list)
+    for score in scores:
+        measure = AVERAGES.get(score["average"], f"F1 of {score['label']}")
+        found[PROBING_OBJECTS, score["captioner"], _probe(score), score["test_share"], measure].append(score)
+    return _over_splits(corpus, found)
+
+
+def _probe(score: Row) -> str:
+    """The probe, and whether it is that of the control task."""
+    return score["probe"] + (", shuffled labels" if score["classes"] == "shuffled" else "")
+
+
+def _over_splits(
+    corpus: str, scores: Mapping[ProbePlace, Sequence[Row]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Means over splits, and differences between probes that were tested on the same ones."""
+    found = {place: {score["seed"]: score["f1"] for score in of_place} for place, of_place in scores.items()}
     values, differences = [], []
     for key, of_seeds in found.items():
-        role, objects, probe, share, measure = key
-        experiment = "probing" if objects == whole else "probing without telling objects"
-        place = {"source": probe, "level": share, "seeds": len(of_seeds)}
+        experiment, role, probe, share, measure = key
+        place: dict[str, Any] = {"source": probe, "level": share, "seeds": len(of_seeds)}
+        n = scores[key][-1]["support"]
         mean, low, high = _over_seeds(of_seeds)
         number = mean, max(0.0, low), min(1.0, high)  # an F1 is nowhere else
-        values.append(row(corpus, experiment, role, measure, number, support[key], **place))
+        values.append(row(corpus, experiment, role, measure, number, n, **place))
         against = {
-            PRETRAINED: (PRETRAINED, objects, probe, share, measure),
-            "random": (role, objects, "random", share, measure),
-            INTACT: (role, whole, probe, share, measure),
+            PRETRAINED: (experiment, PRETRAINED, probe, share, measure),
+            "random": (experiment, role, "random", share, measure),
         }
+        if experiment == PROBING_ABLATED:
+            against[INTACT] = (PROBING, role, probe, share, measure)
         for name, other in against.items():
             if other != key and other in found and len(of_seeds) > 1:
                 apart = {seed: f1 - found[other][seed] for seed, f1 in of_seeds.items()}
                 number, told = _over_seeds(apart), {**place, "against": name}
-                differences.append(row(corpus, experiment, role, measure, number, support[key], **told))
+                differences.append(row(corpus, experiment, role, measure, number, n, **told))
                 if name == INTACT:
                     near = nearness(*number, float(np.mean([*found[other].values()])))
-                    differences.append(
-                        row(corpus, experiment, role, f"nearness of {measure}", near, support[key], **told)
-                    )
+                    differences.append(row(corpus, experiment, role, f"nearness of {measure}", near, n, **told))
     return values, differences
 
 

@@ -1,6 +1,5 @@
 """What a probe reads of an image: the mean of VinVL's last states (Cafagna et al. 2022, §7)."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from captionlab.captioners.vinvl import Vinvl
 from captionlab.features.tagged_regions import TaggedRegions
 from captionlab.probes.kinds import encodings_kind
 from captionlab.progress import progress
-from captionlab.tables import read_schema, read_table
 
 BATCH = 64
 
@@ -59,13 +57,3 @@ def encode_images(
         "objects": [number for number in numbers for _ in images],
         "encoding": pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), type=kind.columns["encoding"].type),
     }
-
-
-def read_encodings(path: str | os.PathLike[str]) -> tuple[dict[int, np.ndarray], list[str]]:
-    """Encodings (n, width) of the same n images by the number of removed objects, and the scenes of the images."""
-    size = read_schema(path).field("encoding").type.list_size
-    table = read_table(path, encodings_kind(size))
-    values = table["encoding"].combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(-1, size)
-    objects, scenes = np.array(table["objects"].to_pylist()), table["scene"].to_pylist()
-    first = [scenes[row] for row in np.flatnonzero(objects == objects[0])]
-    return {int(number): values[objects == number] for number in dict.fromkeys(objects.tolist())}, first

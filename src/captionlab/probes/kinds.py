@@ -25,6 +25,22 @@ SCORES = Kind(
     },
     ("captioner", "objects", "probe", "classes", "test_share", "seed", "average", "scene"),
 )
+OBJECT_SCORES = Kind(
+    "scores of probes of objects",
+    "an F1 of a probe of whole images that was trained on a split drawn with a seed",
+    {
+        "captioner": ROLE,
+        "probe": Column(_STRING, "random-forest or random"),
+        "classes": Column(_STRING, "objects, or shuffled: the control task"),
+        "test_share": Column(_DOUBLE, "share of the images that is tested on"),
+        "seed": Column(_LONG, "seed of split and probe"),
+        "average": Column(_STRING, "micro, macro, or object: of one object"),
+        "label": Column(_STRING, "name of the object; empty for an average"),
+        "f1": Column(_DOUBLE, "0 to 1"),
+        "support": Column(_INT, "images tested on that have the object; of an average, added up over objects"),
+    },
+    ("captioner", "probe", "classes", "test_share", "seed", "average", "label"),
+)
 SEARCH = Kind(
     "settings of the neural probe",
     "settings that were tried on the states of a captioner",

@@ -4,7 +4,15 @@ from collections.abc import Iterator
 
 from captionlab.roles import ROLES
 from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, root_of
-from captionlab.workflow.names import family_of, files_mistakes, known, names_of, retriever_mistakes, size_mistakes
+from captionlab.workflow.names import (
+    family_of,
+    files_mistakes,
+    hint,
+    known,
+    names_of,
+    retriever_mistakes,
+    size_mistakes,
+)
 
 
 def evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterator[str]:
@@ -152,6 +160,8 @@ def scenes_mistakes(config: Block, scenes: Block) -> Iterator[str]:
         elif family:
             root = config["captioners"][root_of(config, name)]
             yield from files_mistakes(config, f"scenes.{role}", root, scenes["corpus"], "the captioner")
+    yield from _roots_mistakes(config, scenes)
+    yield from _splits_mistakes(config, scenes)
     labels = scenes.get("labels", {})
     reader = config["corpora"].get(scenes["corpus"], {}).get("reader")
     if labels.get("table", "scenes") == "scenes" and reader not in (None, "hl", "toyworld"):
@@ -163,3 +173,30 @@ def scenes_mistakes(config: Block, scenes: Block) -> Iterator[str]:
     probed = scenes.get("probing", {}).get("scenes")
     if there and probed and probed > there:
         yield f"scenes.probing.scenes is {probed}, and scenes.labels has {there} scenes; make these as many"
+
+
+def _roots_mistakes(config: Block, scenes: Block) -> Iterator[str]:
+    """Both captioners are compared on the same tags and regions, which are those of the roots of their lines."""
+    names = {role: scenes[role] for role in ROLES}
+    if any(family_of(config, name) != "vinvl" for name in names.values()):
+        return
+    roots = {role: root_of(config, name) for role, name in names.items()}
+    for key in ("regions", "tags"):
+        read = {role: config["captioners"][root].get(key) for role, root in roots.items()}
+        if len({*read.values()}) > 1:
+            told = " and ".join(f"scenes.{role} reads {read[role]!r} ({roots[role]})" for role in ROLES)
+            yield f"{told}; they are compared on the same {key}, so name captioners that read the same"
+
+
+def _splits_mistakes(config: Block, scenes: Block) -> Iterator[str]:
+    """The splits whose images are ablated and probed are there, where the config says which splits a corpus has."""
+    there = _splits_of(config["corpora"].get(scenes["corpus"], {}))
+    for split in scenes.get("splits", []):
+        if there and split not in there:
+            yield f"scenes.splits has {split!r}, which the corpus {scenes['corpus']!r} has not; {hint(split, there)}"
+
+
+def _splits_of(corpus: Block) -> list[str]:
+    """The splits of a corpus whose block has a number or a file for each; none where its files alone say them."""
+    by_split = corpus.get("images" if corpus.get("reader") == "toyworld" else "annotations")
+    return [*by_split, *(["val"] if "validation" in corpus else [])] if isinstance(by_split, dict) else []

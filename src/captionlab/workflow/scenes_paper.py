@@ -22,6 +22,7 @@ SCENES_TABLES = (
     "scenes_figure6_ablation",
     "scenes_figure9_classes",
     "scenes_figure10_special_tokens",
+    "scenes_object_probes",
 )
 SCENES_FIGURES = (
     "scenes_figure3_attention",

@@ -47,6 +47,16 @@ def attention_table(run: ScenesRun, differences: Sequence[Row], provenance: Mapp
     )
 
 
+def drawing_tokens(run: ScenesRun) -> list[str]:
+    """The special tokens that draw any attention."""
+    values = [row for row in run.values if row["experiment"] == "special tokens"]
+    return [
+        target
+        for target in run.found("measure", "special tokens")
+        if any(row["value"] > 0 for row in values if row["measure"] == target)
+    ]
+
+
 def special_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 10: attention that special tokens draw, by layer and by what attends."""
     sheet = ScenesSheet(run, provenance)
@@ -68,6 +78,8 @@ def special_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
                     row.append(Cell(f"{100 * ours.value:.0f}", f"[{low}, {high}]") if ours else Cell(MISSING))
             rows.append(row)
         blocks.append(Block(rows, f"drawn by {target}"))
+    if hidden := [target for target in run.found("measure", "special tokens") if target not in drawing_tokens(run)]:
+        sheet.notes.append(f"Nothing attends to {', '.join(hidden)}: padding is masked. Figure 10 has no panel of it.")
     sheet.notes.append(f"{OVER_IMAGES} Means over heads and positions; captions are the captioner's own.")
     return sheet.table(
         "scenes_figure10_special_tokens",

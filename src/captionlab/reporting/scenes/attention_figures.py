@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from captionlab.reporting.figures import Style, colour_of, save
+from captionlab.reporting.scenes.ablation import drawing_tokens
 from captionlab.reporting.scenes.run import ScenesRun
 from captionlab.roles import ROLES
 
@@ -81,6 +82,9 @@ def plot_density(
                 axis.scatter(*zip(*points, strict=True), s=4, color=colour, alpha=0.4, linewidths=0)
                 rows = [r for r in densities if (r["captioner"], r["relation"]) == (role, relation)]
                 _contours(axis, rows, colour)
+            # Neither is below 0, where the kernels of points near it reach.
+            axis.set_xlim(left=0)
+            axis.set_ylim(bottom=0)
             axis.set_title("all the relations" if relation == "all" else relation, fontsize="medium")
             axis.set_xlabel("standard deviation")
             axis.set_ylabel("attention mass")
@@ -90,8 +94,11 @@ def plot_density(
 
 
 def plot_special_tokens(run: ScenesRun, style: Style, path: str) -> None:
-    """Figure 10: the share of the attention that special tokens draw, by layer and by what attends."""
-    targets = run.found("measure", "special tokens")
+    """Figure 10: the share of the attention that special tokens draw, by layer and by what attends.
+
+    A token that nothing attends to, as padding that is masked, has no panel; a line below says so.
+    """
+    targets = drawing_tokens(run)
     with plt.rc_context({"font.size": style["font_size"]}):
         figure, axes = plt.subplots(
             len(ROLES), max(1, len(targets)), figsize=(7.5, 4.6), squeeze=False, sharex=True, sharey=True,
@@ -107,7 +114,9 @@ def plot_special_tokens(run: ScenesRun, style: Style, path: str) -> None:
                 axis.set_xticks(layers, [f"{layer:g}" for layer in layers])
                 axis.set_title(f"{role}: {target}", fontsize="medium")
         axes[0, 0].set_ylim(0, None)  # shared by all, so not before everything is drawn
-        figure.supxlabel("layer", fontsize="medium")
+        left_out = [target for target in run.found("measure", "special tokens") if target not in targets]
+        none = f" (nothing attends to {', '.join(left_out)})" if left_out else ""
+        figure.supxlabel(f"layer{none}", fontsize="medium")
         figure.supylabel("share of the attention (%)", fontsize="medium")
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
         save(figure, path, style)

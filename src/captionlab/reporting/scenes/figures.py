@@ -24,6 +24,8 @@ from captionlab.roles import ROLES
 Row = Mapping[str, Any]
 # Characters of a line beside a picture.
 LINE = 58
+# Inches: a picture, and a character of such a line.
+PICTURE, CHARACTER = 1.7, 0.08
 
 
 def plot_examples(
@@ -31,28 +33,36 @@ def plot_examples(
 ) -> None:
     """Figure 5: images whose scene caption changes without its telling objects. Arguments as of examples_table."""
     shown = shown_samples(captions["finetuned"], objects)
+    texts = [_example(row, captions, objects) for row in shown] or [
+        f"no scene caption changes without {objects} objects"
+    ]
+    widths = [PICTURE, CHARACTER * max(len(line) for text in texts for line in text.split("\n"))]
     with plt.rc_context({"font.size": style["font_size"]}):
         figure, axes = plt.subplots(
-            max(1, len(shown)), 2, figsize=(7.5, 1.7 * max(1, len(shown))), squeeze=False, layout="constrained",
-            gridspec_kw={"width_ratios": [1, 3.2]},
+            len(texts), 2, figsize=(sum(widths), PICTURE * len(texts)), squeeze=False, layout="constrained",
+            gridspec_kw={"width_ratios": widths},
         )  # fmt: skip
         for axis in axes.flat:
             axis.set_axis_off()
-        if not shown:
-            axes[0, 1].text(0, 0.5, f"no scene caption changes without {objects} objects", va="center")
-        for (left, right), row in zip(axes, shown, strict=False):
+        for (left, _), row in zip(axes, shown, strict=False):
             if picture := pictures.get(row["image_id"]):
                 left.imshow(Image.open(io.BytesIO(picture)))
-            lines = [f"{row['scene']}, without {', '.join(row['labels'])}"]
-            for role in ROLES:
-                of_image = [other for other in captions[role] if other["image_id"] == row["image_id"]]
-                before = next(other["caption"] for other in of_image if not other["objects"])
-                key = row["scene"], objects
-                after = next(other["caption"] for other in of_image if (other["scene"], other["objects"]) == key)
-                lines.append(f"{role}: {_short(before)}")
-                lines.append(f"    → {_short(after)}" if changed(before, after) else "    → the same")
-            right.text(0, 0.5, "\n".join(lines), va="center", linespacing=1.5)
+        for (_, right), text in zip(axes, texts, strict=True):
+            right.text(0, 0.5, text, va="center", linespacing=1.5)
         save(figure, path, style)
+
+
+def _example(row: Row, captions: Mapping[str, Sequence[Row]], objects: int) -> str:
+    """The lines beside the picture of a sample: its scene, what was removed, and captions before and after."""
+    lines = [f"{row['scene']}, without {', '.join(row['labels'])}"]
+    for role in ROLES:
+        of_image = [other for other in captions[role] if other["image_id"] == row["image_id"]]
+        before = next(other["caption"] for other in of_image if not other["objects"])
+        key = row["scene"], objects
+        after = next(other["caption"] for other in of_image if (other["scene"], other["objects"]) == key)
+        lines.append(f"{role}: {_short(before)}")
+        lines.append(f"    → {_short(after)}" if changed(before, after) else "    → the same")
+    return "\n".join(lines)
 
 
 def plot_confidence(pairs: Mapping[str, Sequence[Pair]], split: str, shift: bool, style: Style, path: str) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from captionlab.attention.objects import UNIFORM
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.scenes.run import OVER_IMAGES, ScenesRun, ScenesSheet, without_interval
 from captionlab.reporting.sheets import PROVENANCE, Measured
@@ -64,7 +65,12 @@ def overlap_table(
     columns.append(Column("images"))
     found = {(row["captioner"], row["scene"], row["depth"]): row for row in overlaps}
     blocks = []
-    for role, heading in (("finetuned", "after finetuning on scenes"), ("pretrained", "before; not in the paper")):
+    headings = {
+        "finetuned": "after finetuning on scenes",
+        "pretrained": "before; not in the paper",
+        UNIFORM: "uniform attention, the same for every tag; not in the paper",
+    }
+    for role, heading in headings.items():
         scenes = dict.fromkeys(row["scene"] for row in overlaps if row["captioner"] == role)
         # The paper's scenes that the run has not stand there too.
         listed = [*scenes, *(s for s in run.published.rows("2") if role == "finetuned" and s not in {*scenes, "r"})]
@@ -86,14 +92,21 @@ def overlap_table(
     sheet.notes.append(
         "RBO: rank-biased overlap with p = 1, the mean agreement down to the depth. IoU: intersection over union. "
         "Objects are ranked by the attention that their tags receive in the images of a scene, and by how many of "
-        "these have them. Intervals: 95 %, bootstrap over the images of a scene, which ranks objects anew."
+        "these have them. Attention is added up over tags and images, so their number is a factor of it: uniform "
+        "attention is what this factor gives alone. Intervals: 95 %, bootstrap over the images of a scene, which ranks "
+        "objects anew."
     )
     for depth in depths:
         for role in ROLES:
-            if apart := run.difference("overlap", role, "RBO", "chance", level=depth):
+            chance, uniform = (
+                run.difference("overlap", role, "RBO", against, level=depth)
+                for against in ("chance", "uniform attention")
+            )
+            if chance and uniform:
                 sheet.notes.append(
-                    f"RBO@{depth} of the {role} captioner is on average {apart.value:+.2f} [{apart.ci_low:+.2f}, "
-                    f"{apart.ci_high:+.2f}] above that of objects in random order (95 %, Student's t over scenes)."
+                    f"RBO@{depth} of the {role} captioner is on average {_signed(chance)} above that of objects in "
+                    f"random order, and {_signed(uniform)} above that of uniform attention (95 %, Student's t over "
+                    "scenes)."
                 )
     return sheet.table(
         "scenes_table2_overlap",
@@ -102,6 +115,10 @@ def overlap_table(
         columns,
         blocks,
     )
+
+
+def _signed(apart: Measured) -> str:
+    return f"{apart.value:+.2f} [{apart.ci_low:+.2f}, {apart.ci_high:+.2f}]"
 
 
 def _measured(overlap: Row, column: str) -> Measured:

@@ -11,12 +11,13 @@ import pyarrow.compute as pc
 from captionlab.ablation.kinds import ABLATED
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.kinds import IMAGES
-from captionlab.probes.kinds import encodings_kind
+from captionlab.probes.tables import read_encodings
 from captionlab.reporting.published import read_published
+from captionlab.reporting.scenes.probes import ProbedImages
 from captionlab.reporting.scenes.run import ScenesRun
 from captionlab.reporting.thumbnails import thumbnail
 from captionlab.roles import ROLES
-from captionlab.tables import read_schema, read_table
+from captionlab.tables import read_table
 
 Path = str | os.PathLike[str]
 Row = Mapping[str, Any]
@@ -45,11 +46,17 @@ def ablated_objects(captions: Mapping[str, Sequence[Row]]) -> int:
     return max((row["objects"] for rows in captions.values() for row in rows), default=0)
 
 
-def class_sizes(encodings: Path) -> dict[str, int]:
-    """Images of each scene that probes are trained and tested on."""
-    size = read_schema(encodings).field("encoding").type.list_size
-    rows = read_table(encodings, encodings_kind(size), ["image_id", "scene"]).to_pydict()
-    return dict(Counter(dict(zip(rows["image_id"], rows["scene"], strict=True)).values()))
+def read_probed(encodings: Path, images: Path) -> ProbedImages:
+    """The images of a table of encodings, and what of them is known beside."""
+    of_numbers, scenes = read_encodings(encodings)
+    rows = read_table(images, IMAGES, ["image_id", "split"]).to_pydict()
+    splits = dict(zip(rows["image_id"], rows["split"], strict=True))
+    whole, ablated = of_numbers[min(of_numbers)], of_numbers[max(of_numbers)]
+    return ProbedImages(
+        dict(Counter(scenes.values())),
+        dict(Counter(splits[image] for image in scenes)),
+        int((whole == ablated).all(axis=1).sum()),
+    )
 
 
 def split_sizes(images: Path) -> dict[str, int]:

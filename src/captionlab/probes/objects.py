@@ -1,0 +1,99 @@
+"""Probes of objects: which of the frequent objects of an image can be told from the states of a captioner.
+
+Cafagna et al. 2022 ask of scenes alone (§7); whether objects can still be told after finetuning on scenes is left to
+their discussion. One forest tells all objects at once, on the same splits as probes of scenes.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from captionlab.probes.probe import split
+from captionlab.progress import progress
+
+# At most so many objects, each on a share of the images between these two: of a rarer one there is too little to learn,
+# and one that is nearly everywhere, or nowhere, is told without a look.
+MOST, RAREST, COMMONEST = 15, 0.05, 0.95
+FOREST, RANDOM = "random-forest", "random"
+OBJECTS, SHUFFLED = "objects", "shuffled"
+
+
+@dataclass(frozen=True)
+class ObjectScore:
+    """An F1 of a probe of objects on the test part of a split."""
+
+    average: str
+    """micro, macro or object"""
+    label: str
+    """the object, where it is the F1 of one; else empty"""
+    f1: float
+    support: int
+    """test images that have the object; for an average, added up over objects"""
+
+
+def probed_objects(objects: Mapping[str, Iterable[str]], images: Sequence[str]) -> list[str]:
+    """The labels that a probe is asked for: those of most images, the most frequent first, equal ones by name.
+
+    `objects` has the labels of the tags of each image, of which each counts once; an image may have none.
+    """
+    count = Counter(label for image in images for label in {*objects.get(image, ())})
+    fitting = [label for label, found in count.items() if RAREST <= found / len(images) <= COMMONEST]
+    return sorted(fitting, key=lambda label: (-count[label], label))[:MOST]
+
+
+def object_scores(labels: Sequence[str], right: np.ndarray, told: np.ndarray) -> list[ObjectScore]:
+    """The F1s of what is told (n, L) of L objects in n images: micro, macro, and of each object.
+
+    Micro adds hits and errors up over objects. An object that is neither there nor told has an F1 of 0.
+    """
+    hits, there, said = (right & told).sum(0), right.sum(0), told.sum(0)
+    each = 2 * hits / np.maximum(there + said, 1)
+    micro = 2 * hits.sum() / max(int(there.sum() + said.sum()), 1)
+    total = int(there.sum())
+    return [
+        ObjectScore("micro", "", float(micro), total),
+        ObjectScore("macro", "", float(each.mean()), total),
+        *(ObjectScore("object", *row) for row in zip(labels, each.tolist(), there.tolist(), strict=True)),
+    ]
+
+
+def run_object_probes(
+    encodings: np.ndarray,
+    scenes: Mapping[str, str],
+    objects: Mapping[str, Iterable[str]],
+    test_share: float,
+    seeds: Sequence[int],
+) -> list[dict[str, Any]]:
+    """Rows of scores of probes of the states (n, width) of whole images, for each seed; none without objects to probe.
+
+    `scenes` has the scene of each of the n images, which splits are stratified by, as those of probes of scenes are.
+    `random` guesses each object as often as it is in training. In the control task each image has the objects of
+    another one.
+    """
+    images = list(scenes)
+    labels = probed_objects(objects, images)
+    there = np.array([[label in {*objects.get(image, ())} for label in labels] for image in images], bool)
+    rows = []
+    for seed in progress(seeds if labels else [], what="splits", total=len(seeds)):
+        train, test = split([*scenes.values()], test_share, seed)
+        order = np.random.default_rng(seed).permutation(len(images))
+        for name, task, right in ((FOREST, OBJECTS, there), (FOREST, SHUFFLED, there[order]), (RANDOM, OBJECTS, there)):
+            classifier = _classifier(name, seed).fit(encodings[train], right[train].astype(int))
+            told = np.asarray(classifier.predict(encodings[test])).reshape(len(test), -1) > 0
+            place = {"probe": name, "classes": task, "test_share": test_share, "seed": seed}
+            rows += [{**place, **vars(score)} for score in object_scores(labels, right[test], told)]
+    return rows
+
+
+def _classifier(name: str, seed: int) -> Any:
+    """A classifier that tells many objects at once."""
+    if name == RANDOM:
+        from sklearn.dummy import DummyClassifier
+
+        return DummyClassifier(strategy="stratified", random_state=seed)
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(random_state=seed, n_jobs=1)
