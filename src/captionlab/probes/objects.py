@@ -1,7 +1,7 @@
 """Probes of objects: which of the frequent objects of an image can be told from the states of a captioner.
 
-Cafagna et al. 2022 ask of scenes alone (§7); whether objects can still be told after finetuning on scenes is left to
-their discussion. One forest tells all objects at once, on the same splits as probes of scenes.
+Cafagna et al. 2022 probe for scenes alone (§7); this asks whether what the captioner knew before is still there after
+finetuning on scenes. One forest tells all objects at once, on the same splits as probes of scenes.
 """
 
 from collections import Counter
