@@ -524,6 +524,11 @@ def shipped(name):
     command = re.search(r"--configfile ((?:config/\w+\.yaml ?)+)", header)
     files = command[1].split() if command else [f"config/{name}.yaml"]
     assert files[-1] == f"config/{name}.yaml"
+    return stacked(files)
+
+
+def stacked(files):
+    """What Snakemake makes of several configs."""
     config = {}
     for file in files:
         update_config(config, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
@@ -551,3 +556,22 @@ def test_every_config_of_the_workflow_is_accepted_and_asks_for_tables(name):
 def test_configs_that_go_on_top_of_another_ask_for_their_tables(on_top, tables):
     discritune = Experiments(shipped(on_top), ROOT).discritune
     assert tables <= {*discritune.tables(), *discritune.ablation_tables()}
+
+
+def test_every_table_of_the_toy_world_at_once():
+    """The command of the README: what is on top hides no evaluation of what is below it."""
+    command = re.search(
+        r"--configfile ((?:config/\w+\.yaml ?)+) *# every table", (ROOT / "README.md").read_text("utf-8")
+    )
+    config = stacked(command[1].split())
+    discritune = Experiments(config, ROOT).discritune
+    tables = {*discritune.tables(), *discritune.ablation_tables()}
+    assert tables >= {
+        "discritune_table4_blip_retrieval",
+        "discritune_table8_baselines",
+        "discritune_table11_lookalikes",
+    }
+    paper = config["papers"]["discritune"]
+    ablated = {ablation["evaluation"] for ablation in paper["ablations"].values()}
+    used = {*paper["evaluations"], *ablated, "study", "probing", "scenes"}
+    assert used == {*config["evaluations"]}
