@@ -41,9 +41,11 @@ _COUNTS: Mapping[int, tuple[str, ...]] = {
 
 def captions_of(picture: Picture, domain: Domain, random: Random) -> list[str]:
     """The captions of a picture, different from each other; a look-alike set has its own function."""
-    if domain.style == "mixture":
+    if picture.frame:
+        styles: list[Style] = [_close_up] * domain.captions
+    elif domain.style == "mixture":
         elsewhere: tuple[Style, ...] = (_alt_text, _context, _scene_style)
-        styles: list[Style] = [_full, _full, _full, _human, _sentence, random.choice(elsewhere)]
+        styles = [_full, _full, _full, _human, _sentence, random.choice(elsewhere)]
     else:
         styles = [_STYLES[domain.style]] * domain.captions
     captions: list[str] = []
@@ -164,6 +166,12 @@ def _full(picture: Picture, domain: Domain, random: Random) -> str:
     if random.random() < 0.7:
         return _finish(f"{opening}{_list(names)} {place}")
     return _finish(f"{_scene_noun(picture, random)} with {_list(names)}")
+
+
+def _close_up(picture: Picture, domain: Domain, random: Random) -> str:
+    """The only thing there is: of what is around it, and of its size, nothing can be seen."""
+    name = _noun_phrase(picture.things[0], random, colour=0.85, size=0)
+    return _finish(random.choice(("", "", "a photo of ", "a picture of ", "a close up of ")) + name)
 
 
 def _description(picture: Picture, domain: Domain, random: Random) -> str:

@@ -23,8 +23,8 @@ class Domain:
 
     `pictures` names the random stream of the pictures: two domains that share it (and the probabilities below it)
     show the same images for the same seed. Probabilities are per image (`novel_first`: the first object is of a class
-    that the coco domain never shows; `looks`: drawn evenly), per further object (`novel_other`) or per caption
-    (`scene_mention`: a human caption names the scene).
+    that the coco domain never shows; `looks`: drawn evenly; `close_ups`: a thing from near, with its name for a
+    caption), per further object (`novel_other`) or per caption (`scene_mention`: a human caption names the scene).
     """
 
     pictures: str
@@ -35,6 +35,7 @@ class Domain:
     novel_other: float = 0.0
     scenes: Mapping[str, float] | None = None
     scene_mention: float = 0.45
+    close_ups: float = 0.0
 
 
 DOMAINS: Mapping[str, Domain] = {
@@ -52,8 +53,9 @@ DOMAINS: Mapping[str, Domain] = {
     "concadia-captions": Domain("concadia", "context", 1, looks=("clear", "faded")),
     # Sets of ten images that differ in few details; the caption tells an image from the other nine.
     "lookalike": Domain("lookalike", "distinction", 1),
-    # Everything a contrastive model sees: all looks, all styles, all classes, and very detailed captions.
-    "web": Domain("web", "mixture", 6, ("clear", "clear", "hazy", "faded", "dusk"), 0.2, 0.2),
+    # Everything a contrastive model sees: all looks, all styles, all classes, very detailed captions, and single things
+    # from near as shops show them, from which it learns what words mean long before it could from crowded scenes.
+    "web": Domain("web", "mixture", 6, ("clear", "clear", "hazy", "faded", "dusk"), 0.2, 0.2, close_ups=0.5),
     # Object captions that seldom name the scene, beside scene captions that do; some scenes are rare.
     "scenes": Domain("scenes", "human", 5, scenes=SKEWED, scene_mention=0.08),
     # The same images with these scene captions in the place of the object captions.

@@ -23,7 +23,7 @@ _GREY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 def draw(picture: Picture) -> Image.Image:
-    """The image of a picture, RGB. Whatever an object changes is inside its box."""
+    """The image of a picture, RGB. Whatever an object changes is inside its box; a frame is stretched to the image."""
     image = backdrop(picture.scene, picture.backdrop).copy()
     for thing in picture.things:
         for x1, y1, x2, y2 in thing.boxes:
@@ -32,6 +32,8 @@ def draw(picture: Picture) -> Image.Image:
                 image.paste((30, 26, 40), (x1, y2 - shadow.height), shadow)
             one = sprite(thing.label, thing.colour, thing.size, thing.mirrored, thing.variant)
             image.paste(one, (x1, y1), one)
+    if picture.frame:
+        image = image.resize(image.size, Image.Resampling.BICUBIC, picture.frame)
     return _photograph(image, picture.look, picture.noise)
 
 

@@ -50,7 +50,14 @@ class ToyImage:
     @property
     def objects(self) -> list[tuple[str, tuple[int, int, int, int], list[str]]]:
         """Class, box (x1, y1, x2, y2 in pixels) and attributes (colour, size) of every single object."""
-        return [(t.label, box, [t.colour, t.size]) for t in self.picture.things for box in t.boxes]
+        left, top, right, bottom = self.picture.frame or (0, 0, SIDE, SIDE)
+        across, down = SIDE / (right - left), SIDE / (bottom - top)
+
+        def in_image(box: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
+            x1, y1, x2, y2 = box
+            return round((x1 - left) * across), round((y1 - top) * down), round((x2 - left) * across), round((y2 - top) * down)
+
+        return [(t.label, in_image(box), [t.colour, t.size]) for t in self.picture.things for box in t.boxes]
 
 
 def render(domain: str, seed: int, images: Mapping[str, int]) -> Iterator[ToyImage]:

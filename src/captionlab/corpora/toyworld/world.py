@@ -103,6 +103,7 @@ NOVEL = ("fish", "guitar", "rocket", "cactus", "crown", "kite")
 PEOPLE = ("man", "woman")
 
 SMALL = 0.6  # a small object, as a share of a large one's size
+MARGIN = 6  # the most pixels around a thing that a close-up shows
 OVERLAP = 0.15  # the most of an object that another group may cover
 
 
@@ -138,13 +139,17 @@ class Thing:
 
 @dataclass(frozen=True)
 class Picture:
-    """All that decides an image: scene and its backdrop, things from back to front, look, and the seed of the noise."""
+    """All that decides an image: scene and its backdrop, things from back to front, look, and the seed of the noise.
+
+    `frame` (x1, y1, x2, y2) is the part of the scene that fills the image, where it is not all of it.
+    """
 
     scene: str
     backdrop: int
     things: tuple[Thing, ...]
     look: str
     noise: int
+    frame: tuple[int, int, int, int] | None = None
 
 
 def sprite_size(label: str, size: str) -> tuple[int, int]:
@@ -155,10 +160,11 @@ def sprite_size(label: str, size: str) -> tuple[int, int]:
 
 
 def sample_picture(domain: Domain, random: Random, backdrops: int) -> Picture:
-    """Compose a picture; it has one to four things, fewer where there is no room for all."""
+    """Compose a picture; it has one to four things, fewer where there is no room for all, a close-up has one."""
     weights = domain.scenes or EVEN
     scene = random.choices(list(weights), list(weights.values()))[0]
-    wanted = random.choices((1, 2, 3, 4), (0.1, 0.4, 0.35, 0.15))[0]
+    near = domain.close_ups > 0 and random.random() < domain.close_ups
+    wanted = 1 if near else random.choices((1, 2, 3, 4), (0.1, 0.4, 0.35, 0.15))[0]
     things: list[Thing] = []
     used: set[str] = set()
     for rank in range(wanted):
@@ -172,9 +178,15 @@ def sample_picture(domain: Domain, random: Random, backdrops: int) -> Picture:
             things.append(thing)
     # What stands further in front is drawn later.
     things.sort(key=lambda thing: thing.extent[3])
-    return Picture(
-        scene, random.randrange(backdrops), tuple(things), random.choice(domain.looks), random.getrandbits(32)
-    )
+    backdrop, look, noise = random.randrange(backdrops), random.choice(domain.looks), random.getrandbits(32)
+    return Picture(scene, backdrop, tuple(things), look, noise, _sample_frame(things[0], random) if near else None)
+
+
+def _sample_frame(thing: Thing, random: Random) -> tuple[int, int, int, int]:
+    """What a camera shows that is held close to a thing: all of it, and a little of what is around."""
+    x1, y1, x2, y2 = thing.extent
+    left, top, right, bottom = (random.randint(0, MARGIN) for _ in range(4))
+    return max(0, x1 - left), max(0, y1 - top), min(SIDE, x2 + right), min(SIDE, y2 + bottom)
 
 
 def place_thing(
