@@ -159,6 +159,17 @@ def test_the_example_is_accepted():
             "bud",
             "scorers.uniter.regions is 'bud', which is not among the regions; did you mean",
         ),
+        ("scorers.uniter.v_biattention_id", [0], "uniter.v_biattention_id is something that vilbert can have; drop it"),
+        (
+            "scorers.uniter.t_biattention_id",
+            [-1],
+            "scorers.uniter.t_biattention_id.0: -1 is less than the minimum of 0",
+        ),
+        (
+            "scorers.vilbert",
+            {**CONFIG["scorers"]["uniter"], "family": "vilbert", "v_biattention_id": [0]},
+            "scorers.vilbert must have v_biattention_id and t_biattention_id, or none of them",
+        ),
         ("scorers.ours.negatives", ..., "scorers.ours lacks the key 'negatives'"),
         ("scorers.ours.negatives.encoder", "x", "scorers.ours.negatives.encoder is 'x'"),
         ("scorers.ours.architecture.depth", 2, "scorers.ours.architecture has no key 'depth'"),
