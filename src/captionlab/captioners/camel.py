@@ -180,6 +180,7 @@ class Camel(nn.Module):
     """The captioner. `visual` is a grid of features (B, S, visual_size), the encoder's as they are."""
 
     family = "camel"
+    prompt_length = 1  # the start token
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
     read_tokenizer = Tokenizer.load
 
