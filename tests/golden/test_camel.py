@@ -1,6 +1,7 @@
 """CaMEL against the numbers of the original classes, meshed and not (see config.json beside them)."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import torch
 from safetensors.torch import load_file
 
 from captionlab.captioners.camel import Camel
+from captionlab.captioners.store import import_captioner, load_captioner
+from captionlab.captioners.words import learn_words
 from captionlab.generation.decoding import Decoding, decode
 
 FOLDER = Path(__file__).parent
@@ -82,6 +85,64 @@ def test_sizes_are_read_off_the_weights(fixture):
 def test_encoder(fixture):
     outputs = fixture.captioner.encoder(fixture.visual)
     fixture.close(torch.stack(outputs, dim=1) if fixture.config["mesh"] else outputs[-1], "encoder_output")
+
+
+def naive_encoder(weights: dict[str, torch.Tensor], visual: torch.Tensor, head_size: int) -> list[torch.Tensor]:
+    """The encoder with positions in its grid, as its authors' --with_pe has it: one image, place and head at a time."""
+
+    def linear(name: str, states: torch.Tensor) -> torch.Tensor:
+        return states @ weights[f"encoder.{name}.weight"].T + weights[f"encoder.{name}.bias"]
+
+    def normed(name: str, states: torch.Tensor) -> torch.Tensor:
+        centred = states - states.mean(-1, keepdim=True)
+        scaled = centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+        return scaled * weights[f"encoder.{name}.weight"] + weights[f"encoder.{name}.bias"]
+
+    def layer(name: str, states: torch.Tensor) -> torch.Tensor:
+        own = f"{name}.mhatt.attention"
+        queries, keys, values = (linear(f"{own}.fc_{part}", states) for part in "qkv")
+        memory = weights[f"encoder.{own}.m_k"][0], weights[f"encoder.{own}.m_v"][0]
+        keys = torch.cat([keys, math.sqrt(head_size) * memory[0]])
+        values = torch.cat([values, math.sqrt(len(memory[1])) * memory[1]])
+        gathered = torch.zeros_like(queries)
+        for head in range(queries.shape[1] // head_size):
+            part = slice(head * head_size, (head + 1) * head_size)
+            for place in range(len(queries)):
+                products = [float(queries[place, part] @ key[part]) / math.sqrt(head_size) for key in keys]
+                shares = torch.tensor(products, dtype=states.dtype).softmax(0)
+                gathered[place, part] = sum(share * value[part] for share, value in zip(shares, values, strict=True))
+        states = normed(f"{name}.mhatt.layer_norm", states + linear(f"{own}.fc_o", gathered))
+        inner = linear(f"{name}.pwff.fc1", states).clamp(min=0)
+        return normed(f"{name}.pwff.layer_norm", states + linear(f"{name}.pwff.fc2", inner))
+
+    outputs: list[list[torch.Tensor]] = []
+    for image in visual:
+        placed = [row + weights["encoder.pos_emb.weight"][rank] for rank, row in enumerate(image, 1)]
+        states, of_image = normed("layer_norm", linear("fc", torch.stack(placed)).clamp(min=0)), []
+        while f"encoder.layers.{len(of_image)}.pwff.fc1.bias" in weights:
+            states = layer(f"layers.{len(of_image)}", states)
+            of_image.append(states)
+        outputs.append(of_image)
+    return [torch.stack(images) for images in zip(*outputs, strict=True)]
+
+
+@torch.no_grad()
+def test_positions_in_the_grid(fixture, tmp_path):
+    """They change the encoder, are imported only when asked for, and are recorded with the captioner."""
+    weights = fixture.captioner.state_dict()
+    torch.save({"state_dict_o": weights}, tmp_path / "camel.pth")
+    learn_words([f"w{n}" for n in range(58)], 1).save(tmp_path / "words.json")
+    exact = {name: value.double() for name, value in weights.items()}
+    expected = naive_encoder(exact, fixture.visual.double(), fixture.config["d_k"])
+    for asked, difference in (({"grid_positions": True}, 0), ({}, 1), ({"grid_positions": False}, 1)):
+        folder = tmp_path / f"imported-{len(asked)}-{difference}"
+        import_captioner("camel", tmp_path / "camel.pth", tmp_path / "words.json", folder, **asked)
+        recorded = json.loads((folder / "config.json").read_text())["architecture"]["grid_positions"]
+        assert recorded is (difference == 0)
+        outputs = load_captioner(folder)[0].encoder(fixture.visual)
+        for ours, theirs in zip(outputs, expected, strict=True):
+            largest = float((ours - theirs).abs().max())
+            assert largest < 1e-5 if difference == 0 else largest > 0.1
 
 
 def test_given_captions(fixture):

@@ -75,6 +75,7 @@ def test_sizes_are_read_off_the_weights(captioner):
         "visual_size": 24, "vocabulary": 62, "width": 32, "layers": 2, "heads": 4, "feed_forward": 48, "positions": 20,
         "prompt": PROMPT, "dropout": 0.1,
     }  # fmt: skip
+    assert captioner.prompt_length == len(PROMPT)
 
 
 @pytest.mark.parametrize("beams", [1, 5])

@@ -107,6 +107,7 @@ papers:
   discritune: {comparable: false, captioners: {ClipCap-COCO: base}, corpora: {COCO: world}, retrievers: [clip]}
 """)
 
+IMPORTED = {"family": "camel", "encoder": "grid", "weights": "w", "tokenizer": "t", "grid_positions": True}
 ABLATION = {
     "evaluation": "main",
     "corpora": {"W": "world"},
@@ -157,6 +158,17 @@ def test_the_example_is_accepted():
             "scorers.uniter.regions",
             "bud",
             "scorers.uniter.regions is 'bud', which is not among the regions; did you mean",
+        ),
+        ("scorers.uniter.v_biattention_id", [0], "uniter.v_biattention_id is something that vilbert can have; drop it"),
+        (
+            "scorers.uniter.t_biattention_id",
+            [-1],
+            "scorers.uniter.t_biattention_id.0: -1 is less than the minimum of 0",
+        ),
+        (
+            "scorers.vilbert",
+            {**CONFIG["scorers"]["uniter"], "family": "vilbert", "v_biattention_id": [0]},
+            "scorers.vilbert must have v_biattention_id and t_biattention_id, or none of them",
         ),
         ("scorers.ours.negatives", ..., "scorers.ours lacks the key 'negatives'"),
         ("scorers.ours.negatives.encoder", "x", "scorers.ours.negatives.encoder is 'x'"),
@@ -311,6 +323,14 @@ def test_the_example_is_accepted():
         ("encoders.grid", {"seed": 1}, "encoders.grid lacks the key 'family', or 'grid_of'"),
         ("encoders.blip", {"family": "blip"}, "encoders.blip is a blip, which is read from a file"),
         ("captioners.base.objective.teacher", {}, "is something that blip and camel can have; drop it"),
+        (
+            "captioners.camel",
+            {**IMPORTED, "family": "clipcap", "encoder": "clip"},
+            "grid_positions is something that camel can have; drop",
+        ),
+        ("captioners.camel", {**IMPORTED, "heads": 2}, "camel.heads is something that clipcap and blip and vinvl can"),
+        ("captioners.camel", {**IMPORTED, "grid_positions": 1}, "camel.grid_positions: 1 is not of type 'boolean'"),
+        ("captioners.base.grid_positions", True, "captioners.base has no key 'grid_positions'"),
         ("captioners.child.objective.reward.hard_negatives", 4, "4 hard_negatives of 4 candidates leave no place"),
         (
             "captioners.child.objective.reward.hard_negatives",

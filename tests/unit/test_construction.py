@@ -121,17 +121,17 @@ def test_replaced_nouns_are_wrong_and_all_else_stays(image):
     assert list(one.words) == [words[place] for place in (1, 4, 7)]
 
 
-@pytest.mark.parametrize("others", ["same-part-of-speech", "any"])
+@pytest.mark.parametrize("others", [{"others": "same-part-of-speech"}, {"others": "any"}, {}])
 @pytest.mark.parametrize("image", list("abcdefgh"))
 def test_replaced_other_words(image, others):
-    (one,) = [c for c in made(Plan(shares=[1.0], others=others), image=image) if c.subject == "others"]
+    (one,) = [c for c in made(Plan(shares=[1.0], **others), image=image) if c.subject == "others"]
     words = one.caption.removesuffix(".").split()
     before = CAPTION.removesuffix(".").split()
     assert [words[place] for place in (1, 4, 7)] == ["man", "horse", "field"]
     for place in (0, 2, 3, 5, 6):
         assert words[place] != before[place].lower()
-        assert words[place] in TAGS
-        if others == "same-part-of-speech":
+        assert words[place] in {word.lower() for tagged in CORPUS for word in tagged[0]}
+        if others == {"others": "same-part-of-speech"}:
             assert TAGS[words[place]] == TAGS[before[place].lower()]
 
 
@@ -174,9 +174,21 @@ def test_a_word_that_is_hardly_ever_drawn_is_found():
     assert vocabulary.word("ADV", frozenset(), np.random.default_rng(0)) is None
 
 
-def test_other_words_bring_no_visual_word_in():
+def test_other_words_become_any_words_by_default():
+    """Each as often as in the references, whatever its part of speech, but for the word that it takes the place of."""
+    counts = Counter(word.lower() for words, _, _ in CORPUS for word in words)
+    drawn = Counter(made(Plan(shares=[1.0]), "red man", str(image))[1].words[0] for image in range(4000))
+    total = counts.total() - counts["red"]
+    assert drawn.keys() <= counts.keys() - {"red"}
+    for word in ("a", "dog", "near", "man"):
+        share = counts[word] / total
+        assert drawn[word] / 4000 == pytest.approx(share, abs=4 * (share * (1 - share) / 4000) ** 0.5)
+
+
+def test_a_word_with_several_parts_of_speech_is_one_of_any():
     words = (["orange", "orange", "very"], ["orange", "orange", "very"], ["ADJ", "NOUN", "ADV"])
-    assert {Vocabulary([words]).word(ANY, frozenset(), np.random.default_rng(n)) for n in range(20)} == {"very"}
+    drawn = Counter(Vocabulary([words]).word(ANY, frozenset(), np.random.default_rng(n)) for n in range(900))
+    assert drawn["orange"] / 900 == pytest.approx(2 / 3, abs=0.06)
 
 
 # ------------------------------------------------------------------------------------------- left out, counts

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from captionlab.captioners.clipcap import ClipCap
 from captionlab.generation.decoding import Decoding, decode
 
 TOKENS, END, STOPS = 24, 5, {3, 17}
@@ -34,6 +35,7 @@ class Table:
         self.table = sharpness * torch.randn(images, positions, TOKENS + 1, TOKENS, generator=generator)
         self.table[..., END] += end
         self.rows: list[int] = []
+        self.prompt_length = 1
 
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
         return self.table[visual, 0, TOKENS], State(visual, 0)
@@ -87,6 +89,35 @@ def naive_beam(table: Table, image: int, longest: int, beams: int, stop: bool) -
     return finished[0]
 
 
+def naive_former_beam(
+    table: "Table | Prefixed", image: int, longest: int, beams: int, stop: bool
+) -> tuple[float, tuple[int, ...], float]:
+    """As transformers had it in 2022: a length is that of the sequence that the end token is not yet part of.
+
+    The prompt is part of it. After each step the worst finished caption is held against the best continuation, be it an
+    end or not, and the length before that step. Beams that are open when there is no room left are captions too.
+    """
+    prompt = table.prompt_length
+    opened: list[tuple[float, tuple[int, ...], float]] = [(0.0, (), 0.0)]
+    finished: list[tuple[float, tuple[int, ...], float]] = []
+    for length in range(1, longest + 1):
+        candidates = [
+            (score + gain, (*tokens, token), plain + log_prob)
+            for score, tokens, plain in opened
+            for token, (gain, log_prob) in options(table, image, tokens, stop).items()
+        ]
+        candidates = sorted(candidates, reverse=True)[: 2 * beams]
+        for score, tokens, plain in candidates[:beams]:
+            if tokens[-1] == END:
+                finished.append((score / (prompt + len(tokens) - 1), tokens, plain))
+        finished = sorted(finished, reverse=True)[:beams]
+        opened = [candidate for candidate in candidates if candidate[1][-1] != END][:beams]
+        attainable = candidates[0][0] / (prompt + length - 1)
+        if not opened or (len(finished) == beams and finished[-1][0] >= attainable):
+            return finished[0]
+    return max([*finished, *((score / (prompt + longest), tokens, plain) for score, tokens, plain in opened)])
+
+
 def naive_oscar_beam(table: Table, image: int, longest: int, beams: int) -> tuple[float, tuple[int, ...], float]:
     """As pytorch-transformers 1.0 has it: candidates in order until the next beam is full, no early end at all."""
     opened: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
@@ -135,6 +166,56 @@ def test_the_rules_of_oscar_are_others():
         for rules in ("transformers", "oscar")
     )
     assert (ours.score - theirs.score).abs().max() > 1e-3
+
+
+def check_former(captioner: "Table | Prefixed", visual: Tensor, table: "Table | Prefixed", stop: str | None) -> None:
+    """Tokens, scores and log-probabilities against the naive search; some are not those of the rules of today."""
+    decoded, today = (
+        decode(captioner, visual, Decoding("beam", 9, stop=stop, rules=rules, beams=3), Vocabulary())
+        for rules in ("transformers-2022", "transformers")
+    )
+    changed = 0
+    for image in range(len(visual)):
+        score, tokens, plain = naive_former_beam(table, image, 9, 3, stop is not None)
+        length = int(decoded.lengths[image])
+        assert tuple(decoded.tokens[image, :length].tolist()) == tokens
+        assert math.isclose(decoded.score[image], score, abs_tol=1e-4)
+        assert math.isclose(decoded.log_prob[image], plain, abs_tol=1e-4)
+        changed += tuple(today.tokens[image, : int(today.lengths[image])].tolist()) != tokens
+    assert 0 < changed < len(visual)
+
+
+@pytest.mark.parametrize("stop", [None, "."])
+@pytest.mark.parametrize("end", [0.0, 1.5, 4.0])
+@pytest.mark.parametrize("prompt", [1, 4, 10])
+def test_the_prompt_counted_in_the_length(prompt, end, stop):
+    table = Table(60, 9, seed=13, end=end)
+    table.prompt_length = prompt
+    check_former(table, torch.arange(60), table, stop)
+
+
+class Prefixed:
+    """A ClipCap with a prefix of ten positions, asked for one token of one image at a time."""
+
+    def __init__(self, images: int):
+        torch.manual_seed(3)
+        self.captioner = ClipCap(4, 10, width=16, layers=1, heads=2, positions=30, vocabulary=TOKENS, mapper_hidden=8)
+        for parameter in self.captioner.parameters():
+            parameter.data.add_(0.6 * torch.randn(parameter.shape))
+        self.captioner.eval()
+        self.visual, self.prompt_length = torch.randn(images, 4), 10
+
+    @torch.no_grad()
+    def log_probs(self, image: int, so_far: tuple[int, ...]) -> list[float]:
+        tokens = torch.tensor([[*so_far, token] for token in range(TOKENS)])
+        visual = self.visual[image].expand(TOKENS, -1)
+        return self.captioner.log_probs(visual, tokens, torch.ones_like(tokens))[:, -1].tolist()
+
+
+@pytest.mark.parametrize("stop", [None, "."])
+def test_the_prefix_of_clipcap_counted_in_the_length(stop):
+    prefixed = Prefixed(30)
+    check_former(prefixed.captioner, prefixed.visual, prefixed, stop)
 
 
 @pytest.mark.parametrize("stop", [None, "."])
@@ -227,7 +308,7 @@ def test_decoding_is_read_from_a_config():
         ({"kind": "greedy", "max_tokens": 0}, "max_tokens is 0"),
         (
             {"kind": "greedy", "max_tokens": 5, "rules": "vinvl"},
-            "rules is 'vinvl'; it must be one of transformers, oscar, camel",
+            "rules is 'vinvl'; it must be one of transformers, transformers-2022, oscar, camel",
         ),
         ({"kind": "greedy"}, "max_tokens is missing"),
         ({"max_tokens": 3}, "kind is missing"),

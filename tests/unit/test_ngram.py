@@ -204,6 +204,69 @@ def test_kenlms_scores_with_our_file():
         assert score(model, captions).log_probs == pytest.approx(theirs["log10_probabilities"], rel=1e-5)
 
 
+def read_strictly(path: Path) -> dict[tuple[str, ...], tuple[float, float | None]]:
+    """Log-probability and back-off of each n-gram; as SRILM does, without n-grams whose context has no back-off."""
+    found: dict[tuple[str, ...], tuple[float, float | None]] = {}
+    order = 0
+    for line in path.read_text().splitlines():
+        if line.endswith("-grams:"):
+            order = int(line[1])
+        elif order and line and not line.startswith("\\"):
+            log_prob, gram, *backoff = line.split("\t")
+            words = tuple(gram.split(" "))
+            if order == 1 or found.get(words[:-1], (0.0, None))[1] is not None:
+                found[words] = float(log_prob), float(backoff[0]) if backoff else None
+    return found
+
+
+def backed_off(found: dict[tuple[str, ...], tuple[float, float | None]], history: tuple[str, ...], word: str) -> float:
+    """log10 p(word | history) by the definition of back-off; -inf for an unknown word."""
+    if (*history, word) in found:
+        return found[*history, word][0]
+    return (found.get(history, (0.0, None))[1] or 0.0) + backed_off(found, history[1:], word) if history else -math.inf
+
+
+@pytest.mark.parametrize(("words", "zeros"), [(2, True), (5, True), (30, False)])
+def test_srilm_drops_nothing_of_our_file(tmp_path: Path, words: int, zeros: bool):
+    """A file over few words has contexts that all words follow, so that their back-off is 0."""
+    sentences = random_captions(300, words)
+    model = train(sentences)
+    write_arpa(model, tmp_path / "model.arpa")
+    found = read_strictly(tmp_path / "model.arpa")
+    assert len(found) == sum(len(keys) for keys in model.keys)
+    naive = [
+        sum(backed_off(found, padded[max(end - 2, 0) : end], padded[end]) for end in range(1, len(padded)))
+        for padded in (("<s>", *sentence, "</s>") for sentence in sentences)
+    ]
+    assert score(model, sentences).log_probs == pytest.approx(naive, abs=1e-9)
+    # The test can fail: without these zeros n-grams would be gone.
+    lines = (tmp_path / "model.arpa").read_text().splitlines(keepends=True)
+    (tmp_path / "model.arpa").write_text("".join(line.replace("\t0.0\n", "\n") for line in lines))
+    assert (len(read_strictly(tmp_path / "model.arpa")) < len(found)) == zeros
+
+
+def test_unknown_words_have_the_probability_of_unk(tmp_path: Path):
+    """As SRILM: in the place of an unknown word stands <unk>, also in contexts; one of probability 0 is left out."""
+    arpa = (
+        "\\data\\\nngram 1=4\nngram 2=3\nngram 3=1\n\n\\1-grams:\n{}\t<unk>\t-0.25\n-99\t<s>\t-0.5\n-0.4\tcat\t-0.125\n"
+        "-0.3\t</s>\n\n\\2-grams:\n-0.2\tcat </s>\n-0.1\t<s> cat\t-0.0625\n-0.6\tcat <unk>\t-0.03125\n"
+        "\n\\3-grams:\n-0.7\tcat <unk> cat\n\n\\end\\\n"
+    )
+    sentences = [["dog"], ["cat", "dog", "cat"], ["cat", "<unk>", "bird"]]
+    (tmp_path / "open.arpa").write_text(arpa.format("-1.5"))
+    found, known = score(read_arpa(tmp_path / "open.arpa"), sentences), read_strictly(tmp_path / "open.arpa")
+    assert found.unknown.tolist() == found.zero.tolist() == [0, 0, 0]
+    for sentence, log_prob in zip(sentences, found.log_probs, strict=True):
+        padded = ["<s>", *(word if word == "cat" else "<unk>" for word in sentence), "</s>"]
+        terms = [backed_off(known, tuple(padded[max(end - 2, 0) : end]), padded[end]) for end in range(1, len(padded))]
+        assert log_prob == pytest.approx(sum(terms))
+    assert found.log_probs[0] == pytest.approx((-0.5 - 1.5) + (-0.25 - 0.3))
+    (tmp_path / "closed.arpa").write_text(arpa.format("-99"))
+    closed = score(read_arpa(tmp_path / "closed.arpa"), sentences)
+    assert closed.unknown.tolist() == [1, 0, 1]  # "cat <unk>" has a probability in this file, <unk> alone has none
+    assert closed.log_probs[0] == pytest.approx(-0.25 - 0.3)
+
+
 def test_file_of_another_program(tmp_path: Path):
     # As KenLM writes it: an unknown word, and n-grams in another order than ours.
     (tmp_path / "kenlm.arpa").write_text(
@@ -211,9 +274,9 @@ def test_file_of_another_program(tmp_path: Path):
         "\n\\2-grams:\n-0.2\tcat </s>\n-0.1\t<s> cat\n\n\\end\\\n"
     )
     found = score(read_arpa(tmp_path / "kenlm.arpa"), [["cat"], ["dog", "cat"], ["cat", "cat"]])
-    # The unknown word is skipped, and what follows it has no context.
-    assert found.log_probs == pytest.approx([-0.1 - 0.2, -0.4 - 0.2, -0.1 - 0.25 - 0.4 - 0.2])
-    assert found.unknown.tolist() == [0, 1, 0]
+    # The unknown word has a probability, and what follows it has no context.
+    assert found.log_probs == pytest.approx([-0.1 - 0.2, -0.5 - 1 - 0.4 - 0.2, -0.1 - 0.25 - 0.4 - 0.2])
+    assert found.unknown.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(

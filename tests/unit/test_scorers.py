@@ -262,6 +262,87 @@ def test_vilbert_of_several_tasks(vocabulary):
     torch.testing.assert_close(tasked.logits(tasked.encode_image(regions((4, 2))), tokens), as_words)
 
 
+# Layers of vision (of 3) and of text (of 4) before each connection. The last but one ends with a connection, as some of
+# the authors' configurations do; in the last, two follow each other.
+ORDERS = [([1, 2], [2, 3]), ([0, 1], [2, 3]), ([0, 2], [1, 1]), ([0, 1, 2, 3], [1, 2, 3, 4]), ([0, 0, 3], [0, 0, 0])]
+
+
+def naive_vilbert(network, batch: RegionBatch, ids: list[int], order: tuple[list[int], list[int]]) -> torch.Tensor:
+    """Logits for one image and text by the loop of the authors' encoder, all positions of all layers computed."""
+    t, v = network.embeddings(torch.tensor([ids])), network.v_embeddings(*embedded_regions(batch))
+    v_start = t_start = count = 0
+    for v_end, t_end in zip(*order, strict=True):
+        for number in range(t_start, t_end):
+            t = network.layer[number](t, None)
+        for number in range(v_start, v_end):
+            v = network.v_layer[number](v, None)
+        v, t = network.c_layer[count](v, None, t, None)
+        v_start, t_start, count = v_end, t_end, count + 1
+    for number in range(v_start, len(network.v_layer)):
+        v = network.v_layer[number](v, None)
+    for number in range(t_start, len(network.layer)):
+        t = network.layer[number](t, None)
+    pooled = network.t_pooler(t).relu() * network.v_pooler(v).relu()
+    return network.head(pooled)[0]
+
+
+def embedded_regions(batch: RegionBatch) -> tuple[torch.Tensor, torch.Tensor]:
+    """What ViLBERT embeds of one image: its mean with the whole as box, then the regions with corners and area."""
+    (width, height), rows = batch.sizes[0].tolist(), [[0, 0, 1, 1, 1]]
+    for left, top, right, bottom in batch.boxes[0].tolist():
+        area = (right - left) * (bottom - top) / (width * height)
+        rows.append([left / width, top / height, right / width, bottom / height, area])
+    return torch.cat([batch.features.mean(1, keepdim=True), batch.features], 1), torch.tensor([rows])
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@torch.no_grad()
+def test_order_of_vilberts_layers(vocabulary, tmp_path, order):
+    """Weights under their published names, imported with an order, against the loop of the authors' encoder."""
+    sizes = {**ARCHITECTURES["vilbert"], "connections": len(order[0])}
+    if len(order[0]) > sizes["visual_layers"]:
+        sizes |= {"v_biattention_id": order[0], "t_biattention_id": order[1]}
+    weights = {}
+    for name, value in build("vilbert", vocabulary, architecture=sizes).network.state_dict().items():
+        inside = name.startswith(("layer.", "v_layer.", "c_layer."))
+        name = f"bert.encoder.{name}" if inside else f"bert.{name}"
+        weights[name.replace("bert.head", "cls.bi_seq_relationship")] = value
+    save_file(weights, tmp_path / "pytorch_model.safetensors")
+    config = {"family": "vilbert", "max_tokens": 20, "heads": 4, "visual_heads": 4, "joint_heads": 2}
+    ids = {"v_biattention_id": order[0], "t_biattention_id": order[1]}
+    import_scorer({**config, **ids}, tmp_path / "pytorch_model.safetensors", vocabulary, tmp_path / "scorer")
+    assert json.loads((tmp_path / "scorer" / "config.json").read_text())["architecture"].items() >= ids.items()
+    scorer = load_scorer(tmp_path / "scorer")
+    batch, tokens = regions(), scorer.encode_text(CAPTIONS[:3])
+    ours = scorer.logits(scorer.encode_image(batch), tokens)
+    naive = [naive_vilbert(scorer.network, alone(batch, row), tokens[row], order) for row in range(3)]
+    torch.testing.assert_close(ours, torch.stack(naive), atol=1e-5, rtol=0)
+    if len(order[0]) == 4:
+        with pytest.raises(
+            ScorerError, match=r"v_biattention_id is \[-1, 0, 1, 2\], and there are 4 connections and 3"
+        ):
+            import_scorer(config, tmp_path / "pytorch_model.safetensors", vocabulary, tmp_path / "default")
+        return
+    import_scorer(config, tmp_path / "pytorch_model.safetensors", vocabulary, tmp_path / "default")
+    default = load_scorer(tmp_path / "default")
+    change = (default.logits(default.encode_image(batch), tokens).softmax(1) - ours.softmax(1)).abs().max()
+    assert change == 0 if order == ORDERS[0] else change > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ({"v_biattention_id": [0]}, r"v_biattention_id is \[0\], and there are 2 connections and 3 layers"),
+        ({"v_biattention_id": [2, 1]}, "none smaller than the one before it"),
+        ({"t_biattention_id": [3, 5]}, r"t_biattention_id is \[3, 5\], and there are 2 connections and 4 layers"),
+        ({"t_biattention_id": []}, "a number for each connection"),
+    ],
+)
+def test_orders_that_do_not_fit(vocabulary, ids, message):
+    with pytest.raises(ScorerError, match=message):
+        build("vilbert", vocabulary, architecture={**ARCHITECTURES["vilbert"], **ids})
+
+
 @pytest.mark.parametrize(("head", "scale"), [("itm", 1), ("itm", 100), ("retrieval", 100)])
 @pytest.mark.parametrize("match_index", [0, 1])
 def test_scores(head, scale, match_index):

@@ -45,10 +45,9 @@ def main(snakemake: Any) -> None:
             replacements.get("draw", "frequency"),
         )
         plan = Plan(
-            shares=replacements.get("shares", ()),
+            **{key: replacements[key] for key in ("shares", "others") if key in replacements},
             templates=templates,
             counts=config.get("nouns", ()),
-            others=replacements.get("others", "same-part-of-speech"),
             seed=snakemake.params.seed,
         )
         made = {

@@ -138,6 +138,11 @@ class Blip(nn.Module):
         return pieces_tokenizer([*pieces, *(piece for piece in ADDED if piece not in pieces)])
 
     @property
+    def prompt_length(self) -> int:
+        """Positions before a caption that the authors' decoding begins with: those of the prompt."""
+        return len(self.architecture["prompt"])
+
+    @property
     def longest(self) -> int:
         """The most tokens of a reference that are learnt, the end token included."""
         return self.positions - len(self.architecture["prompt"])

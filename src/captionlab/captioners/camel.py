@@ -180,6 +180,7 @@ class Camel(nn.Module):
     """The captioner. `visual` is a grid of features (B, S, visual_size), the encoder's as they are."""
 
     family = "camel"
+    prompt_length = 1  # the start token
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
     read_tokenizer = Tokenizer.load
 
@@ -250,13 +251,19 @@ class Camel(nn.Module):
 
     @classmethod
     def from_published(
-        cls, checkpoint: Mapping[str, Any], network: str = "online", start: int = START, padding: int | None = PADDING
+        cls,
+        checkpoint: Mapping[str, Any],
+        network: str = "online",
+        grid_positions: bool = False,
+        start: int = START,
+        padding: int | None = PADDING,
     ) -> tuple[Self, dict[str, Tensor]]:
         """A captioner of the sizes that a published checkpoint has, and the weights to load into it.
 
         Of the two networks of a training, `network` is the online one, which Dessì et al. 2023 finetune, or the target,
-        its running mean, which CaMEL's authors evaluate; a state dict alone is either. A KeyError names a tensor that a
-        checkpoint of this family must have.
+        its running mean, which CaMEL's authors evaluate; a state dict alone is either. `grid_positions` tells whether
+        it was trained with positions in its grid (the authors' --with_pe): their table is stored either way. A KeyError
+        names a tensor that a checkpoint of this family must have.
         """
         found: Mapping[str, Tensor] = checkpoint.get(NETWORKS[network], checkpoint)
         # How far the last generation came; no parameter.
@@ -277,6 +284,7 @@ class Camel(nn.Module):
             start=start,
             padding=padding,
             longest=len(weights["decoder.pos_emb.weight"]) - 1,
+            grid_positions=grid_positions,
         )
         return captioner, weights
 

@@ -111,6 +111,11 @@ class ClipCap(nn.Module):
         return captioner, weights
 
     @property
+    def prompt_length(self) -> int:
+        """Positions before a caption that the authors' decoding begins with: the prefix."""
+        return self.prefix_length
+
+    @property
     def longest(self) -> int:
         """The most tokens of a reference that are learnt, the end token included."""
         return self.positions - self.prefix_length

@@ -40,6 +40,7 @@ class NewFC(nn.Module):
     """The captioner. `visual` is one vector for each image, (B, visual_size): the encoder's embedding, as it is."""
 
     family = "newfc"
+    prompt_length = 1  # the start token
     # A step changes no tensor in place, so a caption can be sampled with gradient.
     differentiable_steps = True
     # A reference that is cut keeps its end token.

@@ -1,9 +1,9 @@
 """Captioners on disk: config.json (family and sizes), model.safetensors and tokenizer.json in a folder.
 
-A family is a module of this package, loaded by its name. It sets FAMILY to its class, a torch module with
-`family` (its name), `architecture` (the arguments that build it again), `log_probs`, and `start`, `step` and `reorder`
-(captionlab.generation.decoding.Decodable). To be trained from scratch it has `for_corpus` and `longest`; if there are
-published weights, `from_published`. It may have `read_tokenizer` (for a published vocabulary that is no
+A family is a module of this package, loaded by its name. It sets FAMILY to its class, a torch module with `family`
+(its name), `architecture` (the arguments that build it again), `log_probs`, and `prompt_length`, `start`, `step` and
+`reorder` (captionlab.generation.decoding.Decodable). To be trained from scratch it has `for_corpus` and `longest`; if
+there are published weights, `from_published`. It may have `read_tokenizer` (for a published vocabulary that is no
 tokenizer.json), `cut_keeps_end` (a reference that is cut still ends), `differentiable_steps` (a caption can be sampled
 with gradient), `masked_logits` (it can be trained by masked tokens), `finetuned_as` (defaults of the objective
 reinforce: how Dessì et al. 2023 finetuned the family), and what captionlab.captioners.images asks of a family that

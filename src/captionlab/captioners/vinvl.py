@@ -70,6 +70,7 @@ class Vinvl(nn.Module):
     """The captioner. `visual` always is the tags and regions of B images; tokens do not include [CLS]."""
 
     family = "vinvl"
+    prompt_length = 1  # the start token
 
     def __init__(
         self,

@@ -4,6 +4,11 @@ Beam search gives the tokens and scores of transformers' `generate` with its def
 False, the prefix not counted). `stop` is the rule of the authors of Dessì et al. (2023): after a token whose text
 contains ".", the end token is forced, free of charge. Images that are finished leave the batch.
 
+`rules: transformers-2022` is the beam search of transformers before November 2023, as of version 4.24, from when the
+captions of Dessì et al. (2023) are. A beam's log-probability is divided by the length of the whole sequence, the prefix
+or prompt included and the end token not; a search ends when no continuation, divided by the length before it, beats the
+worst finished caption.
+
 `rules: oscar` are those of Oscar and VinVL (github.com/microsoft/Oscar, on pytorch-transformers 1.0): a beam search
 ends when no open beam could beat the best finished caption at any length, all continuations that rank before the last
 open beam may finish, and where a caption is cut, the end token takes the place of its last token.
@@ -23,13 +28,17 @@ KEYS = {
     "sample": {"max_tokens", "stop", "rules", "temperature", "samples"},
     "beam": {"max_tokens", "stop", "rules", "beams"},
 }
-RULES = ("transformers", "oscar", "camel")
+RULES = ("transformers", "transformers-2022", "oscar", "camel")
 
 State = TypeVar("State")
 
 
 class Decodable(Protocol[State]):
     """What decoding asks of a captioner. `visual` is whatever the captioner reads, a row for each image."""
+
+    @property
+    def prompt_length(self) -> int:
+        """Positions before a caption that the original's decoding begins with: prefix, prompt or start token."""
 
     def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, State]:
         """Logits (B, vocabulary) of the first token, and a state: a row for each image, room for `max_tokens`."""
@@ -63,7 +72,7 @@ class Decoding:
     stop: str | None = None
     """a token that contains this text is the last one"""
     rules: str = "transformers"
-    """whose beam search and whose way to cut a caption: transformers, oscar or camel"""
+    """whose beam search and whose way to cut a caption: transformers, transformers-2022, oscar or camel"""
     beams: int = 5
     temperature: float = 1.0
     """divides the logits before sampling"""
@@ -104,8 +113,8 @@ class Decoded:
     """(N,) log-probability (nats) of these tokens under the captioner itself: no temperature, no forced end; where
     an end token took the place of the last token, that of the latter"""
     score: Tensor
-    """(N,) what the search maximised, a forced end counting 0: for a beam, log-probability / length, by the rules of
-    CaMEL log-probability; else `log_prob`"""
+    """(N,) what the search maximised, a forced end counting 0: for a beam, log-probability / length as its rules count
+    it, by those of CaMEL log-probability; else `log_prob`"""
 
     @property
     def mask(self) -> Tensor:
@@ -216,7 +225,7 @@ class _Best:
     lengths: Tensor
     plain: Tensor
     scores: Tensor
-    """(images, few) log-probability / length, best first; -inf where there are not so many yet"""
+    """(images, few) log-probability / length as the rules count it, best first; -inf where there are not so many yet"""
 
     def offer(self, images: Tensor, scores: Tensor, tokens: Tensor, plain: Tensor) -> None:
         """Take in finished captions of some images: scores and plain (n, any), tokens (n, any, length)."""
@@ -233,6 +242,9 @@ def _beam_search(
     captioner: Decodable[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
 ) -> Decoded:
     count, width, device, oscar = len(logits), decoding.beams, logits.device, decoding.rules == "oscar"
+    former = decoding.rules == "transformers-2022"
+    # What a length has more than new tokens: the prompt, less the end, or the last token when a search is to end.
+    more = captioner.prompt_length - 1 if former else 0
     if logits.shape[1] < 2 * width:
         raise ValueError(f"{width} beams need a vocabulary of at least {2 * width} tokens, it has {logits.shape[1]}")
     best = _Best(
@@ -248,18 +260,19 @@ def _beam_search(
     for length in range(1, decoding.max_tokens + 1):
         parents, beams = _continuations(logits.float(), beams, end, stops, keep=2 * width)
         finishing = beams.tokens[:, :, -1] == end
-        if length == decoding.max_tokens:
+        if length == decoding.max_tokens and not former:
             finishing[:] = True
         # Of the continuations only the best `width` may finish, the others replace beams that did; by Oscar's rules
         # all may that rank before the open one that fills the beam.
         before = (~finishing).cumsum(1) if oscar else torch.arange(2 * width, device=device)
-        ended = (beams.scores / length).masked_fill(~finishing | (before >= width), -torch.inf)
+        ended = (beams.scores / (length + more)).masked_fill(~finishing | (before >= width), -torch.inf)
         best.offer(images, ended, beams.tokens, beams.plain)
         scores, chosen = beams.scores.masked_fill(finishing, -torch.inf).topk(width)
         # An image is done when its best open beam, as long as it is now, does not beat its worst finished one; for
-        # Oscar, which keeps one, as long as it may become.
-        reached = decoding.max_tokens if oscar else length
-        open_images = (scores[:, 0] / reached > best.scores[images, -1]).nonzero()[:, 0]
+        # Oscar, which keeps one, as long as it may become. Formerly, when its best beam, open or not, does not.
+        reached = decoding.max_tokens if oscar else length + more
+        hope = (beams.scores if former else scores)[:, 0] / reached
+        open_images = (hope > best.scores[images, -1]).nonzero()[:, 0]
         if len(open_images) == 0:
             break
         previous_width = len(logits) // len(images)
@@ -267,6 +280,9 @@ def _beam_search(
         beams = _Beams(
             _at(beams.tokens[open_images], chosen), scores[open_images], _at(beams.plain[open_images], chosen)
         )
+        if length == decoding.max_tokens:  # only formerly are captions cut after those that end have been looked at
+            best.offer(images, beams.scores / (length + more + 1), beams.tokens, beams.plain)
+            break
         rows = open_images[:, None] * previous_width + _at(parents[open_images], chosen)
         state = captioner.reorder(state, rows.flatten())
         logits, state = captioner.step(beams.tokens[:, :, -1].flatten(), state)

@@ -48,10 +48,16 @@ def _lines(model: NgramModel) -> Iterator[str]:
         if n > 1:
             contexts, last = keys // len(model.words), keys % len(model.words)
             texts = [f"{texts[context]} {model.words[word]}" for context, word in zip(contexts, last, strict=True)]
-        backoffs = model.log_backoffs[n - 1].tolist() if n < model.order else [0.0] * len(keys)
+        backoffs, written = [0.0] * len(keys), np.zeros(len(keys), dtype=bool)
+        if n < model.order:
+            backoffs = model.log_backoffs[n - 1].tolist()
+            # SRILM drops n-grams whose context has no weight in the file, be it 0.
+            written = model.log_backoffs[n - 1] != 0
+            written[model.keys[n] // len(model.words)] = True
         yield f"\n\\{n}-grams:\n"
-        for log_prob, text, backoff in zip(model.log_probs[n - 1].tolist(), texts, backoffs, strict=True):
-            yield f"{log_prob!r}\t{text}\t{backoff!r}\n" if backoff else f"{log_prob!r}\t{text}\n"
+        log_probs = model.log_probs[n - 1].tolist()
+        for log_prob, text, backoff, weighted in zip(log_probs, texts, backoffs, written.tolist(), strict=True):
+            yield f"{log_prob!r}\t{text}\t{backoff!r}\n" if weighted else f"{log_prob!r}\t{text}\n"
     yield "\n\\end\\\n"
 
 

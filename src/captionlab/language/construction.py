@@ -20,7 +20,7 @@ from captionlab.language.templates import Template
 SUBJECTS = ("nouns", "others")
 # What the tagger takes for no word, which is neither replaced nor a replacement.
 NO_WORDS = frozenset({"PUNCT", "SYM", "X"})
-ANY = "any"  # for every word that is no noun
+ANY = "any"  # for every word, whatever its part of speech
 
 # As captionlab.language.tagging.tag gives a caption: words as written, their lemmas, their tags.
 Tags = tuple[Sequence[str], Sequence[str], Sequence[str]]
@@ -34,14 +34,14 @@ class Plan:
 
     shares: of visual words, and of other words, that are replaced. templates: by the name of the model that they are
     for and their source, published or mined. counts: numbers of visual words in a template, with the templates of the
-    source that comes first. others: words that are no nouns are replaced by words of the same part of speech, or by any
-    that are no nouns.
+    source that comes first. others: words that are no nouns are replaced by `any` other words, nouns among them, or by
+    words of the `same-part-of-speech`.
     """
 
     shares: Sequence[float] = ()
     templates: Mapping[tuple[str, str], Template] = field(default_factory=dict)
     counts: Sequence[int] = ()
-    others: str = "same-part-of-speech"
+    others: str = ANY
     seed: int = 0
 
 
@@ -63,17 +63,14 @@ class Vocabulary:
 
     def __init__(self, tagged: Iterable[Tags], draw: str = "frequency"):
         """Count the words of tagged captions, in lower case; drawn by `frequency`, or every word alike (`uniform`)."""
-        counts: dict[str, Counter[str]] = {"NOUN": Counter(), ANY: Counter()}
+        counts: dict[str, Counter[str]] = {ANY: Counter()}
         self._lemmas: dict[str, str] = {}
         for caption in tagged:
             for word, lemma, tag in zip(*caption, strict=True):
                 if tag not in NO_WORDS:
                     counts.setdefault(_class(tag), Counter())[word.lower()] += 1
+                    counts[ANY][word.lower()] += 1
                     self._lemmas.setdefault(word.lower(), lemma.lower())
-        for tag in counts.keys() - {"NOUN", ANY}:
-            counts[ANY].update(counts[tag])
-        for word in counts["NOUN"]:  # a word that is also a noun would bring a visual word in
-            del counts[ANY][word]
         self._words = {tag: sorted(of_tag) for tag, of_tag in counts.items()}
         self._ends = {
             tag: list(accumulate(counts[tag][word] if draw == "frequency" else 1 for word in words))
@@ -81,7 +78,7 @@ class Vocabulary:
         }
 
     def word(self, tag: str, but: Set[str], generator: np.random.Generator) -> str | None:
-        """A word with this tag, or ANY that is no noun; neither it nor its lemma is in `but`. None when there is none.
+        """A word with this tag, or ANY word; neither it nor its lemma is in `but`. None when there is none.
 
         What is drawn and refused is drawn again, so the others keep their proportions.
         """
@@ -148,7 +145,7 @@ def _lemmas_of_nouns(caption: Tags) -> list[str]:
 def _replacements(
     caption: Tags, subject: str, right: Set[str], others: str, vocabulary: Vocabulary, generator: np.random.Generator
 ) -> dict[int, str | None]:
-    """For the place of each noun a wrong one (not in `right`), or for each other word another that is no noun."""
+    """For the place of each noun a wrong one (not in `right`), or for each other word one that it is not."""
     drawn: dict[int, str | None] = {}
     for place, (word, _, tag) in enumerate(zip(*caption, strict=True)):
         if subject == "nouns" and tag in NOUNS:

@@ -55,7 +55,8 @@ class Scores:
     """What a model says of each sentence: arrays as long as there are sentences.
 
     log_probs: log10 of the probability, </s> included, the words below excluded. words: tokens without </s>.
-    unknown: words outside the vocabulary; zero: known words of probability 0. Both are left out, as SRILM does.
+    unknown: words outside the vocabulary, unless the model has a probability for <unk>, which is then theirs; zero:
+    known words of probability 0. Both are left out, as SRILM does.
     """
 
     log_probs: NDArray[np.float64]
@@ -117,8 +118,9 @@ def score(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Scores:
             backed = pending & (context >= 0) & (offsets >= n - 1)
             log_probs[backed] += model.log_backoffs[n - 2][context[backed]]
 
-    unknown = event & (stream == unknown_id)
-    zero = event & ~unknown & (log_probs <= LOG_ZERO)
+    impossible = event & ((stream < 0) | (log_probs <= LOG_ZERO))
+    unknown = impossible & (stream == unknown_id)
+    zero = impossible & ~unknown
     counted = event & ~unknown & ~zero
     sentence, total = np.cumsum(offsets == 0) - 1, len(sentences)
     return Scores(
@@ -141,7 +143,10 @@ def perplexity(log_prob: float, words: int, left_out: int, sentences: int) -> fl
 def _stream(
     sentences: Sequence[Sequence[str]], words: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Ids of all sentences in a row, each between <s> and </s>; the offset in its sentence; the id of unknown words."""
+    """Ids of all sentences in a row, each between <s> and </s>; the offset in its sentence; the id of unknown words.
+
+    The last is that of <unk>, or -1 in a model without it.
+    """
     ids = {word: index for index, word in enumerate(words)}
     start, end, unknown = ids.pop(START), ids.pop(END), ids.pop(UNKNOWN, -1)
     stream = np.fromiter(

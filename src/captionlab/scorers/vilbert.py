@@ -6,7 +6,8 @@ layer that connects the two.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import torch
@@ -123,7 +124,9 @@ class Connection(nn.Module):
 class Vilbert(nn.Module):
     """The network; a match is index 0, the sentence that follows in BERT's words. Text is cut to 36 tokens.
 
-    Connection k of n comes before the last n - k layers of each stream, as in all of the authors' configs.
+    Connection k comes after so many layers of vision and of text as `v_biattention_id` and `t_biattention_id` say at k,
+    the names of the authors' configs. By default connection k of n is before the last n - k layers of each stream, as
+    in the config of the published weights.
     """
 
     family = "vilbert"
@@ -150,14 +153,16 @@ class Vilbert(nn.Module):
         dropout: float = 0.1,
         tasks: int = 0,
         task: int = 0,
+        v_biattention_id: Sequence[int] | None = None,
+        t_biattention_id: Sequence[int] | None = None,
     ):
         """Build a network with random weights for regions with `region_size` numbers; the head has 2 or 1 `outputs`.
 
         With `tasks` > 0 there is an embedding per task, and the one of number `task` follows the start of the text.
         """
         super().__init__()
-        if not 0 < connections <= min(layers, visual_layers):
-            raise ValueError(f"{connections} connections do not fit between {layers} and {visual_layers} layers")
+        self.v_done = _layers_done("v_biattention_id", v_biattention_id, connections, visual_layers)
+        self.t_done = _layers_done("t_biattention_id", t_biattention_id, connections, layers)
         if tasks and not 0 <= task < tasks:
             raise ValueError(f"task is {task}; there are embeddings of the tasks 0 to {tasks - 1}")
         self.architecture = {
@@ -179,6 +184,8 @@ class Vilbert(nn.Module):
             "dropout": dropout,
             "tasks": tasks,
             "task": task,
+            "v_biattention_id": self.v_done,
+            "t_biattention_id": self.t_done,
         }
         self.task = task
         self.embeddings = TextEmbeddings(vocabulary, positions, width, dropout)
@@ -206,12 +213,15 @@ class Vilbert(nn.Module):
         visual_heads: int | None = None,
         joint_heads: int | None = None,
         task: int = 7,
+        v_biattention_id: Sequence[int] | None = None,
+        t_biattention_id: Sequence[int] | None = None,
     ) -> tuple[Self, dict[str, Tensor]]:
         """A network of the sizes that a published state dict has, and the weights to load into it.
 
         By default a head is 64 wide for text and 128 elsewhere, as in the authors' configs. `task` counts where the
-        checkpoint has an embedding per task; 7 is retrieval in COCO, 8 in Flickr30k. A KeyError names a tensor that a
-        checkpoint of this family must have; the retrieval head is in fine-tuned ones only.
+        checkpoint has an embedding per task; 7 is retrieval in COCO, 8 in Flickr30k. The order of the layers is not in
+        the weights either. A KeyError names a tensor that a checkpoint of this family must have; the retrieval head is
+        in fine-tuned ones only.
         """
         published = {_rename(name): value for name, value in checkpoint.items()}
         weights = {
@@ -241,6 +251,8 @@ class Vilbert(nn.Module):
             outputs=len(weights["head.bias"]),
             tasks=tasks,
             task=task if tasks else 0,
+            v_biattention_id=v_biattention_id,
+            t_biattention_id=t_biattention_id,
         )
         return network, weights
 
@@ -262,7 +274,7 @@ class Vilbert(nn.Module):
         whole = boxes.new_tensor([0, 0, 1, 1, 1]).expand(len(boxes), 1, 5)
         states = self.v_embeddings(torch.cat([mean, regions.features], dim=1), torch.cat([whole, boxes], dim=1))
         visual = Visual(states, [count + 1 for count in regions.counts])
-        for layer in self.v_layer[: len(self.v_layer) - len(self.c_layer)]:
+        for layer in self.v_layer[: self.v_done[0]]:
             states = layer(states, visual.mask)
         return Visual(states, visual.counts)
 
@@ -271,7 +283,7 @@ class Vilbert(nn.Module):
         return self._streams(visual, ids, mask, slice(None))
 
     def pooled(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Summaries of text and image, (B, joint_width) each; the last layers are computed for one token alone."""
+        """Summaries of text and image, (B, joint_width) each; the last layer of each for one token alone."""
         t, v = self._streams(visual, ids, mask, FIRST)
         return torch.relu(self.t_pooler(t)), torch.relu(self.v_pooler(v))
 
@@ -285,14 +297,14 @@ class Vilbert(nn.Module):
         """The streams after all layers, of which the last give these positions only."""
         t, t_mask = self._embed_text(ids, mask)
         v, v_mask = visual.states, visual.mask
-        t_done, v_done = (len(layers) - len(self.c_layer) for layers in (self.layer, self.v_layer))
-        for layer in self.layer[:t_done]:
+        for layer in self.layer[: self.t_done[0]]:
             t = layer(t, t_mask)
-        for number, connection in enumerate(self.c_layer, start=1):
+        t_ends, v_ends = [*self.t_done[1:], len(self.layer)], [*self.v_done[1:], len(self.v_layer)]
+        for number, connection in enumerate(self.c_layer):
             v, t = connection(v, v_mask, t, t_mask)
-            kept = positions if number == len(self.c_layer) else slice(None)
-            t = self.layer[t_done + number - 1](t, t_mask, kept)
-            v = self.v_layer[v_done + number - 1](v, v_mask, kept)
+            kept = positions if number == len(self.c_layer) - 1 else slice(None)
+            t = _through(self.layer[self.t_done[number] : t_ends[number]], t, t_mask, kept)
+            v = _through(self.v_layer[self.v_done[number] : v_ends[number]], v, v_mask, kept)
         return t, v
 
     def _embed_text(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
@@ -305,6 +317,25 @@ class Vilbert(nn.Module):
         embedded: Tensor = self.embeddings.dropout(self.embeddings.LayerNorm(summed))
         # Texts are padded at their end, so one more token in front is one more that is not hidden.
         return embedded, None if mask is None else torch.cat([mask.new_ones(len(mask), 1), mask], dim=1)
+
+
+def _layers_done(key: str, given: Sequence[int] | None, connections: int, layers: int) -> list[int]:
+    """How many of a stream's layers come before each connection; ValueError where these numbers do not fit."""
+    done = [layers - left for left in range(connections, 0, -1)] if given is None else list(given)
+    if len(done) != connections or not done or any(later < sooner for sooner, later in pairwise([0, *done, layers])):
+        raise ValueError(
+            f"{key} is {done}, and there are {connections} connections and {layers} layers: it must have a number for "
+            f"each connection, from 0 to {layers} and none smaller than the one before it; the configuration that was "
+            "published beside the weights has them"
+        )
+    return done
+
+
+def _through(layers: nn.ModuleList, states: Tensor, mask: Tensor | None, positions: slice) -> Tensor:
+    """States after some layers, perhaps none, of which the last gives these positions only."""
+    for number, layer in enumerate(layers, start=1):
+        states = layer(states, mask, positions if number == len(layers) else slice(None))
+    return states if len(layers) else states[:, positions]
 
 
 def _rename(name: str) -> str:

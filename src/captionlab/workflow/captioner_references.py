@@ -15,6 +15,14 @@ from captionlab.workflow.names import (
 
 # Families of captioners that read a vector for each place of an image.
 READS_GRIDS = {"blip", "camel"}
+# What the weights of a family do not tell, and other families do not take.
+IMPORTED = {
+    "clipcap": {"heads"},
+    "newfc": set[str](),
+    "blip": {"heads"},
+    "camel": {"network", "grid_positions"},
+    "vinvl": {"heads", "tag_position", "start", "mask", "max_pieces", "max_regions"},
+}
 # What a learning rate that falls in steps needs.
 STAIRCASE = ("decay", "decay_epochs")
 
@@ -41,6 +49,8 @@ def captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]:
     if "teacher" in block.get("objective", {}) and block.get("family") not in READS_GRIDS:
         yield f"{where}.objective.teacher is something that {' and '.join(sorted(READS_GRIDS))} can have; drop it"
     yield from _reader_mistakes(config, where, name, block)
+    if captioner_kind(block) == "imported":
+        yield from _import_mistakes(where, block)
     for corpus in block.get("captions", {}):
         yield from known(config, "corpora", corpus, f"{where}.captions")
     if "optimizer" in block:
@@ -53,6 +63,12 @@ def captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]:
         yield from _validation_mistakes(config, where, block, validation)
     if "reward" in block.get("objective", {}):
         yield from _reward_mistakes(config, where, block)
+
+
+def _import_mistakes(where: str, block: Block) -> Iterator[str]:
+    for key in sorted(set().union(*IMPORTED.values()) & block.keys() - IMPORTED[block["family"]]):
+        families = " and ".join(family for family, keys in IMPORTED.items() if key in keys)
+        yield f"{where}.{key} is something that {families} can have; drop it"
 
 
 def _reader_mistakes(config: Block, where: str, name: str, block: Block) -> Iterator[str]:

@@ -14,6 +14,9 @@ from captionlab.workflow.evaluation_references import (
 )
 from captionlab.workflow.names import HAVE_GRIDS, files_mistakes, hint, known, size_mistakes
 
+# What the weights of a ViLBERT do not tell, and those of other families do not have.
+OF_VILBERT = ("joint_heads", "task", "v_biattention_id", "t_biattention_id")
+
 
 def reference_mistakes(config: Block) -> Iterator[str]:
     """One sentence for each reference that cannot be followed; the config must fit the schema."""
@@ -130,6 +133,12 @@ def _scorer_mistakes(config: Block, where: str, scorer: Block) -> Iterator[str]:
     for section, key in (("encoders", "encoder"), ("regions", "regions"), ("corpora", "corpus")):
         if key in scorer:
             yield from known(config, section, scorer[key], f"{where}.{key}")
+    if scorer_kind(scorer) == "imported":
+        for key in OF_VILBERT:
+            if key in scorer and scorer["family"] != "vilbert":
+                yield f"{where}.{key} is something that vilbert can have; drop it"
+        if ("v_biattention_id" in scorer) != ("t_biattention_id" in scorer):
+            yield f"{where} must have v_biattention_id and t_biattention_id, or none of them"
     if scorer_kind(scorer) == "trained":
         yield from known(config, "encoders", scorer["negatives"]["encoder"], f"{where}.negatives.encoder")
         yield from files_mistakes(config, where, scorer, scorer["corpus"])
