@@ -114,7 +114,7 @@ def test_box_is_where_the_object_is_drawn(label, size):
 
 
 def test_removing_a_thing_changes_its_boxes_only(corpora):
-    for image in corpora["web"] + corpora["flickr"]:
+    for image in [image for image in corpora["web"] if not image.picture.frame] + corpora["flickr"]:
         for index, thing in enumerate(image.picture.things):
             others = image.picture.things[:index] + image.picture.things[index + 1 :]
             difference = changed(image.picture, replace(image.picture, things=others))
@@ -254,6 +254,8 @@ def test_visual_captions_are_true(corpora, domain):
 
 def test_detailed_captions_of_web_mention_everything(corpora):
     for image in corpora["web"]:
+        if image.picture.frame:
+            continue
         for caption in image.captions[:3]:
             things = mentioned(caption, image)
             assert sorted(map(repr, things)) == sorted(map(repr, image.picture.things))
@@ -261,6 +263,32 @@ def test_detailed_captions_of_web_mention_everything(corpora):
                 assert mention["colour"] or mention["worn"], caption
         for caption in image.captions[3:5]:
             assert mentioned(caption, image)
+
+
+def test_close_ups_show_and_name_one_thing(corpora):
+    near = [image for image in corpora["web"] if image.picture.frame]
+    assert 0.35 < len(near) / len(corpora["web"]) < 0.65
+    assert not any(image.picture.frame for domain in corpora if domain != "web" for image in corpora[domain])
+    for image in near:
+        (thing,) = image.picture.things
+        for caption in image.captions:
+            assert mentioned(caption, image) == [thing]
+            assert not re.search(r" on the | in the | in a (?!\w+ (shirt|dress)\b)", caption), caption
+        boxes = np.array([box for _, box, _ in image.objects])
+        assert boxes.min() >= 0
+        assert boxes.max() <= 64
+        # Its things fill the image but for the margin, which is as wide as it was, times the enlargement.
+        across = image.picture.frame[2] - image.picture.frame[0]
+        assert (boxes[:, 2].max() - boxes[:, 0].min()) * across == pytest.approx(
+            64 * (thing.extent[2] - thing.extent[0]), abs=across
+        )
+        # Without the thing the picture changes where the boxes are, and as far around as bicubic resizing looks.
+        changes = changed(image.picture, replace(image.picture, things=()))
+        assert changes.any()
+        blur = 1 + 2 * 64 // min(across, image.picture.frame[3] - image.picture.frame[1])
+        for x1, y1, x2, y2 in boxes:
+            changes[max(0, y1 - blur) : y2 + blur, max(0, x1 - blur) : x2 + blur] = False
+        assert not changes.any()
 
 
 def test_left_and_right_are_as_in_the_picture(corpora):
@@ -311,10 +339,10 @@ def test_the_scenes_domain_keeps_scenes_for_the_scene_captions(corpora):
     assert np.mean([bool(names.search(text)) for text in answers]) > 0.6
 
 
-def test_alt_texts_and_contexts_are_often_not_about_what_is_seen(corpora):
-    for domain in ("concap", "concadia-captions"):
+def test_some_alt_texts_and_most_contexts_are_not_about_what_is_seen(corpora):
+    for domain, least, most in (("concap", 0.6, 0.9), ("concadia-captions", 0.0, 0.6)):
         described = [bool(MENTION.search(image.captions[0])) for image in corpora[domain]]
-        assert np.mean(described) < 0.6
+        assert least <= np.mean(described) < most
 
 
 # --- domains that come together -------------------------------------------------------------------------------------

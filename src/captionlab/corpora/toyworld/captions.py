@@ -6,6 +6,7 @@ sizes, and who is left of whom.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 
 from captionlab.corpora.toyworld.domains import Domain
@@ -33,6 +34,12 @@ Style = Callable[[Picture, Domain, Random], str]
 
 # Words of a caption; a description of all there is may be longer.
 _LONGEST, _LONGEST_DETAILED = 16, 30
+# How often a human caption is about one, two or three things, and names the colour of one. Dessì et al. 2023 (table 1)
+# find 76 to 89 of 100 images by human captions, so captions must say enough for that.
+_THINGS, _COLOUR = (0.25, 0.55, 0.2), 0.65
+# How often an alt text is about what is seen: they find 82 of 100 by alt texts of Conceptual Captions, which leave out
+# what does not fit the image (Sharma et al. 2018).
+_ALT_TEXT_SEEN = 0.8
 _COUNTS: Mapping[int, tuple[str, ...]] = {
     2: ("two", "two", "two", "two", "a couple of", "a pair of"),
     3: ("three", "three", "three", "three", "a group of", "several"),
@@ -100,8 +107,8 @@ def _difference(thing: Thing, aspects: Sequence[str], random: Random) -> str:
 
 def _human(picture: Picture, domain: Domain, random: Random) -> str:
     """A phrase about one to three things, as people write for a photograph."""
-    things = _salient(picture, random.choices((1, 2, 3), (0.4, 0.45, 0.15))[0], random)
-    names = [_noun_phrase(thing, random) for thing in things]
+    things = _salient(picture, random.choices((1, 2, 3), _THINGS)[0], random)
+    names = [_noun_phrase(thing, random, colour=_COLOUR) for thing in things]
     first, main = names[0], things[0]
     doing = random.choice(doings(main.label, main.place)).participle
     place = random.choices(PLACES[picture.scene], _falling(PLACES[picture.scene]))[0]
@@ -131,8 +138,8 @@ def _human(picture: Picture, domain: Domain, random: Random) -> str:
 
 def _sentence(picture: Picture, domain: Domain, random: Random) -> str:
     """A whole sentence with a finite verb."""
-    things = _salient(picture, random.choices((1, 2, 3), (0.35, 0.5, 0.15))[0], random)
-    names = [_noun_phrase(thing, random, colour=0.65) for thing in things]
+    things = _salient(picture, random.choices((1, 2, 3), _THINGS)[0], random)
+    names = [_noun_phrase(thing, random, colour=_COLOUR) for thing in things]
     first, main = names[0], things[0]
     verb = random.choice(doings(main.label, main.place))
     finite = verb.singular if main.count == 1 else verb.plural
@@ -210,34 +217,40 @@ def _context(picture: Picture, domain: Domain, random: Random) -> str:
 
 
 def _alt_text(picture: Picture, domain: Domain, random: Random) -> str:
-    """The alt text of a web page: a mood, an offer, a headline; sometimes about what is seen."""
+    """The alt text of a web page: mostly about what is seen; else a mood, an offer, a headline."""
     thing = _salient(picture, 1, random)[0]
+    place = PLACES[picture.scene][0] if random.random() < 0.6 else random.choice(PLACES[picture.scene])
+    if random.random() < _ALT_TEXT_SEEN:
+        return _finish(_seen_on_the_web(picture, thing, place, random))
     noun, plural = _main_noun(picture, random, thing), NOUNS[thing.label][0].plural
     mood, praise, who = random.choice(MOODS), random.choice(PRAISE), random.choice(TRAVELLERS)
-    place = PLACES[picture.scene][0] if random.random() < 0.6 else random.choice(PLACES[picture.scene])
     scene = random.choice(SCENE_NOUNS[picture.scene])
-    seen = _noun_phrase(thing, random, colour=0.5, size=0)
     if thing.label in PEOPLE:
-        options = [
-            f"person enjoys {_article(mood)} day {place}",
-            f"portrait of {seen} {place}",
-            f"{_article(mood)} holiday for the whole family",
-            f"{seen}, stock photo",
-        ]
+        options = [f"person enjoys {_article(mood)} day {place}", f"{_article(mood)} holiday for the whole family"]
     else:
         options = [
-            f"{praise} {thing.colour} {noun} for sale",
             f"how to choose the {praise if praise == 'best' else 'right'} {noun} for your home",
             f"the {praise} {plural} of the year",
-            f"{seen} {place}, stock photo",
         ]
     options += [
         f"{mood} day for the {who} {place}",
         f"{_article(mood)} {scene} is a popular destination for the {who}",
         f"things you should know before you visit this {scene}",
-        f"{seen} {place}",
     ]
     return _finish(random.choice(options))
+
+
+def _seen_on_the_web(picture: Picture, thing: Thing, place: str, random: Random) -> str:
+    seen = _noun_phrase(thing, random, colour=0.85, size=0.1)
+    options = [f"{seen} {place}", f"{seen} {place}, stock photo"]
+    if thing.label in PEOPLE:
+        options.append(f"portrait of {seen} {place}")
+    else:
+        options.append(f"{random.choice(PRAISE)} {thing.colour} {NOUNS[thing.label][0].plural} {place}")
+    if others := [other for other in picture.things if other is not thing]:
+        other = _noun_phrase(_salient(replace(picture, things=tuple(others)), 1, random)[0], random, size=0)
+        options += [f"{seen} and {other} {place}"] * 2
+    return random.choice(options)
 
 
 def _scene_style(picture: Picture, domain: Domain, random: Random) -> str:

@@ -55,7 +55,12 @@ class ToyImage:
 
         def in_image(box: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
             x1, y1, x2, y2 = box
-            return round((x1 - left) * across), round((y1 - top) * down), round((x2 - left) * across), round((y2 - top) * down)
+            return (
+                round((x1 - left) * across),
+                round((y1 - top) * down),
+                round((x2 - left) * across),
+                round((y2 - top) * down),
+            )
 
         return [(t.label, in_image(box), [t.colour, t.size]) for t in self.picture.things for box in t.boxes]
 
