@@ -273,6 +273,7 @@ rule check_claims:
         discritune=lab.discritune.differences(),
         scenes=lab.scenes_paper.differences(),
         claims=lab.published("claims.yaml"),
+        published=lab.published("discritune.csv"),
     output:
         tables=multiext("results/reporting/claims", ".csv", ".md", ".html"),
         provenance="results/provenance/check_claims.json",
