@@ -31,6 +31,7 @@ rule summarise_evaluation:
         evaluations=lab.evaluation_contexts(),
         lineage=lab.lineage(),
         factors=lab.probing.factors(),
+        ends=lab.scenes_paper.ends(),
         seed=lab.config["seed"],
     message:
         "summarise every evaluation, with intervals"
