@@ -81,6 +81,9 @@ def test_a_replication_too_small_for_the_papers_own_difference_says_so(tmp_path)
     )
     (record,) = judged(claims(tmp_path), pairs(3.0, 3.0, half=1.0))
     assert record["smallest_difference"] == "1.43; 1.43"
+    # A difference that is larger than the paper's is shown by few images too.
+    (record,) = judged(claims(tmp_path), pairs(30.0, 30.0, half=20.0))
+    assert (record["verdict"], record["smallest_difference"]) == ("holds", "28.59; 28.59")
 
 
 def test_what_is_judged_apart_becomes_a_row_of_its_own(tmp_path):

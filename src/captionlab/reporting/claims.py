@@ -199,12 +199,12 @@ def _printed(comparison: Comparison, published: Published) -> float | None:
 
 
 def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[float | None]) -> list[str]:
-    """In words, what each comparison could have shown, and whether the paper's own difference is smaller."""
+    """In words, what each comparison could have shown, and where it shows nothing, if the paper's own is smaller."""
     chances, texts = choices(len(intervals), share), []
     for interval, printed in zip(intervals, theirs, strict=True):
         smallest = interval.smallest(chances)
         text = f"{smallest:.{2 if smallest >= 1 else 3}f}"
-        if printed is not None and abs(printed) < smallest:
+        if printed is not None and abs(printed) < smallest and not interval.sign(chances):
             text += f", too small a sample for the paper's {printed:+.2f}"
         texts.append(text)
     return texts
