@@ -373,6 +373,8 @@ def test_a_special_token_that_draws_nothing_has_no_panel(reported, values, tmp_p
     assert drawing_tokens(run) == ["[CLS]", "[SEP]"]
     text = reported["tables"]["scenes_figure10_special_tokens.md"].read_text(encoding="utf-8")
     assert "Nothing attends to [PAD]: padding is masked." in text.replace("\\", "")
+    shown = records(reported, "scenes_figure10_special_tokens")
+    assert {row["measure"] for row in shown if row["value"] and not row["ci_low"]} == {"[PAD]"}
     some = [{**row, "value": 0.1} if row["measure"] == "[PAD]" else row for row in values]
     assert drawing_tokens(ScenesRun(some, [], run.published, False, "corpus", "corpus", "test")) == [
         "[CLS]", "[SEP]", "[PAD]",
