@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from captionlab.ablation.comparison import changed
+from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.scenes.run import OVER_IMAGES, ScenesRun, ScenesSheet, without_interval
-from captionlab.reporting.sheets import PROVENANCE
+from captionlab.reporting.scenes.run import ScenesRun, ScenesSheet, without_interval
+from captionlab.reporting.sheets import PROVENANCE, Measured
 from captionlab.roles import ROLES
 
 Row = Mapping[str, Any]
@@ -64,7 +65,7 @@ def special_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
     layers = sorted(run.found("level", "special tokens"))
     columns = [Column("layer", numeric=False)]
     columns += [Column(kind, "%", role) for role in ROLES for kind in attending]
-    blocks = []
+    blocks, drawing = [], drawing_tokens(run)
     for target in run.found("measure", "special tokens"):
         rows = []
         for layer in layers:
@@ -73,12 +74,11 @@ def special_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
                 for kind in attending:
                     ours = run.value("special tokens", role, target, source=kind, level=layer)
                     place = {"experiment": "special tokens", "subject": role, "source": kind, "level": layer}
-                    sheet.pair({**place, "measure": target}, ours, None)
-                    low, high = (f"{100 * end:.0f}" for end in (ours.ci_low, ours.ci_high)) if ours else ("", "")
-                    row.append(Cell(f"{100 * ours.value:.0f}", f"[{low}, {high}]") if ours else Cell(MISSING))
+                    sheet.pair({**place, "measure": target}, ours, None, interval=target in drawing)
+                    row.append(_per_cent(ours, interval=target in drawing))
             rows.append(row)
         blocks.append(Block(rows, f"drawn by {target}"))
-    if hidden := [target for target in run.found("measure", "special tokens") if target not in drawing_tokens(run)]:
+    if hidden := [target for target in run.found("measure", "special tokens") if target not in drawing]:
         sheet.notes.append(f"Nothing attends to {', '.join(hidden)}: padding is masked. Figure 10 has no panel of it.")
     sheet.notes.append(f"{OVER_IMAGES} Means over heads and positions; captions are the captioner's own.")
     return sheet.table(
@@ -88,6 +88,14 @@ def special_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
         columns,
         blocks,
     )
+
+
+def _per_cent(ours: Measured | None, interval: bool) -> Cell:
+    """A share with its interval; what is masked is 0 without one."""
+    if ours is None:
+        return Cell(MISSING)
+    low, high = (f"{100 * end:.1f}" for end in (ours.ci_low, ours.ci_high))
+    return Cell(f"{100 * ours.value:.1f}", f"[{low}, {high}]" if interval else "")
 
 
 def ablation_table(
