@@ -257,8 +257,10 @@ class Made:
         place = self.folder / captioner
         numbered = list(enumerate(texts))
         unknown = {"log_prob": None, "confidence": None}
+        # Both of 20 words, of which one matches in each way.
+        meteor = [20.0, 20.0] + [1.0] * (METEOR_STATISTICS - 2)
         one = {"rouge_l": 0.5, "cider": 1.0 / len(captioner), "meteor": 0.1, **{f"bleu_{n}": 0.1 for n in range(1, 5)}}
-        one |= {"bleu_counts": [4, 4, 4, 3, 2, 1, 2, 1, 1, 1], "meteor_statistics": [1.0] * METEOR_STATISTICS}
+        one |= {"bleu_counts": [4, 4, 4, 3, 2, 1, 2, 1, 1, 1], "meteor_statistics": meteor}
         tagged = [{**key(n), **tags_of(text)} for n, text in numbered]
         counts = [
             (len(row["words"]), [w for w, t in zip(row["words"], row["tags"], strict=True) if t == "NOUN"])

@@ -175,5 +175,9 @@ def test_intervals_are_those_of_rankings_of_resampled_images(mean):
         for measure in ("rank_biased_overlap", "intersection_over_union"):
             values = np.array([getattr(of_depths[place], measure) for of_depths in resampled])
             ends = found[depth][f"{measure}_ci_low"], found[depth][f"{measure}_ci_high"]
-            assert ends == pytest.approx(percentile_interval(values))
+            expected = percentile_interval(values)
+            if expected[0] == expected[1]:  # as far as the share that 9 images can leave unseen may be from this
+                other = 1 - 0.025 ** (1 / 9)
+                expected = ((1 - other) * expected[0], expected[1] + other * (1 - expected[1]))
+            assert ends == pytest.approx(expected)
     assert found[3]["rank_biased_overlap_ci_low"] < found[3]["rank_biased_overlap_ci_high"]

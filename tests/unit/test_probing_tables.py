@@ -45,6 +45,13 @@ def test_the_tables_say_what_made_captions_and_scores(summary):
     assert [read_metadata(path) for path in summary] == [{"device": "abacus, typewriter"}] * 2
 
 
+def test_no_interval_has_a_width_of_0(made, tables, points):
+    """All captions of a role follow one pattern, and many differences are the same on all images."""
+    found, intervals = points(made.folder)
+    assert found == []
+    assert intervals > 300
+
+
 def lines(text: str) -> list[list[str]]:
     """Cells of the rows of Markdown tables, headings and rules included."""
     return [line[2:-2].split(" | ") for line in text.splitlines() if line.startswith("| ")]
@@ -211,7 +218,8 @@ def test_rewards(tables):
     assert row(text, "CLIP")[4] == "yes"
     # CIDEr of CE is 25, that of CLIP two thirds of it, that of the variant the same.
     assert (row(text, "CLIP")[6], row(text, "CLIP")[-1]) == ("no", "no")
-    assert row(text, "UNITER + KL")[6] == "yes"
+    # That all 30 images agree does not say that 5 % of CIDEr are kept on others.
+    assert row(text, "UNITER + KL")[6] == "cannot tell"
 
 
 def test_generalisation(tables):
@@ -233,7 +241,7 @@ def measured(value, half):
     [
         (0.0, 1.0, True, "yes"),
         (-4.0, 0.5, True, "yes"),  # a loss below 5 %
-        (-4.0, 2.0, True, "undecided"),
+        (-4.0, 2.0, True, "cannot tell"),
         (-9.0, 2.0, True, "no"),
         (30.0, 9.0, True, "yes"),
         (9.0, 2.0, False, "no"),

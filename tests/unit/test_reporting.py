@@ -17,6 +17,7 @@ from captionlab.kinds import COMPARISONS, SUMMARY
 from captionlab.reporting.collection import collect
 from captionlab.reporting.discritune import discritune_tables
 from captionlab.reporting.evaluation_table import evaluation_table
+from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.measurements import AmbiguousError, Measurement, Measurements
 from captionlab.reporting.published import PublishedValue, read_published
 from captionlab.reporting.render import csv_text, html, latex, markdown
@@ -237,7 +238,7 @@ def test_footnotes_name_the_run():
     notes = tables()[0].footnotes
     assert "Made from the config 'made-up', seed 7, commit abc, device cpu." in notes
     assert "Versions: numpy 2." in notes
-    assert "Decoding: beam5. Candidates: 100 file-order. Intervals: 95 %, bootstrap over images." in notes
+    assert f"Decoding: beam5. Candidates: 100 file-order. {OVER_IMAGES}" in notes
     assert "COCO is coco, test; Flickr is flickr, test." in notes
 
 

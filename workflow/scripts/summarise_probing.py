@@ -42,7 +42,7 @@ def main(snakemake: Any) -> None:
         name: read_table(path, PATTERNS).to_pylist()
         for name, path in zip(params.captioners, paths.patterns, strict=True)
     }
-    of_patterns = pattern_rows(params.roles, patterns, params.seed)
+    of_patterns = pattern_rows(params.roles, patterns)
     of_constructed = constructed_rows(
         [
             (rows(made, CONSTRUCTED), rows(scores, ALIGNMENT), rows(original, ALIGNMENT))

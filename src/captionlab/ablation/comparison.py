@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.evaluation.intervals import percentile_interval, resampled_sums
+from captionlab.evaluation.intervals import bootstrap_interval, resampled_sums, share_interval
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,14 @@ class Mean:
     n: int
 
 
-def mean_over_images(values: Sequence[float], images: Sequence[str], seed: int) -> Mean:
+def mean_over_images(
+    values: Sequence[float], images: Sequence[str], seed: int, ends: tuple[float, float] | None = None
+) -> Mean:
     """The mean of a value per sample; the interval resamples images, as an image may be several samples. ValueError for
-    none."""
+    none.
+
+    A value lies between `ends`; without them it is 0 or 1, and the mean is a share.
+    """
     if not values:
         raise ValueError("there is no sample to average over")
     rows = {image: row for row, image in enumerate(dict.fromkeys(images))}
@@ -32,8 +37,12 @@ def mean_over_images(values: Sequence[float], images: Sequence[str], seed: int) 
     for value, image in zip(values, images, strict=True):
         sums[rows[image]] += value, 1
     resampled = resampled_sums(sums, seed)
-    low, high = percentile_interval(resampled[:, 0] / resampled[:, 1])
-    return Mean(float(np.mean(values)), low, high, float(np.std(values)), len(values))
+    mean, means = float(np.mean(values)), resampled[:, 0] / resampled[:, 1]
+    if ends is None:
+        low, high = share_interval(mean, float(np.var(means)), len(rows), len(values))
+    else:
+        low, high = bootstrap_interval(means, len(rows), ends)
+    return Mean(mean, low, high, float(np.std(values)), len(values))
 
 
 def changed(before: str, after: str) -> bool:
@@ -97,13 +106,13 @@ def effects(found: Sequence[Pair], seed: int) -> list[dict[str, Any]]:
             chosen = [pair for pair in of_split if objects in (0, pair.objects)]
             same = [pair for pair in chosen if not pair.changed]
             numbers = {
-                "changed": (chosen, [float(pair.changed) for pair in chosen]),
-                "confidence": (same, [pair.after for pair in same]),
-                "shift": (same, [pair.before - pair.after for pair in same]),
+                "changed": (chosen, [float(pair.changed) for pair in chosen], None),
+                "confidence": (same, [pair.after for pair in same], (0.0, 1.0)),
+                "shift": (same, [pair.before - pair.after for pair in same], (-1.0, 1.0)),
             }
-            for statistic, (of, values) in numbers.items():
+            for statistic, (of, values, ends) in numbers.items():
                 empty: dict[str, Any] = {"value": None, "ci_low": None, "ci_high": None, "deviation": None, "n": 0}
-                mean = asdict(mean_over_images(values, [pair.image for pair in of], seed)) if values else empty
+                mean = asdict(mean_over_images(values, [pair.image for pair in of], seed, ends)) if values else empty
                 rows.append({"split": split, "objects": objects, "statistic": statistic, **mean})
     return rows
 

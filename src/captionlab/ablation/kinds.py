@@ -90,7 +90,7 @@ EFFECTS = Kind(
             _STRING, "changed: share of captions; confidence (of unchanged ones, after) and shift: before minus after"
         ),
         "value": Column(_DOUBLE, "mean over samples; missing without samples", nullable=True),
-        "ci_low": Column(_DOUBLE, "lower end of its 95 % interval, bootstrap over images", nullable=True),
+        "ci_low": Column(_DOUBLE, "lower end of its 95 % interval, over images", nullable=True),
         "ci_high": Column(_DOUBLE, "upper end of the same", nullable=True),
         "deviation": Column(_DOUBLE, "standard deviation over samples", nullable=True),
         "n": Column(_INT, "samples: images with their scene"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captionlab.evaluation.intervals import bootstrap_p_value, percentile_interval, resampled_sums
+from captionlab.evaluation.intervals import bootstrap_interval, bootstrap_p_value, resampled_sums
 
 
 @dataclass(frozen=True)
@@ -30,5 +30,6 @@ def paired_difference(first: Mapping[str, float], second: Mapping[str, float], s
     means = resampled_sums(values, seed) / len(values)
     differences = means[:, 1] - means[:, 0]
     before, after = values.mean(0)
-    low, high = percentile_interval(differences)
+    far = float(np.abs(values).max())
+    low, high = bootstrap_interval(differences, len(values), (-far, far))
     return Difference(before, after, after - before, low, high, bootstrap_p_value(differences), len(values))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from captionlab.attention.overlap import intersection_over_union, rank_biased_overlap
-from captionlab.evaluation.intervals import percentile_interval, resampled_sums
+from captionlab.evaluation.intervals import bootstrap_interval, resampled_sums
 
 # The paper's depths.
 DEPTHS = (3, 5, 7)
@@ -124,7 +124,9 @@ def overlap_intervals(
         found[depth] = {
             f"{measure}_ci_{end}": value
             for measure, values in of_depths.items()
-            for end, value in zip(("low", "high"), percentile_interval(values[:, depth - 1]), strict=True)
+            for end, value in zip(
+                ("low", "high"), bootstrap_interval(values[:, depth - 1], len(images), (0.0, 1.0)), strict=True
+            )
         }
     return found
 

@@ -10,11 +10,10 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from captionlab.evaluation.summary import Job, Metric, Result, nlg_results
+from captionlab.evaluation.summary import BY_AND, CONNECTED, Job, Metric, Result, nlg_results
 from captionlab.language.patterns import Tagged, tagged
 from captionlab.language.tagging import NOUNS
 
-CONNECTED, BY_AND = "connected nouns", "nouns connected by and"
 # What a share that few neighbours have is held against.
 HALF_OF_NEIGHBOURS = "half of the neighbouring nouns"
 _RELATIONS = frozenset({"ADP", "VERB"})

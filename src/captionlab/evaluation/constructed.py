@@ -5,9 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.evaluation.intervals import RESAMPLES, nearness, resampled_sums, seeds_interval
+from captionlab.evaluation.intervals import (
+    RESAMPLES,
+    Ends,
+    bootstrap_interval,
+    nearness,
+    resampled_sums,
+    seeds_interval,
+    share_interval,
+)
 from captionlab.evaluation.roles import HALF, PrintedScorer
 
+# Measures that say of a caption whether something is so.
+SHARES = ("preferred", "chosen")
 # What captions with more nouns are held against: those in the same template with the fewest nouns of the experiment.
 FEWEST = "the fewest nouns"
 
@@ -43,11 +53,14 @@ def constructed_rows(
                 continue
             (way, measure, scorer, against) = name
             means = np.array([np.nanmean(of_part[name]) for of_part in columns])
-            value, low, high = seeds_interval(means, _aligned([of_part[name] for of_part in drawn]))
+            resampled = _aligned([of_part[name] for of_part in drawn]).mean(axis=0)
+            n = int(np.isfinite(columns[0][name]).sum())
+            images = _images_interval(name, float(means.mean()), resampled, n, n * len(parts))
+            value, low, high = seeds_interval(means, images)
             row = {
                 **dict(zip(("experiment", "subject", "source", "level"), way, strict=True)),
                 "corpus": corpus, "measure": measure, "scorer": scorer, "ci_low": low, "ci_high": high,
-                "seeds": len(parts), "n": int(np.isfinite(columns[0][name]).sum()),
+                "seeds": len(parts), "n": n,
             }  # fmt: skip
             if against is None:
                 values.append({**row, "value": value})
@@ -136,6 +149,17 @@ def _resampled(columns: Mapping[Name, Column], seed: int) -> dict[Name, np.ndarr
     sums = resampled_sums(np.concatenate([np.nan_to_num(matrix), there], axis=1), seed)
     totals, counts = np.split(sums, 2, axis=1)
     return {name: totals[:, i][counts[:, i] > 0] / counts[:, i][counts[:, i] > 0] for i, name in enumerate(columns)}
+
+
+def _images_interval(name: Name, value: float, resampled: np.ndarray, images: int, captions: int) -> Ends:
+    """The ends of the interval over images of a column's mean, in per cent where it is a share."""
+    _, measure, _, against = name
+    if measure in SHARES:
+        middle = 50.0 if against == HALF else 0.0
+        ends = share_interval((value + middle) / 100, float(np.var(resampled / 100)), images, captions)
+        return 100 * ends[0] - middle, 100 * ends[1] - middle
+    far = max(1.0, 2 * abs(value))
+    return bootstrap_interval(resampled, images, (-far, far))
 
 
 def _aligned(drawn: Sequence[np.ndarray]) -> np.ndarray:

@@ -6,7 +6,7 @@ have become less fluent, or repeat themselves (appendix B, which has no measure 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
@@ -14,14 +14,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from captionlab.evaluation.intervals import SIMILAR, seeds_interval
+from captionlab.evaluation.intervals import SIMILAR, bootstrap_interval
 from captionlab.evaluation.roles import FLUENCY_METRICS, PERPLEXITY, difference_rows, fluency
-from captionlab.evaluation.summary import NLG_METRICS, SPICE_METRICS, Job, Metric, Result, mean, nlg_results
+from captionlab.evaluation.summary import (
+    NLG_METRICS,
+    NOTHING,
+    REPETITIONS,
+    SPICE_METRICS,
+    Job,
+    Metric,
+    Result,
+    mean,
+    nlg_results,
+)
 from captionlab.language.statistics import repeats_itself
 
 # The metrics of the paper's Tables 2, 3 and 5.
 TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
-REPETITIONS = "repetitions"
 NOT_HIGHER = {PERPLEXITY: "non-inferiority of perplexity", REPETITIONS: "non-inferiority of repetitions"}
 
 
@@ -86,9 +95,11 @@ def gain_rows(
                     f"({metric}); their gains cannot be compared"
                 )
             gains = [_gain(*pair) for pair in pairs]
+            far = max(1.0, *(abs(result.value) for pair in pairs for result in pair))
             # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
             drawn = (gains[0][1] - gains[1][1]).round(3)
-            number = seeds_interval(np.array([gains[0][0] - gains[1][0]]), drawn[None])
+            ends = bootstrap_interval(drawn, len(*images), (-far, far), NOTHING)
+            number = gains[0][0] - gains[1][0], *ends
             yield _row("gains", label, first, metric, f"the gain on {against}", number, len(*images))
 
 
@@ -116,11 +127,13 @@ def fluency_results(job: Job, measures: pa.Table, tokens: pa.Table, seed: int) -
     """Perplexity and repetitions of a captioner by corpus, from its tables of MEASURES and of TOKENS."""
     repeats = [float(repeats_itself(text.split())) for text in tokens["tokens"].to_pylist()]
     repeated = pa.table({"corpus": tokens["corpus"], "image_id": tokens["image_id"], "repeats": repeats})
-    of_tables = (
-        (fluency(measures), {PERPLEXITY: FLUENCY_METRICS[PERPLEXITY]}),
-        (repeated, {REPETITIONS: Metric("repeats", mean)}),
-    )
-    found = (result for table, metrics in of_tables for result in nlg_results(job, table, seed, metrics))
+    found = [*nlg_results(job, fluency(measures), seed, {PERPLEXITY: FLUENCY_METRICS[PERPLEXITY]})]
+    for result in nlg_results(job, repeated, seed, {REPETITIONS: Metric("repeats", mean)}):
+        of_corpus = repeated.filter(pc.equal(repeated["corpus"], result.corpus))
+        counts = dict.fromkeys(result.images, 0.0)
+        for image, count in zip(of_corpus["image_id"].to_pylist(), of_corpus["repeats"].to_pylist(), strict=True):
+            counts[image] += count * len(counts) / len(of_corpus)
+        found.append(replace(result, shares=np.array([*counts.values()])))
     return {(result.corpus, result.metric, None): result for result in found}
 
 

@@ -1,7 +1,11 @@
-"""How far a value could have come out otherwise: bootstrap over images, and tests between two captioners.
+"""How far a value could have come out otherwise: intervals over images, seeds and splits, and tests between captioners.
 
 Efron and Tibshirani 1993, chapters 13 (percentile interval) and 16 (tests); Koehn 2004 (bootstrap of corpus BLEU);
-McNemar 1947, in its exact form; Zou and Donner 2008 (two sources of chance in one interval).
+Clopper and Pearson 1934, for images with several captions as Korn and Graubard 1998 have it (shares); Bonett and Price
+2012 (paired shares); Nadeau and Bengio 2003 (splits that share images); McNemar 1947, in its exact form; Zou and Donner
+2008 (two sources of chance in one interval).
+
+No interval has a width of 0: that so many images were all alike does not say that every image is.
 """
 
 import numpy as np
@@ -11,6 +15,13 @@ RESAMPLES = 2000
 DRAWS = 4_000_000
 # How far a value may be from another to be called similar: as for verdicts on published values.
 SIMILAR = 0.05
+# Share of errors at each end of an interval, and the distance of the standard normal distribution that leaves it out.
+TAIL = 0.025
+NORMAL = 1.959963984540054
+# Narrower than this, an interval says that nothing varied but the last bits of numbers.
+NOTHING = 1e-9
+
+Ends = tuple[float, float]
 
 
 def resampled_sums(values: np.ndarray, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
@@ -41,31 +52,111 @@ def percentile_interval(resampled: np.ndarray, level: float = 0.95) -> tuple[flo
     return float(low), float(high)
 
 
-def seeds_interval(values: np.ndarray, resampled: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
+def unseen(units: float) -> float:
+    """The share that something may have which none of so many independent units has: the end of its interval."""
+    return 1.0 - TAIL ** (1.0 / units)
+
+
+def alike(value: float, units: float, ends: Ends) -> Ends:
+    """The interval of a value that so many independent units all have, where each may have one between `ends`.
+
+    A unit of a kind that is not among them has one of the ends, and there may be as many as `unseen` says.
+    """
+    share = unseen(units)
+    return value - share * max(0.0, value - ends[0]), value + share * max(0.0, ends[1] - value)
+
+
+def bootstrap_interval(resampled: np.ndarray, units: int, ends: Ends, nothing: float = NOTHING) -> Ends:
+    """The percentile interval of resampled values; that of units that are `alike` where it is no wider than `nothing`.
+
+    Units that are all alike have resamples that are all the same, however few they are.
+    """
+    low, high = percentile_interval(resampled)
+    return (low, high) if high - low > nothing else alike((low + high) / 2, units, ends)
+
+
+def share_interval(share: float, variance: float, images: int, units: int) -> Ends:
+    """The interval of a share, 0 to 1, of `units` on so many images, of which each may have several.
+
+    That of Clopper and Pearson for as many independent units as have a share of this `variance` (as resamples of the
+    images have it), which are at least the images and at most the units; where all units are alike, and there is no
+    variance to go by, the images.
+    """
+    from scipy.special import betaincinv
+
+    all_alike = variance <= 0 or share in (0, 1)
+    number = float(images if all_alike else np.clip(share * (1 - share) / variance, images, units))
+    hits = share * number
+    low = float(betaincinv(hits, number - hits + 1, TAIL)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, number - hits, 1 - TAIL)) if hits < number else 1.0
+    return low, high
+
+
+def paired_share_interval(differences: np.ndarray) -> Ends:
+    """The interval of a difference of two shares of the same images, from the difference on each (n,), -1 to 1.
+
+    Bonett and Price 2012: Wald's, with one image added on which only the first hits, and one on which only the second
+    does. It has a width where every image agrees. An image with several captions counts once, with their mean.
+    """
+    number = len(differences) + 2
+    middle = float(differences.sum()) / number
+    variance = (float((differences**2).sum()) + 2) / number - middle**2
+    distance = NORMAL * (variance / number) ** 0.5
+    return max(-1.0, middle - distance), min(1.0, middle + distance)
+
+
+def student_interval(values: np.ndarray, per: float, units: float, ends: Ends) -> tuple[float, float, float]:
+    """The mean of at least 2 values and its interval by Student's t, where its variance is `per` of that of a value.
+
+    Of independent values `per` is 1 / n. Where all are the same, the interval is that of `units` that are `alike`.
+    ValueError for less than 2 values.
+    """
+    if len(values) < 2:
+        raise ValueError(f"an interval by Student's t needs at least 2 values, there are {len(values)}")
+    mean, distance = float(np.mean(values)), _student_distance(values, per)
+    return mean, *((mean - distance, mean + distance) if 2 * distance > NOTHING else alike(mean, units, ends))
+
+
+def splits_interval(values: np.ndarray, test_share: float, units: float, ends: Ends) -> tuple[float, float, float]:
+    """The mean of a value over random splits, of which a share is for testing, and the ends of its interval.
+
+    Splits that are drawn anew share most of their images, so the mean varies more than that of independent values:
+    its variance has the quotient of test and training images added to 1 / n (Nadeau and Bengio 2003, section 5.1, the
+    corrected resampled t-test). `units` are the test images of a split.
+    """
+    return student_interval(values, 1 / len(values) + test_share / (1 - test_share), units, ends)
+
+
+def _student_distance(values: np.ndarray, per: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(len(values) - 1, 1 - TAIL) * np.std(values, ddof=1) * np.sqrt(per))
+
+
+def seeds_interval(values: np.ndarray, images: Ends) -> tuple[float, float, float]:
     """The mean of a value over trainings that differ by their seed, and the ends of its interval.
 
-    values (S,), one for each training; resampled (S, resamples), each training's values on the same resamples of the
-    images. What other images would have changed is read off the resampled means; what other seeds would have, by
-    Student's t with S - 1 degrees of freedom from how far the trainings are apart. The two distances are joined by
-    squares, as for independent sources. A bootstrap over seeds would not do: with three of them it finds a third of
-    the variance too little, and knows nothing of the tails. With one training only images count.
+    values (S,), one for each training; `images` the interval of their mean over images. What other seeds would have
+    changed follows by Student's t with S - 1 degrees of freedom from how far the trainings are apart. The two distances
+    are joined by squares, as for independent sources. A bootstrap over seeds would not do: with three of them it finds
+    a third of the variance too little, and knows nothing of the tails. With one training only images count.
     """
     mean, trainings = float(np.mean(values)), len(values)
-    low, high = percentile_interval(np.mean(resampled, axis=0), level)
-    distance = 0.0
-    if trainings > 1:
-        from scipy.special import stdtrit
-
-        distance = float(stdtrit(trainings - 1, (1 + level) / 2) * np.std(values, ddof=1) / np.sqrt(trainings))
+    distance = _student_distance(values, 1 / trainings) if trainings > 1 else 0.0
+    low, high = images
     return mean, mean - float(np.hypot(mean - low, distance)), mean + float(np.hypot(high - mean, distance))
 
 
-def geometric_interval(values: np.ndarray, resampled: np.ndarray) -> tuple[float, float, float]:
+def geometric_interval(values: np.ndarray, resampled: np.ndarray, units: int) -> tuple[float, float, float]:
     """The geometric mean of a value above 0 over trainings, and the ends of its interval: seeds_interval of logarithms.
 
-    For what is itself the exponential of a mean, as a perplexity is: no interval then reaches below 0.
+    values (S,); resampled (S, resamples), each training's values on the same resamples of so many images. For what is
+    itself the exponential of a mean, as a perplexity is: no interval then reaches below 0.
     """
-    mean, low, high = (float(np.exp(end)) for end in seeds_interval(np.log(values), np.log(resampled)))
+    logs = np.log(values)
+    far = max(abs(float(logs.mean())), 1.0)
+    images = bootstrap_interval(np.log(resampled).mean(axis=0), units, (logs.mean() - far, logs.mean() + far))
+    mean, low, high = (float(np.exp(end)) for end in seeds_interval(logs, images))
     return mean, low, high
 
 

@@ -12,19 +12,28 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from captionlab.evaluation.connections import BY_AND, CONNECTED, HALF_OF_NEIGHBOURS, connection_results
-from captionlab.evaluation.intervals import RESAMPLES, geometric_interval, seeds_interval
-from captionlab.evaluation.summary import NLG_METRICS, SPICE_METRICS, Job, Metric, Result, mean, nlg_results
+from captionlab.evaluation.connections import HALF_OF_NEIGHBOURS, connection_results
+from captionlab.evaluation.intervals import geometric_interval, seeds_interval, share_interval
+from captionlab.evaluation.summary import (
+    BY_AND,
+    CONNECTED,
+    NLG_METRICS,
+    PER_CENT,
+    SPICE_METRICS,
+    Job,
+    Metric,
+    Result,
+    images_interval,
+    mean,
+    nlg_results,
+    paired_interval,
+)
 from captionlab.evaluation.top_words import MEASURES as TOP_WORDS
 from captionlab.evaluation.top_words import top_word_results
 
 # What a share that most images have is held against.
 HALF = "half of the images"
 PERPLEXITY = "perplexity"
-# Measures that end at 0 and 100; others but scores end at 0.
-PER_CENT = (
-    *(f"BLEU@{order}" for order in range(1, 5)), "METEOR", "ROUGE-L", "SPICE", "P@1", "R@5", "R@10", CONNECTED, BY_AND
-)  # fmt: skip
 # Measures by which roles are told from each other, and not only from the reference role.
 BETWEEN_ROLES = (*TOP_WORDS, CONNECTED, BY_AND)
 # Corpus, measure, scorer.
@@ -99,8 +108,10 @@ def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results
     for role, captioners in roles.items():
         for place in _shared(results, captioners):
             found = [results[captioner][place] for captioner in captioners]
-            over_seeds = geometric_interval if place[1] == PERPLEXITY else seeds_interval
-            value, low, high = over_seeds(*_numbers(found))
+            if place[1] == PERPLEXITY:
+                value, low, high = geometric_interval(*_numbers(found), len(found[0].images))
+            else:
+                value, low, high = seeds_interval(_numbers(found)[0], images_interval(found))
             if place[1] in PER_CENT:
                 high = min(high, 100.0)
             if place[1] != "score":
@@ -167,7 +178,7 @@ def between_rows(
 
 
 def pattern_rows(
-    roles: Mapping[str, Sequence[str]], patterns: Mapping[str, Sequence[Mapping[str, Any]]], seed: int
+    roles: Mapping[str, Sequence[str]], patterns: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows of ROLE_VALUES and of ROLE_DIFFERENCES: how many captions follow a pattern, and whether most do.
 
@@ -192,12 +203,9 @@ def pattern_rows(
                 if len(rows) < len(captioners):
                     continue
                 shares, counts = np.array([row[column] for row in rows]), [row["n"] for row in rows]
-                # A bootstrap of a share is a draw from the binomial distribution; other seeds see the same images.
-                drawn = [
-                    np.random.default_rng([seed, n]).binomial(n, share, RESAMPLES) / n
-                    for share, n in zip(shares, counts, strict=True)
-                ]
-                share, low, high = seeds_interval(100.0 * shares, 100.0 * np.array(drawn))
+                # Other seeds see the same images, so they are no further units.
+                of_images = share_interval(float(shares.mean()), 0.0, min(counts), min(counts))
+                share, low, high = (100.0 * end for end in seeds_interval(shares, of_images))
                 low, high = max(low, 0.0), min(high, 100.0)
                 row = {**_place(role, (corpus, measure, None)), "seeds": len(rows), "n": min(counts)}
                 values.append({**row, "value": share, "ci_low": low, "ci_high": high})
@@ -251,11 +259,8 @@ def _numbers(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:
 
 def _difference(found: Sequence[Result], others: Sequence[Sequence[Result]]) -> tuple[float, float, float]:
     """How far captioners are above the mean of their others, with the ends of the interval."""
-    values, resampled = _numbers(found)
-    means = [[numbers.mean(axis=0) for numbers in _numbers(of_one)] for of_one in others]
-    # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
-    apart = (resampled - np.array([of_resamples for _, of_resamples in means])).round(3)
-    return seeds_interval(values - np.array([value for value, _ in means]), apart)
+    means = np.array([_numbers(of_one)[0].mean() for of_one in others])
+    return seeds_interval(_numbers(found)[0] - means, paired_interval(found, others))
 
 
 def _ratio_difference(found: Sequence[Result], others: Sequence[Sequence[Result]]) -> tuple[float, float, float]:
@@ -263,7 +268,8 @@ def _ratio_difference(found: Sequence[Result], others: Sequence[Sequence[Result]
     values, resampled = _numbers(found)
     means = [[np.exp(np.log(numbers).mean(axis=0)) for numbers in _numbers(of_one)] for of_one in others]
     of_values = np.array([value for value, _ in means])
-    ratios = geometric_interval(values / of_values, resampled / np.array([of_resamples for _, of_resamples in means]))
+    of_resamples = np.array([numbers for _, numbers in means])
+    ratios = geometric_interval(values / of_values, resampled / of_resamples, len(found[0].images))
     mean, low, high = (float(np.exp(np.log(of_values).mean())) * (ratio - 1.0) for ratio in ratios)
     return mean, low, high
 

@@ -14,12 +14,18 @@ import numpy as np
 
 from captionlab.ablation.comparison import Pair, mean_over_images
 from captionlab.attention.objects import UNIFORM, overlap_by_chance
-from captionlab.evaluation.intervals import nearness, percentile_interval, resampled_sums, seeds_interval
+from captionlab.evaluation.intervals import (
+    NORMAL,
+    bootstrap_interval,
+    nearness,
+    paired_share_interval,
+    resampled_sums,
+    splits_interval,
+    student_interval,
+)
 from captionlab.roles import FINETUNED, PRETRAINED
 
 Row = Mapping[str, Any]
-# Standard normal distance that leaves out 2.5 % on each side.
-NORMAL = 1.959963984540054
 INTACT = "intact inputs"
 PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probing", "probing without telling objects", "probing of objects"
 # Experiment, captioner, probe, share of test images and measure of an F1.
@@ -81,7 +87,9 @@ def attention_rows(
         for relation in relations:
             chosen = [found for found in rows if found["relation"] == relation]
             for statistic in ("deviation", "mass"):
-                mean = mean_over_images([b[statistic] for b in chosen], [b["image_id"] for b in chosen], seed)
+                of_images = [b[statistic] for b in chosen]
+                ends = (0.0, max(of_images))  # of a mass there is no other end
+                mean = mean_over_images(of_images, [b["image_id"] for b in chosen], seed, ends)
                 number = mean.value, mean.ci_low, mean.ci_high
                 values.append(row(corpus, "attention", role, statistic, number, mean.n, relation))
     made = []
@@ -108,7 +116,7 @@ def special_rows(
             if share["share"] is not None:
                 found[share["target"], share["attending"], share["layer"]][share["image_id"]] = share["share"]
         for (target, attending, layer), of_images in found.items():
-            mean = mean_over_images([*of_images.values()], [*of_images], seed)
+            mean = mean_over_images([*of_images.values()], [*of_images], seed, (0.0, 1.0))
             number = mean.value, mean.ci_low, mean.ci_high
             values.append(row(corpus, "special tokens", role, target, number, mean.n, attending, layer))
         last = max((layer for _, _, layer in found), default=1)
@@ -116,7 +124,7 @@ def special_rows(
             ends = [found[target, attending, layer] for layer in (1, last)]
             if last > 1:
                 rise = {image: ends[1][image] - ends[0][image] for image in ends[0]}
-                mean = mean_over_images([*rise.values()], [*rise], seed)
+                mean = mean_over_images([*rise.values()], [*rise], seed, (-1.0, 1.0))
                 number = mean.value, mean.ci_low, mean.ci_high
                 differences.append(
                     row(corpus, "special tokens", role, target, number, mean.n, attending, last, against="layer 1")
@@ -155,7 +163,7 @@ def overlap_rows(
     rows = []
     for (role, depth, against), values in apart.items():
         if len(values) > 1:
-            number = seeds_interval(np.array(values), np.array(values)[:, None])
+            number = student_interval(np.array(values), 1 / len(values), len(values), (-1.0, 1.0))
             rows.append(row(corpus, "overlap", role, "RBO", number, images[role, depth], level=depth, against=against))
     for found in correlations:
         if found["r"] is not None and found["degrees"] > 1:
@@ -226,7 +234,11 @@ def compared(
         if measure == "changed" or averaged.min() >= 2:
             difference = -np.diff(_statistic(measure, sums.sum(0)[None]), axis=1)[:, 0]
             others = -np.diff(_statistic(measure, resampled), axis=1)[:, 0]
-            low, high = percentile_interval(others[np.isfinite(others)])
+            if measure == "changed":
+                of_images = (sums[:, 0, 1] / total[0] - sums[:, 1, 1] / total[1]) * len(images)
+                low, high = (100.0 * end for end in paired_share_interval(of_images))
+            else:
+                low, high = bootstrap_interval(others[np.isfinite(others)], len(images), (-1.0, 1.0))
             yield measure, (float(difference[0]), low, high), int(averaged.min())
 
 
@@ -244,10 +256,10 @@ def _statistic(measure: str, sums: np.ndarray) -> np.ndarray:
 
 # --------------------------------------------------------------------------------------------------------- probing
 def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """F1 of probes, means over splits with Student's interval, and the differences that the claims are about.
+    """F1 of probes, means over splits with their interval, and the differences that the claims are about.
 
     `scores` are rows of SCORES of both captioners. The measure of a scene is `F1 of <scene>`. Splits of the same seed
-    are the same images for both captioners, and differences are taken split by split; of a single split there are none.
+    are the same images for both captioners, and differences are taken split by split. ValueError for a single split.
     """
     rows = [*scores]
     whole = min((score["objects"] for score in rows), default=0)
@@ -283,7 +295,8 @@ def _over_splits(
         experiment, role, probe, share, measure = key
         place: dict[str, Any] = {"source": probe, "level": share, "seeds": len(of_seeds)}
         n = scores[key][-1]["support"]
-        mean, low, high = _over_seeds(of_seeds)
+        units = max(n, 1)  # a rare scene may be missing from a test part
+        mean, low, high = splits_interval(np.array([*of_seeds.values()]), share, units, (0.0, 1.0))
         number = mean, max(0.0, low), min(1.0, high)  # an F1 is nowhere else
         values.append(row(corpus, experiment, role, measure, number, n, **place))
         against = {
@@ -293,19 +306,14 @@ def _over_splits(
         if experiment == PROBING_ABLATED:
             against[INTACT] = (PROBING, role, probe, share, measure)
         for name, other in against.items():
-            if other != key and other in found and len(of_seeds) > 1:
-                apart = {seed: f1 - found[other][seed] for seed, f1 in of_seeds.items()}
-                number, told = _over_seeds(apart), {**place, "against": name}
+            if other != key and other in found:
+                apart = np.array([f1 - found[other][seed] for seed, f1 in of_seeds.items()])
+                number, told = splits_interval(apart, share, units, (-1.0, 1.0)), {**place, "against": name}
                 differences.append(row(corpus, experiment, role, measure, number, n, **told))
                 if name == INTACT:
                     near = nearness(*number, float(np.mean([*found[other].values()])))
                     differences.append(row(corpus, experiment, role, f"nearness of {measure}", near, n, **told))
     return values, differences
-
-
-def _over_seeds(of_seeds: Mapping[int, float]) -> tuple[float, float, float]:
-    values = np.array([*of_seeds.values()])
-    return seeds_interval(values, values[:, None])
 
 
 def _three(found: Row, name: str = "value") -> tuple[float, float, float]:

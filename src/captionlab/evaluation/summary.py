@@ -4,7 +4,7 @@ Every metric is a function of sums over images, so one resampling of those sums 
 add a metric, name the column of its table and how its sum becomes a value.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,11 +13,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from captionlab.evaluation.intervals import bootstrap_p_value, mcnemar_p_value, percentile_interval, resampled_sums
+from captionlab.evaluation.intervals import (
+    Ends,
+    bootstrap_interval,
+    bootstrap_p_value,
+    mcnemar_p_value,
+    paired_share_interval,
+    resampled_sums,
+    share_interval,
+)
 from captionlab.kinds import COMPARISONS, SUMMARY
 
 # The column that counts the captions of an image.
 CAPTIONS = "captions"
+# Measures that end at 0 and 100; others but scores end at 0.
+CONNECTED, BY_AND, REPETITIONS = "connected nouns", "nouns connected by and", "repetitions"
+PER_CENT = (
+    *(f"BLEU@{order}" for order in range(1, 5)), "METEOR", "ROUGE-L", "SPICE", "P@1", "R@5", "R@10", CONNECTED, BY_AND,
+    REPETITIONS,
+)  # fmt: skip
+# Intervals narrower than this, in printed units, are of BLEU's smoothing constants, or of images that are all alike.
+NOTHING = 1e-2
 
 
 @dataclass(frozen=True)
@@ -96,9 +112,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """A metric of a captioner on a corpus: its value, the resampled values, and its images in order.
+    """A metric of a captioner on a corpus: its value, the resampled values, its images in order and its captions.
 
-    `hits` is there for P@1 with one caption to an image: whether each image was found.
+    `shares` is there for a metric that is a share of the captions, whose mean it is: of each image the captions that
+    count, divided by the captions that an image has on average.
     """
 
     job: Job
@@ -109,7 +126,8 @@ class Result:
     value: float
     resampled: np.ndarray
     images: tuple[str, ...]
-    hits: np.ndarray | None = None
+    captions: int
+    shares: np.ndarray | None = None
 
     @property
     def place(self) -> tuple[str, str, str | None, str | None, str]:
@@ -124,7 +142,7 @@ def nlg_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Met
         columns = {metric.column: _matrix(part[metric.column]) for metric in metrics.values()}
         images, sums = _sums_of_images(part, columns)
         for name, value, resampled in _aggregate(sums, metrics, seed):
-            yield Result(job, corpus, None, None, name, value, resampled, images)
+            yield Result(job, corpus, None, None, name, value, resampled, images, len(part))
 
 
 def alignment_results(job: Job, scores: pa.Table, seed: int, factors: Mapping[str, float]) -> Iterator[Result]:
@@ -142,18 +160,18 @@ def retrieval_results(job: Job, ranks: pa.Table, seed: int) -> Iterator[Result]:
         part = ranks.filter(pc.and_(same, pc.equal(ranks["protocol"], protocol)))
         rank = _matrix(part["rank"])
         images, sums = _sums_of_images(part, {"rank": rank, **{f"within_{k}": rank <= k for k in (1, 5, 10)}})
-        hits = sums["within_1"][:, 0] > 0 if len(images) == len(rank) else None
         candidates = _candidates(protocol, pc.unique(part["candidates"]).to_pylist())
         for name, value, resampled in _aggregate(sums, RETRIEVAL_METRICS, seed):
-            of_metric = hits if name == "P@1" else None
-            yield Result(job, corpus, retriever, candidates, name, value, resampled, images, of_metric)
+            column = RETRIEVAL_METRICS[name].column
+            shares = sums[column][:, 0] * len(images) / len(rank) if column.startswith("within") else None
+            yield Result(job, corpus, retriever, candidates, name, value, resampled, images, len(rank), shares)
 
 
 def summary_columns(results: Iterable[Result]) -> dict[str, list[Any]]:
     """Columns of the SUMMARY table."""
     rows = []
     for result in results:
-        low, high = percentile_interval(result.resampled)
+        low, high = images_interval([result])
         rows.append({**_where(result), "value": result.value, "ci_low": low, "ci_high": high, "n": len(result.images)})
     return {name: [row[name] for row in rows] for name in SUMMARY.columns}
 
@@ -176,17 +194,64 @@ def comparison_columns(results: Iterable[Result], parents: Mapping[str, str | No
                 f"{captioner} and its parent {parent} were evaluated on different images of {result.corpus} "
                 f"({result.metric}): only one of them has {apart!r}"
             )
-        # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
-        differences = (result.resampled - other.resampled).round(3)
-        low, high = percentile_interval(differences)
-        if result.hits is not None and other.hits is not None:
-            test, p_value = "exact McNemar", mcnemar_p_value(result.hits, other.hits)
+        low, high = paired_interval([result], [[other]])
+        if result.metric == "P@1" and result.captions == other.captions == len(result.images):
+            test, p_value = "exact McNemar", mcnemar_p_value(_shares(result) > 0, _shares(other) > 0)
         else:
+            # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
+            differences = (result.resampled - other.resampled).round(3)
             test, p_value = "paired bootstrap", bootstrap_p_value(differences)
         difference = {"difference": result.value - other.value, "ci_low": low, "ci_high": high}
         tested = {"p_value": p_value, "test": test, "n": len(result.images)}
         rows.append({**_where(result), "against": parent, **difference, **tested})
     return {name: [row[name] for row in rows] for name in COMPARISONS.columns}
+
+
+def images_interval(results: Sequence[Result]) -> Ends:
+    """The ends of the interval over images of a metric, or of its mean over several trainings, on the same images."""
+    resampled, images = np.mean([one.resampled for one in results], axis=0), len(results[0].images)
+    value = float(np.mean([one.value for one in results]))
+    if results[0].shares is not None:
+        units = sum(one.captions for one in results)
+        low, high = share_interval(value / 100, float(np.var(resampled / 100)), images, units)
+        return 100 * low, 100 * high
+    return bootstrap_interval(resampled, images, _ends(results[0].metric, value), NOTHING)
+
+
+def paired_interval(results: Sequence[Result], others: Sequence[Sequence[Result]]) -> Ends:
+    """The same of the difference of each from the mean of its others, averaged; all on the same images."""
+    if results[0].shares is not None:
+        low, high = paired_share_interval(_paired([_shares(one) for one in results], _of(others, _shares)))
+        return 100 * low, 100 * high
+    # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
+    differences = _paired([one.resampled for one in results], _of(others, lambda one: one.resampled)).round(3)
+    # An image of another kind may have everything of the one, and nothing of the other.
+    every = [one.value for one in (*results, *(other for of_one in others for other in of_one))]
+    far = 100.0 if results[0].metric in PER_CENT else max(1.0, *map(abs, every))
+    return bootstrap_interval(differences, len(results[0].images), (-far, far), NOTHING)
+
+
+def _ends(metric: str, value: float) -> Ends:
+    """Ends of the value of an image; of a metric without an end, twice as far from 0 as the value."""
+    if metric in PER_CENT:
+        return 0.0, 100.0
+    far = max(1.0, 2 * abs(value))
+    return (-far, far) if metric == "score" else (0.0, far)
+
+
+def _of(others: Sequence[Sequence[Result]], column: Callable[[Result], np.ndarray]) -> list[list[np.ndarray]]:
+    return [[column(other) for other in of_one] for of_one in others]
+
+
+def _paired(found: Sequence[np.ndarray], others: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
+    """How far columns are above the mean of their others, on average."""
+    means = [np.mean(of_one, axis=0) for of_one in others]
+    return np.asarray(np.mean(np.array(found) - np.array(means), axis=0))
+
+
+def _shares(result: Result) -> np.ndarray:
+    assert result.shares is not None
+    return result.shares
 
 
 def _sums_of_images(

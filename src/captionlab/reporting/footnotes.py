@@ -7,6 +7,7 @@ from captionlab.provenance import current
 
 # Inputs that are named below a table; the others are found by way of docs/tracing.md.
 SHOWN = 3
+OVER_IMAGES = "Intervals: 95 %, over images: of a share Clopper and Pearson's, of other values by bootstrap."
 TOY = "These are numbers of a toy world: rendered images and small models trained from scratch on them."
 
 
@@ -38,4 +39,4 @@ def protocol_note(decodings: Iterable[str], candidates: Iterable[str | None] = (
         parts.append(f"Decoding: {', '.join(names)}.")
     if sets := sorted({c for c in candidates if c is not None}):
         parts.append(f"Candidates: {', '.join(sets)}.")
-    return " ".join([*parts, "Intervals: 95 %, bootstrap over images."])
+    return " ".join([*parts, OVER_IMAGES])

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.evaluation.intervals import percentile_interval, resampled_sums
+from captionlab.evaluation.intervals import resampled_sums, share_interval
 from captionlab.progress import progress
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.kinds import MATCHING
@@ -51,8 +51,8 @@ def examine(
         for measure, hits in right.items():
             of_images = np.stack([np.bincount(image, hits, len(ids)), np.bincount(image, minlength=len(ids))], axis=1)
             sums = resampled_sums(of_images, seed)
-            low, high = percentile_interval(sums[:, 0] / sums[:, 1])
-            row = (split, kind, measure, float(hits.mean()), low, high, len(ids))
+            share, variance = float(hits.mean()), float(np.var(sums[:, 0] / sums[:, 1]))
+            row = (split, kind, measure, share, *share_interval(share, variance, len(ids), len(hits)), len(ids))
             for name, value in zip(MATCHING.columns, row, strict=True):
                 columns[name].append(value)
     return columns

@@ -16,7 +16,7 @@ MATCHING = Kind(
             "ranking: matching captions with a larger score than a negative of the same image",
         ),
         "value": Column(pa.float64(), "share, 0 to 1"),
-        "ci_low": Column(pa.float64(), "lower end of the 95 % interval, bootstrap over images"),
+        "ci_low": Column(pa.float64(), "lower end of the 95 % interval, over images"),
         "ci_high": Column(pa.float64(), "upper end of the same"),
         "n": Column(pa.int32(), "images"),
     },

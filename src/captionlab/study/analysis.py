@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.evaluation.intervals import RESAMPLES, bootstrap_p_value, percentile_interval
+from captionlab.evaluation.intervals import RESAMPLES, bootstrap_interval, bootstrap_p_value, share_interval
 from captionlab.study.stimuli import IMAGES_OF_SCREEN
 
 Answer = Mapping[str, Any]
@@ -31,6 +31,8 @@ class Accuracies:
         generator = np.random.default_rng(seed)
         weights_of_people = _draws(generator, len(people))
         weights_of_sets = _draws(generator, len(sets))
+        # What is independent of everything else: participants or sets, whichever are fewer.
+        self.units = min(len(people), len(sets))
         self.resampled: dict[str, np.ndarray] = {}
         self.value: dict[str, float] = {}
         for name in self.types:
@@ -51,14 +53,15 @@ class Accuracies:
         """Rows of the ACCURACY table."""
         rows = []
         for name in self.types:
-            low, high = _interval(self.resampled[name])
             own = [answer for answer in self.answers if answer["caption_type"] == name]
+            variance = float(np.var(_finite(self.resampled[name]) / 100))
+            low, high = share_interval(self.value[name] / 100, variance, self.units, len(own))
             rows.append(
                 {
                     "caption_type": name,
                     "value": self.value[name],
-                    "ci_low": low,
-                    "ci_high": high,
+                    "ci_low": 100 * low,
+                    "ci_high": 100 * high,
                     "answers": len(own),
                     "participants": len({answer["participant"] for answer in own}),
                     "stimuli": len({answer["stimulus"] for answer in own}),
@@ -71,7 +74,7 @@ class Accuracies:
         rows = []
         for name, other in combinations(self.types, 2):
             differences = self.resampled[name] - self.resampled[other]
-            low, high = _interval(differences)
+            low, high = bootstrap_interval(_finite(differences), self.units, (-100.0, 100.0))
             rows.append(
                 {
                     "caption_type": name,
@@ -79,7 +82,7 @@ class Accuracies:
                     "difference": self.value[name] - self.value[other],
                     "ci_low": low,
                     "ci_high": high,
-                    "p_value": bootstrap_p_value(differences[np.isfinite(differences)]),
+                    "p_value": bootstrap_p_value(_finite(differences)),
                 }
             )
         adjusted = holm([row["p_value"] for row in rows])
@@ -112,7 +115,8 @@ def agreement(answers: Sequence[Answer], seed: int) -> list[dict[str, Any]]:
             value, low, high = None, None, None
             if drawn is not None:
                 value = float(_measure(measure, pairs.sum(axis=0)))
-                low, high = percentile_interval(_measure(measure, drawn @ pairs))
+                none, every = (float(_measure(measure, np.array([agreeing, 1.0]))) for agreeing in (0.0, 1.0))
+                low, high = bootstrap_interval(_measure(measure, drawn @ pairs), len(pairs), (none, every))
             row = {"caption_type": name, "measure": measure, "value": value, "ci_low": low, "ci_high": high}
             rows.append({**row, "screens": len(pairs)})
     return rows
@@ -138,5 +142,5 @@ def _draws(generator: np.random.Generator, units: int) -> np.ndarray:
     return generator.multinomial(units, np.full(units, 1 / units), size=RESAMPLES).astype(np.float64)
 
 
-def _interval(resampled: np.ndarray) -> tuple[float, float]:
-    return percentile_interval(resampled[np.isfinite(resampled)])
+def _finite(resampled: np.ndarray) -> np.ndarray:
+    return resampled[np.isfinite(resampled)]

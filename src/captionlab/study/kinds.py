@@ -93,7 +93,7 @@ AGREEMENT = Kind(
         "caption_type": Column(_STRING, "captioner that the captions are by; all of them together"),
         "measure": Column(_STRING, "pairs: share of pairs of participants who agree; kappa: the same beyond chance"),
         "value": Column(_DOUBLE, "its value; missing where no screen was answered twice", nullable=True),
-        "ci_low": Column(_DOUBLE, "lower end of its 95 % interval, bootstrap over screens", nullable=True),
+        "ci_low": Column(_DOUBLE, "lower end of its 95 % interval, over screens", nullable=True),
         "ci_high": Column(_DOUBLE, "upper end of the same", nullable=True),
         "screens": Column(_INT, "screens that at least two participants answered"),
     },

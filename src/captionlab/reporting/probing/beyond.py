@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from captionlab.reporting.footnotes import run_notes
+from captionlab.reporting.footnotes import OVER_IMAGES, run_notes
 from captionlab.reporting.probing.run import REFERENCE, Place, ProbingRun, ProbingSheet
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.sheets import PROVENANCE, Measured
@@ -37,12 +37,12 @@ def rewards_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
                 ]
                 score, cider, perplexity = (run.difference(place) for place in places)
                 found = [
-                    None if score is None else {1: "yes", 0: "undecided", -1: "no"}[score.sign],
+                    None if score is None else {1: "yes", 0: "cannot tell", -1: "no"}[score.sign],
                     kept(cider, run.value(Place(REFERENCE, corpus, "CIDEr")), higher_is_better=True),
                     kept(perplexity, run.value(Place(REFERENCE, corpus, "perplexity")), higher_is_better=False),
                 ]
                 answers = [answer or MISSING for answer in found]
-                together = "no" if "no" in answers else "yes" if set(answers) == {"yes"} else "undecided"
+                together = "no" if "no" in answers else "yes" if set(answers) == {"yes"} else "cannot tell"
                 cells = [
                     cell
                     for place, answer in zip(places, answers, strict=True)
@@ -56,7 +56,7 @@ def rewards_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     sheet.notes.append(
         f"Differences are from {REFERENCE}. Raised: the interval of the difference lies above 0. Kept: the whole "
         f"interval is no worse than {100 * CLOSE:.0f} % of the value of {REFERENCE}; not kept: the interval is on the "
-        "worse side of that; else undecided."
+        "worse side of that; else the run cannot tell."
     )
     return sheet.table(
         "probing_rewards",
@@ -68,14 +68,14 @@ def rewards_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
 
 
 def kept(difference: Measured | None, reference: Measured | None, higher_is_better: bool) -> str | None:
-    """Whether a measure is no worse than the reference by CLOSE: yes, no or undecided; None without a measurement."""
+    """Whether a measure is no worse than the reference by CLOSE: yes, no or cannot tell; None without a measurement."""
     if difference is None or reference is None:
         return None
     margin = CLOSE * abs(reference.value)
     worst, best = difference.ci_low, difference.ci_high
     if not higher_is_better:
         worst, best = -difference.ci_high, -difference.ci_low
-    return "yes" if worst >= -margin else "no" if best < -margin else "undecided"
+    return "yes" if worst >= -margin else "no" if best < -margin else "cannot tell"
 
 
 def reward_text(objective: Mapping[str, Any]) -> str:
@@ -150,7 +150,7 @@ def matching_table(matching: Mapping[str, Sequence[Mapping[str, Any]]], provenan
     notes = [
         "Accuracy: pairs, half of them matching, on the right side of one half. Ranking: matching captions with a "
         "larger score than a negative of the same image. Hard negatives are captions of an image that is alike.",
-        "Intervals: 95 %, bootstrap over images.",
+        OVER_IMAGES,
         *([] if matching else ["No scorer was trained in this run."]),
     ]
     return Table(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.published import Published, PublishedValue
 from captionlab.reporting.render import MISSING, Cell, Value
 from captionlab.reporting.sheets import PLACE, PROVENANCE, Measured, Sheet
@@ -17,9 +18,9 @@ RECORD_COLUMNS = (
     *PLACE, "against", "value", "ci_low", "ci_high", "seeds", "n", "published", "verdict", *PROVENANCE,
 )  # fmt: skip
 INTERVALS = (
-    "Intervals: 95 %, by bootstrap over images; of several trainings also by Student's t over their seeds, "
-    "the two joined by squares, and cut where a measure ends. Perplexities have geometric means and intervals on the "
-    "scale of their logarithms; their differences are a ratio to the other, less 1, times the other."
+    f"{OVER_IMAGES} Of several trainings also by Student's t over their seeds, the two joined by squares, and cut "
+    "where a measure ends. Perplexities have geometric means and intervals on the scale of their logarithms; their "
+    "differences are a ratio to the other, less 1, times the other."
 )
 
 

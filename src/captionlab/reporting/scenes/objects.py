@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from captionlab.attention.objects import UNIFORM
+from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
-from captionlab.reporting.scenes.run import OVER_IMAGES, ScenesRun, ScenesSheet, without_interval
+from captionlab.reporting.scenes.run import ScenesRun, ScenesSheet, without_interval
 from captionlab.reporting.sheets import PROVENANCE, Measured
 from captionlab.roles import ROLES
 

@@ -238,7 +238,7 @@ def _explain_splits(sheet: ScenesSheet, experiment: str) -> None:
     rows = [row for row in sheet.run.values if row["experiment"] == experiment]
     if rows:
         splits = max(row["seeds"] for row in rows)
-        sheet.notes.append(f"{OVER_SPLITS} Splits: {splits}. They share images, so intervals are somewhat too narrow.")
+        sheet.notes.append(f"{OVER_SPLITS} Splits: {splits}.")
 
 
 def _explain_training(sheet: ScenesSheet, images: ProbedImages) -> None:

@@ -15,8 +15,7 @@ RECORD_COLUMNS = (
     "experiment", "subject", "source", "level", "measure", "against", "value", "ci_low", "ci_high", "seeds", "n",
     "published", "verdict", *PROVENANCE,
 )  # fmt: skip
-OVER_IMAGES = "Intervals: 95 %, bootstrap over images."
-OVER_SPLITS = "Intervals: 95 %, Student's t over splits that are drawn anew."
+OVER_SPLITS = "Intervals: 95 %, Student's t over splits that are drawn anew, corrected for the images that they share."
 
 
 @dataclass(frozen=True)
