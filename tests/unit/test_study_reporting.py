@@ -223,7 +223,7 @@ def test_people_are_held_against_chance_and_one_half():
             ends = [ours[name] - share for name in ("value", "ci_low", "ci_high")]
             assert [row["difference"], row["ci_low"], row["ci_high"]] == ends
             assert row["n"] == ours["stimuli"]
-    # Nobody finds an image by human captions here, for which six sets are few, and nearly everybody by the finetuned ones.
+    # Nobody finds an image by human captions here, but six sets are few; nearly everybody does by the finetuned ones.
     above = {record["scope"]: record["verdict"] for record in people_claims(rows, "people-are-above-chance")}
     assert (above["Human captions"], above["DiscriTune-ConCap"]) == ("undecided", "holds")
     below = {record["scope"]: record["verdict"] for record in people_claims(rows, "people-find-less-than-half")}
