@@ -181,10 +181,7 @@ def test_figures(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr("matplotlib.axes.Axes.text", lambda self, x, y, text, **_: written.append(text))
     plot_examples([], images, True, STYLE, str(tmp_path / "none.png"))
-    assert written == [
-        "There is no set of images whose target simulated participants, driven by a retriever found by the finetuned "
-        "caption only."
-    ]
+    assert written == ["In no set of images is the target found by the finetuned caption only."]
     monkeypatch.undo()
     plot_examples(chosen, images, True, STYLE, str(tmp_path / "some.png"))
     # Three images and more of green frame are in the one and not in the other.

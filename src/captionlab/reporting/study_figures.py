@@ -85,9 +85,7 @@ def plot_examples(
         for axis in axes.flat:
             axis.axis("off")
         if not chosen:
-            axes[0, 0].text(
-                0, 0.5, f"There is no set of images whose target {who} found by the finetuned caption only."
-            )
+            axes[0, 0].text(0, 0.5, "In no set of images is the target found by the finetuned caption only.")
         for index, example in enumerate(chosen):
             target, other, text = axes[index // 2, 3 * (index % 2) : 3 * (index % 2) + 3]
             _photo(target, photos[example["target"]], RIGHT)
