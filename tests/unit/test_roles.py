@@ -319,6 +319,11 @@ def test_what_connects_neighbouring_nouns_against_a_loop():
     assert found[CONNECTED].resampled == pytest.approx(np.array(expected))
 
 
+def test_without_neighbouring_nouns_nothing_is_connected():
+    alone = tagged([[("a", "DET"), ("cat", "NOUN")], [("standing", "VERB")]])
+    assert list(connection_results(Job("one", "main", "greedy", {"toy": "test"}), alone, 5)) == []
+
+
 def test_roles_are_held_against_half_of_their_neighbours(results):
     values = {row["subject"]: row for row in value_rows(ROLES, results) if row["measure"] == CONNECTED}
     rows = [row for row in between_rows(ROLES, results, "CE", PARENTS) if row["against"] == HALF_OF_NEIGHBOURS]

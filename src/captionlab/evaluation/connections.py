@@ -20,7 +20,7 @@ _RELATIONS = frozenset({"ADP", "VERB"})
 
 
 def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
-    """CONNECTED and BY_AND, in per cent of all neighbours, by corpus, of a table of TAGGED."""
+    """CONNECTED and BY_AND, in per cent of all neighbours, by corpus, of a table of TAGGED; nothing without neighbours."""
     rows = captions.to_pylist()
     counts = [connections(tagged(row["words"], row["tags"])) for row in rows]
     counted = pa.table(
@@ -31,7 +31,8 @@ def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Resu
         }
     )
     metrics = {CONNECTED: Metric("neighbours", _share_connected), BY_AND: Metric("neighbours", _share_by_and)}
-    yield from nlg_results(job, counted, seed, metrics)
+    spoken = {row["corpus"] for row, (neighbours, *_) in zip(rows, counts, strict=True) if neighbours}
+    yield from (result for result in nlg_results(job, counted, seed, metrics) if result.corpus in spoken)
 
 
 def connections(caption: Tagged) -> tuple[int, int, int]:
