@@ -20,7 +20,7 @@ _RELATIONS = frozenset({"ADP", "VERB"})
 
 
 def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
-    """CONNECTED and BY_AND, in per cent of all neighbours, by corpus, of a table of TAGGED; nothing without neighbours."""
+    """CONNECTED and BY_AND, in per cent of all neighbours, by corpus, of a table of TAGGED; nothing where none are."""
     rows = captions.to_pylist()
     counts = [connections(tagged(row["words"], row["tags"])) for row in rows]
     counted = pa.table(
