@@ -183,7 +183,7 @@ COMPARISONS = Kind(
     "a metric of a captioner against another's on the same images",
     {
         "captioner": _CAPTIONER,
-        "against": Column(_STRING, "captioner whose value is subtracted: the parent"),
+        "against": Column(_STRING, "captioner whose value is subtracted: the parent, or the end of the finetuning"),
         "corpus": CORPUS,
         "split": Column(_STRING, "split of the corpus"),
         "evaluation": Column(_STRING, "name of the evaluation in the config"),

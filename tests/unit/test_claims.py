@@ -1,4 +1,4 @@
-"""Claims are judged by intervals: held, refuted, mixed, undecided, and not tested."""
+"""Claims are judged by intervals: held, refuted, mixed, cannot tell, and not tested."""
 
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from captionlab.reporting.published import read_published
 from captionlab.reporting.reproduction import Reproduction
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"
+PRINTED = read_published(PUBLISHED / "discritune.csv")
+TABLES = {"COCO": "2", "Flickr": "3"}
 CLAIM = {
     "claim": "gain", "section": "1", "statement": "It gains.", "captioner": "finetuned", "against": "parent",
     "metrics": ["CIDEr"], "corpora": "all", "direction": "higher", "share": 1.0, "per": ["captioner"],
@@ -25,7 +27,7 @@ def claims(tmp_path, **changes):
 
 def judged(claims, comparisons=(), rows=None, block=BLOCK):
     run = Measurements(summary() if rows is None else rows, comparisons)
-    return claims_table(claims, {"discritune": (Reproduction(block, LINEAGE), run)}, PROVENANCE).records
+    return claims_table(claims, {"discritune": (Reproduction(block, LINEAGE), run, PRINTED)}, PROVENANCE).records
 
 
 def pairs(coco: float, flickr: float, half: float = 1.0):
@@ -42,8 +44,8 @@ def pairs(coco: float, flickr: float, half: float = 1.0):
         (5.0, 3.0, "holds"),
         (5.0, 0.5, "mixed"),
         (-5.0, -3.0, "does not hold"),
-        (0.5, -0.5, "undecided"),
-        (1.0, 1.0, "undecided"),  # an interval that ends at 0 does not leave it out
+        (0.5, -0.5, "cannot tell"),
+        (1.0, 1.0, "cannot tell"),  # an interval that ends at 0 does not leave it out
     ],
 )
 def test_a_claim_is_judged_by_the_intervals_of_the_run(tmp_path, coco, flickr, expected):
@@ -65,6 +67,20 @@ def test_the_direction_turns_the_verdict(tmp_path):
 def test_corpora_of_a_claim(tmp_path, corpora, names):
     (record,) = judged(claims(tmp_path, corpora=corpora), pairs(5.0, 3.0))
     assert [part.split()[0] for part in record["evidence"].split("; ")] == names
+
+
+def test_a_replication_too_small_for_the_papers_own_difference_says_so(tmp_path):
+    """In the paper finetuning lowers CIDEr on COCO from 108.55 to 105.40, and raises it on Flickr, 41.65 to 44.78."""
+    printed = {corpus: PRINTED.find(table, "DiscriTune-COCO", corpus, "C").value for corpus, table in TABLES.items()}
+    printed = {c: v - PRINTED.find(TABLES[c], "ClipCap-COCO", c, "C").value for c, v in printed.items()}
+    (record,) = judged(claims(tmp_path), pairs(3.0, 3.0, half=20.0))
+    assert record["verdict"] == "cannot tell"
+    # 20 is half of the interval, 1.4294 = (1.96 + 0.8416) / 1.96.
+    assert record["smallest_difference"] == "; ".join(
+        f"28.59, too small a sample for the paper's {printed[corpus]:+.2f}" for corpus in ("COCO", "Flickr")
+    )
+    (record,) = judged(claims(tmp_path), pairs(3.0, 3.0, half=1.0))
+    assert record["smallest_difference"] == "1.43; 1.43"
 
 
 def test_what_is_judged_apart_becomes_a_row_of_its_own(tmp_path):
@@ -97,7 +113,7 @@ def test_evidence_says_whose_it_is_where_several_captioners_are_compared(tmp_pat
 
 
 def test_the_footer_says_what_one_training_can_tell(tmp_path):
-    run = (Reproduction(BLOCK, LINEAGE), Measurements(summary(), pairs(5.0, 3.0)))
+    run = (Reproduction(BLOCK, LINEAGE), Measurements(summary(), pairs(5.0, 3.0)), PRINTED)
     table = claims_table(claims(tmp_path), {"discritune": run}, PROVENANCE)
     assert any("another seed can give another verdict" in note for note in table.footnotes)
 
@@ -149,7 +165,7 @@ def test_the_paper_bears_out_its_own_claims():
     """A run that measured exactly the published numbers, with tiny intervals."""
     names = {"B@4": "BLEU@4", "M": "METEOR", "C": "CIDEr", "S": "SPICE", "P@1": "P@1"}
     rows, labels, corpora = [], set(), set()
-    for (table, label, corpus, metric), value in read_published(PUBLISHED / "discritune.csv").values.items():
+    for (table, label, corpus, metric), value in PRINTED.values.items():
         if table in ("1", "2", "3"):
             judge = {"retriever": "clip", "candidates": "100 file-order"} if metric == "P@1" else {}
             rows.append(row(label, corpus, names[metric], value.value, 0.004, **judge))
@@ -162,7 +178,7 @@ def test_the_paper_bears_out_its_own_claims():
         family = "human" if method == "Human captions" else "clipcap"
         lineage[label] = {"parent": parent, "corpora": [corpus] if corpus else [], "family": family}
     block = {"comparable": True, "captioners": {x: x for x in labels}, "corpora": {x: x for x in corpora}}
-    run = (Reproduction(block, lineage), Measurements(rows))
+    run = (Reproduction(block, lineage), Measurements(rows), PRINTED)
     records = claims_table(read_claims(PUBLISHED / "claims.yaml"), {"discritune": run}, PROVENANCE).records
     judged = {(r["claim"], r["scope"]): r["verdict"] for r in records if r["verdict"] != "not tested in this run"}
     assert {claim for claim, _ in judged} >= {"retrieval-beats-people", "similarity-cross-domain"}

@@ -24,7 +24,7 @@ ROWS = {"step": [1], "epoch": [0], "statistic": ["loss"], "value": [2.5]}
 def row(metric="CIDEr", value="50.0", low="48.0", high="52.0", **more):
     return {
         "captioner": "base", "retriever": "", "metric": metric, "value": value, "ci_low": low, "ci_high": high,
-        "n": "100", "published": "108.35", "verdict": "lower", "config": "toy", "seed": "1", "commit": "abc", **more,
+        "n": "100", "published": "108.35", "verdict": "differs", "config": "toy", "seed": "1", "commit": "abc", **more,
     }  # fmt: skip
 
 

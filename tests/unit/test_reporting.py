@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
 
@@ -20,9 +21,9 @@ from captionlab.reporting.evaluation_table import evaluation_table
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.measurements import AmbiguousError, Measurement, Measurements
 from captionlab.reporting.published import PublishedValue, read_published
-from captionlab.reporting.render import csv_text, html, latex, markdown
+from captionlab.reporting.render import MISSING, Cell, csv_text, html, latex, markdown
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.verdicts import judge
+from captionlab.reporting.verdicts import beside, judge, smallest_difference
 from captionlab.tables import write_table
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "discritune.csv"
@@ -50,15 +51,19 @@ def measured(value: float, low: float, high: float) -> Measurement:
 @pytest.mark.parametrize(
     ("value", "low", "high", "published", "expected"),
     [
-        (80.0, 78.0, 84.8, "84.8", "agrees"),  # the end of the interval counts
-        (80.0, 78.0, 84.79, "84.8", "lower"),
-        (84.85, 84.84, 84.86, "84.8", "agrees"),  # rounds to the same decimal
-        (84.851, 84.85, 84.86, "84.8", "close"),
-        (105.0, 104.9, 105.1, "100.0", "close"),  # 5 % exactly
-        (105.1, 105.0, 105.2, "100.0", "higher"),
-        (95.0, 94.9, 95.1, "100.0", "close"),
-        (94.9, 94.8, 95.0, "100.0", "lower"),
-        (0.34, 0.33, 0.35, "0.30", "higher"),  # relative, not absolute
+        (84.8, 80.57, 89.03, "84.8", "agrees"),  # the whole interval is within 5 %
+        (84.8, 70.0, 99.0, "84.8", "cannot tell"),  # the very number, of a few images
+        (84.8, 80.55, 89.03, "84.8", "cannot tell"),
+        (80.0, 78.0, 84.76, "84.8", "cannot tell"),  # what rounds to the published value counts as it
+        (80.0, 78.0, 84.74, "84.8", "differs"),
+        (89.0, 84.86, 93.0, "84.8", "differs"),
+        (100.0, 95.0, 105.0, "100.0", "agrees"),  # 5 % exactly, ends included
+        (104.0, 103.0, 104.9, "100.0", "agrees"),  # leaves the published value out, and is near it all the same
+        (104.0, 103.0, 105.1, "100.0", "differs"),
+        (0.34, 0.33, 0.35, "0.30", "differs"),  # relative, not absolute
+        (0.1, 0.06, 0.14, "0.1", "agrees"),  # all that rounds to it
+        (0.0, 0.0, 0.0, "0", "agrees"),  # a count is a point
+        (3.0, 3.0, 3.0, "5", "differs"),
     ],
 )
 def test_verdicts_at_their_edges(value, low, high, published, expected):
@@ -71,6 +76,22 @@ def test_verdicts_that_need_no_number():
     assert judge(ours, None, comparable=True) == "no published value"
     assert judge(ours, None, comparable=False) == "no published value"
     assert judge(None, theirs, comparable=True) == "not in this run"
+
+
+def test_the_smallest_difference_is_told_in_four_of_five_runs():
+    """Values with a standard error of 1 around a truth that is so far from what is published."""
+    smallest = smallest_difference(measured(0.0, -1.959964, 1.959964))
+    values = np.random.default_rng(0).normal(50.0 + smallest, 1.0, 4000)
+    verdicts = [judge(measured(v, v - 1.96, v + 1.96), PublishedValue("50.0000"), comparable=True) for v in values]
+    assert verdicts.count("differs") / 4000 == pytest.approx(0.8, abs=0.02)
+    assert smallest_difference(measured(3.0, 3.0, 3.0)) is None
+    assert smallest_difference(None) is None
+
+
+def test_where_the_run_cannot_tell_it_says_what_it_could_have_shown():
+    assert beside(PublishedValue("84.8"), "cannot tell", 3.14159) == Cell("84.8 ?", "±3.1")
+    assert beside(PublishedValue("84.8"), "differs", 3.14159) == Cell("84.8 ≠")
+    assert beside(None, "no published value", 3.14159) == Cell(MISSING)
 
 
 # ---------------------------------------------------------------------------------------------------- the tables
@@ -88,9 +109,9 @@ def test_table_1_has_captioners_as_rows_and_retrievers_beside_each_other():
     ]
     # 74.24 within rounding of 74.2; 84.0 with [83, 85] around 84.8; 60.0 far below 76.3
     assert list(grid(table)[""].items()) == [
-        ("ClipCap-COCO", ["74.2", "74.2 ✓", "54.2", "69.2", "65.9 ▲", "49.2"]),
+        ("ClipCap-COCO", ["74.2", "74.2 ✓", "54.2", "69.2", "65.9 ≠", "49.2"]),
         ("DiscriTune-COCO", ["84.0", "84.8 ✓", "64.0", "79.0", "79.4 ✓", "59.0"]),
-        ("Human captions", ["60.0", "76.3 ▼", "40.0", "–", "88.7", "–"]),
+        ("Human captions", ["60.0", "76.3 ≠", "40.0", "–", "88.7", "–"]),
     ]
     assert table.blocks[0].rows[0][1].detail == "[73.2, 75.2]"
 
@@ -112,14 +133,14 @@ def test_tables_2_and_3_part_at_the_corpus_of_training():
     _, in_domain, cross_domain, *_ = tables()
     assert grid(in_domain) == {
         "COCO (n = 500)": {
-            "ClipCap-COCO": ["32.00", "32.60 ✓", "16.00", "27.50 ▼", "96.00", "108.55 ▼"],
-            "DiscriTune-COCO": ["20.00", "32.31 ▼", "10.00", "26.05 ▼", "60.00", "105.40 ▼"],
+            "ClipCap-COCO": ["32.00", "32.60 ✓", "16.00", "27.50 ≠", "96.00", "108.55 ≠"],
+            "DiscriTune-COCO": ["20.00", "32.31 ≠", "10.00", "26.05 ≠", "60.00", "105.40 ≠"],
         }
     }
     assert grid(cross_domain) == {
         "Flickr (n = 500)": {
-            "ClipCap-COCO": ["17.00", "17.21 ✓", "8.50", "18.43 ▼", "51.00", "41.65 ▲"],
-            "DiscriTune-COCO": ["19.00", "18.48 ✓", "9.50", "18.61 ▼", "57.00", "44.78 ▲"],
+            "ClipCap-COCO": ["17.00", "17.21 ?", "8.50", "18.43 ≠", "51.00", "41.65 ≠"],
+            "DiscriTune-COCO": ["19.00", "18.48 ?", "9.50", "18.61 ≠", "57.00", "44.78 ≠"],
         }
     }
 
@@ -171,7 +192,7 @@ def test_spice_is_a_column_only_when_the_run_has_it():
     assert "S" not in {column.group for column in table.columns}
     table = tables([*summary(), row("clipcap", "coco", "SPICE", 20.3)])[1]
     assert "SPICE is not in this run." not in table.footnotes
-    assert grid(table)["COCO (n = 500)"]["ClipCap-COCO"][-2:] == ["20.30", "20.33 ✓"]
+    assert grid(table)["COCO (n = 500)"]["ClipCap-COCO"][-2:] == ["20.30", "20.33 ?"]
 
 
 def test_the_order_of_config_keys_does_not_matter():

@@ -80,7 +80,13 @@ def test_accuracy_stands_beside_the_papers(tmp_path):
     write_table_files(made, [tmp_path / f"t.{ending}" for ending in ("csv", "md", "tex", "html")])
     with open(tmp_path / "t.csv", encoding="utf-8", newline="") as file:
         records = list(csv.DictReader(file))
-    assert [r["verdict"] for r in records if r["quantity"] == "accuracy"] == ["lower", "agrees", "higher"]
+    assert [r["verdict"] for r in records if r["quantity"] == "accuracy"] == [
+        "cannot tell", "cannot tell", "differs",
+    ]  # fmt: skip
+    low, high = (float(records[0][name]) for name in ("ci_low", "ci_high"))
+    smallest = 1.4294 * (high - low) / 2
+    assert float(records[0]["smallest_difference"]) == pytest.approx(smallest, rel=1e-3)
+    assert by_type["people"][2].detail == f"±{smallest:.1f}"
     assert {r["participants"] for r in records} == {"people"}
 
 

@@ -1,5 +1,6 @@
 import math
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -179,10 +180,13 @@ def test_a_metric_of_another_table_is_one_line():
     assert (spice.metric, spice.value) == ("SPICE", pytest.approx(30))
 
 
+PARENTS = {"child": "parent"}
+
+
 def test_differences_are_paired():
     child, parent = nlg_table(1), nlg_table(2)
     results = [*nlg_results(CHILD, child, 5), *nlg_results(PARENT, parent, 5)]
-    compared = by_metric(comparison_columns(results, {"child": "parent", "parent": None}))
+    compared = by_metric(comparison_columns(results, {"child": "parent", "parent": None}, {}))
     assert {row["captioner"] for row in compared.values()} == {"child"}
     assert {row["against"] for row in compared.values()} == {"parent"}
     values = {}
@@ -198,7 +202,7 @@ def test_differences_are_paired():
     tail = min((resampled <= 0).sum(), (resampled >= 0).sum())
     assert cider["p_value"] == pytest.approx(min(1, 2 * (tail + 1) / (RESAMPLES + 1)))
     assert cider["test"] == "paired bootstrap"
-    conform(comparison_columns(results, {"child": "parent"}), COMPARISONS, "test")
+    conform(comparison_columns(results, PARENTS, {}), COMPARISONS, "test")
 
 
 def test_the_first_place_is_compared_by_mcnemar_where_an_image_has_one_caption():
@@ -208,7 +212,7 @@ def test_the_first_place_is_compared_by_mcnemar_where_an_image_has_one_caption()
         *retrieval_results(CHILD, retrieval_table(child), 0),
         *retrieval_results(PARENT, retrieval_table(parent), 0),
     ]
-    compared = by_metric(comparison_columns(results, {"child": "parent"}))
+    compared = by_metric(comparison_columns(results, PARENTS, {}))
     only_child = sum(c == 1 and p != 1 for c, p in zip(child, parent, strict=True))
     only_parent = sum(c != 1 and p == 1 for c, p in zip(child, parent, strict=True))
     assert compared["P@1"]["test"] == "exact McNemar"
@@ -218,21 +222,47 @@ def test_the_first_place_is_compared_by_mcnemar_where_an_image_has_one_caption()
         *retrieval_results(CHILD, retrieval_table(child, captions=2), 0),
         *retrieval_results(PARENT, retrieval_table(parent, captions=2), 0),
     ]
-    assert by_metric(comparison_columns(several, {"child": "parent"}))["P@1"]["test"] == "paired bootstrap"
+    assert by_metric(comparison_columns(several, PARENTS, {}))["P@1"]["test"] == "paired bootstrap"
+
+
+def test_shares_have_exact_intervals_and_the_width_of_none_is_0():
+    """30 images of which each is found, by one caption; where both captioners agree on all, Bonett and Price's."""
+    results = [r for job in (CHILD, PARENT) for r in retrieval_results(job, retrieval_table([1] * 30), 0)]
+    summary, compared = by_metric(summary_columns(results[:4])), by_metric(comparison_columns(results, PARENTS, {}))
+    exact = binomtest(30, 30).proportion_ci(method="exact")
+    for metric in ("P@1", "R@5", "R@10"):
+        assert (summary[metric]["ci_low"], summary[metric]["ci_high"]) == pytest.approx((100 * exact.low, 100.0))
+        half = 100 * 1.959964 * (2 / 32 / 32) ** 0.5
+        assert (compared[metric]["ci_low"], compared[metric]["ci_high"]) == pytest.approx((-half, half))
+        assert compared[metric]["p_value"] == 1.0
+    # All ranks are 1; another may be 0, or 2: as far from 1 as 1 is from 0.
+    unseen = 1 - exact.low
+    assert (summary["mean rank"]["ci_low"], summary["mean rank"]["ci_high"]) == pytest.approx((1 - unseen, 1 + unseen))
 
 
 def test_only_like_is_compared_with_like():
     other = Job("parent", "another", "greedy", {"toy": "test"})
     ranks = retrieval_table([1, 2, 3])
-    assert comparison_columns(retrieval_results(CHILD, ranks, 0), {"child": "parent"})["metric"] == []
+    assert comparison_columns(retrieval_results(CHILD, ranks, 0), PARENTS, {})["metric"] == []
     results = [*retrieval_results(CHILD, ranks, 0), *retrieval_results(other, ranks, 0)]
-    assert comparison_columns(results, {"child": "parent"})["metric"] == []
+    assert comparison_columns(results, PARENTS, {})["metric"] == []
+
+
+def test_a_captioner_that_was_stopped_is_also_held_against_the_end():
+    ranks = retrieval_table([1, 2, 3])
+    jobs = [CHILD, PARENT, replace(CHILD, captioner="longer")]
+    results = [result for job in jobs for result in retrieval_results(job, ranks, 0)]
+    found = comparison_columns(results, {"child": "parent", "longer": "parent"}, {"child": "longer"})
+    pairs = set(zip(found["captioner"], found["against"], strict=True))
+    assert pairs == {("child", "parent"), ("longer", "parent"), ("child", "longer")}
 
 
 def test_captioners_with_different_images_are_an_error():
     results = [*nlg_results(CHILD, nlg_table(1), 0), *nlg_results(PARENT, nlg_table(1, images=31), 0)]
-    with pytest.raises(ValueError, match=r"child and its parent parent .* different images of toy .* 'image30'"):
-        comparison_columns(results, {"child": "parent"})
+    with pytest.raises(
+        ValueError, match=r"child and parent, which it is held against, .* different images of toy .* 'image30'"
+    ):
+        comparison_columns(results, PARENTS, {})
 
 
 def run_script(name, job):
@@ -261,6 +291,7 @@ def test_the_script_writes_both_tables(tmp_path):
             evaluations={"main": {"decoding": "beam5", "splits": {"toy": "test", "far": "val"}}},
             lineage={"parent": {"parent": None}, "child": {"parent": "parent"}},
             factors={"uniter": 100.0, "clip": 1.0},
+            ends={},
             seed=0,
         ),
     )
@@ -300,6 +331,7 @@ def test_below_the_table_it_says_why_spice_is_missing(tmp_path):
                 evaluations={"main": {"decoding": "beam5", "splits": {"toy": "test"}}},
                 lineage={"parent": {"parent": None}},
                 factors={},
+                ends={},
                 seed=0,
             ),
         ),

@@ -145,7 +145,7 @@ rule compare_captions:
         runtime=30,
     params:
         code=lab.code("compare_captions"),
-        versions=lab.versions("numpy"),
+        versions=lab.versions("numpy", "scipy"),
         seed=lab.scenes.seed(),
     message:
         "compare captions before and after ablation"

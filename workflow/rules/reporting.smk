@@ -31,6 +31,7 @@ rule summarise_evaluation:
         evaluations=lab.evaluation_contexts(),
         lineage=lab.lineage(),
         factors=lab.probing.factors(),
+        ends=lab.scenes_paper.ends(),
         seed=lab.config["seed"],
     message:
         "summarise every evaluation, with intervals"
@@ -306,6 +307,7 @@ rule check_claims:
         ablations=lab.discritune.ablation_differences(),
         scenes=lab.scenes_paper.differences(),
         claims=lab.published("claims.yaml"),
+        published=lab.published("discritune.csv"),
     output:
         tables=multiext("results/reporting/claims", ".csv", ".md", ".html"),
         provenance="results/provenance/check_claims.json",

@@ -48,7 +48,7 @@ rule summarise_scenes:
         runtime=30,
     params:
         code=lab.code("summarise_scenes"),
-        versions=lab.versions("numpy"),
+        versions=lab.versions("numpy", "scipy"),
         job=lab.scenes_paper.job(),
         seed=lab.scenes.seed(),
     message:

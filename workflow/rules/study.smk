@@ -128,7 +128,7 @@ rule analyse_responses:
         runtime=30,
     params:
         code=lab.code("analyse_responses"),
-        versions=lab.versions("numpy"),
+        versions=lab.versions("numpy", "scipy"),
         seed=lab.config["seed"],
     message:
         "analyse the answers of {wildcards.participants} participants"

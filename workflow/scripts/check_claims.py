@@ -8,6 +8,7 @@ from captionlab.kinds import COMPARISONS, SUMMARY
 from captionlab.provenance import commit
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.measurements import Measurements
+from captionlab.reporting.published import read_published
 from captionlab.reporting.render import write_table_files
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.study import study_differences
@@ -37,7 +38,8 @@ def main(snakemake: Any) -> None:
             continue
         differences[name] += of_people(snakemake.input, block)
         paper = Reproduction(block, snakemake.params.lineage)
-        runs[name] = (paper, Measurements(summary, comparisons, paper.evaluations))
+        measured = Measurements(summary, comparisons, paper.evaluations)
+        runs[name] = (paper, measured, read_published(snakemake.input.published))
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
     table = claims_table(read_claims(snakemake.input.claims), runs, provenance, differences)
     write_table_files(table, snakemake.output.tables)

@@ -1,4 +1,4 @@
-"""Values of every metric of every evaluation with their intervals, and differences of captioners from their parents."""
+"""Values of every metric of every evaluation, and differences of captioners from their parents, with intervals."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -27,7 +27,8 @@ def main(snakemake: Any) -> None:
     results = list(_results(snakemake))
     parents = {captioner: of["parent"] for captioner, of in snakemake.params.lineage.items()}
     write_table(snakemake.output.summary, SUMMARY, summary_columns(results), _notes(snakemake.input))
-    write_table(snakemake.output.comparisons, COMPARISONS, comparison_columns(results, parents))
+    comparisons = comparison_columns(results, parents, snakemake.params.ends)
+    write_table(snakemake.output.comparisons, COMPARISONS, comparisons)
 
 
 def _results(snakemake: Any) -> Iterator[Result]:

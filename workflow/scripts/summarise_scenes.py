@@ -36,7 +36,7 @@ def main(snakemake: Any) -> None:
     overlaps = [rows(paths.overlaps, OVERLAPS), rows(paths.rankings, RANKINGS), rows(paths.correlations, CORRELATIONS)]
     summary, comparisons = rows(paths.summary, SUMMARY), rows(paths.comparisons, COMPARISONS)
     parts = [
-        caption_rows(summary, comparisons, job["labels"], job["evaluation"]),
+        caption_rows(summary, comparisons, job["labels"], job["evaluation"], job["end"]),
         attention_rows(corpus, blocks, rows(paths.differences, DIFFERENCES), seed),
         special_rows(corpus, shares, seed),
         ([], overlap_rows(corpus, *overlaps)),

@@ -27,6 +27,12 @@ from captionlab.roles import FINETUNED, PRETRAINED
 
 Row = Mapping[str, Any]
 INTACT = "intact inputs"
+END = "the end of the finetuning"
+# What a special token must draw more than to have most of the attention.
+HALF = "half of the attention"
+# A part of the probed scenes, those of the fewest images: two of the paper's eight, which it names (§7).
+RARE = 1 / 4
+OF_RARE = "F1 of rare scenes"
 PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probing", "probing without telling objects", "probing of objects"
 # Experiment, captioner, probe, share of test images and measure of an F1.
 ProbePlace = tuple[str, str, str, float, str]
@@ -54,22 +60,28 @@ def row(
 
 # ------------------------------------------------------------------------------------------------- scene captions
 def caption_rows(
-    summary: Iterable[Row], comparisons: Iterable[Row], labels: Mapping[str, str], evaluation: str
+    summary: Iterable[Row], comparisons: Iterable[Row], labels: Mapping[str, str], evaluation: str, end: str
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Metrics of captioners by the paper's label (`labels`: by name), and their differences from their parents."""
-    values = [
-        row(found["corpus"], "scene captions", labels[found["captioner"]], found["metric"], _three(found), found["n"])
-        for found in summary
-        if found["evaluation"] == evaluation and found["captioner"] in labels
-    ]
-    differences = [
-        row(
-            found["corpus"], "scene captions", labels[found["captioner"]], found["metric"],
-            _three(found, "difference"), found["n"], against=labels[found["against"]],
-        )
-        for found in comparisons
-        if found["evaluation"] == evaluation and found["captioner"] in labels and found["against"] in labels
-    ]  # fmt: skip
+    """Metrics of captioners by the paper's label (`labels`: by name), and their differences from their parents.
+
+    Against the captioner `end`, with which the finetuning ends, whether those stopped before are similar to it.
+    """
+    values, of_end = [], {}
+    for found in summary:
+        if found["evaluation"] == evaluation and found["captioner"] in labels:
+            place = found["corpus"], "scene captions", labels[found["captioner"]], found["metric"]
+            values.append(row(*place, _three(found), found["n"]))
+            if found["captioner"] == end:
+                of_end[found["corpus"], found["metric"]] = found["value"]
+    differences = []
+    for found in comparisons:
+        if found["evaluation"] == evaluation and found["captioner"] in labels and found["against"] in (end, *labels):
+            corpus, label, metric = found["corpus"], labels[found["captioner"]], found["metric"]
+            number, against = _three(found, "difference"), labels.get(found["against"])
+            if found["against"] == end:
+                number, against = nearness(*number, of_end[corpus, metric]), END
+                metric = f"nearness of {metric}"
+            differences.append(row(corpus, "scene captions", label, metric, number, found["n"], against=against))
     return values, differences
 
 
@@ -107,7 +119,8 @@ def special_rows(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Attention that each special token draws in each layer, and how much more in the last than in the first.
 
-    `shares` are rows of SHARES by role. `source` is what attends.
+    And how much more than half of all attention in the last. `shares` are rows of SHARES by role. `source` is what
+    attends.
     """
     values, differences = [], []
     for role, rows in shares.items():
@@ -126,9 +139,13 @@ def special_rows(
                 rise = {image: ends[1][image] - ends[0][image] for image in ends[0]}
                 mean = mean_over_images([*rise.values()], [*rise], seed, (-1.0, 1.0))
                 number = mean.value, mean.ci_low, mean.ci_high
+                place: dict[str, Any] = {"source": attending, "level": last}
                 differences.append(
-                    row(corpus, "special tokens", role, target, number, mean.n, attending, last, against="layer 1")
+                    row(corpus, "special tokens", role, target, number, mean.n, **place, against="layer 1")
                 )
+                mean = mean_over_images([*ends[1].values()], [*ends[1]], seed, (0.0, 1.0))
+                number = mean.value - 0.5, mean.ci_low - 0.5, mean.ci_high - 0.5
+                differences.append(row(corpus, "special tokens", role, target, number, mean.n, **place, against=HALF))
     return values, differences
 
 
@@ -258,7 +275,8 @@ def _statistic(measure: str, sums: np.ndarray) -> np.ndarray:
 def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """F1 of probes, means over splits with their interval, and the differences that the claims are about.
 
-    `scores` are rows of SCORES of both captioners. The measure of a scene is `F1 of <scene>`. Splits of the same seed
+    `scores` are rows of SCORES of both captioners. The measure of a scene is `F1 of <scene>`, that of the mean over
+    scenes of the fewest images OF_RARE. Splits of the same seed
     are the same images for both captioners, and differences are taken split by split. ValueError for a single split.
     """
     rows = [*scores]
@@ -268,7 +286,34 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]]
         experiment = PROBING if score["objects"] == whole else PROBING_ABLATED
         measure = AVERAGES.get(score["average"], f"F1 of {score['scene']}")
         found[experiment, score["captioner"], _probe(score), score["test_share"], measure].append(score)
-    return _over_splits(corpus, found)
+    return _over_splits(corpus, {**found, **_of_rare(found, rare_scenes(rows))})
+
+
+def rare_scenes(scores: Iterable[Row]) -> list[str]:
+    """The quarter of the scenes, at least one, that the fewest test images depict; of equal ones the first by name."""
+    images: dict[str, int] = defaultdict(int)
+    for score in scores:
+        if score["scene"]:
+            images[score["scene"]] += score["support"]
+    ordered = sorted(images, key=lambda scene: (images[scene], scene))
+    return sorted(ordered[: max(1, round(RARE * len(ordered)))])
+
+
+def _of_rare(found: Mapping[ProbePlace, Sequence[Row]], rare: Sequence[str]) -> dict[ProbePlace, list[Row]]:
+    """In each place and split the mean F1 of rare scenes, and how many test images depict them."""
+    made: dict[ProbePlace, list[Row]] = {}
+    for place in dict.fromkeys(place[:4] for place in found):
+        scenes = [found[*place, f"F1 of {scene}"] for scene in rare if (*place, f"F1 of {scene}") in found]
+        if scenes:
+            made[*place, OF_RARE] = [
+                {
+                    "seed": of_split[0]["seed"],
+                    "f1": float(np.mean([score["f1"] for score in of_split])),
+                    "support": sum(score["support"] for score in of_split),
+                }
+                for of_split in zip(*scenes, strict=True)
+            ]
+    return made
 
 
 def object_probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -176,23 +176,26 @@ def summary_columns(results: Iterable[Result]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in SUMMARY.columns}
 
 
-def comparison_columns(results: Iterable[Result], parents: Mapping[str, str | None]) -> dict[str, list[Any]]:
+def comparison_columns(
+    results: Iterable[Result], parents: Mapping[str, str | None], ends: Mapping[str, str]
+) -> dict[str, list[Any]]:
     """Columns of the COMPARISONS table: each captioner against its parent, where both are in the same evaluation.
 
-    Raises ValueError when the two were evaluated on different images.
+    And against the one of `ends`, which its finetuning ended with where it was stopped before. Raises ValueError when
+    the two were evaluated on different images.
     """
     found = {(result.job.captioner, result.place): result for result in results}
     rows = []
-    for (captioner, place), result in found.items():
-        parent = parents.get(captioner)
-        if parent is None or (parent, place) not in found:
+    pairs = [(key, result, of.get(key[0])) for key, result in found.items() for of in (parents, ends)]
+    for (captioner, place), result, against in pairs:
+        if against is None or (against, place) not in found:
             continue
-        other = found[parent, place]
+        other = found[against, place]
         if result.images != other.images:
             apart = min(set(result.images) ^ set(other.images))
             raise ValueError(
-                f"{captioner} and its parent {parent} were evaluated on different images of {result.corpus} "
-                f"({result.metric}): only one of them has {apart!r}"
+                f"{captioner} and {against}, which it is held against, were evaluated on different images of "
+                f"{result.corpus} ({result.metric}): only one of them has {apart!r}"
             )
         low, high = paired_interval([result], [[other]])
         if result.metric == "P@1" and result.captions == other.captions == len(result.images):
@@ -203,7 +206,7 @@ def comparison_columns(results: Iterable[Result], parents: Mapping[str, str | No
             test, p_value = "paired bootstrap", bootstrap_p_value(differences)
         difference = {"difference": result.value - other.value, "ci_low": low, "ci_high": high}
         tested = {"p_value": p_value, "test": test, "n": len(result.images)}
-        rows.append({**_where(result), "against": parent, **difference, **tested})
+        rows.append({**_where(result), "against": against, **difference, **tested})
     return {name: [row[name] for row in rows] for name in COMPARISONS.columns}
 
 

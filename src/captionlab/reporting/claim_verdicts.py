@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
-ClaimVerdict = Literal["holds", "mixed", "does not hold", "undecided", "not tested in this run"]
+from captionlab.reporting.verdicts import POWER
+
+ClaimVerdict = Literal["holds", "mixed", "does not hold", "cannot tell", "not tested in this run"]
 VERDICTS: Mapping[ClaimVerdict, str] = {
     "holds": (
         "at least the share that the claim asks for has its 95 % interval on the claimed side of 0; where that is a "
@@ -14,7 +16,7 @@ VERDICTS: Mapping[ClaimVerdict, str] = {
     ),
     "mixed": "some comparisons do, but fewer or less clearly than the claim asks for",
     "does not hold": "none does, and some lie on the other side",
-    "undecided": "every interval includes 0: the run cannot tell",
+    "cannot tell": "every interval includes 0: a difference, if there is one, is smaller than what so many images show",
     "not tested in this run": "the run has none of the comparisons",
 }
 # Share of errors at each end of an interval.
@@ -40,6 +42,10 @@ class Interval:
         low, high = (self.value + factor * (end - self.value) for end in (self.low, self.high))
         return int(low > 0) - int(high < 0)
 
+    def smallest(self, chances: int = 1) -> float:
+        """The smallest true difference that `sign` would have shown in four of five runs (`POWER`)."""
+        return POWER * widening(chances, self.repetitions) * (self.high - self.low) / 2
+
 
 def widening(chances: int, repetitions: int) -> float:
     """How many times as wide as at 95 % an interval is that errs `chances` times less often.
@@ -57,6 +63,12 @@ def widening(chances: int, repetitions: int) -> float:
     return float(stdtrit(repetitions - 1, TAIL / chances) / stdtrit(repetitions - 1, TAIL))
 
 
+def choices(comparisons: int, share: float) -> int:
+    """How many times less often each interval must err where at least `share` of them are to be as claimed."""
+    wanted = math.ceil(round(share * comparisons, 9))  # 0.1 * 30 is 3.0000000000000004 in binary
+    return comparisons - wanted + 1
+
+
 def verdict(intervals: Sequence[Interval], share: float) -> ClaimVerdict:
     """The verdict on comparisons of which at least `share` are to be as claimed. See VERDICTS.
 
@@ -66,11 +78,10 @@ def verdict(intervals: Sequence[Interval], share: float) -> ClaimVerdict:
     """
     if not intervals:
         return "not tested in this run"
-    wanted = math.ceil(round(share * len(intervals), 9))  # 0.1 * 30 is 3.0000000000000004 in binary
-    chances = len(intervals) - wanted + 1
-    if sum(interval.sign(chances) > 0 for interval in intervals) >= wanted:
+    chances = choices(len(intervals), share)
+    if sum(interval.sign(chances) > 0 for interval in intervals) >= len(intervals) - chances + 1:
         return "holds"
     signs = [interval.sign() for interval in intervals]
     if any(sign > 0 for sign in signs):
         return "mixed"
-    return "does not hold" if any(sign < 0 for sign in signs) else "undecided"
+    return "does not hold" if any(sign < 0 for sign in signs) else "cannot tell"

@@ -7,10 +7,12 @@ from typing import Any
 
 import yaml
 
-from captionlab.reporting.claim_verdicts import VERDICTS, Interval, verdict
+from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, verdict
+from captionlab.reporting.discritune import TEXT_METRICS
 from captionlab.reporting.evidence import COLUMNS, EvidenceClaim
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.measurements import Difference, Measurements
+from captionlab.reporting.published import Published
 from captionlab.reporting.render import Block, Cell, Column, Table, Value
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.sheets import PROVENANCE
@@ -19,7 +21,7 @@ SCOPES = ("captioner", "metric", "retriever", "corpus")
 DIRECTIONS = {"higher": 1, "lower": -1}
 RECORD_COLUMNS = (
     "paper", "claim", "section", "statement", "scope", "verdict", "evidence", "comparisons", "as_claimed", "opposite",
-    "required_share", *PROVENANCE,
+    "required_share", "smallest_difference", *PROVENANCE,
 )  # fmt: skip
 
 
@@ -96,11 +98,15 @@ def _check(where: str, entry: Mapping[str, Any], scopes: Sequence[str]) -> None:
 
 def claims_table(
     claims: Sequence[Claim | EvidenceClaim],
-    runs: Mapping[str, tuple[Reproduction, Measurements]],
+    runs: Mapping[str, tuple[Reproduction, Measurements, Published]],
     provenance: Mapping[str, Any],
     differences: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> Table:
-    """Every claim of the papers in `runs`, or in `differences` (rows of ROLE_DIFFERENCES), judged in each scope."""
+    """Every claim of the papers in `runs`, or in `differences` (rows of ROLE_DIFFERENCES), judged in each scope.
+
+    Beside the evidence stands the smallest difference that each comparison could have shown, and where the paper's own
+    is smaller, that a replication of this size is too small to confirm it.
+    """
     records: list[dict[str, Value]] = []
     blocks = []
     for claim in claims:
@@ -113,17 +119,19 @@ def claims_table(
         else:
             continue
         rows = []
-        for scope, intervals, evidence in judged_apart:
+        for scope, intervals, evidence, theirs in judged_apart:
             judged = verdict(intervals, claim.share)
             signs = [interval.sign() for interval in intervals]
-            rows.append([Cell(scope), Cell(judged), Cell(_count(signs)), Cell(";\n".join(evidence))])
+            smallest = _smallest(intervals, claim.share, theirs)
+            texts = (_count(signs), ";\n".join(evidence), ";\n".join(smallest))
+            rows.append([Cell(scope), Cell(judged), *map(Cell, texts)])
             records.append(
                 {
                     "paper": claim.paper, "claim": claim.claim, "section": claim.section,
                     "statement": claim.statement, "scope": scope, "verdict": judged, "evidence": "; ".join(evidence),
                     "comparisons": len(signs), "as_claimed": sum(sign > 0 for sign in signs),
                     "opposite": sum(sign < 0 for sign in signs), "required_share": claim.share,
-                    **{key: provenance.get(key) for key in PROVENANCE},
+                    "smallest_difference": "; ".join(smallest), **{key: provenance.get(key) for key in PROVENANCE},
                 }
             )  # fmt: skip
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
@@ -136,7 +144,12 @@ def claims_table(
         "Of 1 training the interval is over images only (or scenes, or participants): another seed can give another "
         "verdict."
     )
-    columns = [Column(heading, numeric=False) for heading in ("judged for", "verdict", "as claimed", "evidence")]
+    notes.append(
+        "Could show: the smallest difference that such a comparison, with its interval and where a part of them is "
+        "asked for the wider one, would have told from 0 in four of five runs."
+    )
+    headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
+    columns = [Column(heading, numeric=False) for heading in headings]
     return Table(
         "claims",
         "Claims of the papers, as this run sees them",
@@ -149,11 +162,12 @@ def claims_table(
     )
 
 
-# A scope, the intervals of its comparisons, above 0 as claimed, and the evidence in words.
-_Judged = tuple[str, list[Interval], list[str]]
+# A scope, the intervals of its comparisons, above 0 as claimed, the evidence in words, and the paper's own differences
+# (None where it prints none).
+_Judged = tuple[str, list[Interval], list[str], list[float | None]]
 
 
-def _of_captioners(claim: Claim, paper: Reproduction, run: Measurements) -> Iterator[_Judged]:
+def _of_captioners(claim: Claim, paper: Reproduction, run: Measurements, published: Published) -> Iterator[_Judged]:
     for scope, members in _scopes(claim, list(_comparisons(claim, paper, run))).items():
         tested = [c for c in members if c.difference is not None]
         named = len({(c.captioner, c.against) for c in tested}) > 1
@@ -161,13 +175,39 @@ def _of_captioners(claim: Claim, paper: Reproduction, run: Measurements) -> Iter
         if tested and (absent := sorted({c.corpus for c in members if c.difference is None})):
             evidence.append(f"not in this run: {', '.join(absent)}")
         found = [c.difference for c in tested if c.difference is not None]
-        yield scope, [_turned(claim, (one.value, one.ci_low, one.ci_high)) for one in found], evidence
+        intervals = [_turned(claim, (one.value, one.ci_low, one.ci_high)) for one in found]
+        yield scope, intervals, evidence, [_printed(c, published) for c in tested]
 
 
 def _of_differences(claim: EvidenceClaim, differences: Sequence[Mapping[str, Any]]) -> Iterator[_Judged]:
     for scope, rows in claim.scopes(differences).items():
         ends = [((row["difference"], row["ci_low"], row["ci_high"]), row["seeds"]) for row in rows]
-        yield scope, [_turned(claim, *of_row) for of_row in ends], [claim.text(row) for row in rows]
+        yield scope, [_turned(claim, *of_row) for of_row in ends], [claim.text(row) for row in rows], [None] * len(rows)
+
+
+def _printed(comparison: Comparison, published: Published) -> float | None:
+    """The difference of the two numbers that the paper prints, in one of its tables."""
+    metric = TEXT_METRICS.get(comparison.metric, comparison.metric)
+    for table in dict.fromkeys(table for table, *_ in published.values):
+        ours, theirs = (
+            published.find(table, label, comparison.corpus, metric)
+            for label in (comparison.captioner, comparison.against)
+        )
+        if ours is not None and theirs is not None:
+            return ours.value - theirs.value
+    return None
+
+
+def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[float | None]) -> list[str]:
+    """In words, what each comparison could have shown, and whether the paper's own difference is smaller."""
+    chances, texts = choices(len(intervals), share), []
+    for interval, printed in zip(intervals, theirs, strict=True):
+        smallest = interval.smallest(chances)
+        text = f"{smallest:.{2 if smallest >= 1 else 3}f}"
+        if printed is not None and abs(printed) < smallest:
+            text += f", too small a sample for the paper's {printed:+.2f}"
+        texts.append(text)
+    return texts
 
 
 def _turned(claim: Claim | EvidenceClaim, ends: tuple[float, float, float], repetitions: int = 1) -> Interval:

@@ -19,7 +19,7 @@ Row = Mapping[str, str]
 
 INTERVAL = ("value", "ci_low", "ci_high")
 # Columns that follow from the value, or belong to somebody else's.
-DERIVED = ("n", "published", "difference", "verdict")
+DERIVED = ("n", "published", "difference", "verdict", "smallest_difference")
 # What a row is in tables of verdicts without intervals.
 CLAIM = ("paper", "claim", "scope")
 # Values nearer than this are the same; times 100, as metrics are, no table prints so much.

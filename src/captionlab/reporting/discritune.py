@@ -14,7 +14,7 @@ from captionlab.reporting.published import Published, PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.sheets import PROVENANCE
-from captionlab.reporting.verdicts import CONTEXT, MARKERS, judge, legend
+from captionlab.reporting.verdicts import CONTEXT, beside, judge, legend, smallest_difference
 
 RETRIEVAL_METRIC = "P@1"
 # Captioners, and for look-alike sets a corpus, that have tables of their own.
@@ -29,7 +29,7 @@ MEASURED = ("split", "evaluation", "value", "ci_low", "ci_high", "n", "candidate
 RECORD_COLUMNS = (
     "paper_row", "paper_column", "captioner", "corpus", "split", "evaluation", "retriever", "metric",
     "value", "ci_low", "ci_high", "n", "candidates", "decoding", "published", "difference", "verdict",
-    *PROVENANCE,
+    "smallest_difference",    *PROVENANCE,
 )  # fmt: skip
 
 
@@ -239,6 +239,7 @@ class _Sheet:
             **{key: self.provenance.get(key) for key in PROVENANCE},
             **{key: getattr(ours, key, None) for key in MEASURED},
             "published": theirs.text if theirs else None, "difference": None,
+            "smallest_difference": smallest_difference(ours),
         }  # fmt: skip
         if ours is not None and theirs is not None and self.paper.comparable:
             record["difference"] = ours.value - theirs.value
@@ -248,9 +249,7 @@ class _Sheet:
         else:
             places = DECIMALS[metric]
             mine = Cell(f"{ours.value:.{places}f}", f"[{ours.ci_low:.{places}f}, {ours.ci_high:.{places}f}]")
-        if theirs is None:
-            return [mine, Cell(MISSING)]
-        return [mine, Cell(" ".join(filter(None, (theirs.text, MARKERS.get(verdict)))))]
+        return [mine, beside(theirs, verdict, smallest_difference(ours))]
 
     def table(self, description: str, columns: Sequence[Column], blocks: Sequence[Block]) -> Table:
         """The table with its footnotes."""

@@ -26,9 +26,14 @@ class PublishedValue:
         return float(self.text)
 
     @property
+    def decimals(self) -> int:
+        """How many are printed."""
+        return -int(Decimal(self.text).as_tuple().exponent)
+
+    @property
     def half_unit(self) -> float:
         """Half of its last printed decimal: 0.05 for 73.0. Whatever is nearer prints the same."""
-        return 0.5 * 10.0 ** int(Decimal(self.text).as_tuple().exponent)
+        return 0.5 * 10.0**-self.decimals
 
 
 Place = tuple[str, str, str, str]  # table, row, column, metric

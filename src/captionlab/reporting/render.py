@@ -160,12 +160,11 @@ _LATEX = {
     "\N{MULTIPLICATION SIGN}": r"$\times$",
     "≈": r"$\approx$",
     "≠": r"$\neq$",
+    "±": r"$\pm$",
     "≥": r"$\geq$",
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
     "✓": r"$\checkmark$",
-    "▲": r"$\blacktriangle$",
-    "▼": r"$\blacktriangledown$",
     "○": r"$\circ$",
 }
 

@@ -8,7 +8,7 @@ from captionlab.reporting.language import Paper
 from captionlab.reporting.measurements import Measurement
 from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.verdicts import MARKERS, Verdict, judge, legend
+from captionlab.reporting.verdicts import Verdict, beside, judge, legend, smallest_difference
 from captionlab.study.analysis import ALL_TYPES, MEASURES
 from captionlab.study.stimuli import IMAGES_OF_SCREEN
 
@@ -25,7 +25,7 @@ SIMULATED_NOTE = (
 NAMES = {"people": "discritune_table6_people", "simulated": "discritune_table6_simulated"}
 RECORD_COLUMNS = (
     "participants", "quantity", "caption_type", "against", "value", "ci_low", "ci_high", "p_value", "p_adjusted", "n",
-    "published", "verdict", "config", "seed", "commit",
+    "published", "verdict", "smallest_difference", "config", "seed", "commit",
 )  # fmt: skip
 
 
@@ -57,12 +57,11 @@ def study_table(
             rows.append([Cell(name), unanswered, *[Cell(MISSING)] * (len(types) + 4)])
             continue
         row, theirs = accuracy[name], printed[name]
-        marked = [theirs.text, MARKERS.get(verdicts[name], "")] if theirs else [MISSING]
         rows.append(
             [
                 Cell(name),
                 Cell(f"{row['value']:.1f}", f"[{row['ci_low']:.1f}, {row['ci_high']:.1f}]"),
-                Cell(" ".join(filter(None, marked))),
+                beside(theirs, verdicts[name], smallest_difference(_measurement(row, corpus))),
                 Cell(str(row["answers"]), f"by {row['participants']} on {row['stimuli']} sets"),
                 *(_against(name, other, results["pairwise"]) for other in types),
                 *(_agreement(agreement.get((name, measure))) for measure in MEASURES),
@@ -71,6 +70,7 @@ def study_table(
     records = [
         *(
             {"quantity": "accuracy", **row, "n": row["answers"], "verdict": verdicts[name],
+             "smallest_difference": smallest_difference(_measurement(row, corpus)),
              "published": theirs.text if (theirs := printed.get(name)) else None}
             for name, row in accuracy.items()
         ),

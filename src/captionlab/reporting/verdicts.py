@@ -1,9 +1,11 @@
 """Does our number agree with the published one?"""
 
 from collections.abc import Iterable
+from statistics import NormalDist
 from typing import Literal, Protocol
 
 from captionlab.reporting.published import PublishedValue
+from captionlab.reporting.render import MISSING, Cell
 
 
 class Measured(Protocol):
@@ -22,26 +24,30 @@ class Measured(Protocol):
         """The upper end."""
 
 
-Verdict = Literal["agrees", "close", "higher", "lower", "not comparable", "no published value", "not in this run"]
+Verdict = Literal["agrees", "differs", "cannot tell", "not comparable", "no published value", "not in this run"]
 
-# Relative difference up to which two evaluations of the same thing are called close. The same published ClipCap
+# Relative difference up to which two evaluations of the same thing agree. The same published ClipCap
 # weights, evaluated by their authors and again for the DiscriTune paper, differ by up to 3.3 % (nocaps near-domain
 # SPICE 11.26 and 10.89, CIDEr 67.69 and 69.66; COCO BLEU-4 32.15 and 32.60). The gains over
-# ClipCap in the paper's table 1 are 11 % and more of the parent's P@1, so what is close is not yet the other model.
+# ClipCap in the paper's table 1 are 11 % and more of the parent's P@1, so what agrees is not yet the other model.
 CLOSE = 0.05
+
+# Half-widths of a 95 % interval that a true difference must have for the interval to leave 0 out in four of five runs.
+POWER = (NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)) / NormalDist().inv_cdf(0.975)
 
 MARKERS: dict[Verdict, str] = {
     "agrees": "✓",
-    "close": "≈",
-    "higher": "▲",
-    "lower": "▼",
+    "differs": "≠",
+    "cannot tell": "?",
     "not comparable": "○",
 }
 MEANINGS: dict[Verdict, str] = {
-    "agrees": "the published value lies in our 95 % interval or is ours up to rounding",
-    "close": f"ours is within {CLOSE * 100:.0f} % of the published value",
-    "higher": f"ours is more than {CLOSE * 100:.0f} % above the published value",
-    "lower": f"ours is more than {CLOSE * 100:.0f} % below the published value",
+    "agrees": f"our whole 95 % interval is within {CLOSE * 100:.0f} % of the published value",
+    "differs": "our 95 % interval leaves out the published value",
+    "cannot tell": (
+        "our 95 % interval holds the published value, and others that are further from it; below stands the smallest "
+        "difference from it that so many images would have shown in four of five runs"
+    ),
     "not comparable": "the published value is context only",
 }
 CONTEXT = (
@@ -53,9 +59,11 @@ CONTEXT = (
 def judge(ours: Measured | None, published: PublishedValue | None, comparable: bool) -> Verdict:
     """The verdict on our value with its 95 % interval, against the published value in the same unit.
 
-    `agrees` comes first: inside the interval (its ends included) or equal up to the published rounding. Then `close`,
-    by relative difference. Else the side on which ours lies. `comparable` is what the config says of the whole run:
-    other data or other models make a comparison meaningless however near the numbers are.
+    That the published value lies in our interval says little where the interval is wide. So `agrees` asks for the whole
+    interval (its ends included) within CLOSE of the published value, or within its rounding (an equivalence test);
+    `differs` for an interval that leaves out all that rounds to the published value; else the run cannot tell. The
+    published value is taken as it is, without the chance of its own images, which no paper prints. `comparable` is what
+    the config says of the whole run: other data or other models make a comparison meaningless however near the numbers.
     """
     if ours is None:
         return "not in this run"
@@ -63,15 +71,37 @@ def judge(ours: Measured | None, published: PublishedValue | None, comparable: b
         return "no published value"
     if not comparable:
         return "not comparable"
-    theirs, distance = published.value, abs(ours.value - published.value)
-    if ours.ci_low <= theirs <= ours.ci_high:
-        return "agrees"
+    theirs = published.value
     slack = 1e-9 * max(1.0, abs(theirs))  # 84.85 - 84.8 is 0.04999... or 0.05000... in binary
-    if distance <= published.half_unit + slack:
+    rounding = published.half_unit + slack
+    margin = max(CLOSE * abs(theirs) + slack, rounding)
+    if theirs - margin <= ours.ci_low and ours.ci_high <= theirs + margin:
         return "agrees"
-    if distance <= CLOSE * abs(theirs) + slack:
-        return "close"
-    return "higher" if ours.value > theirs else "lower"
+    return "differs" if ours.ci_low > theirs + rounding or ours.ci_high < theirs - rounding else "cannot tell"
+
+
+def smallest_difference(ours: Measured | None) -> float | None:
+    """The smallest true difference that a 95 % interval as wide as ours leaves 0 out for in four of five runs.
+
+    That is 1.43 times half of its width: a difference of half the width is shown in every second run only (Cohen 1988,
+    section 2.4). None without a value, and where it has no interval, which is then a point.
+    """
+    if ours is None or ours.ci_low == ours.ci_high:
+        return None
+    return POWER * (ours.ci_high - ours.ci_low) / 2
+
+
+def beside(published: PublishedValue | None, verdict: Verdict, smallest: float | None) -> Cell:
+    """The cell of a published value beside ours: its marker and, where the run cannot tell, what it could have shown.
+
+    `smallest` is the smallest difference of our value.
+    """
+    if published is None:
+        return Cell(MISSING)
+    text = " ".join(filter(None, (published.text, MARKERS.get(verdict))))
+    if verdict != "cannot tell" or smallest is None:
+        return Cell(text)
+    return Cell(text, f"±{smallest:.{published.decimals}f}")
 
 
 def legend(verdicts: Iterable[object]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from captionlab.roles import PRETRAINED
 from captionlab.workflow.blocks import Block
 from captionlab.workflow.names import known
 
@@ -85,8 +86,17 @@ class ScenesPaper:
             "validation": validation,
             "evaluation": self.block["evaluation"],
             "labels": {name: label for label, name in sorted(self.block["captioners"].items())},
+            "end": self.lab.scenes.config["finetuned"],
             "layer": self.lab.scenes.part("attention")["layer"],
         }
+
+    def ends(self) -> dict[str, str]:
+        """For each captioner that is stopped before the end of the finetuning the one that is not."""
+        if not self.block:
+            return {}
+        end = self.lab.scenes.config["finetuned"]
+        of_paper = {name for label, name in self.block["captioners"].items() if label != PRETRAINED}
+        return {name: end for name in sorted(of_paper - {end})}
 
     def differences(self) -> list[str]:
         """The table that the paper's claims are judged by."""

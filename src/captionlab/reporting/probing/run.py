@@ -8,14 +8,15 @@ from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.published import Published, PublishedValue
 from captionlab.reporting.render import MISSING, Cell, Value
 from captionlab.reporting.sheets import PLACE, PROVENANCE, Measured, Sheet
-from captionlab.reporting.verdicts import MARKERS, Verdict, judge
+from captionlab.reporting.verdicts import Verdict, beside, judge, smallest_difference
 
 Row = Mapping[str, Any]
 
 # The role that all others are compared with: the captioner that was trained by cross-entropy alone.
 REFERENCE = "CE"
 RECORD_COLUMNS = (
-    *PLACE, "against", "value", "ci_low", "ci_high", "seeds", "n", "published", "verdict", *PROVENANCE,
+    *PLACE, "against", "value", "ci_low", "ci_high", "seeds", "n", "published", "verdict",
+    "smallest_difference", *PROVENANCE,
 )  # fmt: skip
 INTERVALS = (
     f"{OVER_IMAGES} Of several trainings also by Student's t over their seeds, the two joined by squares, and cut "
@@ -123,6 +124,7 @@ class ProbingSheet(Sheet):
         record: dict[str, Value] = dict(zip(PLACE, place.key, strict=True))
         record |= {name: getattr(ours, name, None) for name in ("value", "ci_low", "ci_high", "seeds", "n")}
         record |= {"against": against, "published": published.text if published else None, "verdict": verdict}
+        record["smallest_difference"] = smallest_difference(ours)
         self.records.append(record | {key: self.provenance.get(key) for key in PROVENANCE})
         if ours is None:
             return Cell(MISSING)
@@ -132,10 +134,8 @@ class ProbingSheet(Sheet):
 
     def beside(self, published: PublishedValue | None) -> Cell:
         """The paper's number beside the cell that was made last, with its verdict."""
-        if published is None:
-            return Cell(MISSING)
-        verdict = cast(Verdict, self.records[-1]["verdict"])
-        return Cell(" ".join(filter(None, (published.text, MARKERS.get(verdict)))))
+        last = self.records[-1]
+        return beside(published, cast(Verdict, last["verdict"]), cast(float | None, last["smallest_difference"]))
 
     def heading(self, label: str) -> str:
         """Heading of the block of a corpus: the paper's name, ours, and how many images there are."""

@@ -7,13 +7,13 @@ from typing import Any
 from captionlab.reporting.published import Published, PublishedValue
 from captionlab.reporting.render import MISSING, Cell, Value
 from captionlab.reporting.sheets import PLACE, PROVENANCE, Measured, Sheet
-from captionlab.reporting.verdicts import MARKERS, judge
+from captionlab.reporting.verdicts import beside, judge, smallest_difference
 
 Row = Mapping[str, Any]
 
 RECORD_COLUMNS = (
     "experiment", "subject", "source", "level", "measure", "against", "value", "ci_low", "ci_high", "seeds", "n",
-    "published", "verdict", *PROVENANCE,
+    "published", "verdict", "smallest_difference", *PROVENANCE,
 )  # fmt: skip
 OVER_SPLITS = "Intervals: 95 %, Student's t over splits that are drawn anew, corrected for the images that they share."
 
@@ -83,13 +83,12 @@ class ScenesSheet(Sheet):
         record |= {name: getattr(ours, name, None) for name in ("value", "seeds", "n")}
         if interval:
             record |= {name: getattr(ours, name, None) for name in ("ci_low", "ci_high")}
+            record["smallest_difference"] = smallest_difference(ours)
         record |= {"published": published.text if published else None, "verdict": verdict}
         self.records.append(record | {key: self.provenance.get(key) for key in PROVENANCE})
         detail = f"[{ours.ci_low:.{decimals}f}, {ours.ci_high:.{decimals}f}]" if ours and interval else ""
         printed = Cell(MISSING) if ours is None else Cell(f"{ours.value:.{decimals}f}", detail)
-        if published is None:
-            return [printed, Cell(MISSING)]
-        return [printed, Cell(" ".join(filter(None, (published.text, MARKERS.get(verdict)))))]
+        return [printed, beside(published, verdict, smallest_difference(ours))]
 
     def value(
         self,
