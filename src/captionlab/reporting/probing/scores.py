@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from captionlab.evaluation.connections import BY_AND, CONNECTED
 from captionlab.evaluation.constructed import FEWEST
+from captionlab.evaluation.summary import BY_AND, CONNECTED, PER_CENT
 from captionlab.reporting.probing.run import REFERENCE, Place, ProbingRun, ProbingSheet
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 
@@ -111,7 +111,8 @@ def words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
             row = [Cell(role)]
             for measure in WORDS:
                 theirs = run.published.find("figure 4", role, label, measure)
-                row += [sheet.cell(Place(role, corpus, measure), published=theirs), sheet.beside(theirs)]
+                places = 1 if measure in PER_CENT else 2
+                row += [sheet.cell(Place(role, corpus, measure), places, published=theirs), sheet.beside(theirs)]
             rows.append(row)
         blocks.append(Block(rows, sheet.heading(label)))
     sheet.notes.append(
