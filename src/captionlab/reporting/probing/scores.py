@@ -110,7 +110,7 @@ def words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
         for role in run.roles:
             row = [Cell(role)]
             for measure in WORDS:
-                theirs = run.published.find("figure 4", role, label, measure)
+                theirs = run.published.find("text", role, label, measure)
                 places = 1 if measure in PER_CENT else 2
                 row += [sheet.cell(Place(role, corpus, measure), places, published=theirs), sheet.beside(theirs)]
             rows.append(row)
