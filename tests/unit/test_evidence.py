@@ -58,6 +58,16 @@ def test_the_largest_level_counts(tmp_path):
     assert [(record["scope"], record["verdict"]) for record in found] == [("by X", "holds"), ("by Y", "does not hold")]
 
 
+def test_of_several_corpora_the_evidence_says_which(tmp_path):
+    differences = [row("A", 8.0, corpus="Flickr"), row("A", 2.0, corpus="COCO"), row("A", 1.0, corpus="else")]
+    for corpora, told in (
+        (["Flickr", "COCO"], ["score on Flickr against", "score on COCO against"]),
+        ("COCO", ["score against"]),
+    ):
+        (record,) = judged(tmp_path, differences, evidence={"experiment": "generated", "corpus": corpora})
+        assert [part.split(" CE")[0] for part in record["evidence"].split("; ")] == told
+
+
 def test_what_they_are_held_against_is_not_mixed_up(tmp_path):
     """The same place twice: against the original captions, and against fewer nouns."""
     differences = [row("A", 8.0, experiment="count", level=7.0), row("A", -2.0, "few", experiment="count", level=7.0)]
@@ -137,6 +147,8 @@ def test_the_paper_bears_out_its_own_claims():
     unprinted = {
         "unreadable-captions-preferred", "wrong-visual-words-cost-score", "other-words-cost-less",
         "other-words-cost-little", "single-stream-scorers-prefer-nouns", "more-visual-words-preferred",
+        "more-visual-words-change-uniter-little", "lxmert-prefers-verbs", "single-stream-scorers-connect-few-nouns",
+        "two-stream-scorers-connect-nouns", "clip-connects-by-and",
     }  # fmt: skip
     assert {claim for claim, verdicts in found.items() if verdicts == {"not tested in this run"}} == unprinted
     assert all(verdicts == {"holds"} for claim, verdicts in found.items() if claim not in unprinted)

@@ -137,6 +137,17 @@ def test_statistics(tables):
     assert cells[2] == "131.2 ○"
 
 
+def test_words(tables):
+    found = {(r["subject"], r["measure"]): r for r in records(tables["probing_figure4_words", "csv"])}
+    # "a image image of a dog near a cat near a boat": of four pairs three have a preposition between them.
+    assert float(found["CLIP", "connected nouns"]["value"]) == pytest.approx(75.0)
+    # "a dog dog of the cat boat"
+    assert float(found["UNITER", "connected nouns"]["value"]) == pytest.approx(100 / 3)
+    assert float(found["UNITER", "nouns connected by and"]["value"]) == 0.0
+    printed = {(subject, measure): r["published"] for (subject, measure), r in found.items() if r["published"]}
+    assert printed == {("UNITER", "nouns of the top words"): "6"}
+
+
 def test_patterns(tables):
     text = tables["probing_table5_patterns", "md"]
     assert any(cells[:2] == ["sentence", "mined"] for cells in lines(text))

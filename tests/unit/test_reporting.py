@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
 
+from captionlab.evaluation.kinds import ROLE_DIFFERENCES
 from captionlab.kinds import COMPARISONS, SUMMARY
 from captionlab.reporting.collection import collect
 from captionlab.reporting.discritune import discritune_tables
@@ -420,9 +421,11 @@ def test_scripts_go_from_parquet_to_a_folder_of_tables(tmp_path):
     write_table(tmp_path / "summary.parquet", SUMMARY, columns(summary(), SUMMARY))
     pairs = [compared("tuned", "clipcap", "coco", "P@1", 9.8, 2.0, retriever="clip-a", candidates="100 file-order")]
     write_table(tmp_path / "comparisons.parquet", COMPARISONS, columns(pairs, COMPARISONS))
+    write_table(tmp_path / "differences.parquet", ROLE_DIFFERENCES, columns([], ROLE_DIFFERENCES))
     inputs = SimpleNamespace(
         summary=tmp_path / "summary.parquet",
         comparisons=tmp_path / "comparisons.parquet",
+        discritune=tmp_path / "differences.parquet",
         published=PUBLISHED,
         claims=PUBLISHED.with_name("claims.yaml"),
     )

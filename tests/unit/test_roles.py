@@ -9,23 +9,25 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binomtest
 
+from captionlab.evaluation.connections import BY_AND, CONNECTED, HALF_OF_NEIGHBOURS, connection_results
 from captionlab.evaluation.constructed import FEWEST, constructed_rows
 from captionlab.evaluation.intervals import RESAMPLES, percentile_interval, resampled_sums, seeds_interval
 from captionlab.evaluation.roles import (
     PrintedScorer,
+    between_rows,
     captioner_results,
     difference_rows,
     fluency,
     pattern_rows,
-    top_word_rows,
     value_rows,
 )
 from captionlab.evaluation.summary import Job
-from captionlab.evaluation.top_words import MEASURE, top_word_results
+from captionlab.evaluation.top_words import top_word_results
 from captionlab.kinds import ALIGNMENT, METEOR_STATISTICS, NLG
 from captionlab.language.kinds import MEASURES, TAGGED
 from captionlab.language.ngram import perplexity
 
+NOUNS = "nouns of the top words"
 IMAGES = [f"image {number:02d}" for number in range(40)]
 SCORERS = {"toy-uniter": PrintedScorer("UNITER", 100.0), "toy-clip": PrintedScorer("CLIP", 1.0)}
 ROLES = {"CE": ["ce-1", "ce-2"], "UNITER": ["u-1", "u-2"], "mix": ["m-1"]}
@@ -245,7 +247,8 @@ def nouns_of_ten(captions, is_noun):
 
 def test_nouns_of_the_top_words_against_a_loop():
     captions = speak(3)
-    (result,) = top_word_results(Job("one", "main", "greedy", {"toy": "test"}), tagged(captions), 5)
+    result, verbs = top_word_results(Job("one", "main", "greedy", {"toy": "test"}), tagged(captions), 5)
+    assert verbs.value == 0
     words = [pair for caption in captions for pair in caption]
     nouns = {w for w, _ in words if 2 * words.count((w, "NOUN")) >= sum(other == w for other, _ in words)}
     assert "w3" not in nouns
@@ -258,21 +261,78 @@ def test_nouns_of_the_top_words_against_a_loop():
 
 
 def test_fewer_words_than_ten():
-    captions = tagged([[("A", "DET"), ("dog", "NOUN"), (".", "PUNCT")], [], [("a", "DET"), ("cat", "PROPN")]])
-    (result,) = top_word_results(Job("one", "main", "greedy", {"toy": "test"}), captions, 5)
-    assert (result.metric, result.value) == (MEASURE, 2)
-    assert set(result.resampled) == {0, 1, 2}
+    captions = tagged(
+        [[("A", "DET"), ("dog", "NOUN"), ("runs", "VERB"), (".", "PUNCT")], [], [("a", "DET"), ("cat", "PROPN")]]
+    )
+    nouns, verbs = top_word_results(Job("one", "main", "greedy", {"toy": "test"}), captions, 5)
+    assert (nouns.metric, nouns.value, verbs.metric, verbs.value) == (NOUNS, 2, "verbs of the top words", 1)
+    assert (set(nouns.resampled), set(verbs.resampled)) == ({0, 1, 2}, {0, 1})
 
 
 def test_top_words_of_each_role_against_the_others(results):
-    values = {row["subject"]: row["value"] for row in value_rows(ROLES, results) if row["measure"] == MEASURE}
-    rows = list(top_word_rows(ROLES, results, "CE", PARENTS))
-    assert [(row["subject"], row["against"], row["measure"]) for row in rows] == [
-        ("mix", "UNITER", MEASURE), ("UNITER", "mix", MEASURE),
-    ]  # fmt: skip
+    values = {row["subject"]: row["value"] for row in value_rows(ROLES, results) if row["measure"] == NOUNS}
+    rows = [row for row in between_rows(ROLES, results, "CE", PARENTS) if row["measure"] == NOUNS]
+    assert [(row["subject"], row["against"]) for row in rows] == [("mix", "UNITER"), ("UNITER", "mix")]
     assert [row["difference"] for row in rows] == pytest.approx(
         [values["mix"] - values["UNITER"], values["UNITER"] - values["mix"]]
     )
+
+
+def connected(text):
+    """Neighbouring nouns, connected ones, and those joined by `and`, word by word, of a text like `a/DET cat/NOUN`."""
+    found, between = [0, 0, 0], None
+    for word, tag in (pair.split("/") for pair in text.split()):
+        if tag in ("NOUN", "PROPN"):
+            if between is not None:
+                found[0] += 1
+                found[1] += any(other in ("ADP", "VERB") for _, other in between)
+                found[2] += any(other == "and" for other, _ in between)
+            between = []
+        elif between is not None:
+            between.append((word, tag))
+    return found
+
+
+SPOKEN = [
+    "a/DET motor/NOUN bike/NOUN but/CCONJ a/DET a/DET road/NOUN",
+    "a/DET man/NOUN riding/VERB a/DET red/ADJ horse/NOUN in/ADP a/DET field/NOUN ./PUNCT",
+    "near/ADP Rome/PROPN And/CCONJ in/ADP a/DET car/NOUN",
+    "a/DET cat/NOUN and/CCONJ a/DET dog/NOUN and/CCONJ sleeping/VERB",
+    "standing/VERB",
+]
+
+
+def test_what_connects_neighbouring_nouns_against_a_loop():
+    of_captions = [connected(text.replace("And/", "and/")) for text in SPOKEN]
+    captions = [[tuple(pair.split("/")) for pair in text.split()] for text in SPOKEN]
+    found = {
+        r.metric: r for r in connection_results(Job("one", "main", "greedy", {"toy": "test"}), tagged(captions), 5)
+    }
+    total, rel, joined = np.sum(of_captions, axis=0)
+    assert (total, rel, joined) == (6, 3, 2)
+    assert found[CONNECTED].value == pytest.approx(100 * rel / total)
+    assert found[BY_AND].value == pytest.approx(100 * joined / total)
+    # A resample of the images has its own neighbours; one without any has no connected ones.
+    times = resampled_sums(np.eye(len(SPOKEN)), 5)
+    sums = times @ np.array(of_captions)
+    expected = [100 * of[1] / of[0] if of[0] else 0.0 for of in sums]
+    assert found[CONNECTED].resampled == pytest.approx(np.array(expected))
+
+
+def test_without_neighbouring_nouns_nothing_is_connected():
+    alone = tagged([[("a", "DET"), ("cat", "NOUN")], [("standing", "VERB")]])
+    assert list(connection_results(Job("one", "main", "greedy", {"toy": "test"}), alone, 5)) == []
+
+
+def test_roles_are_held_against_half_of_their_neighbours(results):
+    values = {row["subject"]: row for row in value_rows(ROLES, results) if row["measure"] == CONNECTED}
+    rows = [row for row in between_rows(ROLES, results, "CE", PARENTS) if row["against"] == HALF_OF_NEIGHBOURS]
+    assert {row["subject"] for row in rows} == {"UNITER", "mix"}
+    for row in rows:
+        ours = values[row["subject"]]
+        ends = [ours[name] - 50.0 for name in ("value", "ci_low", "ci_high")]
+        assert [row["difference"], row["ci_low"], row["ci_high"]] == pytest.approx(ends)
+        assert 0 < ours["value"] < 100
 
 
 def test_captions_without_words_have_no_perplexity():
@@ -401,6 +461,23 @@ def test_little_effect_is_within_a_twentieth_of_the_score():
         apart = 2.0 * abs(fall) * 100 if abs(fall) > 0.01 else 2.0
         other = 1 - 0.025 ** (1 / len(IMAGES))
         assert row["ci_low"] == pytest.approx(near - other * (apart - 100 * abs(fall)))
+
+
+def test_a_scorer_that_changes_little_with_more_nouns():
+    """UNITER gives 80 to three nouns and 81 or 90 to five; images that have not five nouns do not count."""
+    for rise, near in ((0.01, 3.0), (0.1, -6.0)):
+        made, scores = [], []
+        for number, image in enumerate(IMAGES):
+            for index, level in enumerate([3.0] if number % 4 == 0 else [3.0, 5.0]):
+                key = {"corpus": "toy", "image_id": image, "caption_index": index}
+                made.append({**key, "experiment": "count", "subject": "UNITER", "source": "published", "level": level})
+                score = 0.5 if number % 4 == 0 else 0.8 + rise * index
+                scores += [{**key, "scorer": name, "score": score} for name in SCORERS]
+        _, differences = constructed_rows([(made, scores, alignment("ce-1"))], SCORERS, "CE", 1)
+        (row,) = (row for row in differences if row["measure"] == "nearness of score")
+        assert (row["subject"], row["level"], row["scorer"], row["against"]) == ("UNITER", 5.0, "UNITER", FEWEST)
+        assert (row["own"], row["n"]) == (True, 30)
+        assert row["difference"] == pytest.approx(near)
 
 
 def test_constructed_captions_of_several_seeds():

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image
-from study_stand_in import TYPES, study_screens, write_images
+from study_stand_in import study_screens, write_images
 
 from captionlab.kinds import IMAGES
 from captionlab.reporting.claims import claims_table, read_claims
@@ -112,36 +112,84 @@ def test_few_participants_and_missing_types_are_noted():
     assert next(row for row in made.blocks[0].rows if row[0].text == "plain")[1].note.startswith("Nobody")
 
 
-def test_examples_are_found_by_one_type_only():
+TUNED = {"tuned": "plain"}
+
+
+def test_examples_are_found_by_the_finetuned_caption_only():
     rows = answers()
-    chosen = examples(SCREENS, rows)
-    assert {e["target"] for e in chosen[:3]} == {s["target"] for s in SCREENS if s["stimulus"] in SURE}
+    chosen = examples(SCREENS, rows, "people", TUNED, number=100)
+    expected, shares = {}, {}
+    for screen in (s for s in SCREENS if s["role"] == "question"):
+        given = [
+            a["correct"]
+            for a in rows
+            if (a["stimulus"], a["caption_type"]) == (screen["stimulus"], screen["caption_type"])
+        ]
+        expected[screen["target"], screen["caption_type"]] = (sum(given), len(given), screen["caption"])
+        shares[screen["target"], screen["caption_type"]] = np.mean(given)
+    targets = {target for target, _ in shares}
+    found = {t for t in targets if shares[t, "tuned"] > 0.5 and max(shares[t, "plain"], shares[t, "people"]) <= 0.5}
+    assert {example["target"] for example in chosen} == found
+    assert {s["target"] for s in SCREENS if s["stimulus"] in SURE} <= found
     leads = []
     for example in chosen:
-        shares = {name: example["right"][name] / example["answers"][name] for name in TYPES}
-        second, first = sorted(shares.values())[-2:]
-        leads.append(first - second)
-        best = next(name for name in TYPES if shares[name] == first)
-        wrong = {r["chosen"] for r in rows if not r["correct"] and r["caption_type"] != best}
-        assert example["chosen"] in wrong - {example["target"]}
-        assert set(example["captions"]) == set(TYPES)
+        target = example["target"]
+        told = {n: (example["right"][n], example["answers"][n], example["captions"][n]) for n in example["captions"]}
+        assert told == {name: expected[target, name] for name in ("people", "plain", "tuned")}
+        assert list(told) == ["people", "plain", "tuned"]
+        (stimulus,) = {s["stimulus"] for s in SCREENS if s["target"] == target}
+        by_human = [a["chosen"] for a in rows if (a["stimulus"], a["caption_type"]) == (stimulus, "people")]
+        assert by_human.count(example["chosen"]) == max(by_human.count(other) for other in {*by_human} - {target})
+        leads.append(shares[target, "tuned"] - max(shares[target, "plain"], shares[target, "people"]))
     assert leads == sorted(leads, reverse=True)
-    assert leads[:3] == [1, 1, 1]
-    assert min(leads) > 0
 
 
-def test_without_a_type_that_leads_there_is_no_example():
+@pytest.mark.parametrize("also", ["plain", "people"])
+def test_what_another_caption_finds_too_is_no_example(also):
+    rows = [row | {"correct": True} if row["caption_type"] == also else row for row in answers()]
+    assert examples(SCREENS, rows, "people", TUNED) == []
+
+
+def test_half_of_the_answers_do_not_find_an_image():
+    """Two answers to each screen: those by the finetuned caption are right once, so the target is not found."""
+    rows = [row for row in answers(6) if row["role"] == "question"]
+    people = sorted({row["participant"] for row in rows if row["caption_type"] == "tuned"})
+    once = [row | {"correct": row["caption_type"] == "tuned" and row["participant"] in people[:3]} for row in rows]
+    assert {len([r for r in rows if (r["stimulus"], r["caption_type"]) == ("set-0001", "tuned")])} == {2}
+    assert examples(SCREENS, once, "people", TUNED) == []
+    always = [row | {"correct": row["caption_type"] == "tuned"} for row in rows]
+    assert len(examples(SCREENS, always, "people", TUNED, number=100)) == 6
+
+
+def test_without_a_finetuned_caption_there_is_no_example():
     rows = answers()
-    assert examples(SCREENS, [row | {"correct": True} for row in rows]) == []
-    assert examples(SCREENS, [row for row in rows if row["caption_type"] == "tuned"]) == []
+    assert examples(SCREENS, rows, "people", {}) == []
+    assert examples(SCREENS, [row for row in rows if row["caption_type"] == "tuned"], "people", TUNED) == []
 
 
-def test_figures(tmp_path):
+@pytest.mark.parametrize(
+    ("captioners", "expected"),
+    [
+        (["human", "plain", "tuned"], {"tuned": "plain"}),
+        (["human", "tuned"], {}),
+        (["tuned", "plain", "two"], {"tuned": "plain", "two": "tuned"}),
+    ],
+)
+def test_which_captions_are_finetuned_is_in_the_config(captioners, expected):
+    blocks = {"human": {}, "plain": {}, "tuned": {"parent": "plain"}, "two": {"parent": "tuned"}}
+    assert Study(SimpleNamespace(config={"study": {"captioners": captioners}}, captioners=blocks)).parents() == expected
+
+
+def test_figures(tmp_path, monkeypatch):
     write_images(tmp_path / "images.parquet", sorted({image for s in SCREENS for image in s["images"]}))
     images = read_table(tmp_path / "images.parquet", IMAGES, ["image_id", "path", "data"])
-    chosen = examples(SCREENS, answers())
+    chosen = examples(SCREENS, answers(), "people", TUNED)
+    written = []
+    monkeypatch.setattr("matplotlib.axes.Axes.text", lambda self, x, y, text, **_: written.append(text))
+    plot_examples([], images, True, STYLE, str(tmp_path / "none.png"))
+    assert written == ["In no set of images is the target found by the finetuned caption only."]
+    monkeypatch.undo()
     plot_examples(chosen, images, True, STYLE, str(tmp_path / "some.png"))
-    plot_examples([], images, False, STYLE, str(tmp_path / "none.png"))
     # Three images and more of green frame are in the one and not in the other.
     green = {name: count_green(tmp_path / f"{name}.png") for name in ("some", "none")}
     assert green["some"] > 100
@@ -155,12 +203,34 @@ def count_green(path: Path) -> int:
     return int((np.abs(pixels - (0x2F, 0x7D, 0x32)).sum(axis=2) < 40).sum())
 
 
-def people_claim(differences: list[dict]) -> dict:
-    """How the claim about people is judged by these differences."""
+def people_claims(differences: list[dict], claim: str) -> list[dict]:
+    """How a claim about people is judged by these differences."""
     claims = read_claims(PUBLISHED.with_name("claims.yaml"))
     records = claims_table(claims, {}, {"config": "test", "seed": 1}, {"discritune": differences}).records
-    (record,) = (record for record in records if record["claim"] == "people-find-images-by-finetuned-captions")
+    return [record for record in records if record["claim"] == claim]
+
+
+def people_claim(differences: list[dict]) -> dict:
+    """The same of the claim about finetuned captions."""
+    (record,) = people_claims(differences, "people-find-images-by-finetuned-captions")
     return record
+
+
+def test_people_are_held_against_chance_and_one_half():
+    accuracies = Accuracies(answers(), seed=0)
+    rows = study_differences(accuracies.table(), accuracies.pairwise(), LABELS)
+    by_type = {row["caption_type"]: row for row in accuracies.table()}
+    for bound, share in (("chance", 10.0), ("half of the answers", 50.0)):
+        for row in (row for row in rows if row["against"] == bound):
+            ours = by_type[LABELS[row["subject"]]]
+            ends = [ours[name] - share for name in ("value", "ci_low", "ci_high")]
+            assert [row["difference"], row["ci_low"], row["ci_high"]] == ends
+            assert row["n"] == ours["stimuli"]
+    # Nobody finds an image by human captions here, but six sets are few; nearly everybody does by the finetuned ones.
+    above = {record["scope"]: record["verdict"] for record in people_claims(rows, "people-are-above-chance")}
+    assert (above["Human captions"], above["DiscriTune-ConCap"]) == ("cannot tell", "holds")
+    below = {record["scope"]: record["verdict"] for record in people_claims(rows, "people-find-less-than-half")}
+    assert (below["Human captions"], below["DiscriTune-ConCap"]) == ("holds", "does not hold")
 
 
 def test_the_claim_about_people_is_judged_by_both_differences():
@@ -180,6 +250,7 @@ def test_a_difference_is_the_same_either_way_round():
     rows = {
         (row["subject"], row["against"]): row
         for row in study_differences(accuracies.table(), accuracies.pairwise(), LABELS)
+        if row["against"] in LABELS
     }
     assert len(rows) == 6
     for (name, other), row in rows.items():

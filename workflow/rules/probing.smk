@@ -142,6 +142,13 @@ rule collect_probing_tables:
             ".html",
         ),
         multiext(
+            "results/reporting/probing/probing_figure4_words",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
+        multiext(
             "results/reporting/probing/probing_rewards",
             ".csv",
             ".md",

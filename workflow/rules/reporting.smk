@@ -93,6 +93,38 @@ rule collect_discritune_tables:
         "../scripts/collect_discritune_tables.py"
 
 
+rule summarise_discritune:
+    input:
+        captions=lab.discritune.compared_captions(),
+        nlg=lab.discritune.compared("nlg"),
+        spice=lab.discritune.compared("spice"),
+        measures=lab.language.measured("measures", lab.discritune.spoken()),
+        tokens=lab.discritune.spoken_tokens(),
+    output:
+        "results/reporting/discritune/differences.parquet",
+    log:
+        "results/logs/summarise_discritune.log",
+    benchmark:
+        "results/benchmarks/summarise_discritune.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=lab.code("summarise_discritune"),
+        versions=lab.versions("numpy", "scipy"),
+        evaluations=lab.evaluation_contexts(),
+        config=lab.paper_block("discritune"),
+        lineage=lab.lineage(),
+        seed=lab.config["seed"],
+    message:
+        "measure gains, transfer and fluency of the discritune paper, with intervals"
+    script:
+        "../scripts/summarise_discritune.py"
+
+
 rule summarise_ablations:
     input:
         captions=lab.discritune.ablated_captions(),
@@ -272,6 +304,7 @@ rule check_claims:
         comparisons="results/reporting/comparisons.parquet",
         probing=lab.probing.differences(),
         discritune=lab.discritune.differences(),
+        ablations=lab.discritune.ablation_differences(),
         scenes=lab.scenes_paper.differences(),
         claims=lab.published("claims.yaml"),
         published=lab.published("discritune.csv"),

@@ -206,6 +206,8 @@ rule plot_study_figures:
     params:
         code=lab.code("plot_study_figures"),
         versions=lab.versions("matplotlib"),
+        people=lab.study.people(),
+        parents=lab.study.parents(),
     message:
         "draw examples of the study with {wildcards.participants}"
     script:

@@ -28,15 +28,15 @@ def main(snakemake: Any) -> None:
     differences = {
         name: [
             {**row, "corpus": labels(block, row).get(row["corpus"], row["corpus"])}
-            for row in read_table(getattr(snakemake.input, name), ROLE_DIFFERENCES).to_pylist()
+            for path in (getattr(snakemake.input, name), *(snakemake.input.ablations if "ablations" in block else ()))
+            for row in read_table(path, ROLE_DIFFERENCES).to_pylist()
         ]
         for name, block in snakemake.params.config.items()
-        if name in OF_ROLES or "ablations" in block
     }
     for name, block in snakemake.params.config.items():
         if name in OF_ROLES:
             continue
-        differences[name] = [*differences.get(name, []), *of_people(snakemake.input, block)]
+        differences[name] += of_people(snakemake.input, block)
         paper = Reproduction(block, snakemake.params.lineage)
         measured = Measurements(summary, comparisons, paper.evaluations)
         runs[name] = (paper, measured, read_published(snakemake.input.published))
@@ -54,9 +54,9 @@ def of_people(inputs: Any, paper: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def labels(paper: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, str]:
-    """The paper's labels of the corpora of an ablation, by name; nothing for other rows."""
-    ablation = paper.get("ablations", {}).get(row["experiment"], {})
-    return {name: label for label, name in ablation.get("corpora", {}).items()}
+    """The paper's labels of corpora by name, of an ablation those of its own; of two labels of a corpus the last."""
+    corpora = paper.get("ablations", {}).get(row["experiment"], paper).get("corpora", {})
+    return {name: label for label, name in sorted(corpora.items())}
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from captionlab.reporting.probing.scores import (
     statistics_table,
     templates_table,
     visual_words_table,
+    words_table,
 )
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import Table, write_table_files
@@ -59,6 +60,7 @@ def main(snakemake: Any) -> None:
         ),
         pattern_shares_table(probing, provenance),
         unigrams_table(unigrams, provenance, "probing_figure4_unigrams", "Probing, figure 4: the most frequent words"),
+        words_table(probing, provenance),
         rewards_table(probing, provenance),
         generalisation_table(probing, provenance),
         matching_table(matching, provenance),

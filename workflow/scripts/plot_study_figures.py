@@ -1,4 +1,4 @@
-"""Draw where one type of captions succeeds and another fails."""
+"""Draw where a finetuned caption succeeds, and those of people and of its parent fail."""
 
 from typing import Any
 
@@ -19,7 +19,8 @@ def main(snakemake: Any) -> None:
     answers = read_table(snakemake.input.answers, ANSWERS).to_pylist()
     images = read_table(snakemake.input.images, IMAGES, ["image_id", "path", "data"])
     simulated = snakemake.wildcards.participants == SIMULATED
-    plot_examples(examples(screens, answers), images, simulated, style, snakemake.output[0])
+    chosen = examples(screens, answers, snakemake.params.people, snakemake.params.parents)
+    plot_examples(chosen, images, simulated, style, snakemake.output[0])
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ from captionlab.evaluation.devices import device_note
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.roles import (
     PrintedScorer,
+    between_rows,
     captioner_results,
     difference_rows,
     pattern_rows,
-    top_word_rows,
     value_rows,
 )
 from captionlab.evaluation.spice import SPICE
@@ -54,7 +54,7 @@ def main(snakemake: Any) -> None:
     )
     differences = [
         *difference_rows(params.roles, results, REFERENCE, params.parents, params.rewards),
-        *top_word_rows(params.roles, results, REFERENCE, params.parents),
+        *between_rows(params.roles, results, REFERENCE, params.parents),
     ]
     notes = device_note([*paths.captions, *paths.alignment, *paths.constructed, *paths.originals])
     for path, kind, found in (

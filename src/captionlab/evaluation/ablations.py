@@ -1,15 +1,17 @@
 """What the parts of discriminative finetuning are worth: captioners that differ in one of them, over seeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from captionlab.evaluation.intervals import nearness
 from captionlab.evaluation.roles import Place, Results, difference_rows, value_rows
 from captionlab.evaluation.summary import NLG_METRICS, SPICE_METRICS, Job, Result, nlg_results, retrieval_results
 
 # Search among all images of a corpus; the paper's is among a set of candidates, and a place holds one number.
 FULL = "full"
+RETRIEVAL = "P@1"
 
 
 def evaluated_results(
@@ -31,8 +33,9 @@ def ablation_rows(
 
     `ablation` has `captioners` (label -> captioners, one for each seed), `corpora` (names), `reference` (the label that
     others are compared with) and `rewards` (label -> retrievers that gave the reward). Captioners are compared seed by
-    seed, by their order; one that has no seeds is compared with the reference's of every seed. Raises ValueError when
-    two captioners were evaluated on different images.
+    seed, by their order; one that has no seeds is compared with the reference's of every seed. `nearness of P@1` is
+    above 0 where a captioner finds about as many images as the reference. Raises ValueError when two captioners were
+    evaluated on different images.
     """
     roles: Mapping[str, Sequence[str]] = ablation["captioners"]
     reference: str = ablation["reference"]
@@ -45,10 +48,22 @@ def ablation_rows(
             paired[label] = [f"{captioners[0]} against {other}" for other in seeds]
             every |= {one: results[captioners[0]] for one in paired[label]}
         partners |= zip(paired[label], seeds, strict=True)
-    values = value_rows(roles, results)
-    differences = difference_rows(paired, every, reference, partners, ablation["rewards"])
+    values = [*value_rows(roles, results)]
+    differences = [*difference_rows(paired, every, reference, partners, ablation["rewards"])]
+    differences += _near(differences, [row for row in values if row["subject"] == reference])
     kept = [
         [{**row, "experiment": name} for row in rows if row["corpus"] in ablation["corpora"]]
         for rows in (values, differences)
     ]
     return kept[0], kept[1]
+
+
+def _near(differences: Sequence[Mapping[str, Any]], values: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Whether differences in retrieval accuracy are small, from them and the reference's values."""
+    found = {(row["corpus"], row["scorer"]): row["value"] for row in values if row["measure"] == RETRIEVAL}
+    for row in differences:
+        if row["measure"] == RETRIEVAL:
+            reference = found[row["corpus"], row["scorer"]]
+            near, low, high = nearness(row["difference"], row["ci_low"], row["ci_high"], reference)
+            told = {"difference": near, "ci_low": low, "ci_high": high}
+            yield {**row, **told, "measure": f"nearness of {RETRIEVAL}"}

@@ -40,7 +40,8 @@ def constructed_rows(
 
     parts: for each table of constructed captions its rows, the scores of these captions, and the scores of the captions
     that they were made of; several are seeds. original: the role that those stand for. `nearness of score` is above
-    0 where captions whose other words were replaced have about the score that they had before.
+    0 where captions have about the score of what they are held against: those whose other words were replaced that of
+    before, those with more nouns in their scorer's template that of the fewest.
     """
     corpora = list(dict.fromkeys(row["corpus"] for constructions, _, _ in parts for row in constructions))
     values, differences = [], []
@@ -66,11 +67,13 @@ def constructed_rows(
             else:
                 own = way[1] == scorer if way[0] in ("template", "count") else None
                 differences.append({**row, "difference": value, "against": against, "own": own})
-                if way[:2] == ("replacement", "others") and (measure, against) == ("score", original):
-                    replaced = np.mean([np.nanmean(of_part[way, measure, scorer, None]) for of_part in columns])
-                    near, low, high = nearness(value, low, high, float(replaced) - value)
+                # Said to change little: with other words replaced, and for UNITER with more nouns in its template.
+                little = (("replacement", "others", original), ("count", scorer, FEWEST))
+                if measure == "score" and (*way[:2], against) in little:
+                    before = np.mean([np.nanmean(part[way, measure, scorer, None] - part[name]) for part in columns])
+                    near, low, high = nearness(value, low, high, float(before))
                     told = {**row, "measure": "nearness of score", "ci_low": low, "ci_high": high}
-                    differences.append({**told, "difference": near, "against": original, "own": None})
+                    differences.append({**told, "difference": near, "against": against, "own": own})
     return values, differences
 
 

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from captionlab.evaluation.connections import HALF_OF_NEIGHBOURS, connection_results
 from captionlab.evaluation.intervals import geometric_interval, seeds_interval, share_interval
 from captionlab.evaluation.summary import (
+    BY_AND,
+    CONNECTED,
     NLG_METRICS,
     PER_CENT,
     SPICE_METRICS,
@@ -25,11 +28,14 @@ from captionlab.evaluation.summary import (
     nlg_results,
     paired_interval,
 )
-from captionlab.evaluation.top_words import MEASURE, top_word_results
+from captionlab.evaluation.top_words import MEASURES as TOP_WORDS
+from captionlab.evaluation.top_words import top_word_results
 
 # What a share that most images have is held against.
 HALF = "half of the images"
 PERPLEXITY = "perplexity"
+# Measures by which roles are told from each other, and not only from the reference role.
+BETWEEN_ROLES = (*TOP_WORDS, CONNECTED, BY_AND)
 # Corpus, measure, scorer.
 Place = tuple[str, str, str | None]
 Results = Mapping[Place, Result]
@@ -68,7 +74,7 @@ def captioner_results(
     found = [*nlg_results(job, nlg, seed, NLG_METRICS), *nlg_results(job, fluency(measures), seed, FLUENCY_METRICS)]
     if spice is not None:
         found += nlg_results(job, spice, seed, SPICE_METRICS)
-    found += top_word_results(job, tagged, seed)
+    found += [*top_word_results(job, tagged, seed), *connection_results(job, tagged, seed)]
     places: dict[Place, Result] = {(result.corpus, result.metric, None): result for result in found}
     for name, scorer in scorers.items():
         rows = alignment.filter(pa.compute.equal(alignment["scorer"], name))
@@ -143,20 +149,32 @@ def difference_rows(
             }
 
 
-def top_word_rows(
+def between_rows(
     roles: Mapping[str, Sequence[str]],
     results: Mapping[str, Results],
     reference: str,
     parents: Mapping[str, str | None],
 ) -> Iterator[dict[str, Any]]:
-    """Rows of ROLE_DIFFERENCES: nouns among the top words of each role against every other but the reference role."""
-    of_top = {
-        name: {place: result for place, result in places.items() if place[1] == MEASURE}
+    """Rows of ROLE_DIFFERENCES: each role against every other but the reference role, by BETWEEN_ROLES.
+
+    And whether less than half of a role's neighbouring nouns are connected.
+    """
+    kept = {
+        name: {place: result for place, result in places.items() if place[1] in BETWEEN_ROLES}
         for name, places in results.items()
     }
     others = {role: captioners for role, captioners in roles.items() if role != reference}
     for other in others:
-        yield from difference_rows(others, of_top, other, parents, {})
+        yield from difference_rows(others, kept, other, parents, {})
+    for row in value_rows(others, kept):
+        if row["measure"] == CONNECTED:
+            ends = {"difference": row.pop("value"), "ci_low": row["ci_low"], "ci_high": row["ci_high"]}
+            yield {
+                **row,
+                **{end: value - 50.0 for end, value in ends.items()},
+                "against": HALF_OF_NEIGHBOURS,
+                "own": None,
+            }
 
 
 def pattern_rows(

@@ -27,7 +27,11 @@ from captionlab.kinds import COMPARISONS, SUMMARY
 # The column that counts the captions of an image.
 CAPTIONS = "captions"
 # Measures that end at 0 and 100; others but scores end at 0.
-PER_CENT = (*(f"BLEU@{order}" for order in range(1, 5)), "METEOR", "ROUGE-L", "SPICE", "P@1", "R@5", "R@10")
+CONNECTED, BY_AND, REPETITIONS = "connected nouns", "nouns connected by and", "repetitions"
+PER_CENT = (
+    *(f"BLEU@{order}" for order in range(1, 5)), "METEOR", "ROUGE-L", "SPICE", "P@1", "R@5", "R@10", CONNECTED, BY_AND,
+    REPETITIONS,
+)  # fmt: skip
 # Intervals narrower than this, in printed units, are of BLEU's smoothing constants, or of images that are all alike.
 NOTHING = 1e-2
 

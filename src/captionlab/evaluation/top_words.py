@@ -1,4 +1,4 @@
-"""How many of the most frequent words of captions are nouns (Ma et al. 2022, section 4.3 and appendix A)."""
+"""How many of the most frequent words of captions are nouns, or verbs (Ma et al. 2022, section 4.3 and appendix A)."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,16 +9,17 @@ import pyarrow as pa
 
 from captionlab.evaluation.summary import Job, Metric, Result, nlg_results
 from captionlab.language.patterns import Tagged, tagged
-from captionlab.language.statistics import mostly_nouns
+from captionlab.language.statistics import mostly_tagged
+from captionlab.language.tagging import NOUNS
 
-MEASURE = "nouns of the top words"
+MEASURES = {"nouns of the top words": NOUNS, "verbs of the top words": frozenset({"VERB"})}
 TOP = 10
 # Words that are counted, the most frequent first: a later one is not among the first ten of a resample either.
 COUNTED = 100
 
 
 def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
-    """MEASURE by corpus, of a table of TAGGED; each resample of the images has its own most frequent words."""
+    """MEASURES by corpus, of a table of TAGGED; each resample of the images has its own most frequent words."""
     rows: dict[str, dict[str, list[Tagged]]] = {}
     for row in captions.to_pylist():
         of_corpus = rows.setdefault(row["corpus"], {})
@@ -28,7 +29,7 @@ def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result
         counts = Counter(word for caption in every for word, _ in caption)
         # In the order of their names, which decides between equal ones, as in the table of unigrams.
         words = sorted(sorted(counts, key=lambda word: (-counts[word], word))[:COUNTED])
-        place, nouns = {word: index for index, word in enumerate(words)}, mostly_nouns(every)
+        place = {word: index for index, word in enumerate(words)}
         matrix = np.zeros((len(of_images), COUNTED))
         for row, of_image in enumerate(of_images.values()):
             for word in (word for caption in of_image for word, _ in caption if word in place):
@@ -40,12 +41,15 @@ def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result
                 "counts": pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), COUNTED),
             }
         )
-        is_noun = np.array([word in nouns for word in words] + [False] * (COUNTED - len(words)))
-        metric = Metric("counts", partial(nouns_on_top, is_noun=is_noun), scale=1.0)
-        yield from nlg_results(job, counted, seed, {MEASURE: metric})
+        metrics = {}
+        for measure, tags in MEASURES.items():
+            wanted = mostly_tagged(every, tags)
+            is_wanted = np.array([word in wanted for word in words] + [False] * (COUNTED - len(words)))
+            metrics[measure] = Metric("counts", partial(wanted_on_top, is_wanted=is_wanted), scale=1.0)
+        yield from nlg_results(job, counted, seed, metrics)
 
 
-def nouns_on_top(sums: np.ndarray, captions: np.ndarray, is_noun: np.ndarray) -> np.ndarray:
-    """Nouns (...) among the TOP words with the largest counts (..., words); words that do not occur are none."""
+def wanted_on_top(sums: np.ndarray, captions: np.ndarray, is_wanted: np.ndarray) -> np.ndarray:
+    """Wanted words (...) among the TOP with the largest counts (..., words); words that do not occur are none."""
     top = np.argsort(-sums, axis=-1, kind="stable")[..., :TOP]
-    return (is_noun[top] & (np.take_along_axis(sums, top, axis=-1) > 0)).sum(axis=-1).astype(np.float64)
+    return (is_wanted[top] & (np.take_along_axis(sums, top, axis=-1) > 0)).sum(axis=-1).astype(np.float64)

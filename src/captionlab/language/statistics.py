@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -96,15 +97,25 @@ def distinct(captions: Iterable[Sequence[str]], n: int) -> float | None:
     return len(counts) / counts.total() if counts else None
 
 
-def mostly_nouns(captions: Iterable[Tagged]) -> set[str]:
-    """Words that are tagged as nouns at least half of the time."""
+def repeats_itself(words: Sequence[str]) -> bool:
+    """Does a word follow itself, or do three words in a row occur twice?
+
+    What decoders are kept from that would repeat themselves: trigrams are blocked (Paulus et al. 2018), and newfc's
+    decoding constraint forbids a word after itself.
+    """
+    trigrams = list(ngrams(words, 3))
+    return any(one == after for one, after in ngrams(words, 2)) or len({*trigrams}) < len(trigrams)
+
+
+def mostly_tagged(captions: Iterable[Tagged], tags: AbstractSet[str]) -> set[str]:
+    """Words that have one of these tags at least half of the time."""
     times: dict[str, list[int]] = {}
     for caption in captions:
         for word, tag in caption:
             counts = times.setdefault(word, [0, 0])
-            counts[0] += tag in NOUNS
+            counts[0] += tag in tags
             counts[1] += 1
-    return {word for word, (nouns, all_times) in times.items() if 2 * nouns >= all_times}
+    return {word for word, (tagged, all_times) in times.items() if 2 * tagged >= all_times}
 
 
 def ngrams(words: Sequence[str], n: int) -> Iterable[tuple[str, ...]]:

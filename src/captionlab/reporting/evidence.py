@@ -57,6 +57,8 @@ class EvidenceClaim:
         names = [name for name in ("subject", "measure", "scorer") if row[name] and name not in self.per]
         what = " ".join(f"by {row[name]}" if name == "scorer" else str(row[name]) for name in names)
         open_places = [name for name in ("source", "level") if name not in (*self.per, *self.evidence) and row[name]]
+        if isinstance(self.evidence.get("corpus"), list) and "corpus" not in self.per:
+            what += f" on {row['corpus']}"
         places = "".join(f", {row[name]:g}" if name == "level" else f", {row[name]}" for name in open_places)
         ends = [row[name] for name in ("difference", "ci_low", "ci_high")]
         decimals = 2 if max(map(abs, ends)) >= 1 else 3

@@ -10,12 +10,15 @@ from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.verdicts import Verdict, beside, judge, legend, smallest_difference
 from captionlab.study.analysis import ALL_TYPES, MEASURES
+from captionlab.study.stimuli import IMAGES_OF_SCREEN
 
 Row = Mapping[str, Any]
 # The paper asked people about images of Conceptual Captions.
 TABLE, CORPUS, METRIC = "6", "ConCap", "accuracy"
 # A bootstrap over fewer participants gives intervals that are clearly too narrow.
 FEW_PARTICIPANTS = 10
+# What a share of right answers is held against, in per cent.
+BOUNDS = {"chance": 100 / IMAGES_OF_SCREEN, "half of the answers": 50.0}
 SIMULATED_NOTE = (
     "Simulated participants: a retriever drew the images. No person took part; the numbers say nothing about people."
 )
@@ -104,17 +107,24 @@ def study_differences(
 ) -> list[dict[str, Any]]:
     """The differences between types of captions as rows of ROLE_DIFFERENCES, every pair both ways round.
 
-    `accuracy` and `pairwise` are rows of these tables; `captioners` has the paper's label -> name in the config.
+    And how far each type is above each of BOUNDS. `accuracy` and `pairwise` are rows of these tables; `captioners` has
+    the paper's label -> name in the config.
     """
     labels = {name: label for label, name in sorted(captioners.items(), reverse=True)}
     sets = {row["caption_type"]: row["stimuli"] for row in accuracy}
+    found = {pair: ends[:3] for pair, ends in _both_ways(pairwise).items()}
+    for row in accuracy:
+        for bound, share in BOUNDS.items():
+            ends = (row["value"] - share, row["ci_low"] - share, row["ci_high"] - share)
+            found[row["caption_type"], bound] = ends
     return [
         {
             "experiment": "study", "subject": labels.get(name, name), "source": None, "level": None, "corpus": CORPUS,
             "measure": METRIC, "scorer": None, "against": labels.get(other, other), "own": None,
-            "difference": difference, "ci_low": low, "ci_high": high, "seeds": 1, "n": min(sets[name], sets[other]),
+            "difference": difference, "ci_low": low, "ci_high": high, "seeds": 1,
+            "n": min(sets[name], sets.get(other, sets[name])),
         }
-        for (name, other), (difference, low, high, _) in _both_ways(pairwise).items()
+        for (name, other), (difference, low, high) in found.items()
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Figures 2 and 3 of Dessì et al. 2023: where one type of captions succeeds and others fail; a screen of the study."""
+"""Figures 2 and 3 of Dessì et al. 2023: where only a finetuned caption succeeds; a screen of the study."""
 
 import io
 import textwrap
@@ -25,12 +25,17 @@ EXAMPLES = 6
 RIGHT = "#2f7d32"
 
 
-def examples(screens: Sequence[Row], answers: Sequence[Row], number: int = EXAMPLES) -> list[dict[str, Any]]:
-    """Sets of images that are found more often by captions of one type than by those of all others, the clearest first.
+def examples(
+    screens: Sequence[Row], answers: Sequence[Row], people: str, parents: Mapping[str, str], number: int = EXAMPLES
+) -> list[dict[str, Any]]:
+    """Sets of images that are found by a finetuned caption only, the clearest first (section 5, figure 2).
 
-    Each has `target`, `captions` (type -> caption), `answers` and `right` (type -> how many, and how many of them are
-    right) and `chosen`, the wrong image that most answers to the other types chose. Clear is a set by how much larger
-    the share of right answers to the one type is than the next largest; of sets alike in this, by more answers.
+    `people` is the type of human captions, `parents` has finetuned type -> that of its parent. A set is found by a
+    caption when more than half of the answers to it are right; here it is by the finetuned one, and neither by the
+    human nor by the parent's. Each example has `target`, `captions` (type -> caption, the human one first and the
+    finetuned one last), `answers` and `right` (type -> how many, and how many of them are right) and `chosen`, the
+    wrong image that most answers to the human caption chose. Clear is a set by how much larger the share of right
+    answers to the finetuned caption is than the next largest; of sets alike in this, by more answers.
     """
     by_set: dict[str, dict[str, list[Row]]] = {}
     for answer in answers:
@@ -41,50 +46,52 @@ def examples(screens: Sequence[Row], answers: Sequence[Row], number: int = EXAMP
         shown.setdefault(screen["stimulus"], {})[screen["caption_type"]] = screen
     found = []
     for stimulus, by_type in sorted(by_set.items()):
-        right = {name: sum(a["correct"] for a in given) for name, given in sorted(by_type.items())}
-        shares = {name: right[name] / len(by_type[name]) for name in right}
-        best, *others = sorted(shares, key=lambda name: (-shares[name], name))
-        if not others or shares[best] == shares[others[0]]:
-            continue
-        wrong = Counter(a["chosen"] for name in others for a in by_type[name] if not a["correct"])
-        first = next(iter(shown[stimulus].values()))
-        example = {
-            "target": first["target"],
-            "chosen": wrong.most_common(1)[0][0],
-            "captions": {name: shown[stimulus][name]["caption"] for name in right},
-            "answers": {name: len(by_type[name]) for name in right},
-            "right": right,
-        }
-        rank = (shares[others[0]] - shares[best], -sum(map(len, by_type.values())), stimulus)
-        found.append((rank, example))
+        for finetuned, parent in sorted(parents.items()):
+            types = (people, parent, finetuned)
+            if not all(name in by_type for name in types):
+                continue
+            right = {name: sum(a["correct"] for a in by_type[name]) for name in types}
+            *others, best = (right[name] / len(by_type[name]) for name in types)
+            if best <= 0.5 or max(others) > 0.5:
+                continue
+            wrong = Counter(a["chosen"] for a in by_type[people] if not a["correct"])
+            example = {
+                "target": shown[stimulus][people]["target"],
+                "chosen": wrong.most_common(1)[0][0],
+                "captions": {name: shown[stimulus][name]["caption"] for name in types},
+                "answers": {name: len(by_type[name]) for name in types},
+                "right": right,
+            }
+            rank = (max(others) - best, -sum(len(by_type[name]) for name in types), stimulus, finetuned)
+            found.append((rank, example))
     return [example for _, example in sorted(found, key=lambda pair: pair[0])[:number]]
 
 
 def plot_examples(
     chosen: Sequence[Mapping[str, Any]], images: pa.Table, simulated: bool, style: Style, path: str
 ) -> None:
-    """Each example: the target in a green frame, the image chosen instead, the captions and how often they were right.
+    """Each example: the target in a green frame, the image chosen by the human caption, and the three captions.
 
     `images` has the columns image_id, path and data.
     """
     photos = _photos(images, {image for example in chosen for image in (example["target"], example["chosen"])})
     rows = max(1, -(-len(chosen) // 2))
+    who = "simulated participants, driven by a retriever" if simulated else "people"
     with plt.rc_context({"font.size": style["font_size"]}):
         figure, axes = plt.subplots(
             rows, 6, figsize=(11, 1.9 * rows + 0.5), squeeze=False, width_ratios=[1, 1, 2.2] * 2, layout="constrained"
         )
-        who = "simulated participants, driven by a retriever" if simulated else "people"
-        figure.suptitle(
-            f"Images that are found more often by one type of captions than by the others: answers of {who}"
-        )
+        figure.suptitle(f"Images that are found by the finetuned caption only: answers of {who}")
         for axis in axes.flat:
             axis.axis("off")
         if not chosen:
-            axes[0, 0].text(0, 0.5, "No set of images is found more often by one type of captions than by the others.")
+            axes[0, 0].text(0, 0.5, "In no set of images is the target found by the finetuned caption only.")
         for index, example in enumerate(chosen):
             target, other, text = axes[index // 2, 3 * (index % 2) : 3 * (index % 2) + 3]
             _photo(target, photos[example["target"]], RIGHT)
             _photo(other, photos[example["chosen"]], None)
+            target.set_title("target", fontsize="small")
+            other.set_title("by human caption", fontsize="small")
             lines = [
                 f"{name} ({example['right'][name]} of {example['answers'][name]} right):\n{_wrapped(caption)}"
                 for name, caption in example["captions"].items()

@@ -1,5 +1,6 @@
 """What the discritune paper's part of the config asks for: its tables and figures."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from captionlab.reporting.render import FORMATS
@@ -54,6 +55,42 @@ class Discritune:
         """Every file of these tables."""
         return [f"results/reporting/discritune/{name}.{ending}" for name in self.tables() for ending in FORMATS]
 
+    def compared(self, table: str) -> list[str]:
+        """A table of the evaluation stage for each captioner in each of the paper's evaluations."""
+        wanted = {f"results/evaluation/{captioner}/{of}/{table}.parquet" for captioner, of in self._evaluated()}
+        return sorted(wanted & set(self.lab.scored(table)))
+
+    def compared_captions(self) -> list[str]:
+        """The captions that these tables score."""
+        places = [Path(path).parts[-3:-1] for path in self.compared("nlg")]
+        return [f"results/captions/{captioner}/{evaluation}.parquet" for captioner, evaluation in places]
+
+    def spoken(self) -> list[str]:
+        """Captioners that are finetuned from another of the paper, and these, where the language of both is studied."""
+        studied = set(self.lab.language.captioners()) & set(self.block.get("captioners", {}).values())
+        parents = {name: self.lab.captioners[name].get("parent") for name in studied}
+        pairs = {(name, parent) for name, parent in parents.items() if parent in studied}
+        return sorted({name for pair in pairs for name in pair})
+
+    def spoken_tokens(self) -> list[str]:
+        """The words of their captions."""
+        evaluation = self.lab.language.config.get("evaluation")
+        return [f"results/evaluation/{name}/{evaluation}/tokens.parquet" for name in self.spoken()]
+
+    def differences(self) -> list[str]:
+        """The table that claims about several captioners or corpora are judged by."""
+        return ["results/reporting/discritune/differences.parquet"] if self.block else []
+
+    def _evaluated(self) -> set[tuple[str, str]]:
+        """Each captioner of the paper with each evaluation on a corpus of the paper that its tables show."""
+        captioners, corpora = (set(self.block.get(key, {}).values()) for key in ("captioners", "corpora"))
+        shown = {
+            name: self.lab.evaluations[name]
+            for name in self.block.get("evaluations", self.lab.evaluations)
+            if corpora & set(self.lab.evaluations[name]["corpora"])
+        }
+        return {(name, of) for of, evaluation in shown.items() for name in captioners & set(evaluation["captioners"])}
+
     # -------------------------------------------------------------------------------------------- ablations
     def ablations(self) -> Block:
         """For each ablation its evaluation, corpora, reference, captioners by label, and who rewarded them."""
@@ -101,7 +138,7 @@ class Discritune:
             f"results/reporting/discritune/{name}.{ending}" for name in self.ablation_tables() for ending in FORMATS
         ]
 
-    def differences(self) -> list[str]:
+    def ablation_differences(self) -> list[str]:
         """The table that claims about ablations are judged by; nothing when the config has no ablations."""
         return ["results/reporting/discritune/ablation_differences.parquet"] if self.ablations() else []
 

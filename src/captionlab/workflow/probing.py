@@ -20,6 +20,7 @@ PROBING_TABLES = (
     "probing_figure2_replacements",
     "probing_figure3_visual_words",
     "probing_figure4_unigrams",
+    "probing_figure4_words",
     "probing_rewards",
     "probing_generalisation",
     "probing_matching",

@@ -47,6 +47,11 @@ class Study:
         """The one of them that has human captions, which the controls show."""
         return next((name for name in self.captioners() if self._human(name)), None)
 
+    def parents(self) -> dict[str, str]:
+        """For each of them that was finetuned from another of them, that one."""
+        parents = {name: self.lab.captioners[name].get("parent") for name in sorted(self.captioners())}
+        return {name: parent for name, parent in parents.items() if parent in parents}
+
     def captions(self) -> list[str]:
         """Tables of captions, a captioner each."""
         return [f"results/captions/{name}/{self.config['evaluation']}.parquet" for name in self.captioners()]

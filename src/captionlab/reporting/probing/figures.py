@@ -13,7 +13,8 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from captionlab.language.mining import chunks_of
 from captionlab.language.patterns import Tagged, compiled
-from captionlab.language.statistics import mostly_nouns
+from captionlab.language.statistics import mostly_tagged
+from captionlab.language.tagging import NOUNS
 from captionlab.reporting.figures import Style, colour_of, save
 from captionlab.reporting.probing.run import REFERENCE, Place, ProbingRun
 from captionlab.reporting.sheets import Measured
@@ -145,7 +146,7 @@ def plot_unigrams(
         for axis, role in zip(axes.flat, roles, strict=False):
             top = [row for row in unigrams[role] if (row["corpus"], row["unit"], row["n"]) == (corpus, "word", 1)]
             top = sorted((row for row in top if row["rank"] <= TOP), key=lambda row: -row["rank"])
-            nouns = mostly_nouns(captions[role])
+            nouns = mostly_tagged(captions[role], NOUNS)
             colours = [colour_of(style, 1 if row["ngram"] in nouns else 6) for row in top]
             axis.barh(range(len(top)), [100 * row["share"] for row in top], color=colours, height=0.75)
             axis.set_yticks(range(len(top)), [row["ngram"] for row in top])

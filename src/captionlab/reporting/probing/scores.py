@@ -4,9 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from captionlab.evaluation.constructed import FEWEST
+from captionlab.evaluation.summary import BY_AND, CONNECTED, PER_CENT
 from captionlab.reporting.probing.run import REFERENCE, Place, ProbingRun, ProbingSheet
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 
+# What is said of the words of captions in section 4.3 and appendix A, with how it is headed.
+WORDS = {
+    "nouns of the top words": "nouns among the ten most frequent words",
+    "verbs of the top words": "verbs among them",
+    CONNECTED: "nouns that a preposition or verb connects, %",
+    BY_AND: 'nouns that "and" connects, %',
+}
 # Our metrics by the headings of the paper's Table 2.
 METRICS = {
     "Bleu1": "BLEU@1",
@@ -85,6 +93,37 @@ def statistics_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
         "Probing, table 4: statistics of the captions",
         "Perplexity (PPL) of a trigram model over all words, mean number of words (Avg. Leng.), of nouns (Noun) and of "
         "different nouns (Uni. Noun) of a caption.",
+        columns,
+        blocks,
+    )
+
+
+def words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
+    """What section 4.3 says of Figure 4: nouns and verbs among the most frequent words, and what connects nouns."""
+    sheet = ProbingSheet(run, provenance)
+    columns = [Column("captioner", numeric=False)]
+    for heading in WORDS.values():
+        columns += [Column("this run", group=heading), Column("paper", group=heading)]
+    blocks = []
+    for label, corpus in run.corpora.items():
+        rows = []
+        for role in run.roles:
+            row = [Cell(role)]
+            for measure in WORDS:
+                theirs = run.published.find("text", role, label, measure)
+                places = 1 if measure in PER_CENT else 2
+                row += [sheet.cell(Place(role, corpus, measure), places, published=theirs), sheet.beside(theirs)]
+            rows.append(row)
+        blocks.append(Block(rows, sheet.heading(label)))
+    sheet.notes.append(
+        "A word is a noun or a verb that is tagged as one at least half of the time. A noun and the next noun of its "
+        "caption are connected by what stands between them."
+    )
+    return sheet.table(
+        "probing_figure4_words",
+        "Probing, figure 4: nouns, verbs and what connects them",
+        "How many of the ten most frequent words of each captioner are nouns and verbs, and how often a noun and the "
+        "next one of its caption are connected.",
         columns,
         blocks,
     )

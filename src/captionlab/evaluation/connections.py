@@ -1,0 +1,51 @@
+"""What stands between the nouns of captions (Ma et al. 2022, section 4.3, which describes it and counts nothing).
+
+Neighbours are a noun and the next noun of its caption. They are packed together when nothing but determiners and
+adjectives is between them, and connected when a preposition or a verb is.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from captionlab.evaluation.summary import BY_AND, CONNECTED, Job, Metric, Result, nlg_results
+from captionlab.language.patterns import Tagged, tagged
+from captionlab.language.tagging import NOUNS
+
+# What a share that few neighbours have is held against.
+HALF_OF_NEIGHBOURS = "half of the neighbouring nouns"
+_RELATIONS = frozenset({"ADP", "VERB"})
+
+
+def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
+    """CONNECTED and BY_AND, in per cent of all neighbours, by corpus, of a table of TAGGED; nothing where none are."""
+    rows = captions.to_pylist()
+    counts = [connections(tagged(row["words"], row["tags"])) for row in rows]
+    counted = pa.table(
+        {
+            "corpus": captions["corpus"],
+            "image_id": captions["image_id"],
+            "neighbours": pa.FixedSizeListArray.from_arrays(pa.array(np.array(counts, np.float64).ravel()), 3),
+        }
+    )
+    metrics = {CONNECTED: Metric("neighbours", _share_connected), BY_AND: Metric("neighbours", _share_by_and)}
+    spoken = {row["corpus"] for row, (neighbours, *_) in zip(rows, counts, strict=True) if neighbours}
+    yield from (result for result in nlg_results(job, counted, seed, metrics) if result.corpus in spoken)
+
+
+def connections(caption: Tagged) -> tuple[int, int, int]:
+    """Neighbours of a caption, those that a preposition or a verb connects, and those with the word `and` between."""
+    nouns = [place for place, (_, tag) in enumerate(caption) if tag in NOUNS]
+    between = [caption[noun + 1 : other] for noun, other in pairwise(nouns)]
+    connected = sum(any(tag in _RELATIONS for _, tag in words) for words in between)
+    return len(between), connected, sum(any(word == "and" for word, _ in words) for words in between)
+
+
+def _share_connected(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
+    return sums[..., 1] / np.maximum(sums[..., 0], 1.0)
+
+
+def _share_by_and(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
+    return sums[..., 2] / np.maximum(sums[..., 0], 1.0)

@@ -1,0 +1,201 @@
+"""Gains on two texts of the same images, transfer and fluency, against loops that do what the definitions say."""
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from captionlab.evaluation.finetuning import (
+    Scores,
+    fluency_results,
+    fluency_rows,
+    gain_rows,
+    same_images,
+    text_results,
+    transfer_rows,
+)
+from captionlab.evaluation.intervals import resampled_sums
+from captionlab.evaluation.kinds import ROLE_DIFFERENCES
+from captionlab.evaluation.summary import Job
+from captionlab.kinds import GENERATED, METEOR_STATISTICS, NLG, TOKENS
+from captionlab.language.kinds import MEASURES
+from captionlab.language.statistics import repeats_itself
+from captionlab.tables import conform, read_metadata, read_table, write_table
+
+SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "summarise_discritune.py"
+CORPORA = ("descriptions", "captions", "coco")
+PARENTS = {"tuned": "plain"}
+IMAGES = [f"{number:02d}" for number in range(25)]
+RNG = np.random.default_rng(11)
+CIDER = {(name, corpus): RNG.uniform(0, 2, 25) for name in ("plain", "tuned", "other") for corpus in CORPORA}
+# Perplexity 10 of the parent on ten words with their end, 10.4 and 11 of others.
+TEXTS = {
+    "plain": ["a cat on a mat"] * 24 + ["a a cat"],
+    "tuned": ["a red cat on a red mat"] * 23 + ["cat cat", "a cat on a cat on a cat"],
+    "other": ["near a near a near a"] * 25,
+}
+LOG_PROBS = {"plain": -10.0, "tuned": -10.0 * np.log10(10.4), "other": -10.0 * np.log10(11.0)}
+
+
+def job(name):
+    return Job(name, "main", "beam5", dict.fromkeys(CORPORA, "test"))
+
+
+def nlg(name, left_out=()):
+    """Columns of NLG; images `left_out` are (corpus, image)."""
+    one = {"caption_index": 0, "rouge_l": 0.5, "meteor": 0.1, "bleu_counts": [4] * 10}
+    one |= {"meteor_statistics": [1.0] * METEOR_STATISTICS, **{f"bleu_{n}": 0.1 for n in range(1, 5)}}
+    rows = [
+        {**one, "corpus": corpus, "image_id": image, "cider": float(CIDER[name, corpus][number])}
+        for corpus in CORPORA
+        for number, image in enumerate(IMAGES)
+        if (corpus, image) not in left_out
+    ]
+    return {column: [row[column] for row in rows] for column in NLG.columns}
+
+
+def scores(name, left_out=()):
+    return Scores(job(name), conform(nlg(name, left_out), NLG, "made up"), None)
+
+
+def spoken(name):
+    """Columns of MEASURES and of TOKENS on one corpus."""
+    key = {"corpus": ["coco"] * 25, "image_id": IMAGES, "caption_index": [0] * 25}
+    counts = {"repeated": 0, "unknown": 0, "impossible": 0, "nouns": 2, "distinct_nouns": 2, "words": 9}
+    measures = {**key, **{column: [value] * 25 for column, value in counts.items()}}
+    measures |= {"log_prob": [LOG_PROBS[name]] * 25, "perplexity": [None] * 25}
+    return measures, {**key, "tokens": TEXTS[name]}
+
+
+def gain(corpus, weights):
+    """What the finetuned captioner has more than its parent in CIDEr, of images that count so many times."""
+    return 100 * np.average(CIDER["tuned", corpus] - CIDER["plain", corpus], weights=weights)
+
+
+def test_a_difference_of_gains_is_paired_by_image():
+    results = {name: text_results([scores(name)], CORPORA[:2], 3) for name in ("plain", "tuned")}
+    rows = {row["measure"]: row for row in gain_rows(results, PARENTS, CORPORA[:2], "Texts")}
+    row = rows["CIDEr"]
+    assert row["difference"] == pytest.approx(gain("descriptions", None) - gain("captions", None))
+    drawn = [gain("descriptions", of) - gain("captions", of) for of in resampled_sums(np.eye(25), 3)]
+    assert [row["ci_low"], row["ci_high"]] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=1e-3)
+    assert (row["subject"], row["corpus"], row["against"], row["n"]) == (
+        "tuned", "descriptions", "the gain on Texts", 25,
+    )  # fmt: skip
+    assert rows["METEOR"]["difference"] == pytest.approx(0.0)
+
+
+def test_images_with_one_of_the_texts_do_not_count():
+    lost = [("descriptions", IMAGES[2]), ("captions", IMAGES[5]), ("captions", IMAGES[9])]
+    results = {
+        name: text_results([same_images(scores(name, lost), *CORPORA[:2])], CORPORA[:2], 3)
+        for name in ("plain", "tuned")
+    }
+    (row,) = (row for row in gain_rows(results, PARENTS, CORPORA[:2], "Texts") if row["measure"] == "CIDEr")
+    weights = [number not in (2, 5, 9) for number in range(25)]
+    assert row["n"] == 22
+    assert row["difference"] == pytest.approx(gain("descriptions", weights) - gain("captions", weights))
+
+
+def test_gains_on_other_images_are_an_error():
+    results = {"plain": text_results([scores("plain")], CORPORA[:2], 3)}
+    results["tuned"] = text_results([scores("tuned", [("captions", IMAGES[5])])], CORPORA[:2], 3)
+    with pytest.raises(
+        ValueError, match=r"tuned and its parent plain .* different images of descriptions and captions"
+    ):
+        list(gain_rows(results, PARENTS, CORPORA[:2], "Texts"))
+
+
+def test_transfer_is_about_corpora_that_neither_was_trained_on():
+    results = {name: text_results([scores(name)], CORPORA, 3) for name in ("plain", "tuned", "other")}
+    foreign = {"plain": CORPORA[:2], "tuned": CORPORA[:2], "other": CORPORA[1:]}
+    rows = {
+        (row["subject"], row["against"], row["corpus"]): row
+        for row in transfer_rows(results, foreign)
+        if row["measure"] == "CIDEr"
+    }
+    assert {key[2] for key in rows if "other" in key} == {"captions"}
+    assert {key[2] for key in rows if "other" not in key} == {"descriptions", "captions"}
+    row = rows["tuned", "other", "captions"]
+    apart = 100 * (CIDER["tuned", "captions"] - CIDER["other", "captions"])
+    assert row["difference"] == pytest.approx(apart.mean())
+    assert row["experiment"] == "transfer"
+    assert row["ci_low"] < apart.mean() < row["ci_high"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", False), ("cat", False), ("cat cat", True), ("a cat and a dog", False), ("a cat on a cat on a mat", True),
+        ("a cat on a mat near a cat under a tree", False), ("bike road bike road bike", True),
+    ],
+)  # fmt: skip
+def test_repetitions(text, expected):
+    assert repeats_itself(text.split()) is expected
+
+
+def test_fluency_is_kept_within_a_twentieth():
+    results = {}
+    for name in TEXTS:
+        measures, tokens = (
+            conform(one, kind, "made up") for one, kind in zip(spoken(name), (MEASURES, TOKENS), strict=True)
+        )
+        results[name] = fluency_results(job(name), measures, tokens, 3)
+    found = {
+        (row["subject"], row["measure"]): row for row in fluency_rows(results, {"tuned": "plain", "other": "plain"})
+    }
+    assert {row["experiment"] for row in found.values()} == {"fluency"}
+    assert found["tuned", "perplexity"]["difference"] == pytest.approx(0.4)
+    assert found["other", "perplexity"]["difference"] == pytest.approx(1.0)
+    # A twentieth of the parent's 10 is 0.5.
+    assert found["tuned", "non-inferiority of perplexity"]["difference"] == pytest.approx(0.1)
+    assert found["other", "non-inferiority of perplexity"]["difference"] == pytest.approx(-0.5)
+    # 2 and 25 captions of 25 repeat words, and 1 of the parent's: 5 % of all captions are the margin.
+    assert found["tuned", "repetitions"]["difference"] == pytest.approx(4.0)
+    row, apart = found["tuned", "non-inferiority of repetitions"], found["tuned", "repetitions"]
+    assert row["difference"] == pytest.approx(1.0)
+    assert (row["ci_low"], row["ci_high"]) == (5.0 - apart["ci_high"], 5.0 - apart["ci_low"])
+    assert row["ci_low"] < 1.0 < row["ci_high"]
+    assert found["other", "non-inferiority of repetitions"]["ci_high"] < 0
+
+
+def test_the_script_writes_rows_by_the_labels_of_the_paper(tmp_path):
+    labels = {"ClipCap-COCO": "plain", "DiscriTune-COCO": "tuned", "ClipCap-ConCap": "other", "Human captions": "human"}
+    trained = {"plain": ["coco"], "tuned": ["coco", "coco"], "other": ["elsewhere"], "human": []}
+    lineage = {name: {"parent": PARENTS.get(name), "corpora": corpora} for name, corpora in trained.items()}
+    corpora = {"Concadia-Descriptions": "descriptions", "Concadia-Captions": "captions", "COCO": "coco"}
+    files: dict[str, list[str]] = {"captions": [], "nlg": [], "spice": [], "measures": [], "tokens": []}
+
+    def put(what, stage, kind, name, columns, notes=None):
+        files[what].append(str(tmp_path / stage / name / "main" / f"{what}.parquet"))
+        write_table(files[what][-1], kind, columns, notes or {})
+
+    for name in TEXTS:
+        nothing = {column: [] for column in GENERATED.columns}
+        put("captions", "captions", GENERATED, name, nothing, {"device": "H100"})
+        put("nlg", "evaluation", NLG, name, nlg(name))
+        if name != "other":
+            measures, tokens = spoken(name)
+            put("measures", "language", MEASURES, name, measures)
+            put("tokens", "evaluation", TOKENS, name, tokens)
+    params = SimpleNamespace(
+        evaluations={"main": {"decoding": "beam5", "splits": dict.fromkeys(CORPORA, "test")}},
+        config={"comparable": True, "captioners": labels, "corpora": corpora},
+        lineage=lineage,
+        seed=3,
+    )
+    output = [tmp_path / "differences.parquet"]
+    runpy.run_path(str(SCRIPT))["main"](SimpleNamespace(input=SimpleNamespace(**files), output=output, params=params))
+    rows = read_table(output[0], ROLE_DIFFERENCES).to_pylist()
+    assert read_metadata(output[0]) == {"device": "H100"}
+    of = {name: [row for row in rows if row["experiment"] == name] for name in ("gains", "transfer", "fluency")}
+    assert {(row["subject"], row["against"]) for row in of["gains"]} == {
+        ("DiscriTune-COCO", "the gain on Concadia-Captions")
+    }
+    assert {(row["subject"], row["against"]) for row in of["fluency"]} == {("DiscriTune-COCO", "ClipCap-COCO")}
+    assert {row["corpus"] for row in of["transfer"]} == {"descriptions", "captions"}
+    assert len({(row["subject"], row["against"]) for row in of["transfer"]}) == 6
+    (row,) = (row for row in of["gains"] if row["measure"] == "CIDEr")
+    assert row["difference"] == pytest.approx(gain("descriptions", None) - gain("captions", None))
