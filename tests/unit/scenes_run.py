@@ -128,7 +128,14 @@ def make(folder: Path) -> None:
             {"encodings": here / "encodings.parquet"},
             splits=["test", "train"],
             seed=1,
-            config={"least_captions": 2, "scenes": 3, "most": 10, "objects": 1, "mask": "kept"},
+            config={
+                "least_captions": 2,
+                "scenes": 3,
+                "selection": "telling-objects",
+                "images": 30,
+                "objects": 1,
+                "mask": "kept",
+            },
         )
         run_script(
             "train_probe",

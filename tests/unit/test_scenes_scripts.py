@@ -177,6 +177,7 @@ def test_probes(run):
     kind = encodings_kind(16)
     rows = read_table(run / "finetuned" / "encodings.parquet", kind).to_pydict()
     assert Counter(zip(rows["scene"], rows["objects"], strict=True)) == {(s, k): 10 for s in TELLING for k in (0, 1)}
+    assert rows["objects"].count(0) == 30  # the 36 images that have the object, downsampled
     whole, without = (
         [e for e, k in zip(rows["encoding"], rows["objects"], strict=True) if k == number] for number in (0, 1)
     )
@@ -185,6 +186,38 @@ def test_probes(run):
     assert {row["captioner"] for row in scores} == {"finetuned"}
     assert {row["objects"] for row in scores} == {0, 1}
     assert read_table(run / "finetuned" / "search.parquet", SEARCH)["rank"].to_pylist() == [1, 2, 3, 4]
+
+
+def encode(run: Path, encodings: Path, **probing: Any) -> Counter[str]:
+    """Encode probed images of scenes anew, and count the whole ones of each scene."""
+    here = run / "finetuned"
+    inputs = {name: run / f"{name}.parquet" for name in ("labels", "chosen", "information", "matches")}
+    run_script(
+        "encode_scenes",
+        {
+            **inputs,
+            "config": here / "config.json",
+            "features": [str(run / f"{n}.parquet") for n in ("regions", "tags")],
+        },
+        {"encodings": encodings},
+        splits=["test", "train"],
+        seed=1,
+        config={"least_captions": 2, "scenes": 3, "images": 100, "mask": "kept", **probing},
+    )
+    rows = read_table(encodings, encodings_kind(16)).to_pylist()
+    return Counter(row["scene"] for row in rows if not row["objects"])
+
+
+def test_probed_images_have_all_telling_objects(run, tmp_path):
+    """A restaurant is told by a glass, which all have, and a man, who is in some of them only."""
+    encodings = tmp_path / "encodings.parquet"
+    every = {"sea": PER_SCENE, "road": PER_SCENE, "restaurant": PER_SCENE}
+    assert encode(run, encodings, selection="all", objects=2) == every
+    some = encode(run, encodings, selection="telling-objects", objects=2)
+    assert some == {**every, "restaurant": men(run, "test", "train")}
+    assert 1 < some["restaurant"] < PER_SCENE
+    with pytest.raises(ValueError, match=r"fewer than two have two images .* lower scenes.probing.objects, or set"):
+        encode(run, encodings, selection="telling-objects", objects=9)
 
 
 class Job(dict):
