@@ -162,7 +162,7 @@ def make(folder: Path) -> None:
         {name: folder / f"{name}.parquet" for name in ("rankings", "overlaps", "correlations")},
         split="test",
         seed=1,
-        config={"least_captions": 2, "mean": False, "depths": [1, 2, 3]},
+        config={"least_captions": 2, "frequent": "other-splits", "mean": False, "depths": [1, 2, 3]},
     )
     run_script(
         "compare_captions", both["captions"], {n: folder / f"{n}.parquet" for n in ("effects", "splits")}, seed=1

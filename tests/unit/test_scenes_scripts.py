@@ -143,19 +143,60 @@ def test_densities_and_differences(run):
         assert row["n"] == 8
 
 
+def counts(run: Path, scene: str, *splits: str) -> list[str]:
+    """The objects of images of a scene in some splits, those of most images first; equal ones by name."""
+    labels = read_table(run / "labels.parquet", LABELS).to_pylist()
+    images = {
+        row["image_id"] for row in labels if row["scene"] == scene and row["captions"] > 1 and row["split"] in splits
+    }
+    tags = {(row["image_id"], row["label"]) for row in read_table(run / "tags.parquet", TAGS).to_pylist()}
+    number = Counter(label for image, label in tags if image in images)
+    return sorted(number, key=lambda label: (-number[label], label))
+
+
+def ranked(rankings: Path, ranking: str, scene: str) -> list[str]:
+    rows = read_table(rankings, RANKINGS).sort_by("rank").to_pylist()
+    return [row["label"] for row in rows if (row["ranking"], row["scene"]) == (ranking, scene)]
+
+
 def test_rankings(run):
-    rankings = read_table(run / "rankings.parquet", RANKINGS).to_pylist()
-    frequent = {row["scene"]: row["label"] for row in rankings if (row["ranking"], row["rank"]) == ("frequent", 1)}
-    # In all images of the scene; where a man is in all of them too, names decide.
-    assert frequent == {"sea": "boat", "road": "car", "restaurant": "man" if men(run, "test") == 4 else "wine glass"}
+    for scene in TELLING:
+        # Attention is that of the test split, and objects are counted in the others.
+        assert ranked(run / "rankings.parquet", "frequent", scene) == counts(run, scene, "train")
+        # No object is on an image twice, so where every tag receives the same, the number of images decides.
+        assert ranked(run / "rankings.parquet", "uniform", scene) == counts(run, scene, "test")
     overlaps = read_table(run / "overlaps.parquet", OVERLAPS).to_pylist()
     assert len(overlaps) == 3 * 3 * 3
-    # Where every tag receives the same, an object that an image has twice is all that parts attention from frequency;
-    # here none is.
-    uniform = [row for row in overlaps if row["captioner"] == "uniform"]
-    assert {row["rank_biased_overlap"] for row in uniform} == {1.0}
-    assert {row["images"] for row in overlaps} == {PER_SCENE // 3}
+    assert {(row["attended"], row["counted"]) for row in overlaps} == {(PER_SCENE // 3, 2 * PER_SCENE // 3)}
     assert read_table(run / "correlations.parquet", CORRELATIONS)["degrees"].to_pylist() == [7, 7]
+
+
+def rank(run: Path, folder: Path, labels: Path, frequent: str) -> None:
+    inputs = {name: run / name / "received.parquet" for name in ("pretrained", "finetuned")}
+    run_script(
+        "rank_objects",
+        {**inputs, "labels": labels, "chosen": run / "chosen.parquet", "tags": [run / "tags.parquet"]},
+        {name: folder / f"{name}.parquet" for name in ("rankings", "overlaps", "correlations")},
+        split="test",
+        seed=1,
+        config={"least_captions": 2, "frequent": frequent, "mean": False, "depths": [1, 2, 3]},
+    )
+
+
+def test_objects_of_all_splits_are_counted_on_request(run, tmp_path):
+    rank(run, tmp_path, run / "labels.parquet", "all-splits")
+    for scene in TELLING:
+        assert ranked(tmp_path / "rankings.parquet", "frequent", scene) == counts(run, scene, "test", "train")
+        assert ranked(tmp_path / "rankings.parquet", "uniform", scene) == counts(run, scene, "test")
+    overlaps = read_table(tmp_path / "overlaps.parquet", OVERLAPS).to_pylist()
+    assert {(row["attended"], row["counted"]) for row in overlaps} == {(PER_SCENE // 3, PER_SCENE)}
+
+
+def test_objects_of_other_splits_need_one(run, tmp_path):
+    labels = read_table(run / "labels.parquet", LABELS).to_pydict()
+    write_table(tmp_path / "labels.parquet", LABELS, {**labels, "split": ["test"] * len(labels["split"])})
+    with pytest.raises(ValueError, match=r"only images of the split 'test', .* set scenes.ranking.frequent: all-splits"):
+        rank(run, tmp_path, tmp_path / "labels.parquet", "other-splits")
 
 
 def test_ablation(run):

@@ -185,7 +185,7 @@ def test_scores_of_probes_of_objects_are_means_over_splits():
 def test_overlaps_are_held_against_chance():
     rankings = [{"ranking": "frequent", "scene": s, "label": n} for s in ("sea", "road") for n in range(4)]
     overlaps = [
-        {"captioner": role, "scene": scene, "depth": 3, "rank_biased_overlap": value, "images": 10}
+        {"captioner": role, "scene": scene, "depth": 3, "rank_biased_overlap": value, "attended": 10}
         for role, scene, value in (
             ("finetuned", "sea", 0.9), ("finetuned", "road", 0.7), ("uniform", "sea", 0.8), ("uniform", "road", 0.8),
         )

@@ -151,7 +151,7 @@ def overlap_rows(
             held["uniform attention"] = of_uniform[scene, depth]
         for against, value in held.items():
             apart[role, depth, against].append(found["rank_biased_overlap"] - value)
-        images[role, depth] += found["images"]
+        images[role, depth] += found["attended"]
     rows = []
     for (role, depth, against), values in apart.items():
         if len(values) > 1:

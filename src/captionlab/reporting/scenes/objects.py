@@ -62,7 +62,7 @@ def overlap_table(
     for measure in MEASURES:
         for depth in depths:
             columns += [Column(f"@{depth}", "this run", measure), Column("paper", group=measure)]
-    columns.append(Column("images"))
+    columns += [Column(name, group="images") for name in ("attended", "counted")]
     found = {(row["captioner"], row["scene"], row["depth"]): row for row in overlaps}
     blocks = []
     headings = {
@@ -84,15 +84,16 @@ def overlap_table(
                     theirs = run.published.find("2", scene, str(depth), measure) if role == "finetuned" else None
                     place = {"experiment": "overlap", "subject": role, "source": scene, "level": depth}
                     row += sheet.pair({**place, "measure": measure}, number, theirs)
-            images = [found[role, scene, depth]["images"] for depth in depths if (role, scene, depth) in found]
-            rows.append([*row, Cell(str(max(images)) if images else MISSING)])
+            number = found.get((role, scene, depths[0]))
+            row += [Cell(str(number[name]) if number else MISSING) for name in ("attended", "counted")]
+            rows.append(row)
         blocks.append(Block(rows, heading))
     for correlation in correlations:
         sheet.notes.append(_correlation_note(run, sheet, correlation))
     sheet.notes.append(
         "RBO: rank-biased overlap with p = 1, the mean agreement down to the depth. IoU: intersection over union. "
-        "Objects are ranked by the attention that their tags receive in the images of a scene, and by how many of "
-        "these have them. Attention is added up over tags and images, so their number is a factor of it: uniform "
+        "Objects are ranked by the attention that their tags receive in the attended images of a scene, and by how many "
+        "of the counted ones have them. Attention is added up over tags and images, so their number is a factor of it: uniform "
         "attention is what this factor gives alone. Intervals: 95 %, bootstrap over the images of a scene, which ranks "
         "objects anew."
     )
@@ -124,7 +125,7 @@ def _signed(apart: Measured) -> str:
 def _measured(overlap: Row, column: str) -> Measured:
     """An overlap with its interval."""
     low, high = (overlap[f"{column}_ci_{end}"] for end in ("low", "high"))
-    return Measured(overlap[column], low, high, 1, overlap["images"])
+    return Measured(overlap[column], low, high, 1, overlap["attended"])
 
 
 def _correlation_note(run: ScenesRun, sheet: ScenesSheet, correlation: Row) -> str:
