@@ -264,6 +264,13 @@ def test_fewer_words_than_ten():
     assert set(result.resampled) == {0, 1, 2}
 
 
+def test_unk_is_no_top_word():
+    """Ten nouns as often as UNK: one of them would not be among ten words with it."""
+    captions = [[(f"noun{n}", "NOUN"), ("UNK", "X")] for n in range(10)]
+    (result,) = top_word_results(Job("one", "main", "greedy", {"toy": "test"}), tagged(captions), 5)
+    assert result.value == 10
+
+
 def test_top_words_of_each_role_against_the_others(results):
     values = {row["subject"]: row["value"] for row in value_rows(ROLES, results) if row["measure"] == MEASURE}
     rows = list(top_word_rows(ROLES, results, "CE", PARENTS))

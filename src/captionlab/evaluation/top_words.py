@@ -10,6 +10,7 @@ import pyarrow as pa
 from captionlab.evaluation.summary import Job, Metric, Result, nlg_results
 from captionlab.language.patterns import Tagged, tagged
 from captionlab.language.statistics import mostly_nouns
+from captionlab.unknown import UNKNOWN
 
 MEASURE = "nouns of the top words"
 TOP = 10
@@ -18,11 +19,15 @@ COUNTED = 100
 
 
 def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
-    """MEASURE by corpus, of a table of TAGGED; each resample of the images has its own most frequent words."""
+    """MEASURE by corpus, of a table of TAGGED; each resample of the images has its own most frequent words.
+
+    UNK is not among them.
+    """
     rows: dict[str, dict[str, list[Tagged]]] = {}
     for row in captions.to_pylist():
         of_corpus = rows.setdefault(row["corpus"], {})
-        of_corpus.setdefault(row["image_id"], []).append(tagged(row["words"], row["tags"]))
+        words = [(word, tag) for word, tag in tagged(row["words"], row["tags"]) if word != UNKNOWN.lower()]
+        of_corpus.setdefault(row["image_id"], []).append(words)
     for corpus, of_images in rows.items():
         every = [caption for of_image in of_images.values() for caption in of_image]
         counts = Counter(word for caption in every for word, _ in caption)

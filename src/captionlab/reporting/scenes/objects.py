@@ -92,10 +92,10 @@ def overlap_table(
         sheet.notes.append(_correlation_note(run, sheet, correlation))
     sheet.notes.append(
         "RBO: rank-biased overlap with p = 1, the mean agreement down to the depth. IoU: intersection over union. "
-        "Objects are ranked by the attention that their tags receive in the attended images of a scene, and by how many "
-        "of the counted ones have them. Attention is added up over tags and images, so their number is a factor of it: uniform "
-        "attention is what this factor gives alone. Intervals: 95 %, bootstrap over the images of a scene, which ranks "
-        "objects anew."
+        "Objects are ranked by the attention that their tags receive in the attended images of a scene, and by how "
+        "many of the counted ones have them. Attention is added up over tags and images, so their number is a factor "
+        "of it: uniform attention is what this factor gives alone. Intervals: 95 %, bootstrap over the images of a "
+        "scene, which ranks objects anew."
     )
     for depth in depths:
         for role in ROLES:
