@@ -26,8 +26,8 @@ def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result
     rows: dict[str, dict[str, list[Tagged]]] = {}
     for row in captions.to_pylist():
         of_corpus = rows.setdefault(row["corpus"], {})
-        words = [(word, tag) for word, tag in tagged(row["words"], row["tags"]) if word != UNKNOWN.lower()]
-        of_corpus.setdefault(row["image_id"], []).append(words)
+        known = [(word, tag) for word, tag in tagged(row["words"], row["tags"]) if word != UNKNOWN.lower()]
+        of_corpus.setdefault(row["image_id"], []).append(known)
     for corpus, of_images in rows.items():
         every = [caption for of_image in of_images.values() for caption in of_image]
         counts = Counter(word for caption in every for word, _ in caption)

@@ -58,7 +58,7 @@ class Chunk:
 def mine(captions: Sequence[Tagged], most: int = 5) -> list[Mined]:
     """At most so many patterns of the captions, by the share that follows them, the largest first.
 
-    Fewer, or none, when the captions have little in common (no prefix is in 5 % of them). UNK has no place in a pattern.
+    Fewer, or none, when the captions have little in common (no prefix is in 5 % of them). UNK has no place in one.
     """
     chunked = [chunks_of(caption[:LONGEST]) for caption in captions]
     named = _named(chunked)
