@@ -3,6 +3,7 @@
 import copy
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
