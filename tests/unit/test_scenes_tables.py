@@ -21,10 +21,12 @@ from captionlab.evaluation.intervals import nearness
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.scenes import (
     compared,
+    contrast_rows,
     correlation_interval,
     object_probe_rows,
     overlap_rows,
     probe_rows,
+    shift_rows,
     special_rows,
 )
 from captionlab.kinds import IMAGES
@@ -202,6 +204,69 @@ def test_overlaps_are_held_against_chance():
     assert the(rows, subject="uniform")["against"] == "chance"
 
 
+def test_scenes_of_much_overlap_against_those_of_little():
+    """Station and sea, 0.8 on average, against room, 0.3; each interval is 0.3 below and 0.4 above, or 0.1 and 0.2."""
+    ends = {"station": (0.9, 0.3, 0.4), "sea": (0.7, 0.3, 0.4), "room": (0.3, 0.1, 0.2), "kitchen": (0.0, 9.0, 9.0)}
+    overlaps = [
+        {
+            "captioner": "finetuned", "scene": scene, "depth": 3, "attended": 10,
+            **{
+                f"{column}{end}": factor * number
+                for column, factor in (("rank_biased_overlap", 1), ("intersection_over_union", 0.5))
+                for end, number in (("", value), ("_ci_low", value - below), ("_ci_high", value + above))
+            },
+        }
+        for scene, (value, below, above) in ends.items()
+    ]  # fmt: skip
+    rows = contrast_rows("corpus", overlaps)
+    found = the(rows, measure="RBO")
+    assert (found["source"], found["against"], found["level"], found["n"]) == ("station, sea", "room", 3, 30)
+    assert found["difference"] == pytest.approx(0.5)
+    # The mean of two scenes is off by 0.3 times sqrt(2) / 2 below, and room by 0.2 above.
+    assert found["ci_low"] == pytest.approx(0.5 - math.sqrt(0.3**2 / 2 + 0.2**2))
+    assert found["ci_high"] == pytest.approx(0.5 + math.sqrt(0.4**2 / 2 + 0.1**2))
+    half = the(rows, measure="IoU")
+    assert half["ci_high"] - half["ci_low"] == pytest.approx((found["ci_high"] - found["ci_low"]) / 2)
+    assert contrast_rows("corpus", [overlap for overlap in overlaps if overlap["scene"] != "room"]) == []
+
+
+def test_shifts_of_the_tested_split_against_all_others():
+    """Tested images shift by 0.1 and 0.3, an image once; others by 0 and 0; a caption that changes does not count."""
+    shifts = [("a", "test", 0.2), ("a", "test", 0.0), ("b", "test", 0.3), ("c", "train", 0.0), ("d", "val", 0.0)]
+    unchanged = [Pair(image, split, 1, False, 0.6, 0.6 - shift) for image, split, shift in shifts]
+    rows = shift_rows("corpus", {"finetuned": [*unchanged, Pair("e", "test", 1, True, 0.9, 0.1)]}, "test", 1)
+    apart = the(rows, measure="shift")
+    assert (apart["difference"], apart["n"]) == (pytest.approx(0.2), 2)
+    assert (apart["ci_low"], apart["ci_high"]) == (pytest.approx(0.1), pytest.approx(0.3))  # the same image twice
+    near = the(rows, measure="nearness of shift")
+    assert near["difference"] == pytest.approx(0.05 * 0.6 - 0.2)
+    assert near["ci_high"] < 0
+    assert shift_rows("corpus", {"finetuned": unchanged[2:]}, "test", 1) == []
+
+
+def test_forest_against_network_and_against_easier_splits():
+    """Two splits of each share: the forest is 0.02 and 0.04 behind, and 0.1 and 0.3 below itself with more images."""
+    f1 = {
+        ("random-forest", 0.5): (0.7, 0.5), ("mlp", 0.5): (0.72, 0.54), ("random-forest", 0.1): (0.8, 0.8),
+    }  # fmt: skip
+    scores = [
+        {
+            "captioner": "finetuned", "objects": 0, "probe": probe, "classes": "scenes", "test_share": share,
+            "seed": seed, "average": "macro", "scene": "", "f1": value, "support": 40,
+        }
+        for (probe, share), both in f1.items()
+        for seed, value in enumerate(both)
+    ]  # fmt: skip
+    _, differences = probe_rows("corpus", scores)
+    behind = the(differences, against="mlp", measure="macro-F1")
+    assert (behind["source"], behind["difference"]) == ("random-forest", pytest.approx(-0.03))
+    margin = the(differences, against="mlp", measure="margin of macro-F1")
+    assert margin["difference"] == pytest.approx(0.05 * 0.63 - 0.03)
+    assert margin["ci_low"] - margin["difference"] == pytest.approx(behind["ci_low"] - behind["difference"])
+    harder = the(differences, against="test share 0.1")
+    assert (harder["level"], harder["difference"]) == (0.5, pytest.approx(-0.2))
+
+
 # ------------------------------------------------------------------------------------------------- the run's values
 def test_the_tables_say_what_made_the_captions(reported):
     assert [read_metadata(path) for path in reported["values"].values()] == [{"device": device_name()}] * 2
@@ -368,7 +433,10 @@ def test_claims_of_the_paper_are_judged(differences):
     )
     # One split is drawn in this run, so nothing is known of others.
     untested = {name for name, row in found.items() if row["verdict"] == "not tested in this run"}
-    assert untested == {"scenes-are-known-before", "finetuning-closes-the-gap", "states-survive-ablation"}
+    assert untested == {
+        "scenes-are-known-before", "finetuning-closes-the-gap", "states-survive-ablation",
+        "forest-is-as-good-as-network", "half-for-testing-is-hardest",
+    }  # fmt: skip
 
 
 def test_every_number_of_the_paper_is_there():
