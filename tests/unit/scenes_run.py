@@ -10,7 +10,7 @@ import vinvl_stand_in as stand_in
 
 from captionlab.captioners.store import save_captioner
 from captionlab.features.region_tables import ImageRegions, write_regions
-from captionlab.kinds import COMPARISONS, IMAGES, OBJECTS, SCENES, SUMMARY
+from captionlab.kinds import CAPTIONS, COMPARISONS, IMAGES, OBJECTS, SCENES, SUMMARY
 from captionlab.tables import write_table
 from captionlab.workflow.scenes_paper import SCENES_TABLES
 
@@ -199,12 +199,17 @@ def report(folder: Path) -> dict[str, dict[str, Path]]:
     run_script("summarise_scenes", {**analysed, **of_roles}, found, job=job, seed=1)
     given = {
         **analysed, **of_roles, **found, "attention": analysed["differences"], "images": [folder / "images.parquet"],
-        "encodings": [both[0] / "encodings.parquet"], "published": ROOT / "config" / "published" / "scenes.csv",
+        "encodings": [both[0] / "encodings.parquet"], "object_captions": [folder / "object_captions.parquet"],
+        "scene_captions": [folder / "scenes.parquet"], "published": ROOT / "config" / "published" / "scenes.csv",
         "style": ROOT / "config" / "plotting.yaml",
     }  # fmt: skip
     tables = {f"{n}.{e}": folder / f"{n}.{e}" for n in SCENES_TABLES for e in ("csv", "md", "tex", "html")}
     provenance = {"config": "made up", "seed": 1}
-    run_script("collect_scenes_tables", given, tables, config={"comparable": False}, job=job, provenance=provenance)
+    ids = [str(place) for place in range(0, len(TELLING) * PER_SCENE, 2)]
+    objects = {"image_id": ids, "caption_index": [0] * len(ids), "caption": [f"objects of {image}" for image in ids]}
+    write_table(folder / "object_captions.parquet", CAPTIONS, objects)
+    params = {"config": {"comparable": False}, "job": job, "provenance": provenance, "seed": 1}
+    run_script("collect_scenes_tables", given, tables, **params)
     names = (
         "matrices", "density", "examples", "confidence", "shift", "classes", "probes", "special_tokens", "layers",
         "splits", "easy_probes",

@@ -29,13 +29,15 @@ from captionlab.evaluation.scenes import (
     shift_rows,
     special_rows,
 )
-from captionlab.kinds import IMAGES
+from captionlab.kinds import IMAGES, SCENES
 from captionlab.probes.kinds import OBJECT_SCORES, SCORES, encodings_kind
 from captionlab.provenance import device_name
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.published import read_published
 from captionlab.reporting.scenes.ablation import drawing_tokens
 from captionlab.reporting.scenes.attention_figures import plot_density
+from captionlab.reporting.scenes.examples import drawn_examples
+from captionlab.reporting.scenes.objects import overlap_table
 from captionlab.reporting.scenes.pages import read_probed
 from captionlab.reporting.scenes.probes import ProbedImages, probes_table
 from captionlab.reporting.scenes.run import ScenesRun
@@ -321,6 +323,46 @@ def test_objects_are_those_of_the_probes(folder, values, reported):
 
 
 # ------------------------------------------------------------------------------------------------ tables and figures
+def test_footnotes_have_the_facts_of_the_papers_text(reported):
+    expected = {
+        "figure4_attention": "Images: 8 (paper 100 ○).",
+        "table5_samples": "test 12 (paper 1499 ○), train 24 (paper 11999 ○), HL-Scenes 36 (paper 14997 ○).",
+    }
+    for name, text in expected.items():
+        found = reported["tables"][f"scenes_{name}.md"].read_text(encoding="utf-8").replace("\\", "")
+        assert text in found
+    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "test")
+    correlations = [{"captioner": "finetuned", "r": 0.5, "degrees": 7, "p_value": 0.2}]
+    (note,) = (n for n in overlap_table(run, [], correlations, {}).footnotes if "correlate" in n)
+    assert note.endswith("r(7) = 0.50, p = 0.2; in the paper r(19) = 0.81 ○, p < 0.001.")
+
+
+def test_examples_of_the_data_are_of_one_image(folder, reported):
+    """Object captions are those of images with an even number; a scene caption is one of the image's three."""
+    rows = records(reported, "scenes_table8_examples")
+    assert len(rows) == 2 * 4
+    scenes = read_table(folder / "scenes.parquet", SCENES).to_pylist()
+    for role, kind in (("pretrained", "of objects"), ("finetuned", "of scenes")):
+        captions = read_table(folder / role / "captions.parquet", ABLATED).to_pylist()
+        for row in (row for row in rows if row["captions"] == kind):
+            image = row["image_id"]
+            assert row["generated"] == the(captions, image_id=image, objects=0)["caption"]
+            theirs = [scene["caption"] for scene in scenes if scene["image_id"] == image]
+            assert row["reference"] in (theirs if kind == "of scenes" else [f"objects of {image}"])
+            assert int(image) % 2 == 0
+
+
+def test_examples_are_drawn_anew_by_another_seed():
+    rows = [{"image_id": str(n), "objects": 0, "split": "test", "caption": f"a {n}"} for n in range(40)]
+    captions = {"pretrained": rows, "finetuned": rows}
+    people = {str(n): [f"{n}, {k}" for k in range(5)] for n in range(40)}
+    drawn = [drawn_examples(captions, people, people, seed) for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert len({example.image for example in drawn[0]}) == 4
+    assert drawn_examples(captions, {"3": ["one"]}, people, 1)[0].objects == "one"
+    assert drawn_examples(captions, {}, people, 1) == []
+
+
 def test_footnotes_say_which_images_are_probed(folder, reported):
     rows = read_table(folder / "pretrained" / "encodings.parquet", encodings_kind(16)).to_pylist()
     whole, ablated = ([row for row in rows if row["objects"] == number] for number in (0, 1))

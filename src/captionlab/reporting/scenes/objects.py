@@ -84,8 +84,8 @@ def overlap_table(
                     theirs = run.published.find("2", scene, str(depth), measure) if role == "finetuned" else None
                     place = {"experiment": "overlap", "subject": role, "source": scene, "level": depth}
                     row += sheet.pair({**place, "measure": measure}, number, theirs)
-            number = found.get((role, scene, depths[0]))
-            row += [Cell(str(number[name]) if number else MISSING) for name in ("attended", "counted")]
+            any_depth = found.get((role, scene, depths[0]))
+            row += [Cell(str(any_depth[name]) if any_depth else MISSING) for name in ("attended", "counted")]
             rows.append(row)
         blocks.append(Block(rows, heading))
     for correlation in correlations:
@@ -137,7 +137,8 @@ def _correlation_note(run: ScenesRun, sheet: ScenesSheet, correlation: Row) -> s
     ours = without_interval(correlation["r"], degrees + 2)
     place = {"experiment": "overlap", "subject": role, "measure": "r"}
     cells = sheet.pair(place, ours, theirs, interval=False)
-    paper = f"; in the paper r(19) = {cells[1].text}" if theirs else ""
+    p_value = run.published.find("text", "r", "5", "p_value")
+    paper = f"; in the paper r(19) = {cells[1].text}, p < {p_value.text}" if theirs and p_value else ""
     return (
         f"RBO and IoU of the {role} captioner correlate with r({degrees}) = {cells[0].text}, "
         f"p = {correlation['p_value']:.2g}{paper}."
@@ -212,6 +213,13 @@ def samples_table(
             ours = without_interval(sum(found), sum(found)) if found else None
             row += sheet.pair(place, ours, theirs, 0, interval=False)
         rows.append(row)
+    texts = []
+    for split, number in [*sorted(images.items()), ("HL-Scenes", sum(images.values()))]:
+        theirs = run.published.find("text", split, "3", "images")
+        place = {"experiment": "ablation", "source": split, "measure": "images"}
+        cells = sheet.pair(place, without_interval(number, number), theirs, 0, interval=False)
+        texts.append(f"{split} {cells[0].text} (paper {cells[1].text})")
+    sheet.notes.append(f"Images by split, and all: {', '.join(texts)}.")
     sheet.notes.append(
         f"{TRAINED_ON}: {', '.join(splits[TRAINED_ON]) or 'no split of this run'}. Test: {run.split}. Without objects "
         "are images of a scene that have so many of its most telling ones; an image of two scenes may be two samples."
