@@ -84,7 +84,7 @@ def overlap_table(
                     theirs = run.published.find("2", scene, str(depth), measure) if role == "finetuned" else None
                     place = {"experiment": "overlap", "subject": role, "source": scene, "level": depth}
                     row += sheet.pair({**place, "measure": measure}, number, theirs)
-            any_depth = found.get((role, scene, depths[0]))
+            any_depth = next((found[role, scene, depth] for depth in depths if (role, scene, depth) in found), None)
             row += [Cell(str(any_depth[name]) if any_depth else MISSING) for name in ("attended", "counted")]
             rows.append(row)
         blocks.append(Block(rows, heading))
