@@ -333,7 +333,9 @@ def test_footnotes_have_the_facts_of_the_papers_text(reported):
         assert text in found
     run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "test")
     correlations = [{"captioner": "finetuned", "r": 0.5, "degrees": 7, "p_value": 0.2}]
-    (note,) = (n for n in overlap_table(run, [], correlations, {}).footnotes if "correlate" in n)
+    (note,) = (
+        n for n in overlap_table(run, [], correlations, {"config": "made up", "seed": 1}).footnotes if "correlate" in n
+    )
     assert note.endswith("r(7) = 0.50, p = 0.2; in the paper r(19) = 0.81 ○, p < 0.001.")
 
 
