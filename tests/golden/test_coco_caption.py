@@ -88,7 +88,7 @@ def results(request, files, tmp_path_factory):
         scored = SimpleNamespace(
             tokens=folder / "tokens.parquet", references=[folder / "references.parquet"], **phrases
         )
-        run("score_nlg", scored, nlg, corpora=["coco"])
+        run("score_nlg", scored, nlg, corpora=["coco"], references_per_image=None)
     run(
         "summarise_evaluation",
         SimpleNamespace(nlg=[nlg], spice=[], retrieval=[], alignment=[], captions=[generated]),

@@ -10,7 +10,7 @@ import vinvl_stand_in as stand_in
 
 from captionlab.captioners.store import save_captioner
 from captionlab.features.region_tables import ImageRegions, write_regions
-from captionlab.kinds import COMPARISONS, IMAGES, OBJECTS, SCENES, SUMMARY
+from captionlab.kinds import CAPTIONS, COMPARISONS, IMAGES, OBJECTS, SCENES, SUMMARY
 from captionlab.tables import write_table
 from captionlab.workflow.scenes_paper import SCENES_TABLES
 
@@ -128,7 +128,14 @@ def make(folder: Path) -> None:
             {"encodings": here / "encodings.parquet"},
             splits=["test", "train"],
             seed=1,
-            config={"least_captions": 2, "scenes": 3, "most": 10, "objects": 1, "mask": "kept"},
+            config={
+                "least_captions": 2,
+                "scenes": 3,
+                "selection": "telling-objects",
+                "images": 30,
+                "objects": 1,
+                "mask": "kept",
+            },
         )
         run_script(
             "train_probe",
@@ -155,7 +162,7 @@ def make(folder: Path) -> None:
         {name: folder / f"{name}.parquet" for name in ("rankings", "overlaps", "correlations")},
         split="test",
         seed=1,
-        config={"least_captions": 2, "mean": False, "depths": [1, 2, 3]},
+        config={"least_captions": 2, "frequent": "other-splits", "mean": False, "depths": [1, 2, 3]},
     )
     run_script(
         "compare_captions", both["captions"], {n: folder / f"{n}.parquet" for n in ("effects", "splits")}, seed=1
@@ -197,12 +204,17 @@ def report(folder: Path) -> dict[str, dict[str, Path]]:
     run_script("summarise_scenes", {**analysed, **of_roles}, found, job=job, seed=1)
     given = {
         **analysed, **of_roles, **found, "attention": analysed["differences"], "images": [folder / "images.parquet"],
-        "encodings": [both[0] / "encodings.parquet"], "published": ROOT / "config" / "published" / "scenes.csv",
+        "encodings": [both[0] / "encodings.parquet"], "object_captions": [folder / "object_captions.parquet"],
+        "scene_captions": [folder / "scenes.parquet"], "published": ROOT / "config" / "published" / "scenes.csv",
         "style": ROOT / "config" / "plotting.yaml",
     }  # fmt: skip
     tables = {f"{n}.{e}": folder / f"{n}.{e}" for n in SCENES_TABLES for e in ("csv", "md", "tex", "html")}
     provenance = {"config": "made up", "seed": 1}
-    run_script("collect_scenes_tables", given, tables, config={"comparable": False}, job=job, provenance=provenance)
+    ids = [str(place) for place in range(0, len(TELLING) * PER_SCENE, 2)]
+    objects = {"image_id": ids, "caption_index": [0] * len(ids), "caption": [f"objects of {image}" for image in ids]}
+    write_table(folder / "object_captions.parquet", CAPTIONS, objects)
+    params = {"config": {"comparable": False}, "job": job, "provenance": provenance, "seed": 1}
+    run_script("collect_scenes_tables", given, tables, **params)
     names = (
         "matrices", "density", "examples", "confidence", "shift", "classes", "probes", "special_tokens", "layers",
         "splits", "easy_probes",

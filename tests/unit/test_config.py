@@ -3,6 +3,7 @@
 import copy
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -576,6 +577,13 @@ def test_every_config_of_the_workflow_is_accepted_and_asks_for_tables(name):
 def test_configs_that_go_on_top_of_another_ask_for_their_tables(on_top, tables):
     discritune = Experiments(shipped(on_top), ROOT).discritune
     assert tables <= {*discritune.tables(), *discritune.ablation_tables()}
+
+
+def test_references_are_those_of_each_paper():
+    """Dessì et al. compare with the first five of COCO's captions, Ma et al. with all; nocaps has ten."""
+    lab = Experiments(shipped("paper"), ROOT)
+    numbers = {name: lab.references_per_image(SimpleNamespace(evaluation=name)) for name in lab.evaluations}
+    assert (numbers["coco"], numbers["camel"], numbers["probing"], numbers["nocaps"]) == (5, 5, None, None)
 
 
 def test_every_table_of_the_toy_world_at_once():

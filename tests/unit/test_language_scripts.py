@@ -106,6 +106,18 @@ def test_language_model(run: Path):
     assert "unicorn" not in model.words
 
 
+def test_unk_is_not_counted(tmp_path: Path):
+    place = {"corpus": ["a"], "image_id": ["1"], "caption_index": [0]}
+    write_table(tmp_path / "tokens.parquet", TOKENS, {**place, "tokens": ["a unk a dog"]})
+    tags = {"words": [["a", "UNK", "a", "dog"]], "tags": [["DET", "X", "DET", "NOUN"]]}
+    write_table(tmp_path / "tags.parquet", TAGGED, {**place, **tags, "lemmas": tags["words"]})
+    tables = {name: tmp_path / f"{name}.parquet" for name in ("tokens", "tags")}
+    run_script("count_unigrams", tables, {"ngrams": tmp_path / "ngrams.parquet"})
+    rows = read_table(tmp_path / "ngrams.parquet", NGRAMS).to_pylist()
+    shares = {row["ngram"]: row["share"] for row in rows if row["unit"] == "word"}
+    assert shares == {"a": pytest.approx(2 / 3), "dog": pytest.approx(1 / 3)}
+
+
 def test_a_language_model_that_is_given_must_be_a_trigram_model(run: Path, tmp_path: Path):
     bigrams, broken = tmp_path / "bigrams.arpa", tmp_path / "broken.arpa"
     write_arpa(train([["a", "dog"]], order=2), bigrams)

@@ -145,7 +145,8 @@ def test_objects_of_a_scene():
     objects = {"1": ["boat", "sky", "boat"], "2": ["sky", "car"], "3": ["car"]}
     frequent = frequent_objects(objects, scenes)
     assert frequent == {"sea": ["sky", "boat", "car"], "road": ["car", "sky"], "moon": []}
-    found = overlaps(summed, frequent, {"sea": 2, "road": 2, "moon": 1}, depths=(1, 2))
+    found = overlaps(summed, frequent, {"sea": (2, 3), "road": (2, 4), "moon": (1, 5)}, depths=(1, 2))
+    assert [(row.attended, row.counted) for row in found if row.depth == 1] == [(2, 3), (2, 4), (1, 5)]
     assert [(row.scene, row.depth, row.rank_biased_overlap, row.intersection_over_union) for row in found] == [
         ("sea", 1, 0.0, 0.0),
         ("sea", 2, 0.25, 1 / 3),
@@ -156,21 +157,25 @@ def test_objects_of_a_scene():
     ]
 
 
+@pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("mean", [False, True])
-def test_intervals_are_those_of_rankings_of_resampled_images(mean):
+def test_intervals_are_those_of_rankings_of_resampled_images(mean, shared):
     """Against resamples written out image by image, of images of which some have one object, two times the same, or
-    none."""
+    none. Where images are not shared, attention is that of five and objects are counted in the others."""
     generator = random.Random(5)
     images = [str(number) for number in range(9)]
     objects = {image: generator.choices("abcdef", k=int(image) % 5) for image in images}
     received = [(image, label, generator.random()) for image in images for label in objects[image]]
+    if not shared:
+        received = [row for row in received if int(row[0]) < 5]
+        objects = {image: labels for image, labels in objects.items() if int(image) >= 5}
     found = overlap_intervals(received, objects, images, (1, 3, 7), mean, seed=4)
     weights = resampled_sums(np.eye(len(images)), 4).astype(int)
     resampled = []
     for row in weights:
         drawn = {"scene": [image for image, times in zip(images, row, strict=True) for _ in range(times)]}
         rankings = attended_objects(received, drawn, mean), frequent_objects(objects, drawn)
-        resampled.append(overlaps(*rankings, {"scene": 9}, (1, 3, 7)))
+        resampled.append(overlaps(*rankings, {"scene": (9, 9)}, (1, 3, 7)))
     for place, depth in enumerate((1, 3, 7)):
         for measure in ("rank_biased_overlap", "intersection_over_union"):
             values = np.array([getattr(of_depths[place], measure) for of_depths in resampled])

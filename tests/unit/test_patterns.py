@@ -204,6 +204,11 @@ def test_mining_of_odd_captions():
     # Words that are operators or have no case cannot be named, and are said by their tag.
     odd = [as_tagged("(/SYM 猫/X */SYM dog/NOUN")] * 5
     assert [one.pattern for one in mine(odd)] == ["SYM+X+SYM+(NOUN.P)*"]
+    # UNK is no phrase and no word.
+    unk = mine(
+        [as_tagged("a/DET man/NOUN on/ADP a/DET dog/NOUN near/ADP unk/X")] * 5 + [as_tagged("unk/X on/ADP it/PRON")] * 5
+    )
+    assert [(one.pattern, one.matches) for one in unk] == []
     begin = time.perf_counter()
     long = [as_tagged("a/DET dog/NOUN on/ADP " * 3_000), as_tagged("a/DET dog/NOUN on/ADP a/DET cat/NOUN")]
     assert mine([*long, as_tagged("a/DET " * 10_000)])[0].matches == (0, 1)

@@ -13,7 +13,7 @@ from captionlab.probes.encodings import encode_scenes
 from captionlab.probes.experiment import run_probes
 from captionlab.probes.kinds import OBJECT_SCORES, SCORES
 from captionlab.probes.objects import MOST, object_scores, probed_objects, run_object_probes
-from captionlab.probes.probe import GRID, Score, downsample, probe, scores, search_mlp, shuffled, split
+from captionlab.probes.probe import GRID, Score, downsample, probe, scores, search_mlp, shuffled, split, without_singles
 from captionlab.tables import write_table
 
 CLASSES = ["sea"] * 60 + ["road"] * 30 + ["room"] * 10
@@ -66,11 +66,23 @@ def test_every_class_is_trained_and_tested_on():
 
 def test_downsampling():
     scenes = {str(image): name for image, name in enumerate(CLASSES)}
-    kept = downsample(scenes, 20, seed=0)
-    assert Counter(kept.values()) == {"sea": 20, "road": 20, "room": 10}
+    kept = downsample(scenes, 51, seed=0)
+    assert Counter(kept.values()) == {"sea": 20, "road": 21, "room": 10}  # the rare one stays as it is
     assert [*kept] == [image for image in scenes if image in kept]
     assert all(scenes[image] == name for image, name in kept.items())
-    assert downsample(scenes, 20, seed=1) != kept == downsample(scenes, 20, seed=0)
+    assert downsample(scenes, 51, seed=1) != kept == downsample(scenes, 51, seed=0)
+    assert downsample(scenes, len(scenes), seed=0) == downsample(scenes, 10_000, seed=0) == scenes
+    for total in range(6, len(scenes)):
+        sizes, before = Counter(downsample(scenes, total, seed=0).values()), Counter(CLASSES)
+        assert sizes.total() == total
+        largest = max(sizes.values())
+        assert all(size in (before[name], largest, largest - 1) for name, size in sizes.items())
+    with pytest.raises(ValueError, match="5 images are too few for 3 scenes; ask for at least 6"):
+        downsample(scenes, 5, seed=0)
+
+
+def test_classes_of_one_image_are_left_out():
+    assert without_singles({"a": "sea", "b": "road", "c": "sea"}) == {"a": "sea", "c": "sea"}
 
 
 @pytest.mark.parametrize("name", ["random-forest", "mlp"])

@@ -269,6 +269,13 @@ def test_fewer_words_than_ten():
     assert (set(nouns.resampled), set(verbs.resampled)) == ({0, 1, 2}, {0, 1})
 
 
+def test_unk_is_no_top_word():
+    """Ten nouns as often as UNK: one of them would not be among ten words with it."""
+    captions = [[(f"noun{n}", "NOUN"), ("UNK", "X")] for n in range(10)]
+    nouns, _ = top_word_results(Job("one", "main", "greedy", {"toy": "test"}), tagged(captions), 5)
+    assert nouns.value == 10
+
+
 def test_top_words_of_each_role_against_the_others(results):
     values = {row["subject"]: row["value"] for row in value_rows(ROLES, results) if row["measure"] == NOUNS}
     rows = [row for row in between_rows(ROLES, results, "CE", PARENTS) if row["measure"] == NOUNS]

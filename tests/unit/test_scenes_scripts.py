@@ -143,19 +143,62 @@ def test_densities_and_differences(run):
         assert row["n"] == 8
 
 
+def counts(run: Path, scene: str, *splits: str) -> list[str]:
+    """The objects of images of a scene in some splits, those of most images first; equal ones by name."""
+    labels = read_table(run / "labels.parquet", LABELS).to_pylist()
+    images = {
+        row["image_id"] for row in labels if row["scene"] == scene and row["captions"] > 1 and row["split"] in splits
+    }
+    tags = {(row["image_id"], row["label"]) for row in read_table(run / "tags.parquet", TAGS).to_pylist()}
+    number = Counter(label for image, label in tags if image in images)
+    return sorted(number, key=lambda label: (-number[label], label))
+
+
+def ranked(rankings: Path, ranking: str, scene: str) -> list[str]:
+    rows = read_table(rankings, RANKINGS).sort_by("rank").to_pylist()
+    return [row["label"] for row in rows if (row["ranking"], row["scene"]) == (ranking, scene)]
+
+
 def test_rankings(run):
-    rankings = read_table(run / "rankings.parquet", RANKINGS).to_pylist()
-    frequent = {row["scene"]: row["label"] for row in rankings if (row["ranking"], row["rank"]) == ("frequent", 1)}
-    # In all images of the scene; where a man is in all of them too, names decide.
-    assert frequent == {"sea": "boat", "road": "car", "restaurant": "man" if men(run, "test") == 4 else "wine glass"}
+    for scene in TELLING:
+        # Attention is that of the test split, and objects are counted in the others.
+        assert ranked(run / "rankings.parquet", "frequent", scene) == counts(run, scene, "train")
+        # No object is on an image twice, so where every tag receives the same, the number of images decides.
+        assert ranked(run / "rankings.parquet", "uniform", scene) == counts(run, scene, "test")
     overlaps = read_table(run / "overlaps.parquet", OVERLAPS).to_pylist()
     assert len(overlaps) == 3 * 3 * 3
-    # Where every tag receives the same, an object that an image has twice is all that parts attention from frequency;
-    # here none is.
-    uniform = [row for row in overlaps if row["captioner"] == "uniform"]
-    assert {row["rank_biased_overlap"] for row in uniform} == {1.0}
-    assert {row["images"] for row in overlaps} == {PER_SCENE // 3}
+    assert {(row["attended"], row["counted"]) for row in overlaps} == {(PER_SCENE // 3, 2 * PER_SCENE // 3)}
     assert read_table(run / "correlations.parquet", CORRELATIONS)["degrees"].to_pylist() == [7, 7]
+
+
+def rank(run: Path, folder: Path, labels: Path, frequent: str) -> None:
+    inputs = {name: run / name / "received.parquet" for name in ("pretrained", "finetuned")}
+    run_script(
+        "rank_objects",
+        {**inputs, "labels": labels, "chosen": run / "chosen.parquet", "tags": [run / "tags.parquet"]},
+        {name: folder / f"{name}.parquet" for name in ("rankings", "overlaps", "correlations")},
+        split="test",
+        seed=1,
+        config={"least_captions": 2, "frequent": frequent, "mean": False, "depths": [1, 2, 3]},
+    )
+
+
+def test_objects_of_all_splits_are_counted_on_request(run, tmp_path):
+    rank(run, tmp_path, run / "labels.parquet", "all-splits")
+    for scene in TELLING:
+        assert ranked(tmp_path / "rankings.parquet", "frequent", scene) == counts(run, scene, "test", "train")
+        assert ranked(tmp_path / "rankings.parquet", "uniform", scene) == counts(run, scene, "test")
+    overlaps = read_table(tmp_path / "overlaps.parquet", OVERLAPS).to_pylist()
+    assert {(row["attended"], row["counted"]) for row in overlaps} == {(PER_SCENE // 3, PER_SCENE)}
+
+
+def test_objects_of_other_splits_need_one(run, tmp_path):
+    labels = read_table(run / "labels.parquet", LABELS).to_pydict()
+    write_table(tmp_path / "labels.parquet", LABELS, {**labels, "split": ["test"] * len(labels["split"])})
+    with pytest.raises(
+        ValueError, match=r"only images of the split 'test', .* set scenes.ranking.frequent: all-splits"
+    ):
+        rank(run, tmp_path, tmp_path / "labels.parquet", "other-splits")
 
 
 def test_ablation(run):
@@ -177,6 +220,7 @@ def test_probes(run):
     kind = encodings_kind(16)
     rows = read_table(run / "finetuned" / "encodings.parquet", kind).to_pydict()
     assert Counter(zip(rows["scene"], rows["objects"], strict=True)) == {(s, k): 10 for s in TELLING for k in (0, 1)}
+    assert rows["objects"].count(0) == 30  # the 36 images that have the object, downsampled
     whole, without = (
         [e for e, k in zip(rows["encoding"], rows["objects"], strict=True) if k == number] for number in (0, 1)
     )
@@ -185,6 +229,38 @@ def test_probes(run):
     assert {row["captioner"] for row in scores} == {"finetuned"}
     assert {row["objects"] for row in scores} == {0, 1}
     assert read_table(run / "finetuned" / "search.parquet", SEARCH)["rank"].to_pylist() == [1, 2, 3, 4]
+
+
+def encode(run: Path, encodings: Path, **probing: Any) -> Counter[str]:
+    """Encode probed images of scenes anew, and count the whole ones of each scene."""
+    here = run / "finetuned"
+    inputs = {name: run / f"{name}.parquet" for name in ("labels", "chosen", "information", "matches")}
+    run_script(
+        "encode_scenes",
+        {
+            **inputs,
+            "config": here / "config.json",
+            "features": [str(run / f"{n}.parquet") for n in ("regions", "tags")],
+        },
+        {"encodings": encodings},
+        splits=["test", "train"],
+        seed=1,
+        config={"least_captions": 2, "scenes": 3, "images": 100, "mask": "kept", **probing},
+    )
+    rows = read_table(encodings, encodings_kind(16)).to_pylist()
+    return Counter(row["scene"] for row in rows if not row["objects"])
+
+
+def test_probed_images_have_all_telling_objects(run, tmp_path):
+    """A restaurant is told by a glass, which all have, and a man, who is in some of them only."""
+    encodings = tmp_path / "encodings.parquet"
+    every = {"sea": PER_SCENE, "road": PER_SCENE, "restaurant": PER_SCENE}
+    assert encode(run, encodings, selection="all", objects=2) == every
+    some = encode(run, encodings, selection="telling-objects", objects=2)
+    assert some == {**every, "restaurant": men(run, "test", "train")}
+    assert 1 < some["restaurant"] < PER_SCENE
+    with pytest.raises(ValueError, match=r"fewer than two have two images .* lower scenes.probing.objects, or set"):
+        encode(run, encodings, selection="telling-objects", objects=9)
 
 
 class Job(dict):

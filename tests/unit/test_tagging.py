@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from captionlab.language.construction import visual_words
 from captionlab.language.tagging import NOUNS, TAGS, TaggerError, load_tagger, tag
 
 MODEL = Path(__file__).parents[2] / "resources" / "en_ewt_sm"
@@ -34,6 +35,17 @@ def test_odd_captions(tagger):
         assert len(words) == len(lemmas) == len(tags)
         assert {*tags} <= TAGS
     assert {found[3][2][0]} <= NOUNS
+
+
+def test_unk_is_no_visual_word(tagger):
+    caption = "a UNK of a man and UNK unknown UNK"
+    nlp_tags = [token.pos_ for token in tagger(caption)]
+    assert {nlp_tags[1], nlp_tags[6], nlp_tags[8]} & NOUNS  # that is what the model takes it for
+    [(words, _, tags)] = tag(tagger, [caption])
+    assert words == caption.split()
+    assert [place for place, found in enumerate(tags) if found == "X"] == [1, 6, 8]
+    assert [found for found in tags if found != "X"] == [nlp_tags[place] for place in (0, 2, 3, 4, 5, 7)]
+    assert visual_words([(words, words, tags)]) == ["man"]
 
 
 def test_missing_model_is_explained(tmp_path: Path):

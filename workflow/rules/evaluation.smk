@@ -101,6 +101,7 @@ rule score_nlg:
         code=lab.code("score_nlg"),
         versions=lab.versions("pycocoevalcap"),
         corpora=lab.evaluated_corpora,
+        references_per_image=lab.references_per_image,
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by BLEU, METEOR, ROUGE-L and CIDEr"
     script:
@@ -180,6 +181,7 @@ rule score_spice:
         code=lab.code("score_spice"),
         versions=lab.versions("pycocoevalcap"),
         corpora=lab.evaluated_corpora,
+        references_per_image=lab.references_per_image,
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by SPICE"
     script:

@@ -34,7 +34,7 @@ rule encode_scenes:
         code=lab.scenes.code("encode_scenes"),
         versions=lab.versions("numpy", "torch", "tokenizers"),
         config={
-            **lab.scenes.part("probing", "scenes", "most", "objects"),
+            **lab.scenes.part("probing", "scenes", "selection", "images", "objects"),
             **lab.scenes.part("ablation", "mask"),
             **lab.scenes.least_captions(),
         },

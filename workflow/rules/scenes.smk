@@ -73,6 +73,8 @@ rule collect_scenes_tables:
         ],
         encodings=lab.scenes_paper.of("pretrained", "probes", "encodings"),
         images=lab.scenes_paper.images(),
+        object_captions=lab.scenes_paper.described()["objects"],
+        scene_captions=lab.scenes_paper.described()["scenes"],
         published=lab.published("scenes.csv"),
     output:
         multiext(
@@ -119,6 +121,13 @@ rule collect_scenes_tables:
         ),
         multiext(
             "results/reporting/scenes/scenes_table7_splits",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
+        multiext(
+            "results/reporting/scenes/scenes_table8_examples",
             ".csv",
             ".md",
             ".tex",
@@ -182,6 +191,7 @@ rule collect_scenes_tables:
         config=lab.paper_block("scenes"),
         job=lab.scenes_paper.job(),
         provenance=lab.provenance(),
+        seed=lab.scenes.seed(),
     message:
         "make the tables of the scenes paper"
     script:

@@ -14,10 +14,12 @@ from captionlab.reporting.scenes.ablation import (
     shown_samples,
     special_table,
 )
+from captionlab.reporting.scenes.examples import data_table, drawn_examples
 from captionlab.reporting.scenes.objects import metrics_table, objects_table, overlap_table, samples_table
 from captionlab.reporting.scenes.pages import (
     ablated_objects,
     read_captions,
+    read_described,
     read_pictures,
     read_probed,
     read_run,
@@ -40,9 +42,10 @@ def main(snakemake: Any) -> None:
     scenes = read_run(paths.values, paths.differences, paths.published, params.config["comparable"], params.job)
     captions = read_captions(paths.captions)
     objects = ablated_objects(captions)
-    pictures = read_pictures(
-        paths.images[0], [row["image_id"] for row in shown_samples(captions["finetuned"], objects)]
-    )
+    described = (read_described(path[0]) for path in (paths.object_captions, paths.scene_captions))
+    examples = drawn_examples(captions, *described, params.seed)
+    shown = [row["image_id"] for row in shown_samples(captions["finetuned"], objects)]
+    pictures = read_pictures(paths.images[0], [*shown, *(example.image for example in examples)])
     probed = read_probed(paths.encodings[0], paths.images[0])
     samples = Counter((row["split"], row["objects"]) for row in captions["finetuned"] if row["objects"])
     made = [
@@ -53,6 +56,7 @@ def main(snakemake: Any) -> None:
         samples_table(scenes, split_sizes(paths.images[0]), samples, provenance),
         classifiers_table(scenes, probed, provenance),
         splits_table(scenes, probed, provenance),
+        data_table(scenes, examples, pictures, provenance),
         attention_table(scenes, rows(paths.attention, DIFFERENCES), provenance),
         special_table(scenes, provenance),
         ablation_table(scenes, rows(paths.coverage, COVERAGE), rows(paths.splits, SPLITS), provenance),

@@ -1,4 +1,4 @@
-"""Count the words of the captions of a captioner, and the n-grams of their part-of-speech tags, n = 1 to 5."""
+"""Count the words of a captioner's captions, UNK aside, and the n-grams of their part-of-speech tags, n = 1 to 5."""
 
 from collections import Counter
 from typing import Any
@@ -8,6 +8,7 @@ from captionlab.language.kinds import NGRAMS, TAGGED
 from captionlab.language.statistics import ngrams
 from captionlab.scripting import run
 from captionlab.tables import TableWriter, read_table
+from captionlab.unknown import UNKNOWN
 
 LONGEST = 5
 
@@ -15,7 +16,8 @@ LONGEST = 5
 def main(snakemake: Any) -> None:
     counts: dict[tuple[str, str, int], Counter[tuple[str, ...]]] = {}
     for row in read_table(snakemake.input.tokens, TOKENS).to_pylist():
-        counts.setdefault((row["corpus"], "word", 1), Counter()).update(ngrams(row["tokens"].split(), 1))
+        words = [token for token in row["tokens"].split() if token != UNKNOWN.lower()]
+        counts.setdefault((row["corpus"], "word", 1), Counter()).update(ngrams(words, 1))
     for row in read_table(snakemake.input.tags, TAGGED, ["corpus", "tags"]).to_pylist():
         tags = [tag for tag in row["tags"] if tag != "PUNCT"]
         for n in range(1, LONGEST + 1):

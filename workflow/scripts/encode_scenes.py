@@ -1,15 +1,20 @@
 """Encode images of scenes, whole and without the objects that tell the scene, by the last states of a captioner."""
 
+import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from captionlab.ablation.removal import with_objects
 from captionlab.ablation.tables import read_informative, read_removal, read_scenes
 from captionlab.captioners.store import load_captioner
 from captionlab.probes.encodings import encode_images
 from captionlab.probes.kinds import encodings_kind
-from captionlab.probes.probe import downsample
+from captionlab.probes.probe import downsample, without_singles
 from captionlab.scripting import device, run
 from captionlab.tables import write_table
+
+logger = logging.getLogger(__name__)
 
 
 def main(snakemake: Any) -> None:
@@ -17,12 +22,30 @@ def main(snakemake: Any) -> None:
     captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
     images = captioner.open_images(snakemake.input.features, tokenizer)
     scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["least_captions"])
-    classes = downsample(scenes.classes(config["scenes"], params.splits), config["most"], params.seed)
     informative = read_informative(snakemake.input.information)
+    classes = scenes.classes(config["scenes"], params.splits)
+    if config["selection"] == "telling-objects":
+        labels = {image: images.labels(image) for image in classes}
+        classes = with_objects(classes, informative, labels, config["objects"])
+    classes = downsample(probed(classes, scenes.chosen[: config["scenes"]]), config["images"], params.seed)
     removal = read_removal(snakemake.input.matches, images, tokenizer, config["mask"] == "closed")
     numbers = [0, config["objects"]]
     table = encode_images(captioner, removal, classes, informative, numbers)
     write_table(snakemake.output[0], encodings_kind(captioner.architecture["width"]), table)
+
+
+def probed(classes: Mapping[str, str], chosen: Sequence[str]) -> dict[str, str]:
+    """The images of scenes that can be probed for. ValueError where these are fewer than two scenes."""
+    kept = without_singles(classes)
+    scenes = {*kept.values()}
+    if absent := [scene for scene in chosen if scene not in scenes]:
+        logger.warning("no probe tells %s: fewer than two images have all objects that tell it", ", ".join(absent))
+    if len(scenes) < 2:
+        raise ValueError(
+            f"of the scenes {', '.join(chosen)} fewer than two have two images with all objects that tell them; lower "
+            "scenes.probing.objects, or set scenes.probing.selection: all"
+        )
+    return kept
 
 
 if __name__ == "__main__":

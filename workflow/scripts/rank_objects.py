@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from captionlab.ablation.tables import read_scenes
+from captionlab.ablation.tables import Scenes, read_scenes
 from captionlab.attention.kinds import CORRELATIONS, OVERLAPS, RANKINGS, RECEIVED
 from captionlab.attention.objects import (
     UNIFORM,
@@ -22,21 +22,27 @@ from captionlab.tables import read_table, write_table
 def main(snakemake: Any) -> None:
     config = snakemake.params.config
     scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["least_captions"])
-    depicting = {scene: images for scene, images in scenes.depicting([snakemake.params.split]).items() if images}
+    attended = scenes.depicting([snakemake.params.split])
+    counted = scenes.depicting(counted_splits(scenes, snakemake.params.split, config["frequent"]))
+    studied = [scene for scene in attended if attended[scene] and counted[scene]]
+    depicting = {scene: attended[scene] for scene in studied}
     objects = objects_of(read_tags(snakemake.input.tags))
-    frequent = frequent_objects(objects, depicting)
+    frequent = frequent_objects(objects, {scene: counted[scene] for scene in studied})
     rankings, found, correlations = {"frequent": frequent}, [], []
     attention = {name: read_received(snakemake.input[name]) for name in ROLES}
     # Both captioners attend to the same tags.
     attention[UNIFORM] = uniform_attention(attention[PRETRAINED])
     for name, received in attention.items():
         rankings[name] = attended_objects(received, depicting, config["mean"])
-        number = {scene: len(images) for scene, images in depicting.items()}
+        number = {scene: (len(attended[scene]), len(counted[scene])) for scene in studied}
         of_captioner = overlaps(rankings[name], frequent, number, config["depths"])
-        intervals = {
-            scene: overlap_intervals(received, objects, images, config["depths"], config["mean"], snakemake.params.seed)
-            for scene, images in depicting.items()
-        }
+        intervals = {}
+        for scene in studied:
+            images = list(dict.fromkeys([*attended[scene], *counted[scene]]))
+            of_scene = {image: objects.get(image, []) for image in counted[scene]}
+            intervals[scene] = overlap_intervals(
+                received, of_scene, images, config["depths"], config["mean"], snakemake.params.seed
+            )
         found += [{"captioner": name, **vars(row), **intervals[row.scene][row.depth]} for row in of_captioner]
         if name in ROLES:
             pairs = zip(*((row.rank_biased_overlap, row.intersection_over_union) for row in of_captioner), strict=True)
@@ -53,6 +59,17 @@ def main(snakemake: Any) -> None:
         ("correlations", CORRELATIONS, correlations),
     ):
         write_table(snakemake.output[name], kind, {column: [row[column] for row in rows] for column in kind.columns})
+
+
+def counted_splits(scenes: Scenes, split: str, frequent: str) -> list[str]:
+    """The splits whose images say which objects are frequent: all, or all but the one whose attention is read."""
+    splits = sorted({*scenes.split.values()} - ({split} if frequent == "other-splits" else set()))
+    if not splits:
+        raise ValueError(
+            f"only images of the split {split!r}, whose attention is read, have a scene label; set "
+            "scenes.ranking.frequent: all-splits to count objects in these"
+        )
+    return splits
 
 
 def read_received(path: str) -> list[tuple[str, str, float]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from captionlab.evaluation.nlg import meteor_process, score_corpus
 from captionlab.evaluation.paraphrases import write_paraphrases
+from captionlab.evaluation.references import read_references
 from captionlab.kinds import NLG, TOKENS
 from captionlab.scripting import run
 from captionlab.tables import TableWriter, read_table
@@ -16,10 +17,10 @@ def main(snakemake: Any) -> None:
     captions: dict[str, dict[tuple[str, int], str]] = {}
     for row in read_table(snakemake.input.tokens, TOKENS).to_pylist():
         captions.setdefault(row["corpus"], {})[row["image_id"], row["caption_index"]] = row["tokens"]
-    references: dict[str, dict[str, list[str]]] = {corpus: {} for corpus in snakemake.params.corpora}
-    for corpus, path in zip(snakemake.params.corpora, snakemake.input.references, strict=True):
-        for row in read_table(path, TOKENS).to_pylist():
-            references[corpus].setdefault(row["image_id"], []).append(row["tokens"])
+    references = {
+        corpus: read_references(path, snakemake.params.references_per_image)
+        for corpus, path in zip(snakemake.params.corpora, snakemake.input.references, strict=True)
+    }
     texts = [text for of_corpus in captions.values() for text in of_corpus.values()]
     texts += [text for of_corpus in references.values() for of_image in of_corpus.values() for text in of_image]
     with tempfile.TemporaryDirectory(prefix="meteor-") as folder:

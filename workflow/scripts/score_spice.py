@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from captionlab.evaluation.references import read_references
 from captionlab.evaluation.spice import BESIDE_HEAP, PARSES, SPICE, score_captions
 from captionlab.evaluation.spice_models import available_models
 from captionlab.kinds import TOKENS
@@ -19,9 +20,9 @@ def main(snakemake: Any) -> None:
         return
     references: dict[tuple[str, str], list[str]] = {}
     for corpus, path in zip(snakemake.params.corpora, snakemake.input.references, strict=True):
-        for row in read_table(path, TOKENS).to_pylist():
-            if row["tokens"]:
-                references.setdefault((corpus, row["image_id"]), []).append(row["tokens"])
+        for image, texts in read_references(path, snakemake.params.references_per_image).items():
+            if told := [text for text in texts if text]:
+                references[corpus, image] = told
     captions = read_table(snakemake.input.tokens, TOKENS).to_pylist()
     scored = [row for row in captions if (row["corpus"], row["image_id"]) in references]
     if len(scored) < len(captions):

@@ -11,9 +11,11 @@ from captionlab.evaluation.scenes import (
     ablation_rows,
     attention_rows,
     caption_rows,
+    contrast_rows,
     object_probe_rows,
     overlap_rows,
     probe_rows,
+    shift_rows,
     special_rows,
 )
 from captionlab.kinds import COMPARISONS, SUMMARY
@@ -39,8 +41,9 @@ def main(snakemake: Any) -> None:
         caption_rows(summary, comparisons, job["labels"], job["evaluation"], job["end"]),
         attention_rows(corpus, blocks, rows(paths.differences, DIFFERENCES), seed),
         special_rows(corpus, shares, seed),
-        ([], overlap_rows(corpus, *overlaps)),
+        ([], [*overlap_rows(corpus, *overlaps), *contrast_rows(corpus, overlaps[0])]),
         ablation_rows(corpus, rows(paths.effects, EFFECTS), before_and_after, seed),
+        ([], shift_rows(corpus, before_and_after, job["split"], seed)),
         probe_rows(corpus, scores),
         object_probe_rows(corpus, object_scores),
     ]

@@ -39,6 +39,20 @@ def samples(
     ]
 
 
+def with_objects(
+    classes: Mapping[str, str],
+    informative: Mapping[str, Sequence[str]],
+    objects: Mapping[str, Iterable[str]],
+    number: int,
+) -> dict[str, str]:
+    """Of images, each with its scene, those that are samples of so many objects; the rest as in `samples`."""
+    depicting: dict[str, list[str]] = {}
+    for image, scene in classes.items():
+        depicting.setdefault(scene, []).append(image)
+    kept = {sample.image for sample in samples(depicting, informative, objects, number)}
+    return {image: scene for image, scene in classes.items() if image in kept}
+
+
 class Removal:
     """Images without objects: their tags, and the regions that show them."""
 

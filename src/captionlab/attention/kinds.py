@@ -115,7 +115,8 @@ OVERLAPS = Kind(
         "intersection_over_union": Column(_DOUBLE, "0 to 1"),
         "intersection_over_union_ci_low": Column(_DOUBLE, "lower end of its 95 % interval, over images"),
         "intersection_over_union_ci_high": Column(_DOUBLE, "upper end of the same"),
-        "images": Column(_INT, "images that depict the scene"),
+        "attended": Column(_INT, "images of the scene whose attention is read"),
+        "counted": Column(_INT, "images of the scene whose objects are counted"),
     },
     ("captioner", "scene", "depth"),
 )

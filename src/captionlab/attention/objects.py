@@ -23,8 +23,10 @@ class Overlap:
     depth: int
     rank_biased_overlap: float
     intersection_over_union: float
-    images: int
-    """images that depict the scene"""
+    attended: int
+    """images of the scene whose attention is read"""
+    counted: int
+    """images of the scene whose objects are counted"""
 
 
 def attended_objects(
@@ -74,17 +76,20 @@ def frequent_objects(objects: Mapping[str, Iterable[str]], scenes: Mapping[str, 
 def overlaps(
     attended: Mapping[str, Sequence[str]],
     frequent: Mapping[str, Sequence[str]],
-    images: Mapping[str, int],
+    images: Mapping[str, tuple[int, int]],
     depths: Sequence[int] = DEPTHS,
 ) -> list[Overlap]:
-    """The overlap of two rankings of the objects of each scene, down to each depth; `images` are those of a scene."""
+    """The overlap of two rankings of the objects of each scene, down to each depth.
+
+    `images` has for each scene how many images the first ranking is of, and how many the second.
+    """
     return [
         Overlap(
             scene,
             depth,
             rank_biased_overlap(ranking, frequent[scene], depth),
             intersection_over_union(ranking, frequent[scene], depth),
-            images[scene],
+            *images[scene],
         )
         for scene, ranking in attended.items()
         for depth in depths
@@ -102,7 +107,8 @@ def overlap_intervals(
     """For each depth the ends of the 95 % intervals of both overlaps of a scene: bootstrap over its `images`.
 
     In each resample the objects are ranked anew, by attention as in `attended_objects` and by how many images have
-    them. The names are those of columns of OVERLAPS.
+    them. An image may be in `received`, in `objects`, or in both: it counts for the rankings that it is part of. The
+    names are those of columns of OVERLAPS.
     """
     row = {image: number for number, image in enumerate(images)}
     tags = [(row[image], label, attention) for image, label, attention in received if image in row]

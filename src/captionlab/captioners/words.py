@@ -15,8 +15,8 @@ import tokenizers
 from tokenizers import Regex, models, normalizers, pre_tokenizers
 
 from captionlab.captioners.tokenizer import END, Tokenizer
+from captionlab.unknown import UNKNOWN
 
-UNKNOWN = "UNK"
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 

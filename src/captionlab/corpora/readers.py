@@ -16,8 +16,6 @@ from typing import Any
 from captionlab.corpora.images import Fault
 from captionlab.corpora.inputs import CorpusError
 
-# References per image in experiments with Karpathy's splits; a few images of COCO have a sixth or seventh caption.
-KARPATHY_CAPTIONS = 5
 # Concadia's texts are cut to so many characters in the experiments on discriminative finetuning.
 CONCADIA_CHARACTERS = 200
 # Images in a set of ImageCoDe. The annotations name an image by its rank in the set.
@@ -64,15 +62,16 @@ class Entry:
 def read_karpathy(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     """COCO, Flickr8k or Flickr30k in Karpathy and Fei-Fei's splits (2015), one JSON file per corpus.
 
-    `restval`, the part of COCO's validation images that everybody trains on, becomes `train`. The first five
-    captions count. Images are known by their COCO number where there is one, else by file name without ending.
+    `restval`, the part of COCO's validation images that everybody trains on, becomes `train`. All captions of an image
+    count, which are six or seven of a few of COCO's. Images are known by their COCO number where there is one, else by
+    file name without ending.
     """
     file, folder = root / config["annotations"], _folder(config, root)
     expected = '{"images": [{"filename", "split", "sentences": [{"raw"}]}]}, in COCO with "filepath" and "cocoid"'
     for where, image in _records(read_json(file, without=("tokens",)), "images", file, expected):
         name = _take(image, "filename", str, where, expected)
         split = _take(image, "split", str, where, expected)
-        sentences = _take(image, "sentences", list, where, expected)[:KARPATHY_CAPTIONS]
+        sentences = _take(image, "sentences", list, where, expected)
         yield Entry(
             image_id=str(image["cocoid"]) if "cocoid" in image else Path(name).stem,
             split="train" if split == "restval" else split,

@@ -16,6 +16,7 @@ from captionlab.ablation.comparison import Pair, mean_over_images
 from captionlab.attention.objects import UNIFORM, overlap_by_chance
 from captionlab.evaluation.intervals import (
     NORMAL,
+    SIMILAR,
     bootstrap_interval,
     nearness,
     paired_share_interval,
@@ -36,6 +37,10 @@ OF_RARE = "F1 of rare scenes"
 PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probing", "probing without telling objects", "probing of objects"
 # Experiment, captioner, probe, share of test images and measure of an F1.
 ProbePlace = tuple[str, str, str, float, str]
+# Scenes of the paper whose attended and frequent objects overlap much, and little (§5); names of columns of OVERLAPS.
+MUCH, LITTLE = ("station", "road", "sea", "resort"), ("room", "house", "restaurant")
+OVERLAP_MEASURES = {"RBO": "rank_biased_overlap", "IoU": "intersection_over_union"}
+FOREST, NETWORK = "random-forest", "mlp"
 AVERAGES = {"micro": "micro-F1", "macro": "macro-F1", "weighted": "weighted-F1"}
 
 
@@ -176,7 +181,7 @@ def overlap_rows(
             held["uniform attention"] = of_uniform[scene, depth]
         for against, value in held.items():
             apart[role, depth, against].append(found["rank_biased_overlap"] - value)
-        images[role, depth] += found["images"]
+        images[role, depth] += found["attended"]
     rows = []
     for (role, depth, against), values in apart.items():
         if len(values) > 1:
@@ -187,6 +192,37 @@ def overlap_rows(
             number = correlation_interval(found["r"], found["degrees"] + 2)
             pairs = found["degrees"] + 2
             rows.append(row(corpus, "overlap", found["captioner"], "r", number, pairs, against="no correlation"))
+    return rows
+
+
+def contrast_rows(corpus: str, overlaps: Iterable[Row]) -> list[dict[str, Any]]:
+    """How much more objects overlap in the scenes MUCH than in the scenes LITTLE, mean against mean, at each depth.
+
+    Of the scenes that the run has; nothing where it has none of either. The scenes are given, so that chance is in
+    their images alone: distances to the ends of their intervals are joined by squares (Zou and Donner 2008).
+    """
+    found: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for overlap in overlaps:
+        found[overlap["captioner"], overlap["depth"]].append(overlap)
+    rows = []
+    for (role, depth), of_role in found.items():
+        sides = [[overlap for overlap in of_role if overlap["scene"] in side] for side in (MUCH, LITTLE)]
+        if role == UNIFORM or not all(sides):
+            continue
+        present = {overlap["scene"] for overlap in of_role}
+        names = [", ".join(scene for scene in side if scene in present) for side in (MUCH, LITTLE)]
+        for measure, column in OVERLAP_MEASURES.items():
+            # Of each side the mean with its distances to the lower and the upper end.
+            means = [np.mean([overlap[column] for overlap in side]) for side in sides]
+            below, above = (
+                [math.hypot(*(o[column] - o[f"{column}_ci_{end}"] for o in side)) / len(side) for side in sides]
+                for end in ("low", "high")
+            )
+            value = float(means[0] - means[1])
+            number = value, value - math.hypot(below[0], above[1]), value + math.hypot(above[0], below[1])
+            images = sum(overlap["attended"] for side in sides for overlap in side)
+            place: dict[str, Any] = {"source": names[0], "level": depth, "against": names[1]}
+            rows.append(row(corpus, "overlap of scenes", role, measure, number, images, **place))
     return rows
 
 
@@ -226,6 +262,33 @@ def ablation_rows(
                     row(corpus, "ablation", FINETUNED, measure, number, n, split, level, against=PRETRAINED)
                 )
     return values, differences
+
+
+def shift_rows(corpus: str, pairs: Mapping[str, Sequence[Pair]], split: str, seed: int) -> list[dict[str, Any]]:
+    """How far the confidence shifts of the images of a split lie from those of all others, and whether that is near.
+
+    Of unchanged captions, an image once, with its mean shift. Near is within SIMILAR of the mean confidence of these
+    captions: shifts themselves are about 0. Nothing where a side has fewer than two images.
+    """
+    rows = []
+    for role, of_role in pairs.items():
+        sides: list[dict[str, list[float]]] = [{}, {}]
+        for pair in of_role:
+            if not pair.changed:
+                sides[pair.split != split].setdefault(pair.image, []).append(pair.before - pair.after)
+        shifts = [np.array([np.mean(of_image) for of_image in side.values()]) for side in sides]
+        if min(map(len, shifts)) < 2:
+            continue
+        resampled = [resampled_sums(of_side[:, None], seed)[:, 0] / len(of_side) for of_side in shifts]
+        images = min(map(len, shifts))
+        ends = bootstrap_interval(resampled[0] - resampled[1], images, (-1.0, 1.0))
+        number = float(shifts[0].mean() - shifts[1].mean()), *ends
+        confidence = float(np.mean([pair.before for pair in of_role if not pair.changed]))
+        place: dict[str, Any] = {"source": split, "against": "all other splits"}
+        near = nearness(*number, confidence)
+        rows.append(row(corpus, "ablation", role, "shift", number, images, **place))
+        rows.append(row(corpus, "ablation", role, "nearness of shift", near, images, **place))
+    return rows
 
 
 def compared(
@@ -333,8 +396,13 @@ def _probe(score: Row) -> str:
 def _over_splits(
     corpus: str, scores: Mapping[ProbePlace, Sequence[Row]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Means over splits, and differences between probes that were tested on the same ones."""
+    """Means over splits, and differences between probes that were tested on the same ones.
+
+    The forest is also held against the network, with a margin that is above 0 where it is less than SIMILAR behind,
+    and against itself with smaller shares of test images; test images of the same seed are among those of a larger one.
+    """
     found = {place: {score["seed"]: score["f1"] for score in of_place} for place, of_place in scores.items()}
+    shares = sorted({share for _, _, _, share, _ in found})
     values, differences = [], []
     for key, of_seeds in found.items():
         experiment, role, probe, share, measure = key
@@ -348,6 +416,10 @@ def _over_splits(
             PRETRAINED: (experiment, PRETRAINED, probe, share, measure),
             "random": (experiment, role, "random", share, measure),
         }
+        if probe == FOREST:
+            against[NETWORK] = (experiment, role, NETWORK, share, measure)
+            smaller = [other for other in shares if other < share]
+            against |= {f"test share {other:g}": (experiment, role, probe, other, measure) for other in smaller}
         if experiment == PROBING_ABLATED:
             against[INTACT] = (PROBING, role, probe, share, measure)
         for name, other in against.items():
@@ -355,6 +427,10 @@ def _over_splits(
                 apart = np.array([f1 - found[other][seed] for seed, f1 in of_seeds.items()])
                 number, told = splits_interval(apart, share, units, (-1.0, 1.0)), {**place, "against": name}
                 differences.append(row(corpus, experiment, role, measure, number, n, **told))
+                if name == NETWORK:
+                    margin = SIMILAR * float(np.mean([*found[other].values()]))
+                    ahead = number[0] + margin, number[1] + margin, number[2] + margin
+                    differences.append(row(corpus, experiment, role, f"margin of {measure}", ahead, n, **told))
                 if name == INTACT:
                     near = nearness(*number, float(np.mean([*found[other].values()])))
                     differences.append(row(corpus, experiment, role, f"nearness of {measure}", near, n, **told))

@@ -11,6 +11,7 @@ from captionlab.evaluation.summary import Job, Metric, Result, nlg_results
 from captionlab.language.patterns import Tagged, tagged
 from captionlab.language.statistics import mostly_tagged
 from captionlab.language.tagging import NOUNS
+from captionlab.unknown import UNKNOWN
 
 MEASURES = {"nouns of the top words": NOUNS, "verbs of the top words": frozenset({"VERB"})}
 TOP = 10
@@ -19,11 +20,15 @@ COUNTED = 100
 
 
 def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
-    """MEASURES by corpus, of a table of TAGGED; each resample of the images has its own most frequent words."""
+    """MEASURES by corpus, of a table of TAGGED; each resample of the images has its own most frequent words.
+
+    UNK is not among them.
+    """
     rows: dict[str, dict[str, list[Tagged]]] = {}
     for row in captions.to_pylist():
         of_corpus = rows.setdefault(row["corpus"], {})
-        of_corpus.setdefault(row["image_id"], []).append(tagged(row["words"], row["tags"]))
+        known = [(word, tag) for word, tag in tagged(row["words"], row["tags"]) if word != UNKNOWN.lower()]
+        of_corpus.setdefault(row["image_id"], []).append(known)
     for corpus, of_images in rows.items():
         every = [caption for of_image in of_images.values() for caption in of_image]
         counts = Counter(word for caption in every for word, _ in caption)

@@ -17,6 +17,7 @@ from itertools import product
 
 from captionlab.language.patterns import Tagged, compiled
 from captionlab.language.tagging import NOUNS
+from captionlab.unknown import UNKNOWN
 
 # The longest prefix, in merged chunks: the paper takes 4-grams.
 PREFIX = 4
@@ -57,7 +58,7 @@ class Chunk:
 def mine(captions: Sequence[Tagged], most: int = 5) -> list[Mined]:
     """At most so many patterns of the captions, by the share that follows them, the largest first.
 
-    Fewer, or none, when the captions have little in common (no prefix is in 5 % of them).
+    Fewer, or none, when the captions have little in common (no prefix is in 5 % of them). UNK has no place in one.
     """
     chunked = [chunks_of(caption[:LONGEST]) for caption in captions]
     named = _named(chunked)
@@ -118,7 +119,13 @@ def _named(chunked: Sequence[Sequence[Chunk]]) -> frozenset[str]:
 def _words(chunk: Chunk) -> list[str]:
     if chunk.kind == "NOUN.P":
         return [f"{noun.upper()}.P" for noun in dict.fromkeys(chunk.nouns) if _writable(noun.upper())]
+    if _is_unknown(chunk):
+        return []
     return ["+".join(chunk.words)] if all(map(_writable, chunk.words)) else []
+
+
+def _is_unknown(chunk: Chunk) -> bool:
+    return chunk.words == (UNKNOWN.lower(),)
 
 
 def _writable(word: str) -> bool:
@@ -155,6 +162,8 @@ def _saved(
 def _prefixes(chunks: Sequence[Chunk], named: frozenset[str]) -> Iterator[tuple[str, ...]]:
     """Every way to say how a caption starts; a prefix ends in a chunk that is no noun phrase, as the paper's do."""
     for length in range(1, min(PREFIX, len(chunks)) + 1):
+        if _is_unknown(chunks[length - 1]):
+            return
         if chunks[length - 1].kind != "NOUN.P":
             yield from product(*(_elements(chunk, named) for chunk in chunks[:length]))
 
@@ -165,7 +174,7 @@ def _body(rests: Sequence[Sequence[Chunk]]) -> tuple[str, list[str]]:
     if not units:
         return "", []
     # The fewest classes of connecting words that cover enough repetitions, most frequent first.
-    frequency = Counter(chunk.kind for unit in units for chunk in unit)
+    frequency = Counter(chunk.kind for unit in units for chunk in unit if not _is_unknown(chunk))
     classes: list[str] = []
     for kind, _ in sorted(frequency.items(), key=lambda item: (-item[1], item[0])):
         if sum({chunk.kind for chunk in unit} <= {*classes} for unit in units) >= COVERED * len(units):

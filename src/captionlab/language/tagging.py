@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from captionlab.unknown import UNKNOWN
+
 if TYPE_CHECKING:
     from spacy.language import Language
 
@@ -17,6 +19,8 @@ TAGS = frozenset(
 )
 # A lower-cased word that a tagger takes for a name ("a tv") is a noun of the caption too.
 NOUNS = frozenset({"NOUN", "PROPN"})
+# UNK stands for a word that a captioner does not know, and is none; taggers take it for a noun.
+OTHER = "X"
 # Where the model is that comes with the workflow.
 RESOURCES = Path(__file__).parents[3] / "resources"
 # What a caption needs no more than tags and lemmas for.
@@ -50,7 +54,7 @@ def load_tagger(model: str | os.PathLike[str]) -> "Language":
 
 
 def tag(tagger: "Language", captions: Iterable[str]) -> Iterator[tuple[list[str], list[str], list[str]]]:
-    """For each caption its words as written, their lemmas and their tags; white space is left out.
+    """For each caption its words as written, their lemmas and their tags; white space is left out, UNK has the tag X.
 
     Raises TaggerError when the model gives no tags or no lemmas.
     """
@@ -61,7 +65,7 @@ def tag(tagger: "Language", captions: Iterable[str]) -> Iterator[tuple[list[str]
             raise TaggerError(
                 f"the spaCy model {tagger.meta['name']} gave a word of {doc.text[:80]!r} no tag or no lemma"
             )
-        yield words, lemmas, tags
+        yield words, lemmas, [OTHER if word == UNKNOWN else tag for word, tag in zip(words, tags, strict=True)]
 
 
 @contextmanager

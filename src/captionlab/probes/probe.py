@@ -31,15 +31,33 @@ class Score:
     """test examples: of the class, or all"""
 
 
-def downsample(scenes: Mapping[str, str], most: int, seed: int) -> dict[str, str]:
-    """The images, each with its class, with at most `most` of a class, drawn at random; their order stays."""
+def downsample(scenes: Mapping[str, str], total: int, seed: int) -> dict[str, str]:
+    """At most `total` of the images, each with its class: images of the largest classes are drawn, the others stay.
+
+    The largest classes end at the same size, or with one image more where the total asks for it (those first by name).
+    The order of the images stays. ValueError where a class would be left with fewer than two images that had them.
+    """
+    sizes = Counter(scenes.values())
+    most = max(sizes.values(), default=0)
+    while sum(min(size, most) for size in sizes.values()) > total:
+        most -= 1
+    if most < 2 <= max(sizes.values(), default=2):
+        raise ValueError(f"{total} images are too few for {len(sizes)} scenes; ask for at least {2 * len(sizes)}")
+    spare = total - sum(min(size, most) for size in sizes.values())
+    larger = sorted(scene for scene, size in sizes.items() if size > most)[:spare]
     generator = np.random.default_rng(seed)
     kept: set[str] = set()
-    for scene in sorted({*scenes.values()}):
+    for scene in sorted(sizes):
         images = [image for image, found in scenes.items() if found == scene]
-        drawn = generator.permutation(len(images))[:most]
+        drawn = generator.permutation(len(images))[: most + (scene in larger)]
         kept.update(images[place] for place in drawn)
     return {image: scene for image, scene in scenes.items() if image in kept}
+
+
+def without_singles(scenes: Mapping[str, str]) -> dict[str, str]:
+    """The images, each with its class, without classes of one image, which cannot be both trained and tested on."""
+    sizes = Counter(scenes.values())
+    return {image: scene for image, scene in scenes.items() if sizes[scene] > 1}
 
 
 def split(classes: Sequence[str], test_share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -250,6 +250,10 @@ class Experiments:
         """Tokenised references of each corpus of an evaluation."""
         return [f"results/evaluation/references/{corpus}.parquet" for corpus in self.evaluated_corpora(wildcards)]
 
+    def references_per_image(self, wildcards: Wildcards) -> int | None:
+        """How many of these captions are compared with, the first ones; None for all."""
+        return self.evaluations[wildcards.evaluation].get("references_per_image")
+
     def retrievers(self, wildcards: Wildcards) -> list[str]:
         """Retrievers of an evaluation."""
         return list(self.evaluations[wildcards.evaluation].get("retrievers", []))

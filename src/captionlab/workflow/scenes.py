@@ -21,11 +21,18 @@ DEFAULTS: dict[str, Block] = {
     "labels": {"number": 8, "least_captions": 1, "table": "scenes"},
     "attention": {"images": 100, "layer": 1, "examples": 2},
     "density": {"steps": 100},
-    "ranking": {"depths": [3, 5, 7], "mean": False},
+    "ranking": {"depths": [3, 5, 7], "frequent": "other-splits", "mean": False},
     "information": {"least": 5, "smoothing": "none"},
     "matching": {"overlap": 0.6, "inside": 0.8},
     "ablation": {"objects": [1, 2, 3], "mask": "kept"},
-    "probing": {"scenes": 8, "most": 500, "objects": 3, "test_shares": [0.1, 0.3, 0.5], "seeds": 5},
+    "probing": {
+        "scenes": 8,
+        "selection": "telling-objects",
+        "images": 1426,
+        "objects": 3,
+        "test_shares": [0.1, 0.3, 0.5],
+        "seeds": 5,
+    },
 }
 
 

@@ -18,6 +18,7 @@ SCENES_TABLES = (
     "scenes_table5_samples",
     "scenes_table6_classifiers",
     "scenes_table7_splits",
+    "scenes_table8_examples",
     "scenes_figure4_attention",
     "scenes_figure5_examples",
     "scenes_figure6_ablation",
@@ -48,6 +49,7 @@ def scenes_paper_mistakes(config: Block) -> Iterator[str]:
     if "scenes" not in config:
         yield f"{where} needs what is measured; add the section `scenes`"
     yield from known(config, "evaluations", paper["evaluation"], f"{where}.evaluation")
+    yield from known(config, "corpora", paper["object_captions"], f"{where}.object_captions")
     evaluation = config["evaluations"].get(paper["evaluation"])
     if evaluation and len(evaluation["corpora"]) != 1:
         yield f"{where}.evaluation is {paper['evaluation']!r}, which has several corpora; Table 1 is about one"
@@ -74,6 +76,13 @@ class ScenesPaper:
     def images(self) -> list[str]:
         """The table of the images of the corpus that is analysed."""
         return self.lab.scenes.table("images") if self.block else []
+
+    def described(self) -> dict[str, list[str]]:
+        """The tables of what people wrote of objects and of scenes."""
+        if not self.block:
+            return {"objects": [], "scenes": []}
+        objects = f"results/corpora/{self.block['object_captions']}/captions.parquet"
+        return {"objects": [objects], "scenes": self.lab.scenes.labelling()}
 
     def job(self) -> dict[str, Any]:
         """What is compared: names of corpora, the split that is tested on, and labels of captioners by name."""

@@ -35,6 +35,12 @@ def attention_table(run: ScenesRun, differences: Sequence[Row], provenance: Mapp
             cells += [Cell(MISSING if p_value is None else f"{p_value:.2g}"), Cell(str(apart.n) if apart else MISSING)]
             rows.append([Cell(relation), *cells])
         blocks.append(Block(rows, heading))
+    apart = run.difference("attention", "finetuned", "deviation", "pretrained", source="all")
+    number = without_interval(apart.n, apart.n) if apart else None
+    theirs = run.published.find("text", "attention", "5", "images")
+    place = {"experiment": "attention", "source": "all", "measure": "images"}
+    ours, paper = sheet.pair(place, number, theirs, 0, interval=False)
+    sheet.notes.append(f"Images: {ours.text} (paper {paper.text}).")
     sheet.notes.append(
         f"{OVER_IMAGES} Values are maxima over heads among word pieces of tags and regions; difference: finetuned "
         "minus pretrained, with a two-sided paired bootstrap test. The paper shows these numbers as a density only."

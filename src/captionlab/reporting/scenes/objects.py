@@ -63,7 +63,7 @@ def overlap_table(
     for measure in MEASURES:
         for depth in depths:
             columns += [Column(f"@{depth}", "this run", measure), Column("paper", group=measure)]
-    columns.append(Column("images"))
+    columns += [Column(name, group="images") for name in ("attended", "counted")]
     found = {(row["captioner"], row["scene"], row["depth"]): row for row in overlaps}
     blocks = []
     headings = {
@@ -85,17 +85,18 @@ def overlap_table(
                     theirs = run.published.find("2", scene, str(depth), measure) if role == "finetuned" else None
                     place = {"experiment": "overlap", "subject": role, "source": scene, "level": depth}
                     row += sheet.pair({**place, "measure": measure}, number, theirs)
-            images = [found[role, scene, depth]["images"] for depth in depths if (role, scene, depth) in found]
-            rows.append([*row, Cell(str(max(images)) if images else MISSING)])
+            any_depth = next((found[role, scene, depth] for depth in depths if (role, scene, depth) in found), None)
+            row += [Cell(str(any_depth[name]) if any_depth else MISSING) for name in ("attended", "counted")]
+            rows.append(row)
         blocks.append(Block(rows, heading))
     for correlation in correlations:
         sheet.notes.append(_correlation_note(run, sheet, correlation))
     sheet.notes.append(
         "RBO: rank-biased overlap with p = 1, the mean agreement down to the depth. IoU: intersection over union. "
-        "Objects are ranked by the attention that their tags receive in the images of a scene, and by how many of "
-        "these have them. Attention is added up over tags and images, so their number is a factor of it: uniform "
-        "attention is what this factor gives alone. Intervals: 95 %, bootstrap over the images of a scene, which ranks "
-        "objects anew."
+        "Objects are ranked by the attention that their tags receive in the attended images of a scene, and by how "
+        "many of the counted ones have them. Attention is added up over tags and images, so their number is a factor "
+        "of it: uniform attention is what this factor gives alone. Intervals: 95 %, bootstrap over the images of a "
+        "scene, which ranks objects anew."
     )
     for depth in depths:
         for role in ROLES:
@@ -125,7 +126,7 @@ def _signed(apart: Measured) -> str:
 def _measured(overlap: Row, column: str) -> Measured:
     """An overlap with its interval."""
     low, high = (overlap[f"{column}_ci_{end}"] for end in ("low", "high"))
-    return Measured(overlap[column], low, high, 1, overlap["images"])
+    return Measured(overlap[column], low, high, 1, overlap["attended"])
 
 
 def _correlation_note(run: ScenesRun, sheet: ScenesSheet, correlation: Row) -> str:
@@ -137,7 +138,8 @@ def _correlation_note(run: ScenesRun, sheet: ScenesSheet, correlation: Row) -> s
     ours = without_interval(correlation["r"], degrees + 2)
     place = {"experiment": "overlap", "subject": role, "measure": "r"}
     cells = sheet.pair(place, ours, theirs, interval=False)
-    paper = f"; in the paper r(19) = {cells[1].text}" if theirs else ""
+    p_value = run.published.find("text", "r", "5", "p_value")
+    paper = f"; in the paper r(19) = {cells[1].text}, p < {p_value.text}" if theirs and p_value else ""
     return (
         f"RBO and IoU of the {role} captioner correlate with r({degrees}) = {cells[0].text}, "
         f"p = {correlation['p_value']:.2g}{paper}."
@@ -212,6 +214,13 @@ def samples_table(
             ours = without_interval(sum(found), sum(found)) if found else None
             row += sheet.pair(place, ours, theirs, 0, interval=False)
         rows.append(row)
+    texts = []
+    for split, number in [*sorted(images.items()), ("HL-Scenes", sum(images.values()))]:
+        theirs = run.published.find("text", split, "3", "images")
+        place = {"experiment": "ablation", "source": split, "measure": "images"}
+        cells = sheet.pair(place, without_interval(number, number), theirs, 0, interval=False)
+        texts.append(f"{split} {cells[0].text} (paper {cells[1].text})")
+    sheet.notes.append(f"Images by split, and all: {', '.join(texts)}.")
     sheet.notes.append(
         f"{TRAINED_ON}: {', '.join(splits[TRAINED_ON]) or 'no split of this run'}. Test: {run.split}. Without objects "
         "are images of a scene that have so many of its most telling ones; an image of two scenes may be two samples."

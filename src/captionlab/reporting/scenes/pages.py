@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from captionlab.ablation.kinds import ABLATED
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
@@ -39,6 +40,15 @@ def read_run(values: Path, differences: Path, published: Path, comparable: bool,
 def read_captions(paths: Sequence[Path]) -> dict[str, list[Row]]:
     """Rows of ABLATED by role."""
     return {role: read_table(path, ABLATED).to_pylist() for role, path in zip(ROLES, paths, strict=True)}
+
+
+def read_described(path: Path) -> dict[str, list[str]]:
+    """What people wrote of each image, from a table of captions or of scene captions."""
+    found: dict[str, list[str]] = {}
+    rows = pq.read_table(path, columns=["image_id", "caption"]).to_pydict()
+    for image, caption in zip(rows["image_id"], rows["caption"], strict=True):
+        found.setdefault(image, []).append(caption)
+    return found
 
 
 def ablated_objects(captions: Mapping[str, Sequence[Row]]) -> int:

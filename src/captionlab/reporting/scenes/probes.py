@@ -7,7 +7,7 @@ from typing import Any
 from captionlab.probes.objects import COMMONEST, MOST, RAREST
 from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.scenes.run import OVER_SPLITS, ScenesRun, ScenesSheet
+from captionlab.reporting.scenes.run import OVER_SPLITS, ScenesRun, ScenesSheet, without_interval
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
 AVERAGES = ("micro-F1", "macro-F1", "weighted-F1")
@@ -143,6 +143,7 @@ def classes_table(run: ScenesRun, images: ProbedImages, provenance: Mapping[str,
             ]
             rows.append([Cell(scene), Cell(str(number)), *cells])
         blocks.append(Block(rows, split_name(share)))
+    _explain_selection(sheet, images)
     _explain_training(sheet, images)
     sheet.notes.append(f"{OVER_SPLITS} Figure 8 is the column of images, Figures 9 and 13 are the two extreme splits.")
     return sheet.table(
@@ -225,6 +226,7 @@ def _row(
 
 def _explain(sheet: ScenesSheet, images: ProbedImages) -> None:
     """What the numbers of probes of scenes are, and of which images."""
+    _explain_selection(sheet, images)
     _explain_splits(sheet, INTACT)
     _explain_training(sheet, images)
     if images.unchanged:
@@ -232,6 +234,17 @@ def _explain(sheet: ScenesSheet, images: ProbedImages) -> None:
             f"(A): {images.unchanged} of the {sum(images.splits.values())} images have none of the objects that tell "
             "their scene; nothing is removed from them, and they are trained and tested on as they are."
         )
+
+
+def _explain_selection(sheet: ScenesSheet, images: ProbedImages) -> None:
+    """How many images are probed, and of how many scenes, beside the paper's numbers."""
+    texts = []
+    for what, number in (("images", sum(images.scenes.values())), ("scenes", len(images.scenes))):
+        theirs = sheet.run.published.find("text", what, "7", "probed")
+        place = {"experiment": INTACT, "measure": f"probed {what}"}
+        ours, paper = sheet.pair(place, without_interval(number, number), theirs, 0, interval=False)
+        texts.append(f"{ours.text} {what} (paper {paper.text})")
+    sheet.notes.append(f"Probed: {' of '.join(texts)}.")
 
 
 def _explain_splits(sheet: ScenesSheet, experiment: str) -> None:

@@ -1,0 +1,15 @@
+"""What captions of images are compared with."""
+
+import os
+
+from captionlab.kinds import TOKENS
+from captionlab.tables import read_table
+
+
+def read_references(path: str | os.PathLike[str], most: int | None = None) -> dict[str, list[str]]:
+    """The tokenised references of each image of a table of TOKENS: all or, in their order, the first `most`."""
+    found: dict[str, list[str]] = {}
+    for row in read_table(path, TOKENS).sort_by("caption_index").to_pylist():
+        if most is None or row["caption_index"] < most:
+            found.setdefault(row["image_id"], []).append(row["tokens"])
+    return found

@@ -1,0 +1,3 @@
+"""What a captioner with a vocabulary of whole words writes for one that it does not know. Imports nothing."""
+
+UNKNOWN = "UNK"
