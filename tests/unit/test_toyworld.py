@@ -256,12 +256,12 @@ def test_detailed_captions_of_web_mention_everything(corpora):
     for image in corpora["web"]:
         if image.picture.frame:
             continue
-        for caption in image.captions[:3]:
+        for caption in image.captions[:2]:
             things = mentioned(caption, image)
             assert sorted(map(repr, things)) == sorted(map(repr, image.picture.things))
             for mention in MENTION.finditer(caption):
                 assert mention["colour"] or mention["worn"], caption
-        for caption in image.captions[3:5]:
+        for caption in image.captions[2:5]:
             assert mentioned(caption, image)
 
 
@@ -323,7 +323,7 @@ def test_references_vary(corpora):
         assert DOMAINS[domain].captions == references
         assert np.mean([len(set(image.captions)) for image in corpora[domain]]) > references - 0.1
         lengths = [len(caption.split()) for image in corpora[domain] for caption in image.captions]
-        assert 7 <= np.mean(lengths) <= 11
+        assert 8 <= np.mean(lengths) <= 12  # COCO's have 10.5 words
         assert 14 <= max(lengths) <= 18
     words = {w for images in corpora.values() for i in images for c in i.captions for w in re.findall(r"\w+", c)}
     assert 200 <= len(words) <= 400

@@ -110,6 +110,9 @@ def train_clip(
         raise ValueError("optimizer.accumulate must be 1: the other pairs of the whole batch are the contrast")
     architecture = config["architecture"]
     model = build(architecture, seed).to(device)
+    if isinstance(architecture["vision_cfg"]["layers"], list):
+        # Convolutions with few channels take two thirds of the time when the channels of a pixel lie side by side.
+        model.visual.to(memory_format=torch.channels_last)
     texts = captions_by_image(images, captions)
     flat = tokenise([text for of_image in texts for text in of_image], model.context_length)
     vocabulary = SmallVocabulary(model, flat)

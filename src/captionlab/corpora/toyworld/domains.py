@@ -34,7 +34,7 @@ class Domain:
     novel_first: float = 0.0
     novel_other: float = 0.0
     scenes: Mapping[str, float] | None = None
-    scene_mention: float = 0.45
+    scene_mention: float = 0.55
     close_ups: float = 0.0
 
 
