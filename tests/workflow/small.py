@@ -27,7 +27,7 @@ def small_config(captioners: Sequence[str], encoders: Sequence[str]) -> dict:
         }
     }
     del config["evaluations"]["main"]["scorers"]
-    for section in ("regions", "scorers", "language", "papers", "study"):
+    for section in ("regions", "scorers", "language", "papers", "study", "validity"):
         del config[section]
     return config
 

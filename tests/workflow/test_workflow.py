@@ -103,7 +103,7 @@ def test_every_table_is_there_and_not_empty(finished):
     for name in ("discritune_table1_retrieval", "discritune_table2_in_domain", "discritune_table3_cross_domain"):
         assert {f"{name}.{ending}" for ending in ("csv", "md", "tex", "html")} <= names
         assert len((tables / f"{name}.csv").read_text().splitlines()) > 1
-    assert {"evaluation.csv", "claims.csv", "index.html"} <= names
+    assert {"evaluation.csv", "claims.csv", "validity.csv", "index.html"} <= names
     with open(tables / "evaluation.csv", encoding="utf-8", newline="") as file:
         assert all(row["device"] and row["commit"] and row["n"] for row in csv.DictReader(file))
 
@@ -258,6 +258,7 @@ def after_the_captioner(*captioners: str) -> set[tuple[str, str]]:
 def split_off_reporting(jobs: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """The jobs without those of the study and of the reporting stage, of which there must be some."""
     several = ("collect_", "plot_", "check_", "summarise_", "associate_", "sample_", "build_", "simulate_", "analyse_")
+    several += ("measure_validity",)
     reporting = {(rule, name) for rule, name in jobs if rule.startswith(several)}
     assert ("summarise_evaluation", "") in reporting
     return jobs - reporting

@@ -64,6 +64,44 @@ rule collect_evaluation:
         "../scripts/collect_evaluation.py"
 
 
+rule measure_validity:
+    input:
+        summary="results/reporting/summary.parquet",
+        captions=lab.validity.captions(),
+        references=lab.validity.references(),
+        objects=lab.validity.objects(),
+        matching=lab.validity.matching(),
+        accuracy=lab.validity.accuracy(),
+    output:
+        tables=multiext("results/reporting/validity", ".csv", ".md", ".html"),
+        provenance="results/provenance/measure_validity.json",
+    log:
+        "results/logs/measure_validity.log",
+    benchmark:
+        "results/benchmarks/measure_validity.tsv"
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        code=lab.code("measure_validity"),
+        versions=lab.versions("numpy", "scipy"),
+        corpus=lab.validity.corpus(),
+        humans=lab.validity.humans(),
+        rewarding=lab.validity.rewarding(),
+        learned=lab.validity.learned(),
+        toyworld=lab.validity.toyworld(),
+        study_human=lab.study.people(),
+        seed=lab.config["seed"],
+        provenance=lab.provenance(),
+    message:
+        "measure what must hold for the experiments of this run to mean something"
+    script:
+        "../scripts/measure_validity.py"
+
+
 rule collect_discritune_tables:
     input:
         summary="results/reporting/summary.parquet",

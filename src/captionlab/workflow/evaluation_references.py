@@ -1,4 +1,4 @@
-"""What evaluations, papers, the study and the analysis of scenes say of other parts of a config."""
+"""What evaluations, papers, the study, validity and the analysis of scenes say of other parts of a config."""
 
 from collections.abc import Iterator
 
@@ -144,6 +144,19 @@ def study_mistakes(config: Block, study: Block) -> Iterator[str]:
     sets, block = (study.get(key, default) for key, default in (("sets", 500), ("block", 100)))
     if sets % block:
         yield f"study.sets is {sets}, no multiple of study.block; write sets: {max(1, sets // block) * block}"
+
+
+def validity_mistakes(config: Block, validity: Block) -> Iterator[str]:
+    """One sentence for each thing in `validity` that cannot be followed."""
+    corpus = validity["corpus"]
+    yield from known(config, "corpora", corpus, "validity.corpus")
+    searched = [e for e in config["evaluations"].values() if corpus in e["corpora"] and e.get("retrievers")]
+    named = {name for evaluation in searched for name in evaluation["captioners"]}
+    if not any(captioner_kind(config["captioners"].get(name, {})) == "human" for name in named):
+        yield (
+            f"validity.corpus is {corpus!r}, on which no evaluation has retrievers and a captioner of the family "
+            "human; validity is about how often a human caption finds its image"
+        )
 
 
 def scenes_mistakes(config: Block, scenes: Block) -> Iterator[str]:

@@ -28,6 +28,7 @@ from captionlab.workflow.scenes import Scenes
 from captionlab.workflow.scenes_paper import ScenesPaper
 from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
+from captionlab.workflow.validity import Validity
 
 GENERAL_FORMATS = ("csv", "md", "html")
 
@@ -66,6 +67,7 @@ class Experiments:
         self.scoring = Scoring(self)
         self.scenes = Scenes(self)
         self.scenes_paper = ScenesPaper(self)
+        self.validity = Validity(self)
 
     def check_files(self) -> None:
         """Raise a ConfigError that lists every file or folder that the config names and that is not there."""
@@ -375,7 +377,7 @@ class Experiments:
 
     def measured_tables(self) -> list[str]:
         """The tables of measurements among them."""
-        general = ["evaluation", *(["claims"] if self.papers else [])]
+        general = ["evaluation", *(["claims"] if self.papers else []), *self.validity.tables()]
         return [
             *(f"results/reporting/study/{name}.{ending}" for name in self.study.tables() for ending in FORMATS),
             *(f"results/reporting/language/{name}.{ending}" for name in self.language.tables() for ending in FORMATS),

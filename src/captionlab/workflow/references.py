@@ -11,6 +11,7 @@ from captionlab.workflow.evaluation_references import (
     repeated_evaluations,
     scenes_mistakes,
     study_mistakes,
+    validity_mistakes,
 )
 from captionlab.workflow.names import HAVE_GRIDS, files_mistakes, hint, known, size_mistakes
 
@@ -47,6 +48,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
                 )
     if study := config.get("study"):
         yield from study_mistakes(config, study)
+    if validity := config.get("validity"):
+        yield from validity_mistakes(config, validity)
     if scenes := config.get("scenes"):
         yield from scenes_mistakes(config, scenes)
     for name, paper in config.get("papers", {}).items():

@@ -1,0 +1,41 @@
+"""Captions with words that are none: UNK, and what no caption of any corpus has."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
+
+import numpy as np
+
+from captionlab.captioners.words import UNKNOWN
+from captionlab.evaluation.intervals import Ends, resampled_sums, share_interval
+from captionlab.evaluation.naming import words
+
+_UNKNOWN = re.compile(rf"\b{UNKNOWN}\b")
+
+
+def known_words(captions: Iterable[str]) -> set[str]:
+    """All words of captions, and those of the captions without punctuation: some captioners are trained on these."""
+    known: set[str] = set()
+    for caption in captions:
+        known.update(words(caption), words(re.sub(r"[^\w\s]|_", "", caption)))
+    return known
+
+
+def has_unknown(caption: str) -> bool:
+    """Whether UNK, in capitals, is a word of a caption."""
+    return _UNKNOWN.search(caption) is not None
+
+
+def non_words(caption: str, known: Set[str]) -> Iterator[str]:
+    """The words of a caption that are not known, in their order; UNK is none of them."""
+    yield from (word for word in words(_UNKNOWN.sub(" ", caption)) if word not in known)
+
+
+def share_of(flags: Sequence[bool], images: Sequence[str], seed: int) -> tuple[float, Ends]:
+    """The share of captions (n,) with a flag, 0 to 1, and its 95 % interval over their images (n,)."""
+    counts: dict[str, np.ndarray] = {}
+    for image, flag in zip(images, flags, strict=True):
+        counts.setdefault(image, np.zeros(2))[:] += flag, 1
+    values = np.array(list(counts.values()))
+    flagged, captions = resampled_sums(values, seed).T
+    share = float(np.mean(flags))
+    return share, share_interval(share, float(np.var(flagged / captions)), len(values), len(flags))

@@ -1,0 +1,193 @@
+"""What must hold in a run for its experiments to mean something: each condition, what was measured, met or not."""
+
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from captionlab.evaluation.intervals import Ends
+from captionlab.reporting.footnotes import run_notes
+from captionlab.reporting.render import Block, Cell, Column, Table, Value
+from captionlab.reporting.sheets import PROVENANCE
+
+Row = Mapping[str, Any]
+
+RELATIONS = {"≥": operator.ge, "<": operator.lt, "≤": operator.le}
+RECORD_COLUMNS = (
+    "condition", "of", "corpus", "evaluation", "value", "ci_low", "ci_high", "unit", "relation", "wanted", "n", "met",
+    "detail", *PROVENANCE,
+)  # fmt: skip
+AMONG = "100 "  # how the candidates of a summary start where there are so many
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What is measured, the relation of its value to a bound that is wanted, why, and what there must be for it."""
+
+    text: str
+    relation: str
+    bound: float
+    unit: str
+    reason: str
+    needs: str
+
+    def met(self, value: float) -> bool:
+        """Whether a value is as wanted."""
+        return bool(RELATIONS[self.relation](value, self.bound))
+
+    @property
+    def wanted(self) -> str:
+        """The relation and the bound, as printed."""
+        return f"{self.relation} {self.bound:g}{self.unit and f' {self.unit}'}"
+
+
+_RETRIEVER = "a retriever, human captions and 100 candidates on the corpus that the config names"
+_HUMAN = "Dessì et al. 2023, Table 1, find 76 to 89 of 100 images by human captions"
+_LEARNED = "a captioner trained here on a corpus's references and evaluated on that corpus"
+_TRAINED = "a scorer that is trained here"
+_GENERATED = "captions by captioners that are trained here"
+CONDITIONS: Mapping[str, Condition] = {
+    "retrieval": Condition(
+        "image found by a human caption among 100, by a retriever that rewards", "≥", 50, "%",
+        f"{_HUMAN}; a retriever that finds few rewards what it does not see.", f"{_RETRIEVER}, named by a reward",
+    ),
+    "independent retrieval": Condition(
+        "image found by a human caption among 100, by a retriever that no reward names", "≥", 40, "%",
+        f"{_HUMAN}; who only judges may be worse than who rewards, but must see.", f"{_RETRIEVER}, named by no reward",
+    ),
+    "naming": Condition(
+        "captions that name an object of the image, relative to references that do", "≥", 0.8, "",
+        "A captioner that does not see has little to lose, and anything that it is finetuned on may then help.",
+        f"{_LEARNED}, whose objects are known and named by references",
+    ),
+    "variety": Condition(
+        "different captions, relative to different first references", "≥", 0.5, "",
+        "The same caption for many images finds none of them.", _LEARNED,
+    ),
+    "participants": Condition(
+        "right answers of participants with human captions", "≥", 25, "%",
+        "Chance is 10 %; the people of Dessì et al. 2023, Table 6, were right in 43 %.",
+        "answers to a study, by people or simulated",
+    ),
+    "strangers": Condition(
+        "pairs told from captions of any other image", "≥", 90, "%",
+        "A scorer that does not tell pairs from strangers rewards what is not in the image.", _TRAINED,
+    ),
+    "look-alikes": Condition(
+        "pairs told from captions of an image that is alike", "≥", 75, "%",
+        "What sets an image apart from those that are alike is what a scorer should reward.", _TRAINED,
+    ),
+    "unknown": Condition(
+        "captions with UNK, of the captioner with most", "<", 2, "%",
+        "UNK stands for words that a vocabulary lacks.", _GENERATED,
+    ),
+    "non-words": Condition(
+        "captions with a word that no caption of any corpus has, of the captioner with most", "≤", 0, "%",
+        "Who learned from captions has no other words.", _GENERATED,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was measured for a condition: of whom, the value, perhaps its interval, how many of what were measured."""
+
+    condition: str
+    of: str
+    value: float
+    ends: Ends | None
+    n: int
+    counted: str
+    corpus: str | None = None
+    evaluation: str | None = None
+    detail: str = ""
+
+
+def retrieval_findings(
+    summary: Iterable[Row], corpus: str, humans: Sequence[str], rewarding: Sequence[str]
+) -> Iterator[Finding]:
+    """P@1 of human captions among 100 images of a corpus, by retriever; rows of SUMMARY in."""
+    for row in summary:
+        human = row["captioner"] in humans and row["corpus"] == corpus and row["metric"] == "P@1"
+        if human and row["candidates"].startswith(AMONG):
+            condition = "retrieval" if row["retriever"] in rewarding else "independent retrieval"
+            ends = (row["ci_low"], row["ci_high"])
+            place = {"corpus": corpus, "evaluation": row["evaluation"]}
+            yield Finding(condition, row["retriever"], row["value"], ends, row["n"], "images", **place)
+
+
+def participants_findings(accuracy: Mapping[str, Iterable[Row]], human: str | None) -> Iterator[Finding]:
+    """How often participants (people, simulated) are right with human captions; rows of ACCURACY of each in."""
+    for who, rows in accuracy.items():
+        for row in (row for row in rows if row["caption_type"] == human):
+            ends = (row["ci_low"], row["ci_high"])
+            yield Finding("participants", who, row["value"], ends, row["answers"], "answers")
+
+
+def matching_findings(matching: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
+    """How often scorers are right on pairs; rows of MATCHING of each in."""
+    for negatives, condition in (("random", "strangers"), ("hard", "look-alikes")):
+        for scorer, rows in matching.items():
+            for row in (row for row in rows if (row["negatives"], row["measure"]) == (negatives, "accuracy")):
+                ends = (100 * row["ci_low"], 100 * row["ci_high"])
+                yield Finding(condition, scorer, 100 * row["value"], ends, row["n"], "images")
+
+
+def validity_table(findings: Sequence[Finding], notes: Sequence[str], provenance: Mapping[str, Any]) -> Table:
+    """A row for each finding, in the order of CONDITIONS; `notes` say what else is to be said of what is missing."""
+    ordered = [found for name in CONDITIONS for found in findings if found.condition == name]
+    there = {found.condition for found in findings}
+    missed = sum(not CONDITIONS[found.condition].met(found.value) for found in ordered)
+    absent = [
+        f"Not in this run: {condition.text}. It needs {condition.needs}."
+        for name, condition in CONDITIONS.items()
+        if name not in there
+    ]
+    return Table(
+        "validity",
+        "Validity of this run",
+        f"What must hold for experiments to mean something; {len(ordered) - missed} of {len(ordered)} are met. "
+        "Values with 95 % intervals; it is the value that counts.",
+        [
+            Column("condition", numeric=False),
+            Column("of", numeric=False),
+            Column("measured"),
+            Column("wanted"),
+            Column("n"),
+            Column("met", numeric=False),
+        ],
+        [Block([_row(found) for found in ordered])],
+        [_record(found, provenance) for found in ordered],
+        RECORD_COLUMNS,
+        [
+            *(f"{condition.text}: {condition.reason}" for name, condition in CONDITIONS.items() if name in there),
+            *absent,
+            *notes,
+            *run_notes(provenance),
+        ],
+    )
+
+
+def _row(found: Finding) -> list[Cell]:
+    condition = CONDITIONS[found.condition]
+    places = 1 if condition.unit else 2
+    ends = f"[{found.ends[0]:.{places}f}, {found.ends[1]:.{places}f}]" if found.ends else ""
+    return [
+        Cell(condition.text),
+        Cell(found.of, ", ".join(filter(None, (found.corpus, found.evaluation)))),
+        Cell(f"{found.value:.{places}f}", " ".join(filter(None, (ends, found.detail)))),
+        Cell(condition.wanted),
+        Cell(str(found.n), found.counted),
+        Cell("yes" if condition.met(found.value) else "no"),
+    ]
+
+
+def _record(found: Finding, provenance: Mapping[str, Any]) -> dict[str, Value]:
+    condition = CONDITIONS[found.condition]
+    low, high = found.ends or (None, None)
+    return {
+        "condition": found.condition, "of": found.of, "corpus": found.corpus, "evaluation": found.evaluation,
+        "value": found.value, "ci_low": low, "ci_high": high, "unit": condition.unit, "relation": condition.relation,
+        "wanted": condition.bound, "n": found.n, "met": condition.met(found.value), "detail": found.detail,
+        **{key: provenance.get(key) for key in PROVENANCE},
+    }  # fmt: skip

@@ -1,0 +1,91 @@
+"""The part of the config that asks whether a run is valid: what that table reads. All is empty where nobody asks."""
+
+from typing import TYPE_CHECKING
+
+from captionlab.workflow.blocks import Block, captioner_kind, plain_rewards, scorer_kind
+
+if TYPE_CHECKING:
+    from captionlab.workflow.experiments import Experiments
+
+# Objectives by which a captioner learns the references of a corpus.
+LEARN_REFERENCES = ("cross-entropy", "masked-tokens")
+
+
+class Validity:
+    """The validity that a config asks for; a rule names its methods."""
+
+    def __init__(self, lab: "Experiments"):
+        self.lab = lab
+        self.config: Block = lab.config.get("validity", {})
+
+    def corpus(self) -> str | None:
+        """The corpus whose images human captions find."""
+        return self.config.get("corpus")
+
+    def tables(self) -> list[str]:
+        """Names of the tables."""
+        return ["validity"] if self.config else []
+
+    def humans(self) -> list[str]:
+        """Captioners that are people."""
+        return sorted(name for name, block in self.lab.captioners.items() if captioner_kind(block) == "human")
+
+    def rewarding(self) -> list[str]:
+        """Encoders that rewards ask, as retrievers or as scorers."""
+        found = set()
+        for block in self.lab.captioners.values():
+            if "reward" in block.get("objective", {}):
+                for _, reward in plain_rewards(block["objective"]["reward"]):
+                    scorer = self.lab.scoring.scorers.get(reward.get("scorer", ""), {})
+                    found |= {reward.get("retriever"), scorer.get("encoder")}
+        return sorted(found - {None})
+
+    def learned(self) -> dict[str, str]:
+        """For each captioner that learned the references of a corpus here, the corpus."""
+        return {
+            name: block["corpus"]
+            for name, block in sorted(self.lab.captioners.items())
+            if block.get("objective", {}).get("kind") in LEARN_REFERENCES
+        }
+
+    def toyworld(self) -> list[str]:
+        """Corpora of the toy world."""
+        return sorted(name for name, block in self.lab.corpora.items() if block["reader"] == "toyworld")
+
+    def captions(self) -> list[str]:
+        """Captions by captioners that are trained here, for every evaluation."""
+        return [
+            f"results/captions/{captioner}/{name}.parquet"
+            for name, evaluation in self._evaluations()
+            for captioner in sorted(evaluation["captioners"])
+            if captioner_kind(self.lab.captioners[captioner]) in ("pretrained", "finetuned")
+        ]
+
+    def references(self) -> list[str]:
+        """The references of all corpora."""
+        return [f"results/corpora/{name}/captions.parquet" for name in sorted(self.lab.corpora) if self.config]
+
+    def objects(self) -> list[str]:
+        """The objects of the corpora that captioners learned and are evaluated on."""
+        learned = self.learned()
+        corpora = {
+            learned[captioner]
+            for _, evaluation in self._evaluations()
+            for captioner in evaluation["captioners"]
+            if learned.get(captioner) in evaluation["corpora"]
+        }
+        return [f"results/corpora/{corpus}/objects.parquet" for corpus in sorted(corpora)]
+
+    def matching(self) -> list[str]:
+        """How good the scorers are that are trained here."""
+        scorers = self.lab.scoring.scorers if self.config else {}
+        trained = [name for name, block in sorted(scorers.items()) if scorer_kind(block) == "trained"]
+        return [f"results/scorers/{name}/matching.parquet" for name in trained]
+
+    def accuracy(self) -> list[str]:
+        """How often participants of the study are right: people, simulated ones or both."""
+        participants = self.lab.study.participants() if self.config else []
+        return [f"results/study/{who}/accuracy.parquet" for who in participants]
+
+    def _evaluations(self) -> list[tuple[str, Block]]:
+        return sorted(self.lab.evaluations.items()) if self.config else []

@@ -1,0 +1,422 @@
+"""Validity: who names what is there, what is met at the edge, and what a run has that lacks half of it."""
+
+import csv
+import importlib.util
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+from reporting_run import retrieved
+
+from captionlab.corpora.toyworld.lexicon import NOUNS
+from captionlab.evaluation.naming import different, names_any, names_of, relative_naming
+from captionlab.evaluation.unknown_words import has_unknown, known_words, non_words, share_of
+from captionlab.kinds import CAPTIONS, GENERATED, OBJECTS, SUMMARY
+from captionlab.reporting.render import csv_text, html, markdown
+from captionlab.reporting.validity import (
+    CONDITIONS,
+    Finding,
+    matching_findings,
+    participants_findings,
+    retrieval_findings,
+    validity_table,
+)
+from captionlab.scorers.kinds import MATCHING
+from captionlab.study.kinds import ACCURACY
+from captionlab.tables import write_table
+from captionlab.workflow.config import ConfigError
+from captionlab.workflow.experiments import Experiments
+
+ROOT = Path(__file__).parents[2]
+PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc"}
+
+
+# ------------------------------------------------------------------------------------------------------- naming
+def test_names_of_objects():
+    assert names_of("wine glass", toyworld=True) == {"wine glass", "wine glasses", "glass of wine", "glasses of wine"}
+    assert names_of("fish", toyworld=True) == {"fish"}
+    assert all(names_of(label, toyworld=True) for label in NOUNS)
+    plurals = {"bench": "benches", "knife": "knifes", "bus": "buses", "teddy": "teddies", "Toy": "toys"}
+    plurals["wine glass"] = "wine glasses"
+    for label, plural in plurals.items():
+        assert names_of(label, toyworld=False) == {label.lower(), plural}
+    with pytest.raises(ValueError, match="no nouns for the label 'zebra'"):
+        names_of("zebra", toyworld=True)
+
+
+@pytest.mark.parametrize(
+    ("caption", "names", "expected"),
+    [
+        ("A man with a Wine-Glass.", {"wine glass"}, True),
+        ("a carpet.", {"car", "cars"}, False),
+        ("two cars.", {"car", "cars"}, True),
+        ("car", {"car"}, True),
+        ("a glass, wine beside it", {"wine glass"}, False),
+        ("a car", (), False),
+        ("", {"car"}, False),
+    ],
+)
+def test_whole_words_are_names(caption, names, expected):
+    assert names_any(caption, names) is expected
+
+
+def naive_share(captions, names):
+    """The share of captions that name an object, word by word."""
+    hits = 0
+    for image, caption in captions:
+        found = [word.strip(".,").lower() for word in caption.split()]
+        hit = False
+        for name in names.get(image, ()):
+            wanted = name.split()
+            for start in range(len(found)):
+                hit = hit or found[start : start + len(wanted)] == wanted
+        hits += hit
+    return hits / len(captions)
+
+
+def test_relative_naming_is_that_of_a_naive_loop():
+    random = np.random.default_rng(3)
+    nouns = ["dog", "cat", "wine glass", "car", "lamp"]
+    images = [f"i{number}" for number in range(40)]
+    names = {image: set(random.choice(nouns, 2, replace=False)) for image in images[:-3]}  # three have no objects
+    captions = [(image, f"a {random.choice(nouns)} outside.") for image in images]
+    references = [(image, f"the {random.choice(nouns)}, here.") for image in images for _ in range(3)]
+    others = [("elsewhere", "a dog."), ("i99", "a cat.")]  # of images that nobody captioned
+    value, (low, high), number = relative_naming(captions, references + others, names, seed=1)
+    assert value == pytest.approx(naive_share(captions, names) / naive_share(references, names))
+    assert low < value < high
+    assert number == 40
+    # Resampling images one by one, with their captions and references.
+    drawn = []
+    for _ in range(1000):
+        chosen = random.choice(images, len(images))
+        ours = [pair for image in chosen for pair in captions if pair[0] == image]
+        theirs = [pair for image in chosen for pair in references if pair[0] == image]
+        drawn.append(naive_share(ours, names) / naive_share(theirs, names))
+    assert (low, high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.08)
+
+
+def test_naming_where_nothing_varies_or_nothing_is_named():
+    captions = [(f"i{number}", "a dog.") for number in range(20)]
+    names = {image: {"dog"} for image, _ in captions}
+    value, (low, high), _ = relative_naming(captions, captions, names, seed=1)
+    assert (value, high) == (1.0, 1.0)
+    assert low < 0.9
+    assert relative_naming(captions, [(image, "a cat.") for image, _ in captions], names, seed=1) is None
+    assert relative_naming(captions, captions, {}, seed=1) is None
+    assert relative_naming([], captions, names, seed=1) is None
+
+
+def test_captions_are_different_by_their_words():
+    assert different(["A dog.", "a dog", "a dog outside.", "dog a"]) == 3
+
+
+# ------------------------------------------------------------------------------------------------ unknown words
+def test_words_that_no_caption_has():
+    known = known_words(["A man's close-up.", "don't run"])
+    assert list(non_words("a mans closeup dont blorf UNK [UNK] blorf", known)) == ["blorf", "blorf"]
+    assert list(non_words("a man s close up", known)) == []
+    assert list(non_words("unk", known)) == ["unk"]  # in lower case it is a word like others
+    assert [has_unknown(text) for text in ("a UNK dog", "[UNK] dog", "UNKNOWN dog", "unk")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_share_of_captions_with_its_interval():
+    share, (low, high) = share_of([True, False, False, False], ["a", "a", "b", "c"], seed=1)
+    assert share == 0.25
+    assert low < 0.25 < high
+    share, (low, high) = share_of([False] * 100, [str(number) for number in range(100)], seed=1)
+    assert (share, low) == (0.0, 0.0)
+    assert high == pytest.approx(1 - 0.025 ** (1 / 100))  # Clopper and Pearson of none of a hundred
+
+
+# --------------------------------------------------------------------------------------------------- conditions
+@pytest.mark.parametrize(
+    ("condition", "met", "not_met"),
+    [
+        ("retrieval", 50.0, 49.9),
+        ("independent retrieval", 40.0, 39.9),
+        ("naming", 0.8, 0.79),
+        ("variety", 0.5, 0.49),
+        ("participants", 25.0, 24.9),
+        ("strangers", 90.0, 89.9),
+        ("look-alikes", 75.0, 74.9),
+        ("unknown", 1.9, 2.0),
+        ("non-words", 0.0, 0.1),
+    ],
+)
+def test_each_condition_at_its_edge(condition, met, not_met):
+    findings = [Finding(condition, name, value, None, 10, "images") for name, value in (("a", met), ("b", not_met))]
+    table = validity_table(findings, [], PROVENANCE)
+    assert [row[-1].text for row in table.blocks[0].rows] == ["yes", "no"]
+    assert [record["met"] for record in table.records] == [True, False]
+    assert "1 of 2 are met" in table.description
+    assert sum(note.startswith("Not in this run") for note in table.footnotes) == len(CONDITIONS) - 1
+
+
+def test_who_rewards_must_find_more():
+    rows = [
+        retrieved("people", "coco", 45.0, "clip-a"),
+        retrieved("people", "coco", 45.0, "clip-b"),
+        retrieved("people", "coco", 20.0, "clip-a", candidates="full"),
+        retrieved("people", "coco", 90.0, "clip-a", candidates="10 set"),
+        {**retrieved("people", "coco", 90.0, "clip-a"), "metric": "R@5"},
+        retrieved("people", "flickr", 90.0, "clip-a"),
+        retrieved("clipcap", "coco", 90.0, "clip-a"),
+    ]
+    table = validity_table(list(retrieval_findings(rows, "coco", ["people"], ["clip-a"])), [], PROVENANCE)
+    found = [(record["of"], record["wanted"], record["met"]) for record in table.records]
+    assert found == [("clip-a", 50, False), ("clip-b", 40, True)]
+
+
+def matching_rows(random: float, hard: float):
+    return [
+        {"split": "test", "negatives": negatives, "measure": measure, "value": value + shift,
+         "ci_low": value + shift - 0.01, "ci_high": value + shift + 0.01, "n": 300}
+        for negatives, value in (("random", random), ("hard", hard))
+        for measure, shift in (("accuracy", 0.0), ("ranking", 0.05))
+    ]  # fmt: skip
+
+
+def accuracy_rows(human: float, other: float):
+    rest = {"answers": 200, "participants": 20, "stimuli": 50}
+    return [
+        {"caption_type": name, "value": value, "ci_low": value - 5, "ci_high": value + 5, **rest}
+        for name, value in (("human", human), ("tuned", other))
+    ]
+
+
+def test_participants_and_scorers():
+    answers = {"people": accuracy_rows(42.8, 10.0), "simulated": accuracy_rows(15.0, 90.0)}
+    findings = [
+        *participants_findings(answers, "human"),
+        *matching_findings({"uniter": matching_rows(0.91, 0.74), "rosita": matching_rows(0.89, 0.8)}),
+    ]
+    table = validity_table(findings, [], PROVENANCE)
+    assert [(r["condition"], r["of"], round(r["value"], 6), r["met"]) for r in table.records] == [
+        ("participants", "people", 42.8, True),
+        ("participants", "simulated", 15.0, False),
+        ("strangers", "uniter", 91.0, True),
+        ("strangers", "rosita", 89.0, False),
+        ("look-alikes", "uniter", 74.0, False),
+        ("look-alikes", "rosita", 80.0, True),
+    ]
+    assert table.records[2]["ci_low"] == pytest.approx(90.0)
+
+
+def test_the_table_in_its_formats():
+    findings = [Finding("naming", "base", 0.75, (0.7, 0.81), 9, "images", "coco", "main", "3 : 4")]
+    table = validity_table(findings, ["a note"], PROVENANCE)
+    assert "| base coco, main | 0.75 [0.70, 0.81] 3 : 4 | ≥ 0.8 | 9 images | no |" in markdown(table)
+    assert "- a note\n" in markdown(table)
+    assert "≥ 0.8" in html(table)
+    (record,) = csv.DictReader(csv_text(table).splitlines())
+    assert (record["condition"], record["ci_high"], record["met"]) == ("naming", "0.81", "False")
+    assert (record["config"], record["seed"], record["commit"]) == ("made-up", "7", "abc")
+
+
+# --------------------------------------------------------------------------------------------------- the script
+def run_script(job) -> None:
+    path = ROOT / "workflow" / "scripts" / "measure_validity.py"
+    spec = importlib.util.spec_from_file_location("measure_validity", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main(job)
+
+
+def write_rows(path: Path, kind, rows) -> str:
+    write_table(path, kind, {name: [row.get(name) for row in rows] for name in kind.columns})
+    return str(path)
+
+
+IMAGES = [f"i{number}" for number in range(8)]
+REFERENCES = [
+    {"image_id": image, "caption_index": index, "caption": f"{text} {image}."}
+    for image in [*IMAGES, "train"]
+    for index, text in enumerate(("a dog beside", "two cars and"))
+]
+
+
+def captions_of(texts, corpus="coco"):
+    return [
+        {"corpus": corpus, "image_id": image, "caption_index": 0, "caption": text}
+        for image, text in zip(IMAGES, texts, strict=True)
+    ]
+
+
+def job(folder: Path, objects, **changes):
+    """A run of two captioners that learned `coco`, and one that was finetuned by a reward."""
+    captions = {
+        "base": ["a dog"] * 4 + ["two cars", "a lamp", "a lamp", "blorf"],
+        "fc": ["a UNK dog"] * 8,
+        "tuned": ["a dog zzz", "a xyzzy zzz", *["a dog"] * 6],
+    }
+    inputs = {
+        "summary": write_rows(folder / "summary.parquet", SUMMARY, [retrieved("people", "coco", 60.0)]),
+        "captions": [
+            write_rows(folder / "captions" / name / "main.parquet", GENERATED, captions_of(texts))
+            for name, texts in captions.items()
+        ],
+        "references": [
+            write_rows(folder / "corpora" / "coco" / "captions.parquet", CAPTIONS, REFERENCES),
+            write_rows(
+                folder / "corpora" / "lamps" / "captions.parquet",
+                CAPTIONS,
+                [{"image_id": "a", "caption_index": 0, "caption": "a lamp"}],
+            ),
+        ],
+        "objects": [write_rows(folder / "corpora" / "coco" / "objects.parquet", OBJECTS, objects)],
+        "matching": [],
+        "accuracy": [],
+        **changes,
+    }
+    params = {
+        "corpus": "coco", "humans": ["people"], "rewarding": ["clip-a"], "learned": {"base": "coco", "fc": "coco"},
+        "toyworld": [], "study_human": None, "seed": 1, "provenance": {"config": "made-up", "seed": 7},
+    }  # fmt: skip
+    tables = [str(folder / f"validity.{ending}") for ending in ("csv", "md", "html")]
+    return SimpleNamespace(
+        input=SimpleNamespace(**inputs), params=SimpleNamespace(**params), output=SimpleNamespace(tables=tables)
+    )
+
+
+def of(images, *labels):
+    box = {"x1": 0.0, "y1": 0.0, "x2": 1.0, "y2": 1.0, "attributes": []}
+    return [
+        {"image_id": image, "object_index": index, "label": label, **box}
+        for image in images
+        for index, label in enumerate(labels)
+    ]
+
+
+def records(folder: Path):
+    with open(folder / "validity.csv", encoding="utf-8", newline="") as file:
+        return {(row["condition"], row["of"]): row for row in csv.DictReader(file)}
+
+
+def test_the_script_on_a_whole_run(tmp_path, points):
+    changes = {
+        "matching": [
+            write_rows(tmp_path / "scorers" / "uniter" / "matching.parquet", MATCHING, matching_rows(0.9, 0.7))
+        ],
+        "accuracy": [write_rows(tmp_path / "study" / "simulated" / "accuracy.parquet", ACCURACY, accuracy_rows(30, 1))],
+    }
+    run = job(tmp_path, of(IMAGES, "dog", "car"), **changes)
+    run.params.study_human = "human"
+    run_script(run)
+    found = records(tmp_path)
+    assert [(*key, row["met"]) for key, row in found.items()] == [
+        ("retrieval", "clip-a", "True"),
+        ("naming", "base", "False"),  # five of eight, where people name one in every caption
+        ("naming", "fc", "True"),
+        ("variety", "base", "True"),
+        ("variety", "fc", "False"),
+        ("participants", "simulated", "True"),
+        ("strangers", "uniter", "True"),
+        ("look-alikes", "uniter", "False"),
+        ("unknown", "fc", "False"),
+        ("non-words", "tuned", "False"),
+    ]
+    assert float(found["naming", "base"]["value"]) == 5 / 8
+    assert float(found["variety", "base"]["value"]) == 4 / 8
+    assert found["variety", "base"]["ci_low"] == ""
+    assert (float(found["unknown", "fc"]["value"]), found["unknown", "fc"]["n"]) == (100.0, "8")
+    # `blorf` is one caption of `base`; `tuned` has two, and both of its words are shown.
+    assert (float(found["non-words", "tuned"]["value"]), found["non-words", "tuned"]["detail"]) == (25.0, "zzz, xyzzy")
+    assert "Not in this run: image found by a human caption among 100, by a retriever that no" in page(tmp_path)
+    widthless, intervals = points(tmp_path)
+    assert widthless == []
+    assert intervals >= 8
+
+
+def page(folder: Path) -> str:
+    return (folder / "validity.md").read_text(encoding="utf-8")
+
+
+def test_real_data_without_scorers_study_and_objects(tmp_path):
+    run_script(job(tmp_path, []))
+    assert {condition for condition, _ in records(tmp_path)} == {"retrieval", "variety", "unknown", "non-words"}
+    text = page(tmp_path)
+    assert text.count("its images have no annotated objects") == 2
+    for condition in ("participants", "strangers", "look-alikes", "naming"):
+        assert re.search(rf"- Not in this run: {re.escape(CONDITIONS[condition].text)}\. It needs ", text)
+
+
+def test_objects_that_no_reference_names_and_nouns_of_the_toy_world(tmp_path):
+    run_script(job(tmp_path, of(IMAGES, "zebra")))
+    assert page(tmp_path).count("no reference names an object of its image") == 2
+    toy = job(tmp_path, of(IMAGES, "car"))
+    toy.params.toyworld = ["coco"]
+    run_script(toy)
+    # Of the references one in two names a car, of the captions one in eight.
+    assert float(records(tmp_path)["naming", "base"]["value"]) == (1 / 8) / (1 / 2)
+
+
+# --------------------------------------------------------------------------------------------------- the config
+def default() -> dict:
+    return yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+
+
+def test_what_the_default_config_measures():
+    lab = Experiments(default(), ROOT)
+    validity = lab.validity
+    assert (validity.corpus(), validity.humans(), validity.rewarding()) == ("toy-coco", ["human"], ["toy-clip-a"])
+    learned = {name: corpus for name, corpus in validity.learned().items() if "scened" not in name}
+    assert learned == {
+        "toy-clipcap-coco": "toy-coco",
+        "toy-clipcap-concap": "toy-concap",
+        "toy-fc": "toy-coco",
+        "toy-vinvl": "toy-objects",
+    }
+    assert validity.objects() == [f"results/corpora/toy-{name}/objects.parquet" for name in ("coco", "concap")]
+    assert "results/captions/toy-discritune-concap/study.parquet" in validity.captions()
+    assert not [path for path in validity.captions() if "/human/" in path or "/toy-constructed/" in path]
+    names = ("lxmert", "rosita", "uniter", "vilbert")
+    assert validity.matching() == [f"results/scorers/toy-{name}/matching.parquet" for name in names]
+    assert validity.accuracy() == ["results/study/simulated/accuracy.parquet"]
+    assert "results/reporting/validity.csv" in lab.measured_tables()
+
+
+def test_a_config_that_does_not_ask_measures_nothing():
+    config = default()
+    del config["validity"]
+    lab = Experiments(config, ROOT)
+    validity = lab.validity
+    parts = (validity.captions, validity.references, validity.objects, validity.matching, validity.accuracy)
+    assert [part() for part in parts] == [[]] * 5
+    assert not [path for path in lab.measured_tables() if "validity" in path]
+
+
+def test_a_retriever_that_rewards_as_a_scorer_is_not_independent():
+    config = default()
+    config["scorers"]["toy-clip"]["encoder"] = "toy-clip-b"
+    config["captioners"]["toy-fc-clip"]["objective"]["reward"] = {
+        "kind": "sum",
+        "of": [
+            {"weight": 1, "reward": {"kind": "scorer", "scorer": "toy-clip"}},
+            {"weight": 1, "reward": {"kind": "cider"}},
+        ],
+    }
+    assert Experiments(config, ROOT).validity.rewarding() == ["toy-clip-a", "toy-clip-b"]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "sentence"),
+    [
+        ("toy-cocoa", "validity.corpus is 'toy-cocoa', which is not among the corpora; did you mean 'toy-coco'?"),
+        ("toy-study", "validity.corpus is 'toy-study', on which no evaluation has retrievers and a captioner of the"),
+        ("toy-web", "validity.corpus is 'toy-web', on which no evaluation has retrievers and a captioner of the"),
+    ],
+)
+def test_mistakes_in_the_config(corpus, sentence):
+    config = default()
+    config["validity"]["corpus"] = corpus
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        Experiments(config, ROOT)
