@@ -39,7 +39,7 @@ _LONGEST, _LONGEST_DETAILED = 16, 30
 _THINGS, _COLOUR = (0.15, 0.55, 0.3), 0.8
 # How often an alt text is about what is seen: they find 82 of 100 by alt texts of Conceptual Captions, which leave out
 # what does not fit the image (Sharma et al. 2018).
-_ALT_TEXT_SEEN = 0.8
+_ALT_TEXT_SEEN = 0.9
 _COUNTS: Mapping[int, tuple[str, ...]] = {
     2: ("two", "two", "two", "two", "a couple of", "a pair of"),
     3: ("three", "three", "three", "three", "a group of", "several"),
