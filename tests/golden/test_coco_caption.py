@@ -95,6 +95,7 @@ def results(request, files, tmp_path_factory):
         {"summary": folder / "summary.parquet", "comparisons": folder / "comparisons.parquet"},
         evaluations={"main": {"decoding": "beam5", "splits": {"coco": "val"}}},
         lineage={"fakecap": {"parent": None}},
+        ends={},
         factors={},
         seed=0,
     )
