@@ -8,7 +8,7 @@ from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, row, summary
 
 from captionlab.reporting.claims import ClaimError, claims_table, read_claims
 from captionlab.reporting.measurements import Measurements
-from captionlab.reporting.published import read_published
+from captionlab.reporting.published import Published, read_published
 from captionlab.reporting.reproduction import Reproduction
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"
@@ -107,6 +107,14 @@ def test_only_the_first_retriever_stands_for_the_papers(tmp_path):
     assert records["judged by clip-b"]["smallest_difference"] == (
         f"21.44, too small a sample for the paper's {apart:+.2f}"
     )
+
+
+def test_a_difference_that_the_paper_does_not_have_asks_for_no_sample(tmp_path):
+    values = dict(PRINTED.values)
+    values["3", "DiscriTune-COCO", "Flickr", "C"] = values["3", "ClipCap-COCO", "Flickr", "C"]
+    same = Published("discritune", values)
+    (record,) = judged(claims(tmp_path, corpora=["Flickr"]), pairs(3.0, 3.0, half=20.0), published=same)
+    assert record["smallest_difference"] == "28.59"
 
 
 def test_what_is_judged_apart_becomes_a_row_of_its_own(tmp_path):

@@ -149,10 +149,8 @@ def test_a_run_too_small_for_the_papers_difference_says_so(tmp_path):
     (tmp_path / "claims.yaml").write_text(
         yaml.safe_dump({"probing": [{**CLAIM, "evidence": {"measure": "BLEU@4"}, "direction": "lower"}]})
     )
-    claims, differences = (
-        read_claims(tmp_path / "claims.yaml"),
-        {"probing": [row("UNITER", 0.0, half=half, measure="BLEU@4", **COCO)]},
-    )
+    claims = read_claims(tmp_path / "claims.yaml")
+    differences = {"probing": [row("UNITER", 0.0, half=half, measure="BLEU@4", **COCO)]}
     (record,) = claims_table(claims, {}, PROVENANCE, differences, published).records
     assert record["smallest_difference"] == (
         f"{half * 2.801585 / 1.959964:.2f}, too small a sample for the paper's {apart:+.2f}"

@@ -219,7 +219,7 @@ def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[floa
     for interval, printed in zip(intervals, theirs, strict=True):
         smallest = interval.smallest(chances)
         text = f"{smallest:.{2 if smallest >= 1 else 3}f}"
-        if printed is not None and abs(printed) < smallest and not interval.sign(chances):
+        if printed and abs(printed) < smallest and not interval.sign(chances):
             text += f", too small a sample for the paper's {printed:+.2f}"
         texts.append(text)
     return texts
