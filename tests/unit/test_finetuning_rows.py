@@ -108,6 +108,20 @@ def test_gains_on_other_images_are_an_error():
         list(gain_rows(results, PARENTS, CORPORA[:2], "Texts"))
 
 
+def test_captioners_without_results_and_their_children_have_no_gain():
+    results = {name: text_results([scores(name)], CORPORA[:2], 3) for name in ("plain", "tuned")}
+    parents = {**PARENTS, "blip-tuned": "blip", "orphan": "blip", "plain": "unseen", "unseen": "plain"}
+    rows = list(gain_rows(results, parents, CORPORA[:2], "Texts"))
+    assert {row["subject"] for row in rows} == {"tuned"}
+
+
+def test_two_evaluations_of_one_corpus_are_an_error():
+    other = scores("tuned")
+    twice = [scores("tuned"), Scores(Job("tuned", "again", "greedy", other.job.splits), other.nlg, None)]
+    with pytest.raises(ValueError, match=r"of tuned on .* several evaluations \(again, main\); .*evaluations"):
+        text_results(twice, CORPORA, 3)
+
+
 def test_transfer_is_about_corpora_that_neither_was_trained_on():
     results = {name: text_results([scores(name)], CORPORA, 3) for name in ("plain", "tuned", "other")}
     foreign = {"plain": CORPORA[:2], "tuned": CORPORA[:2], "other": CORPORA[1:]}
@@ -159,6 +173,9 @@ def test_fluency_is_kept_within_a_twentieth():
     assert (row["ci_low"], row["ci_high"]) == (5.0 - apart["ci_high"], 5.0 - apart["ci_low"])
     assert row["ci_low"] < 1.0 < row["ci_high"]
     assert found["other", "non-inferiority of repetitions"]["ci_high"] < 0
+    # Of a chain whose first captioner was not read, only what is known of both.
+    chain = fluency_rows(results, {"plain": "unread", "tuned": "plain"})
+    assert {row["subject"] for row in chain} == {"tuned"}
 
 
 def test_the_script_writes_rows_by_the_labels_of_the_paper(tmp_path):

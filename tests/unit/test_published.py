@@ -64,9 +64,15 @@ def test_rows_and_columns_keep_the_order_of_the_paper(discritune):
     assert discritune.find("1", "ClipCap-COCO", "COCO", "B@4") is None
 
 
-@pytest.mark.parametrize(("text", "half"), [("73.0", 0.05), ("73", 0.5), ("53.74", 0.005)])
-def test_half_a_unit_of_the_last_printed_decimal(text, half):
-    assert PublishedValue(text).half_unit == pytest.approx(half)
+@pytest.mark.parametrize(
+    ("text", "note", "ends"),
+    [
+        ("73.0", "", (72.95, 73.05)), ("73", "validation split", (72.5, 73.5)), ("53.74", "", (53.735, 53.745)),
+        ("0.66", "truncated: 4 of 6", (0.66, 0.67)),
+    ],
+)  # fmt: skip
+def test_what_is_printed_as_a_number(text, note, ends):
+    assert PublishedValue(text, note).ends == pytest.approx(ends)
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,14 @@ def test_verdicts_at_their_edges(value, low, high, published, expected):
     assert judge(measured(value, low, high), PublishedValue(published), comparable=True) == expected
 
 
+@pytest.mark.parametrize(("note", "expected"), [("", "differs"), ("truncated: 8/9", "cannot tell")])
+def test_a_truncated_number_is_any_that_begins_so(note, expected):
+    ours = measured(0.94, 0.888, 0.99)
+    assert judge(ours, PublishedValue("0.88", note), comparable=True) == expected
+    below = measured(0.8, 0.70, 0.878)  # rounds to 0.88, and does not begin so
+    assert judge(below, PublishedValue("0.88", note), comparable=True) == ("differs" if note else "cannot tell")
+
+
 def test_verdicts_that_need_no_number():
     ours, theirs = measured(1.0, 0.5, 1.5), PublishedValue("1.0")
     assert judge(ours, theirs, comparable=False) == "not comparable"
@@ -439,6 +447,7 @@ def test_scripts_go_from_parquet_to_a_folder_of_tables(tmp_path):
     outputs += [str(tmp_path / "staged" / f"claims.{e}") for e in ("csv", "md", "html")]
     params.config = {"discritune": BLOCK}
     three = SimpleNamespace(tables=outputs[-3:])
+    inputs.published = [PUBLISHED.with_name(f"{paper}.csv") for paper in ("discritune", "probing", "scenes")]
     script("check_claims").main(SimpleNamespace(input=inputs, params=params, output=three))
     folder = SimpleNamespace(input=SimpleNamespace(tables=outputs), output=[tmp_path / "tables"])
     script("collect_tables").main(folder)

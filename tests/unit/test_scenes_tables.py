@@ -7,10 +7,12 @@ import random
 from pathlib import Path
 from statistics import fmean, pstdev
 
+import numpy as np
 import pytest
 import yaml
 from PIL import Image
 from scenes_run import TELLING, make, report
+from scipy import stats
 
 from captionlab.ablation.comparison import Pair, pairs
 from captionlab.ablation.kinds import ABLATED
@@ -35,7 +37,7 @@ from captionlab.probes.kinds import OBJECT_SCORES, SCORES, encodings_kind
 from captionlab.provenance import device_name
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.published import read_published
-from captionlab.reporting.scenes.ablation import drawing_tokens
+from captionlab.reporting.scenes.ablation import ablation_table, drawing_tokens
 from captionlab.reporting.scenes.attention_figures import plot_density
 from captionlab.reporting.scenes.examples import drawn_examples
 from captionlab.reporting.scenes.objects import overlap_table
@@ -274,6 +276,19 @@ def test_shifts_of_the_tested_split_against_all_others():
     assert shift_rows("corpus", {"finetuned": unchanged[2:]}, "test", 1) == []
 
 
+def test_shifts_of_two_sides_vary_independently():
+    """So many images on both sides, with the same shifts in the same order: variances of the means add up."""
+    shifts = np.random.default_rng(2).normal(0.0, 0.1, 200)
+    pairs = [
+        Pair(f"{split} {number}", split, 1, False, 0.6, 0.6 - float(shift))
+        for split in ("test", "train")
+        for number, shift in enumerate(shifts)
+    ]
+    apart = the(shift_rows("corpus", {"finetuned": pairs}, "test", 1), measure="shift")
+    half = 1.96 * np.sqrt(2 * shifts.var() / 200)
+    assert [apart["ci_low"], apart["ci_high"]] == pytest.approx([-half, half], rel=0.1)
+
+
 def test_forest_against_network_and_against_easier_splits():
     """Two splits of each share: the forest is 0.02 and 0.04 behind, and 0.1 and 0.3 below itself with more images."""
     f1 = {
@@ -377,7 +392,28 @@ def test_footnotes_have_the_facts_of_the_papers_text(reported):
     (note,) = (
         n for n in overlap_table(run, [], correlations, {"config": "made up", "seed": 1}).footnotes if "correlate" in n
     )
-    assert note.endswith("r(7) = 0.50, p = 0.2; in the paper r(19) = 0.81 ○, p < 0.001.")
+    # Fisher's interval of nine pairs: tanh(0.549 ± 1.96 / sqrt(6)).
+    assert note.endswith("r(7) = 0.50 [-0.25, 0.87], p = 0.2; in the paper r(19) = 0.81 ○, p < 0.001.")
+
+
+def test_statistics_of_few_scenes_or_images_can_tell_little():
+    """A correlation and a share have intervals, the paper's z-test has no verdict."""
+    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), True, "corpus", "corpus", "test")
+    made = {"config": "made up", "seed": 1}
+    correlations = [{"captioner": "finetuned", "r": 0.81, "degrees": 19, "p_value": 0.001}]
+    (found,) = overlap_table(run, [], correlations, made).records
+    assert (found["verdict"], found["measure"]) == ("cannot tell", "r")
+    coverage = [{"image_id": str(n), "regions": 10, "tagged": 10 if n < 74 else 0} for n in range(100)]
+    test = {"captioner": "finetuned", "split": "test", "against": "train", "z": 0.13, "p_value": 0.89}
+    table = ablation_table(run, coverage, [test, {**test, "captioner": "pretrained"}], made)
+    share = the(table.records, measure="tagged regions")
+    assert share["verdict"] == "cannot tell"
+    # All regions of an image are alike, so that they are 100 units and not 1,000.
+    low, high = (100 * stats.beta.ppf(end, *counts) for end, counts in ((0.025, (74, 27)), (0.975, (75, 26))))
+    assert [share["ci_low"], share["ci_high"]] == pytest.approx([low, high], abs=0.1)
+    for measure in ("z", "p_value"):
+        row = the(table.records, measure=measure, subject="finetuned")
+        assert (row["verdict"], row["published"]) == ("not judged", {"z": "0.13", "p_value": "0.89"}[measure])
 
 
 def test_examples_of_the_data_are_of_one_image(folder, reported):

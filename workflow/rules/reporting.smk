@@ -345,7 +345,10 @@ rule check_claims:
         ablations=lab.discritune.ablation_differences(),
         scenes=lab.scenes_paper.differences(),
         claims=lab.published("claims.yaml"),
-        published=lab.published("discritune.csv"),
+        published=[
+            lab.published(f"{paper}.csv")
+            for paper in ("discritune", "probing", "scenes")
+        ],
     output:
         tables=multiext("results/reporting/claims", ".csv", ".md", ".html"),
         provenance="results/provenance/check_claims.json",

@@ -188,6 +188,7 @@ rule collect_scenes_tables:
         runtime=30,
     params:
         code=lab.code("collect_scenes_tables"),
+        versions=lab.versions("numpy", "scipy"),
         config=lab.paper_block("scenes"),
         job=lab.scenes_paper.job(),
         provenance=lab.provenance(),

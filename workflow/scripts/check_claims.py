@@ -39,9 +39,14 @@ def main(snakemake: Any) -> None:
         differences[name] += of_people(snakemake.input, block)
         paper = Reproduction(block, snakemake.params.lineage)
         measured = Measurements(summary, comparisons, paper.evaluations)
-        runs[name] = (paper, measured, read_published(snakemake.input.published))
+        runs[name] = (paper, measured)
+    published = {
+        numbers.paper: numbers
+        for numbers in map(read_published, snakemake.input.published)
+        if numbers.paper in snakemake.params.config and snakemake.params.config[numbers.paper]["comparable"]
+    }
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
-    table = claims_table(read_claims(snakemake.input.claims), runs, provenance, differences)
+    table = claims_table(read_claims(snakemake.input.claims), runs, provenance, differences, published)
     write_table_files(table, snakemake.output.tables)
 
 

@@ -55,7 +55,7 @@ def main(snakemake: Any) -> None:
         job = Job(captioner, evaluation, **params.evaluations[evaluation])
         read = read_table(measures, MEASURES), read_table(tokens, TOKENS)
         spoken[labels[captioner]] = fluency_results(job, *read, params.seed)
-    found += fluency_rows(spoken, {label: parents[label] for label in parents if label in spoken})
+    found += fluency_rows(spoken, parents)
     columns = {name: [row[name] for row in found] for name in ROLE_DIFFERENCES.columns}
     write_table(snakemake.output[0], ROLE_DIFFERENCES, columns, device_note(paths.captions))
 

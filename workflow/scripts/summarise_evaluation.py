@@ -1,4 +1,4 @@
-"""Values of every metric of every evaluation, and differences of captioners from their parents, with intervals."""
+"""Values of every metric of every evaluation, and differences from the parent and the finetuning's end, with intervals."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from captionlab.evaluation.intervals import SIMILAR, bootstrap_interval
 from captionlab.evaluation.roles import FLUENCY_METRICS, PERPLEXITY, difference_rows, fluency
+from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import (
     NLG_METRICS,
     NOTHING,
@@ -48,7 +49,7 @@ Results = dict[tuple[str, str, str | None], Result]
 
 
 def text_results(scores: Sequence[Scores], corpora: Sequence[str], seed: int) -> Results:
-    """TEXT_METRICS of a captioner on each of these corpora, from its evaluations."""
+    """TEXT_METRICS of a captioner on each of these corpora, from its evaluations; ValueError for two of one corpus."""
     metrics = {name: metric for name, metric in NLG_METRICS.items() if name in TEXT_METRICS}
     found: Results = {}
     for one in scores:
@@ -56,7 +57,15 @@ def text_results(scores: Sequence[Scores], corpora: Sequence[str], seed: int) ->
         for table, of_table in tables:
             kept = table.filter(pc.is_in(table["corpus"], pa.array(corpora, pa.string())))
             for result in nlg_results(one.job, kept, seed, of_table):
-                found[result.corpus, result.metric, None] = result
+                place = result.corpus, result.metric, None
+                if place in found:
+                    evaluations = ", ".join(sorted((found[place].job.evaluation, one.job.evaluation)))
+                    raise ValueError(
+                        f"{result.metric} of {one.job.captioner} on {result.corpus} was measured in several "
+                        f"evaluations ({evaluations}); name the one that the tables show under "
+                        "papers.discritune.evaluations"
+                    )
+                found[place] = result
     return found
 
 
@@ -79,10 +88,11 @@ def gain_rows(
 ) -> Iterator[dict[str, Any]]:
     """How much more each captioner gains over its parent on the first corpus than on the second.
 
-    results: by label of the captioner, on the same images of both `corpora`. parents: label -> its parent's.
+    results: by label of the captioner, on the same images of both `corpora`. parents: label -> its parent's; pairs of
+    which one was not evaluated have no row.
     """
     first, second = corpora
-    for label, parent in parents.items():
+    for label, parent in _present(parents, results):
         for metric in TEXT_METRICS:
             places = [(corpus, metric, None) for corpus in (first, second)]
             if not all(place in results[name] for place in places for name in (label, parent)):
@@ -99,8 +109,13 @@ def gain_rows(
             # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
             drawn = (gains[0][1] - gains[1][1]).round(3)
             ends = bootstrap_interval(drawn, len(*images), (-far, far), NOTHING)
-            number = gains[0][0] - gains[1][0], *ends
-            yield _row("gains", label, first, metric, f"the gain on {against}", number, len(*images))
+            number = (gains[0][0] - gains[1][0], *ends)
+            yield row(first, "gains", label, metric, number, len(*images), against=f"the gain on {against}")
+
+
+def _present(parents: Mapping[str, str], results: Mapping[str, Results]) -> list[tuple[str, str]]:
+    """Captioners with their parents, where the run has results of both."""
+    return [pair for pair in parents.items() if {*pair} <= results.keys()]
 
 
 def _gain(result: Result, of_parent: Result) -> tuple[float, np.ndarray]:
@@ -118,9 +133,9 @@ def transfer_rows(results: Mapping[str, Results], foreign: Mapping[str, Sequence
             name: {place: result for place, result in results[name].items() if place[0] in foreign[label]}
             for name in (label, other)
         }
-        for row in difference_rows({other: [other], label: [label]}, of_two, other, {}, {}):
-            if row["corpus"] in foreign[other]:
-                yield {**row, "experiment": "transfer"}
+        for found in difference_rows({other: [other], label: [label]}, of_two, other, {}, {}):
+            if found["corpus"] in foreign[other]:
+                yield {**found, "experiment": "transfer"}
 
 
 def fluency_results(job: Job, measures: pa.Table, tokens: pa.Table, seed: int) -> Results:
@@ -141,23 +156,13 @@ def fluency_rows(results: Mapping[str, Results], parents: Mapping[str, str]) -> 
     """Each captioner against its parent, and whether it is no worse: NOT_HIGHER.
 
     A non-inferiority is a margin minus the difference, above 0 where captions are worse by less than the margin:
-    SIMILAR, of the parent's perplexity, and of all captions where their share repeats itself.
+    SIMILAR, of the parent's perplexity, and of all captions where their share repeats itself. Pairs of which one was
+    not evaluated have no row.
     """
-    for label, parent in parents.items():
-        for row in difference_rows({parent: [parent], label: [label]}, results, parent, {}, {}):
-            yield {**row, "experiment": "fluency"}
-            corpus, measure = row["corpus"], row["measure"]
+    for label, parent in _present(parents, results):
+        for found in difference_rows({parent: [parent], label: [label]}, results, parent, {}, {}):
+            yield {**found, "experiment": "fluency"}
+            corpus, measure = found["corpus"], found["measure"]
             of_all = results[parent][corpus, measure, None].value if measure == PERPLEXITY else 100.0
-            number = [SIMILAR * of_all - row[end] for end in ("difference", "ci_high", "ci_low")]
-            yield _row("fluency", label, corpus, NOT_HIGHER[measure], parent, number, row["n"])
-
-
-def _row(
-    experiment: str, label: str, corpus: str, measure: str, against: str, number: Sequence[float], images: int
-) -> dict[str, Any]:
-    value, low, high = number
-    return {
-        "experiment": experiment, "subject": label, "source": None, "level": None, "corpus": corpus,
-        "measure": measure, "scorer": None, "against": against, "own": None, "difference": value,
-        "ci_low": low, "ci_high": high, "seeds": 1, "n": images,
-    }  # fmt: skip
+            value, low, high = (SIMILAR * of_all - found[end] for end in ("difference", "ci_high", "ci_low"))
+            yield row(corpus, "fluency", label, NOT_HIGHER[measure], (value, low, high), found["n"], against=parent)

@@ -93,8 +93,9 @@ def share_interval(share: float, variance: float, images: int, units: int) -> En
 
 
 def paired_share_interval(differences: np.ndarray) -> Ends:
-    """The interval of a difference of two shares of the same images, from the difference on each (n,), -1 to 1.
+    """The interval, from -1 to 1, of a difference of two shares of the same images, from that on each image (n,).
 
+    An image with one caption has -1, 0 or 1; with more samples than others, more: the mean is that of the shares.
     Bonett and Price 2012: Wald's, with one image added on which only the first hits, and one on which only the second
     does. It has a width where every image agrees. An image with several captions counts once, with their mean.
     """

@@ -24,6 +24,7 @@ from captionlab.evaluation.intervals import (
     splits_interval,
     student_interval,
 )
+from captionlab.evaluation.rows import row
 from captionlab.roles import FINETUNED, PRETRAINED
 
 Row = Mapping[str, Any]
@@ -42,25 +43,6 @@ MUCH, LITTLE = ("station", "road", "sea", "resort"), ("room", "house", "restaura
 OVERLAP_MEASURES = {"RBO": "rank_biased_overlap", "IoU": "intersection_over_union"}
 FOREST, NETWORK = "random-forest", "mlp"
 AVERAGES = {"micro": "micro-F1", "macro": "macro-F1", "weighted": "weighted-F1"}
-
-
-def row(
-    corpus: str,
-    experiment: str,
-    subject: str,
-    measure: str,
-    number: tuple[float, float, float],
-    n: int,
-    source: str | None = None,
-    level: float | None = None,
-    seeds: int = 1,
-    against: str | None = None,
-) -> dict[str, Any]:
-    """A row of values or, with `against`, of differences; `number` is the value with the ends of its interval."""
-    place = {"experiment": experiment, "subject": subject, "source": source, "level": level, "corpus": corpus}
-    ends = {"ci_low": number[1], "ci_high": number[2], "seeds": seeds, "n": n}
-    what = {"value": number[0]} if against is None else {"against": against, "own": None, "difference": number[0]}
-    return {**place, "measure": measure, "scorer": None, **what, **ends}
 
 
 # ------------------------------------------------------------------------------------------------- scene captions
@@ -279,7 +261,11 @@ def shift_rows(corpus: str, pairs: Mapping[str, Sequence[Pair]], split: str, see
         shifts = [np.array([np.mean(of_image) for of_image in side.values()]) for side in sides]
         if min(map(len, shifts)) < 2:
             continue
-        resampled = [resampled_sums(of_side[:, None], seed)[:, 0] / len(of_side) for of_side in shifts]
+        # The images of the two sides are others, so with a seed of its own each; equal ones draw alike.
+        resampled = [
+            resampled_sums(of_side[:, None], seed + number)[:, 0] / len(of_side)
+            for number, of_side in enumerate(shifts)
+        ]
         images = min(map(len, shifts))
         ends = bootstrap_interval(resampled[0] - resampled[1], images, (-1.0, 1.0))
         number = float(shifts[0].mean() - shifts[1].mean()), *ends
@@ -339,8 +325,8 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]]
     """F1 of probes, means over splits with their interval, and the differences that the claims are about.
 
     `scores` are rows of SCORES of both captioners. The measure of a scene is `F1 of <scene>`, that of the mean over
-    scenes of the fewest images OF_RARE. Splits of the same seed
-    are the same images for both captioners, and differences are taken split by split. ValueError for a single split.
+    scenes of the fewest images OF_RARE. Splits of the same seed are the same images for both captioners, and
+    differences are taken split by split. ValueError for a single split.
     """
     rows = [*scores]
     whole = min((score["objects"] for score in rows), default=0)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from captionlab.reporting.discritune import DECIMALS, RETRIEVAL_METRIC, TEXT_METRICS
+from captionlab.reporting.discritune import DECIMALS, RETRIEVAL_METRIC, TEXT_HEADINGS
 from captionlab.reporting.probing.run import Place, ProbingRun, ProbingSheet, Row
 from captionlab.reporting.published import Published
 from captionlab.reporting.render import Block, Cell, Column, Table
@@ -24,7 +24,7 @@ class Layout:
     metrics: Sequence[str]
 
 
-TEXT = tuple(TEXT_METRICS)
+TEXT = tuple(TEXT_HEADINGS)
 LAYOUTS = (
     Layout("discritune_table8_baselines", "table 8: baselines of REINFORCE", "baselines", "8", (RETRIEVAL_METRIC,)),
     Layout("discritune_table9_rewards", "table 9: rewards", "rewards", "9", (RETRIEVAL_METRIC,)),
@@ -96,7 +96,7 @@ def _table(
     ]
     columns = [Column("captioner", numeric=False)]
     for number, (metric, retriever) in enumerate(measured):
-        group = " by ".join(filter(None, (TEXT_METRICS.get(metric, metric), retriever)))
+        group = " by ".join(filter(None, (TEXT_HEADINGS.get(metric, metric), retriever)))
         columns.append(Column("this run", group=group))
         if _has_paper(layout, metric, number):
             columns.append(Column("paper", group=group))
@@ -110,7 +110,7 @@ def _table(
                 place = Place(label, name, metric, retriever, experiment=layout.ablation)
                 theirs = None
                 if layout.published and _has_paper(layout, metric, number):
-                    theirs = run.published.find(layout.published, label, corpus, TEXT_METRICS.get(metric, metric))
+                    theirs = run.published.find(layout.published, label, corpus, TEXT_HEADINGS.get(metric, metric))
                 places = DECIMALS[metric]
                 own = OWN if retriever in run.rewards.get(label, ()) else ""
                 row.append(sheet.cell(place, places, published=theirs, mark=own))

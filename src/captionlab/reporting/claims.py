@@ -8,10 +8,10 @@ from typing import Any
 import yaml
 
 from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, verdict
-from captionlab.reporting.discritune import TEXT_METRICS
 from captionlab.reporting.evidence import COLUMNS, EvidenceClaim
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.measurements import Difference, Measurements
+from captionlab.reporting.printed_differences import printed_difference
 from captionlab.reporting.published import Published
 from captionlab.reporting.render import Block, Cell, Column, Table, Value
 from captionlab.reporting.reproduction import Reproduction
@@ -98,24 +98,28 @@ def _check(where: str, entry: Mapping[str, Any], scopes: Sequence[str]) -> None:
 
 def claims_table(
     claims: Sequence[Claim | EvidenceClaim],
-    runs: Mapping[str, tuple[Reproduction, Measurements, Published]],
+    runs: Mapping[str, tuple[Reproduction, Measurements]],
     provenance: Mapping[str, Any],
     differences: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    published: Mapping[str, Published] | None = None,
 ) -> Table:
     """Every claim of the papers in `runs`, or in `differences` (rows of ROLE_DIFFERENCES), judged in each scope.
 
-    Beside the evidence stands the smallest difference that each comparison could have shown, and where the paper's own
-    is smaller, that a replication of this size is too small to confirm it.
+    `published` has the numbers of papers that the run is comparable with. Beside the evidence stands the smallest
+    difference that each comparison could have shown, and where the paper's own is smaller, that a replication of this
+    size is too small to confirm it.
     """
     records: list[dict[str, Value]] = []
     blocks = []
     for claim in claims:
+        printed = (published or {}).get(claim.paper)
         if isinstance(claim, EvidenceClaim):
             if claim.paper not in (differences or {}):
                 continue
-            judged_apart = _of_differences(claim, (differences or {})[claim.paper])
+            retriever = _papers_retriever(*runs[claim.paper]) if claim.paper in runs else None
+            judged_apart = _of_differences(claim, (differences or {})[claim.paper], printed, retriever)
         elif claim.paper in runs:
-            judged_apart = _of_captioners(claim, *runs[claim.paper])
+            judged_apart = _of_captioners(claim, *runs[claim.paper], printed)
         else:
             continue
         rows = []
@@ -146,7 +150,8 @@ def claims_table(
     )
     notes.append(
         "Could show: the smallest difference that such a comparison, with its interval and where a part of them is "
-        "asked for the wider one, would have told from 0 in four of five runs."
+        "asked for the wider one, would have told from 0 in four of five runs. That is normal theory, also where the "
+        "interval is Student's t over trainings or splits."
     )
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
     columns = [Column(heading, numeric=False) for heading in headings]
@@ -167,7 +172,15 @@ def claims_table(
 _Judged = tuple[str, list[Interval], list[str], list[float | None]]
 
 
-def _of_captioners(claim: Claim, paper: Reproduction, run: Measurements, published: Published) -> Iterator[_Judged]:
+def _papers_retriever(paper: Reproduction, run: Measurements) -> str | None:
+    """The retriever that stands for the paper's, as in its tables: the first one."""
+    return next(iter(paper.retrievers or run.retrievers), None)
+
+
+def _of_captioners(
+    claim: Claim, paper: Reproduction, run: Measurements, published: Published | None
+) -> Iterator[_Judged]:
+    retriever = _papers_retriever(paper, run)
     for scope, members in _scopes(claim, list(_comparisons(claim, paper, run))).items():
         tested = [c for c in members if c.difference is not None]
         named = len({(c.captioner, c.against) for c in tested}) > 1
@@ -176,26 +189,28 @@ def _of_captioners(claim: Claim, paper: Reproduction, run: Measurements, publish
             evidence.append(f"not in this run: {', '.join(absent)}")
         found = [c.difference for c in tested if c.difference is not None]
         intervals = [_turned(claim, (one.value, one.ci_low, one.ci_high)) for one in found]
-        yield scope, intervals, evidence, [_printed(c, published) for c in tested]
+        yield scope, intervals, evidence, [_printed(c, published, retriever) for c in tested]
 
 
-def _of_differences(claim: EvidenceClaim, differences: Sequence[Mapping[str, Any]]) -> Iterator[_Judged]:
+def _of_differences(
+    claim: EvidenceClaim, differences: Sequence[Mapping[str, Any]], published: Published | None, retriever: str | None
+) -> Iterator[_Judged]:
     for scope, rows in claim.scopes(differences).items():
         ends = [((row["difference"], row["ci_low"], row["ci_high"]), row["seeds"]) for row in rows]
-        yield scope, [_turned(claim, *of_row) for of_row in ends], [claim.text(row) for row in rows], [None] * len(rows)
+        evidence = [claim.text(row) for row in rows]
+        if rows and (absent := claim.absent_corpora(rows)):
+            evidence.append(f"not in this run: {', '.join(absent)}")
+        theirs = [printed_difference(published, row, retriever) for row in rows]
+        yield scope, [_turned(claim, *of_row) for of_row in ends], evidence, theirs
 
 
-def _printed(comparison: Comparison, published: Published) -> float | None:
-    """The difference of the two numbers that the paper prints, in one of its tables."""
-    metric = TEXT_METRICS.get(comparison.metric, comparison.metric)
-    for table in dict.fromkeys(table for table, *_ in published.values):
-        ours, theirs = (
-            published.find(table, label, comparison.corpus, metric)
-            for label in (comparison.captioner, comparison.against)
-        )
-        if ours is not None and theirs is not None:
-            return ours.value - theirs.value
-    return None
+def _printed(comparison: Comparison, published: Published | None, retriever: str | None) -> float | None:
+    """The difference of the two numbers that the paper prints, None by a retriever that does not stand for its own."""
+    row = {
+        "experiment": "generated", "subject": comparison.captioner, "against": comparison.against,
+        "corpus": comparison.corpus, "measure": comparison.metric, "scorer": comparison.retriever,
+    }  # fmt: skip
+    return printed_difference(published, row, retriever)
 
 
 def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[float | None]) -> list[str]:
@@ -204,7 +219,7 @@ def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[floa
     for interval, printed in zip(intervals, theirs, strict=True):
         smallest = interval.smallest(chances)
         text = f"{smallest:.{2 if smallest >= 1 else 3}f}"
-        if printed is not None and abs(printed) < smallest and not interval.sign(chances):
+        if printed and abs(printed) < smallest and not interval.sign(chances):
             text += f", too small a sample for the paper's {printed:+.2f}"
         texts.append(text)
     return texts

@@ -22,14 +22,14 @@ OWN_TABLES = ("4", "5", "10")
 TABLES = ("1", "2", "3", "4", "5", "10", "11")
 LOOKALIKES = "11"
 # The paper's column headings for the metrics of the summary.
-TEXT_METRICS = {"BLEU@4": "B@4", "METEOR": "M", "CIDEr": "C", "SPICE": "S"}
+TEXT_HEADINGS = {"BLEU@4": "B@4", "METEOR": "M", "CIDEr": "C", "SPICE": "S"}
 # Decimals as in the paper.
-DECIMALS = {RETRIEVAL_METRIC: 1, **dict.fromkeys(TEXT_METRICS, 2)}
+DECIMALS = {RETRIEVAL_METRIC: 1, **dict.fromkeys(TEXT_HEADINGS, 2)}
 MEASURED = ("split", "evaluation", "value", "ci_low", "ci_high", "n", "candidates", "decoding")
 RECORD_COLUMNS = (
     "paper_row", "paper_column", "captioner", "corpus", "split", "evaluation", "retriever", "metric",
     "value", "ci_low", "ci_high", "n", "candidates", "decoding", "published", "difference", "verdict",
-    "smallest_difference",    *PROVENANCE,
+    "smallest_difference", *PROVENANCE,
 )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ class Layout:
 
 
 RETRIEVAL = (RETRIEVAL_METRIC,)
-TEXT = tuple(TEXT_METRICS)
+TEXT = tuple(TEXT_HEADINGS)
 LAYOUTS = (
     Layout("discritune_table1_retrieval", "table 1: text-to-image retrieval", "1", RETRIEVAL),
     Layout(
@@ -123,10 +123,10 @@ def _retrieval(sheet: "_Sheet") -> Table:
 def _text(sheet: "_Sheet") -> Table:
     """Blocks are corpora, rows the captioners; of tables 2 and 3 those that were trained on it, or were not."""
     paper, in_domain = sheet.paper, sheet.layout.in_domain
-    metrics = [metric for metric in TEXT_METRICS if metric != "SPICE" or "SPICE" in sheet.run.metrics]
+    metrics = [metric for metric in TEXT_HEADINGS if metric != "SPICE" or "SPICE" in sheet.run.metrics]
     columns = [Column("captioner", numeric=False)]
     for metric in metrics:
-        columns += [Column(heading, group=TEXT_METRICS[metric]) for heading in ("this run", "paper")]
+        columns += [Column(heading, group=TEXT_HEADINGS[metric]) for heading in ("this run", "paper")]
     # People have no row: their captions are the references.
     captioners = [label for label in sheet.captioners() if paper.family(label) != "human"]
     blocks = []
@@ -136,7 +136,7 @@ def _text(sheet: "_Sheet") -> Table:
             if in_domain is None or paper.in_domain(label, corpus) is in_domain:
                 row = [Cell(label)]
                 for metric in metrics:
-                    theirs = sheet.printed(label, corpus, TEXT_METRICS[metric])
+                    theirs = sheet.printed(label, corpus, TEXT_HEADINGS[metric])
                     row += sheet.cells(label, corpus, metric, None, theirs)
                 rows.append(row)
         if rows:

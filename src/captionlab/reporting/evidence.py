@@ -52,6 +52,11 @@ class EvidenceClaim:
             scopes.setdefault(", ".join(parts) or "all comparisons", []).append(row)
         return scopes or {"all comparisons": []}
 
+    def absent_corpora(self, rows: Iterable[Row]) -> list[str]:
+        """Corpora that the claim lists and none of these rows is on."""
+        corpora = self.evidence.get("corpus")
+        return sorted({*corpora} - {row["corpus"] for row in rows}) if isinstance(corpora, list) else []
+
     def text(self, row: Row) -> str:
         """One difference in words: what is compared, by what, and how far apart."""
         names = [name for name in ("subject", "measure", "scorer") if row[name] and name not in self.per]

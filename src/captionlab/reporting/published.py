@@ -15,7 +15,10 @@ class PublishedError(ValueError):
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """A number as it is printed; `text` keeps its decimals, 73.0 is not 73."""
+    """A number as it is printed; `text` keeps its decimals, 73.0 is not 73.
+
+    A `note` that begins with "truncated" says that digits were cut off and not rounded.
+    """
 
     text: str
     note: str = ""
@@ -31,9 +34,12 @@ class PublishedValue:
         return -int(Decimal(self.text).as_tuple().exponent)
 
     @property
-    def half_unit(self) -> float:
-        """Half of its last printed decimal: 0.05 for 73.0. Whatever is nearer prints the same."""
-        return 0.5 * 10.0**-self.decimals
+    def ends(self) -> tuple[float, float]:
+        """The numbers between which it was printed: 72.95 and 73.05 for 73.0, 0.66 and 0.67 for a truncated 0.66."""
+        unit = 10.0**-self.decimals
+        if self.note.startswith("truncated"):
+            return self.value, self.value + unit
+        return self.value - unit / 2, self.value + unit / 2
 
 
 Place = tuple[str, str, str, str]  # table, row, column, metric

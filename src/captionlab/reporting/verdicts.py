@@ -24,7 +24,9 @@ class Measured(Protocol):
         """The upper end."""
 
 
-Verdict = Literal["agrees", "differs", "cannot tell", "not comparable", "no published value", "not in this run"]
+Verdict = Literal[
+    "agrees", "differs", "cannot tell", "not comparable", "not judged", "no published value", "not in this run"
+]
 
 # Relative difference up to which two evaluations of the same thing agree. The same published ClipCap
 # weights, evaluated by their authors and again for the DiscriTune paper, differ by up to 3.3 % (nocaps near-domain
@@ -43,7 +45,7 @@ MARKERS: dict[Verdict, str] = {
 }
 MEANINGS: dict[Verdict, str] = {
     "agrees": f"our whole 95 % interval is within {CLOSE * 100:.0f} % of the published value",
-    "differs": "our 95 % interval leaves out the published value",
+    "differs": f"our 95 % interval leaves out the published value, and is not wholly within {CLOSE * 100:.0f} % of it",
     "cannot tell": (
         "our 95 % interval holds the published value, and others that are further from it; below stands the smallest "
         "difference from it that so many images would have shown in four of five runs"
@@ -61,7 +63,7 @@ def judge(ours: Measured | None, published: PublishedValue | None, comparable: b
 
     That the published value lies in our interval says little where the interval is wide. So `agrees` asks for the whole
     interval (its ends included) within CLOSE of the published value, or within its rounding (an equivalence test);
-    `differs` for an interval that leaves out all that rounds to the published value; else the run cannot tell. The
+    `differs` for any other that leaves out all that is printed as the published value; else the run cannot tell. The
     published value is taken as it is, without the chance of its own images, which no paper prints. `comparable` is what
     the config says of the whole run: other data or other models make a comparison meaningless however near the numbers.
     """
@@ -73,11 +75,11 @@ def judge(ours: Measured | None, published: PublishedValue | None, comparable: b
         return "not comparable"
     theirs = published.value
     slack = 1e-9 * max(1.0, abs(theirs))  # 84.85 - 84.8 is 0.04999... or 0.05000... in binary
-    rounding = published.half_unit + slack
-    margin = max(CLOSE * abs(theirs) + slack, rounding)
-    if theirs - margin <= ours.ci_low and ours.ci_high <= theirs + margin:
+    lowest, highest = published.ends
+    margin = CLOSE * abs(theirs)
+    if min(theirs - margin, lowest) - slack <= ours.ci_low and ours.ci_high <= max(theirs + margin, highest) + slack:
         return "agrees"
-    return "differs" if ours.ci_low > theirs + rounding or ours.ci_high < theirs - rounding else "cannot tell"
+    return "differs" if ours.ci_low > highest + slack or ours.ci_high < lowest - slack else "cannot tell"
 
 
 def smallest_difference(ours: Measured | None) -> float | None:

@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from captionlab.ablation.comparison import changed
+from captionlab.evaluation.intervals import share_interval
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.scenes.run import ScenesRun, ScenesSheet, without_interval
@@ -155,10 +158,22 @@ def ablation_table(
 def _coverage_note(run: ScenesRun, sheet: ScenesSheet, coverage: Sequence[Row]) -> str:
     regions = sum(row["regions"] for row in coverage)
     theirs = run.published.find("text", "regions", "6.1", "tagged")
-    share = without_interval(100 * sum(row["tagged"] for row in coverage) / regions, len(coverage)) if regions else None
+    share = _tagged_share(coverage) if regions else None
     place = {"experiment": "ablation", "measure": "tagged regions"}
-    ours, paper = sheet.pair(place, share, theirs, 1, interval=False)
-    return f"Regions that get the tag of an object: {ours.text} % in this run, {paper.text} % in the paper."
+    ours, paper = sheet.pair(place, share, theirs, 1)
+    shown = " ".join(filter(None, (ours.text, ours.detail)))
+    return f"Regions that get the tag of an object, %: {shown} in this run, {paper.text} in the paper."
+
+
+def _tagged_share(coverage: Sequence[Row]) -> Measured:
+    """Regions with the tag of an object, in per cent of all, with an interval over images."""
+    counts = np.array([[row["tagged"], row["regions"]] for row in coverage], dtype=np.float64)
+    tagged, regions = counts.sum(axis=0)
+    # Of a ratio of sums over images (Cochran 1977, section 6.4).
+    apart = counts[:, 0] - tagged / regions * counts[:, 1]
+    variance = len(counts) * float(apart.var()) * len(counts) / max(1, len(counts) - 1) / regions**2
+    low, high = share_interval(float(tagged / regions), variance, len(counts), int(regions))
+    return Measured(100 * float(tagged / regions), 100 * low, 100 * high, 1, len(coverage))
 
 
 def _test_note(run: ScenesRun, sheet: ScenesSheet, test: Row, tests: int) -> str:
@@ -172,7 +187,11 @@ def _test_note(run: ScenesRun, sheet: ScenesSheet, test: Row, tests: int) -> str
         theirs = run.published.find("text", "finetuned", "C", name) if shown else None
         place = {"experiment": "ablation", "subject": test["captioner"], "source": test["split"], "measure": name}
         ours, paper = sheet.pair(
-            {**place, "against": test["against"]}, without_interval(test[name], 0), theirs, interval=False
+            {**place, "against": test["against"]},
+            without_interval(test[name], 0),
+            theirs,
+            interval=False,
+            judged=False,
         )
         texts.append(f"{name.split('_')[0]} = {ours.text}" + (f" (paper {paper.text})" if theirs else ""))
     return f"Confidence shifts of the {names}: {', '.join(texts)}."

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from captionlab.attention.objects import UNIFORM
+from captionlab.evaluation.scenes import correlation_interval
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.scenes.run import ScenesRun, ScenesSheet, without_interval
@@ -135,13 +136,14 @@ def _correlation_note(run: ScenesRun, sheet: ScenesSheet, correlation: Row) -> s
     if correlation["r"] is None:
         return f"RBO and IoU of the {role} captioner have no correlation: one of them is the same everywhere."
     theirs = run.published.find("2", "r", "all", "r") if role == "finetuned" else None
-    ours = without_interval(correlation["r"], degrees + 2)
-    place = {"experiment": "overlap", "subject": role, "measure": "r"}
-    cells = sheet.pair(place, ours, theirs, interval=False)
+    if degrees < 2:
+        return f"RBO and IoU of the {role} captioner have too few pairs for the interval of a correlation."
+    ours = Measured(*correlation_interval(correlation["r"], degrees + 2), 1, degrees + 2)
+    cells = sheet.pair({"experiment": "overlap", "subject": role, "measure": "r"}, ours, theirs)
     p_value = run.published.find("text", "r", "5", "p_value")
     paper = f"; in the paper r(19) = {cells[1].text}, p < {p_value.text}" if theirs and p_value else ""
     return (
-        f"RBO and IoU of the {role} captioner correlate with r({degrees}) = {cells[0].text}, "
+        f"RBO and IoU of the {role} captioner correlate with r({degrees}) = {cells[0].text} {cells[0].detail}, "
         f"p = {correlation['p_value']:.2g}{paper}."
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 from captionlab.reporting.published import Published, PublishedValue
 from captionlab.reporting.render import MISSING, Cell, Value
 from captionlab.reporting.sheets import PLACE, PROVENANCE, Measured, Sheet
-from captionlab.reporting.verdicts import beside, judge, smallest_difference
+from captionlab.reporting.verdicts import Verdict, beside, judge, smallest_difference
 
 Row = Mapping[str, Any]
 
@@ -73,12 +73,14 @@ class ScenesSheet(Sheet):
         published: PublishedValue | None,
         decimals: int = 2,
         interval: bool = True,
+        judged: bool = True,
     ) -> list[Cell]:
         """Our number with its interval, and the paper's with a verdict; `place` has columns of the record.
 
-        Without `interval` the number has none, and the verdict asks how near the two are.
+        Without `interval` the number is a count, and the verdict asks how near the two are; it is not `judged` where
+        the number has an interval that nobody knows.
         """
-        verdict = judge(ours, published, self.run.comparable)
+        verdict: Verdict = judge(ours, published, self.run.comparable) if judged else "not judged"
         record: dict[str, Value] = {name: place.get(name) for name in RECORD_COLUMNS}
         record |= {name: getattr(ours, name, None) for name in ("value", "seeds", "n")}
         if interval:
