@@ -1,4 +1,4 @@
-"""Values of every metric of every evaluation, and differences from the parent and the finetuning's end, with intervals."""
+"""Values of every metric of every evaluation; differences from parents and from the end of the finetuning."""
 
 from collections.abc import Iterator
 from functools import partial
