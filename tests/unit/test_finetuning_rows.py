@@ -1,6 +1,8 @@
 """Gains on two texts of the same images, transfer and fluency, against loops that do what the definitions say."""
 
+import math
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -176,6 +178,13 @@ def test_fluency_is_kept_within_a_twentieth():
     # Of a chain whose first captioner was not read, only what is known of both.
     chain = fluency_rows(results, {"plain": "unread", "tuned": "plain"})
     assert {row["subject"] for row in chain} == {"tuned"}
+    # Captions without a known word have no perplexity.
+    wordless = {
+        place: replace(one, value=math.nan) if place[1] == "perplexity" else one
+        for place, one in results["plain"].items()
+    }
+    rows = fluency_rows({**results, "plain": wordless}, {"tuned": "plain"})
+    assert {row["measure"] for row in rows} == {"repetitions", "non-inferiority of repetitions"}
 
 
 def test_the_script_writes_rows_by_the_labels_of_the_paper(tmp_path):

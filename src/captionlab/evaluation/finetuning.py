@@ -5,6 +5,7 @@ each captioner against each other on corpora that neither was trained on (sectio
 have become less fluent, or repeat themselves (appendix B, which has no measure for it).
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -157,10 +158,12 @@ def fluency_rows(results: Mapping[str, Results], parents: Mapping[str, str]) -> 
 
     A non-inferiority is a margin minus the difference, above 0 where captions are worse by less than the margin:
     SIMILAR, of the parent's perplexity, and of all captions where their share repeats itself. Pairs of which one was
-    not evaluated have no row.
+    not evaluated have no row, and neither has a perplexity that is not finite: of captions without a known word.
     """
     for label, parent in _present(parents, results):
         for found in difference_rows({parent: [parent], label: [label]}, results, parent, {}, {}):
+            if not math.isfinite(found["difference"]):
+                continue
             yield {**found, "experiment": "fluency"}
             corpus, measure = found["corpus"], found["measure"]
             of_all = results[parent][corpus, measure, None].value if measure == PERPLEXITY else 100.0
