@@ -6,7 +6,6 @@ import pytest
 import yaml
 
 from captionlab.reporting.claims import ClaimError, claims_table, read_claims
-from captionlab.reporting.printed_differences import printed_difference
 from captionlab.reporting.published import read_published
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"
@@ -82,64 +81,6 @@ def test_corpora_of_the_claim_that_the_run_lacks_are_named(tmp_path):
     assert untested["evidence"] == ""
 
 
-COCO = {"corpus": "COCO"}
-FOREST = {"source": "random-forest", "level": 0.5, "corpus": "hl-scenes"}
-
-
-@pytest.mark.parametrize(
-    ("paper", "found", "expected"),
-    [
-        ("probing", row("UNITER", 0.0, measure="BLEU@4", **COCO), ("2", "UNITER", "CE", "Bleu4")),
-        ("probing", row("ROSITA", 0.0, measure="nouns", **COCO), ("4", "ROSITA", "CE", "Noun")),
-        ("probing", row("CLIP", 0.0, scorer="LXMERT", **COCO), ("2", "CLIP", "CE", "score by LXMERT")),
-        ("probing", row("UNITER", 0.0, "the fewest nouns", experiment="count", scorer="UNITER", **COCO), None),
-        ("probing", row("UNITER", 0.0, experiment="count", scorer="UNITER", **COCO), None),
-        ("probing", row("UNITER", 0.0, corpus="other", measure="BLEU@4"), None),
-        ("discritune", row("DiscriTune-COCO", 0.0, "ClipCap-COCO", measure="CIDEr", corpus="Flickr"),
-         ("3", "DiscriTune-COCO", "ClipCap-COCO", "C")),
-        ("discritune", row("no baseline", 0.0, "running mean", measure="P@1", scorer="first", corpus="Flickr"),
-         ("8", "no baseline", "running mean", "P@1")),
-        ("discritune", row("no baseline", 0.0, "running mean", measure="P@1", scorer="other", corpus="Flickr"), None),
-        ("discritune", row("DiscriTune-ConCap", 0.0, "Human captions", measure="accuracy", corpus="ConCap"),
-         ("6", "DiscriTune-ConCap", "Human captions", "accuracy")),
-    ],
-)  # fmt: skip
-def test_differences_that_a_paper_prints(paper, found, expected):
-    """Of rows of one table, in the same column."""
-    published = read_published(PUBLISHED / f"{paper}.csv")
-    apart = printed_difference(published, found, "first")
-    if expected is None:
-        assert apart is None
-    else:
-        table, label, against, metric = expected
-        numbers = [published.find(table, name, found["corpus"], metric).value for name in (label, against)]
-        assert apart == pytest.approx(numbers[0] - numbers[1])
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        (row("finetuned", 0.0, "pretrained", experiment="probing", measure="macro-F1", **FOREST), 0.96 - 0.67),
-        (row("finetuned", 0.0, "mlp", experiment="probing", measure="macro-F1", **FOREST), 0.96 - 0.91),
-        (row("pretrained", 0.0, "random", experiment="probing", measure="micro-F1", **FOREST), 0.94 - 0.16),
-        (row("finetuned", 0.0, "test share 0.1", experiment="probing without telling objects", measure="macro-F1",
-             **FOREST), 0.88 - 0.99),
-        (row("finetuned", 0.0, "mlp", experiment="probing", measure="margin of macro-F1", **FOREST), None),
-        (row("finetuned", 0.0, "pretrained", experiment="ablation", measure="changed", source="test"), None),
-    ],
-)  # fmt: skip
-def test_differences_between_probes_that_the_scenes_paper_prints(found, expected):
-    apart = printed_difference(read_published(PUBLISHED / "scenes.csv"), found)
-    assert apart is None if expected is None else apart == pytest.approx(expected)
-
-
-def test_a_template_is_compared_with_the_captions_of_table_7():
-    published = read_published(PUBLISHED / "probing.csv")
-    found = row("CLIP", 0.0, experiment="template", source="published", scorer="CLIP", **COCO)
-    numbers = [published.find("7", "CLIP", "COCO", metric).value for metric in ("Recons.", "CE")]
-    assert printed_difference(published, found) == pytest.approx(numbers[0] - numbers[1])
-
-
 def test_a_run_too_small_for_the_papers_difference_says_so(tmp_path):
     """UNITER's BLEU@4 is below that of CE in the paper; the run's interval is four times as wide as that."""
     published = {"probing": read_published(PUBLISHED / "probing.csv")}
@@ -150,7 +91,7 @@ def test_a_run_too_small_for_the_papers_difference_says_so(tmp_path):
         yaml.safe_dump({"probing": [{**CLAIM, "evidence": {"measure": "BLEU@4"}, "direction": "lower"}]})
     )
     claims = read_claims(tmp_path / "claims.yaml")
-    differences = {"probing": [row("UNITER", 0.0, half=half, measure="BLEU@4", **COCO)]}
+    differences = {"probing": [row("UNITER", 0.0, half=half, measure="BLEU@4", corpus="COCO")]}
     (record,) = claims_table(claims, {}, PROVENANCE, differences, published).records
     assert record["smallest_difference"] == (
         f"{half * 2.801585 / 1.959964:.2f}, too small a sample for the paper's {apart:+.2f}"

@@ -33,6 +33,8 @@ from captionlab.language.statistics import repeats_itself
 
 # The metrics of the paper's Tables 2, 3 and 5.
 TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
+# What a gain on one text is held against begins so, and ends with the label of the other text.
+GAIN_ON = "the gain on "
 NOT_HIGHER = {PERPLEXITY: "non-inferiority of perplexity", REPETITIONS: "non-inferiority of repetitions"}
 
 
@@ -111,7 +113,7 @@ def gain_rows(
             drawn = (gains[0][1] - gains[1][1]).round(3)
             ends = bootstrap_interval(drawn, len(*images), (-far, far), NOTHING)
             number = (gains[0][0] - gains[1][0], *ends)
-            yield row(first, "gains", label, metric, number, len(*images), against=f"the gain on {against}")
+            yield row(first, "gains", label, metric, number, len(*images), against=f"{GAIN_ON}{against}")
 
 
 def _present(parents: Mapping[str, str], results: Mapping[str, Results]) -> list[tuple[str, str]]:

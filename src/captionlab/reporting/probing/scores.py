@@ -31,6 +31,8 @@ STATISTICS = {
     "Noun": ("nouns", "token level"),
     "Uni. Noun": ("distinct nouns", "token level"),
 }
+# Our shares of captions that follow the paper's first patterns by its headings in Table 5.
+PATTERN_RATIOS = {"published prefix": "prefix 1 ratio", "published pattern": "sentence 1 ratio"}
 ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 
 
@@ -240,9 +242,8 @@ def visual_words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
 def pattern_shares_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 1: how many captions follow one pattern, found here or published."""
     sheet = ProbingSheet(run, provenance)
-    shown = {"published prefix": "prefix 1 ratio", "published pattern": "sentence 1 ratio"}
     columns = [Column("captioner", numeric=False), Column("most frequent pattern", "found in its captions")]
-    for measure in shown:
+    for measure in PATTERN_RATIOS:
         columns += [
             Column("this run", group=f"the paper's {measure.split()[1]}"),
             Column("paper", group=f"the paper's {measure.split()[1]}"),
@@ -252,7 +253,7 @@ def pattern_shares_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Tabl
         rows = []
         for role in run.roles:
             row = [Cell(role), sheet.cell(Place(role, corpus, "first pattern"))]
-            for measure, printed in shown.items():
+            for measure, printed in PATTERN_RATIOS.items():
                 theirs = run.published.find("5", role, label, printed)
                 row += [sheet.cell(Place(role, corpus, measure), published=theirs), sheet.beside(theirs)]
             rows.append(row)
