@@ -1,8 +1,9 @@
 """Does a run bear out what a paper claims? Claims are data, their verdicts follow from intervals."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from functools import partial
 from typing import Any
 
 import yaml
@@ -106,18 +107,17 @@ def claims_table(
     """Every claim of the papers in `runs`, or in `differences` (rows of ROLE_DIFFERENCES), judged in each scope.
 
     `published` has the numbers of papers that the run is comparable with. Beside the evidence stands the smallest
-    difference that each comparison could have shown, and where the paper's own is smaller, that a replication of this
-    size is too small to confirm it.
+    difference that each comparison could have shown, then the paper's own where it prints one, and where that is
+    smaller and nothing was shown, that a replication of this size is too small to confirm it.
     """
     records: list[dict[str, Value]] = []
     blocks = []
     for claim in claims:
-        printed = (published or {}).get(claim.paper)
+        printed = _printed((published or {}).get(claim.paper), runs.get(claim.paper))
         if isinstance(claim, EvidenceClaim):
             if claim.paper not in (differences or {}):
                 continue
-            retriever = _papers_retriever(*runs[claim.paper]) if claim.paper in runs else None
-            judged_apart = _of_differences(claim, (differences or {})[claim.paper], printed, retriever)
+            judged_apart = _of_differences(claim, (differences or {})[claim.paper], printed)
         elif claim.paper in runs:
             judged_apart = _of_captioners(claim, *runs[claim.paper], printed)
         else:
@@ -151,7 +151,9 @@ def claims_table(
     notes.append(
         "Could show: the smallest difference that such a comparison, with its interval and where a part of them is "
         "asked for the wider one, would have told from 0 in four of five runs. That is normal theory, also where the "
-        "interval is Student's t over trainings or splits."
+        "interval is Student's t over trainings or splits; a nearness has two sides and needs up to 16 % more where "
+        "nothing differs. Then the paper's own difference, nearness or margin, where it prints the numbers and the "
+        "config calls the run comparable."
     )
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
     columns = [Column(heading, numeric=False) for heading in headings]
@@ -170,17 +172,21 @@ def claims_table(
 # A scope, the intervals of its comparisons, above 0 as claimed, the evidence in words, and the paper's own differences
 # (None where it prints none).
 _Judged = tuple[str, list[Interval], list[str], list[float | None]]
+# What the paper prints of a difference with its labels, None where it does not.
+_Printed = Callable[[Mapping[str, Any]], float | None]
 
 
-def _papers_retriever(paper: Reproduction, run: Measurements) -> str | None:
-    """The retriever that stands for the paper's, as in its tables: the first one."""
-    return next(iter(paper.retrievers or run.retrievers), None)
+def _printed(published: Published | None, of_paper: tuple[Reproduction, Measurements] | None) -> _Printed:
+    """What a paper prints of differences; as in its tables, the first retriever of the run stands for the paper's."""
+    if of_paper is None:
+        return partial(printed_difference, published)
+    paper, run = of_paper
+    retriever = next(iter(paper.retrievers or run.retrievers), None)
+    parents = {label: parent for label in paper.captioners if (parent := paper.parent(label))}
+    return partial(printed_difference, published, retriever=retriever, parents=parents)
 
 
-def _of_captioners(
-    claim: Claim, paper: Reproduction, run: Measurements, published: Published | None
-) -> Iterator[_Judged]:
-    retriever = _papers_retriever(paper, run)
+def _of_captioners(claim: Claim, paper: Reproduction, run: Measurements, printed: _Printed) -> Iterator[_Judged]:
     for scope, members in _scopes(claim, list(_comparisons(claim, paper, run))).items():
         tested = [c for c in members if c.difference is not None]
         named = len({(c.captioner, c.against) for c in tested}) > 1
@@ -189,38 +195,44 @@ def _of_captioners(
             evidence.append(f"not in this run: {', '.join(absent)}")
         found = [c.difference for c in tested if c.difference is not None]
         intervals = [_turned(claim, (one.value, one.ci_low, one.ci_high)) for one in found]
-        yield scope, intervals, evidence, [_printed(c, published, retriever) for c in tested]
+        yield scope, intervals, evidence, [_printed_of(c, paper, printed) for c in tested]
 
 
 def _of_differences(
-    claim: EvidenceClaim, differences: Sequence[Mapping[str, Any]], published: Published | None, retriever: str | None
+    claim: EvidenceClaim, differences: Sequence[Mapping[str, Any]], printed: _Printed
 ) -> Iterator[_Judged]:
     for scope, rows in claim.scopes(differences).items():
         ends = [((row["difference"], row["ci_low"], row["ci_high"]), row["seeds"]) for row in rows]
         evidence = [claim.text(row) for row in rows]
         if rows and (absent := claim.absent_corpora(rows)):
             evidence.append(f"not in this run: {', '.join(absent)}")
-        theirs = [printed_difference(published, row, retriever) for row in rows]
-        yield scope, [_turned(claim, *of_row) for of_row in ends], evidence, theirs
+        yield scope, [_turned(claim, *of_row) for of_row in ends], evidence, [printed(row) for row in rows]
 
 
-def _printed(comparison: Comparison, published: Published | None, retriever: str | None) -> float | None:
-    """The difference of the two numbers that the paper prints, None by a retriever that does not stand for its own."""
+def _printed_of(comparison: Comparison, paper: Reproduction, printed: _Printed) -> float | None:
+    """What the paper prints of a comparison, under any of its labels of the corpus."""
     row = {
         "experiment": "generated", "subject": comparison.captioner, "against": comparison.against,
-        "corpus": comparison.corpus, "measure": comparison.metric, "scorer": comparison.retriever,
+        "measure": comparison.metric, "scorer": comparison.retriever,
     }  # fmt: skip
-    return printed_difference(published, row, retriever)
+    labels = [label for label, name in paper.corpora.items() if name == paper.corpora[comparison.corpus]]
+    found = (printed({**row, "corpus": label}) for label in labels)
+    return next((theirs for theirs in found if theirs is not None), None)
 
 
 def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[float | None]) -> list[str]:
-    """In words, what each comparison could have shown, and where it shows nothing, if the paper's own is smaller."""
+    """In words, what each comparison could have shown, beside the paper's own difference where that is known.
+
+    With a remark where it shows nothing and the paper's is smaller.
+    """
     chances, texts = choices(len(intervals), share), []
     for interval, printed in zip(intervals, theirs, strict=True):
         smallest = interval.smallest(chances)
-        text = f"{smallest:.{2 if smallest >= 1 else 3}f}"
-        if printed and abs(printed) < smallest and not interval.sign(chances):
-            text += f", too small a sample for the paper's {printed:+.2f}"
+        decimals = 2 if smallest >= 1 else 3
+        text = f"{smallest:.{decimals}f}"
+        if printed is not None:
+            too_small = 0 < abs(printed) < smallest and not interval.sign(chances)
+            text += f", {'too small a sample for ' if too_small else ''}the paper's {printed:+.{decimals}f}"
         texts.append(text)
     return texts
 
