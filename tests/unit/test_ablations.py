@@ -13,6 +13,7 @@ from captionlab.evaluation.summary import Job
 from captionlab.kinds import GENERATED, METEOR_STATISTICS, NLG, RETRIEVAL
 from captionlab.reporting.ablations import ablation_tables
 from captionlab.reporting.claims import claims_table, read_claims
+from captionlab.reporting.printed_differences import printed_difference
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import MISSING
 from captionlab.tables import conform, read_metadata, read_table, write_table
@@ -21,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "config" / "published"
 SCRIPT = ROOT / "workflow" / "scripts" / "summarise_ablations.py"
 PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc", "device": "cpu"}
+GAIN = "the gain on Concadia-Captions"
 ROLES = {"no baseline": ["n-1", "n-2"], "running mean": ["m-1", "m-2"], "leave one out": ["l-1"]}
 RNG = np.random.default_rng(3)
 RANKS = {name: RNG.integers(1, 4, 30) for names in ROLES.values() for name in names}
@@ -194,6 +196,8 @@ def test_the_paper_bears_out_its_claims_on_ablations_and_people():
             apart = published.find("6", name, "ConCap", "accuracy").value - share
             ends = {"difference": apart, "ci_low": apart - 0.004, "ci_high": apart + 0.004}
             differences.append({**measured[-1], "subject": name, "against": bound, **ends})
+    for one in differences:
+        assert printed_difference(published, one, "clip") == pytest.approx(one["difference"])
     records = claims_table(read_claims(PUBLISHED / "claims.yaml"), {}, PROVENANCE, {"discritune": differences}).records
     verdicts = {(record["claim"], record["verdict"]) for record in records}
     untested = {"descriptions-gain-more-than-captions", "finetuned-on-coco-transfers-best", "fluency-is-kept"}
@@ -218,21 +222,24 @@ def test_the_paper_bears_out_its_claims_on_gains_and_transfer():
     def value(label, corpus, metric):
         return published.find("5" if "BLIP" in label else "3", label, corpus, metric)
 
-    differences = []
+    differences, parents = [], {}
     for metric in names:
         for parent in ("ClipCap-COCO", "ClipCap-ConCap", "BLIP"):
             tuned = parent.replace("ClipCap", "DiscriTune").replace("BLIP", "DiscriTune-BLIP")
+            parents[tuned] = parent
             gains = [
                 value(tuned, corpus, metric).value - value(parent, corpus, metric).value
                 for corpus in ("Concadia-Descriptions", "Concadia-Captions")
             ]
-            differences.append(row("gains", tuned, "Concadia-Descriptions", metric, "the gain", gains[0] - gains[1]))
+            differences.append(row("gains", tuned, "Concadia-Descriptions", metric, GAIN, gains[0] - gains[1]))
         for corpus in published.columns("3"):
             for other in ("ClipCap-COCO", "ClipCap-ConCap", "DiscriTune-ConCap"):
                 ours, theirs = value("DiscriTune-COCO", corpus, metric), value(other, corpus, metric)
                 if ours and theirs:
                     apart = ours.value - theirs.value
                     differences.append(row("transfer", "DiscriTune-COCO", corpus, metric, other, apart))
+    for one in differences:
+        assert printed_difference(published, one, "clip", parents) == pytest.approx(one["difference"])
     records = claims_table(read_claims(PUBLISHED / "claims.yaml"), {}, PROVENANCE, {"discritune": differences}).records
     found = {}
     for record in records:

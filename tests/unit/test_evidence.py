@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from captionlab.reporting.claims import ClaimError, claims_table, read_claims
+from captionlab.reporting.printed_differences import printed_difference
 from captionlab.reporting.published import read_published
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"
@@ -171,6 +172,8 @@ def test_the_paper_bears_out_its_own_claims():
             differences.append(row(model, apart, "half of the images", measure=measure))
         rebuilt = value("7", model, "Recons.") - value("7", model, "CE")
         differences.append(row(model, rebuilt, experiment="template", source="published", scorer=model, own=True))
+    for one in differences:
+        assert printed_difference(published, {**one, "corpus": "COCO"}) == pytest.approx(one["difference"])
     records = claims_table(read_claims(PUBLISHED / "claims.yaml"), {}, PROVENANCE, {"probing": differences}).records
     found = {record["claim"]: set() for record in records}
     for record in records:

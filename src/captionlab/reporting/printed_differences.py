@@ -51,7 +51,7 @@ def printed_difference(
 ) -> float | None:
     """The difference, nearness or margin, from numbers of one table of the paper; None where it does not print all.
 
-    Without published numbers there is none. `retriever` stands for the paper's: by others it has no numbers. `parents`
+    Tables that are TOGETHER count as one. Without published numbers there is none. `retriever` stands for the paper's: by others it has no numbers. `parents`
     are the paper's labels of captioners before finetuning, by those after it: who has none has no gain.
     """
     if published is None:
@@ -101,7 +101,7 @@ def _of_discritune(row: Row, retriever: str | None, parents: Mapping[str, str]) 
     subject, against, corpus = row["subject"], row["against"], row["corpus"]
     if row["scorer"] not in (None, retriever):
         return None
-    metric = TEXT_HEADINGS.get(row["measure"], row["measure"])
+    metric = TEXT_HEADINGS.get(row["measure"], str(row["measure"]))
     if row["experiment"] == "gains":
         if subject not in parents:
             return None
@@ -150,7 +150,7 @@ def _of_scenes(row: Row) -> Sides | None:
 
 def _of_epochs(row: Row) -> Sides | None:
     """Metrics after so many epochs against those of the last (Table 1, which has none before the first)."""
-    metric = SCENES_HEADINGS.get(row["measure"], row["measure"])
+    metric = SCENES_HEADINGS.get(row["measure"], str(row["measure"]))
     if row["against"] != END:
         return None
     return _pair((row["subject"], "HL-Scenes", metric), (LAST_EPOCH, "HL-Scenes", metric))
