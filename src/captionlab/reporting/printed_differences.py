@@ -51,8 +51,9 @@ def printed_difference(
 ) -> float | None:
     """The difference, nearness or margin, from numbers of one table of the paper; None where it does not print all.
 
-    Tables that are TOGETHER count as one. Without published numbers there is none. `retriever` stands for the paper's: by others it has no numbers. `parents`
-    are the paper's labels of captioners before finetuning, by those after it: who has none has no gain.
+    Tables that are TOGETHER count as one. Without published numbers there is none. `retriever` stands for the paper's:
+    by others it has no numbers. `parents` are the paper's labels of captioners before finetuning, by those after it:
+    who has none has no gain.
     """
     if published is None:
         return None
