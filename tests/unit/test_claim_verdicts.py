@@ -17,7 +17,10 @@ def interval(sign, half=0.01):
     ("signs", "share", "expected"),
     [
         ([1, 1], 1.0, "holds"),
-        ([1, 0], 1.0, "mixed"),
+        ([1, 0], 1.0, "cannot tell"),
+        ([1] * 9 + [0], 1.0, "cannot tell"),
+        ([1] * 9 + [-1], 1.0, "mixed"),
+        ([1, 0, -1], 1.0, "mixed"),
         ([1, 0], 0.5, "holds"),
         ([1, 1, -1], 0.66, "holds"),
         ([1, -1, -1], 0.5, "mixed"),
@@ -25,7 +28,7 @@ def interval(sign, half=0.01):
         ([0, 0], 0.5, "cannot tell"),
         ([], 0.5, "not tested in this run"),
         ([1] * 3 + [0] * 27, 0.1, "holds"),
-        ([1] * 2 + [0] * 28, 0.1, "mixed"),
+        ([1] * 2 + [0] * 28, 0.1, "cannot tell"),
     ],
 )
 def test_verdict_on_signs(signs, share, expected):

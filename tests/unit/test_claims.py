@@ -43,7 +43,8 @@ def pairs(coco: float, flickr: float, half: float = 1.0):
     ("coco", "flickr", "expected"),
     [
         (5.0, 3.0, "holds"),
-        (5.0, 0.5, "mixed"),
+        (5.0, 0.5, "cannot tell"),
+        (5.0, -3.0, "mixed"),
         (-5.0, -3.0, "does not hold"),
         (0.5, -0.5, "cannot tell"),
         (1.0, 1.0, "cannot tell"),  # an interval that ends at 0 does not leave it out
@@ -54,6 +55,21 @@ def test_a_claim_is_judged_by_the_intervals_of_the_run(tmp_path, coco, flickr, e
     assert record["verdict"] == expected
     assert record["comparisons"] == 2
     assert f"COCO {coco:+.2f} [{coco - 1:+.2f}, {coco + 1:+.2f}], p < 0.001, n = 500, 1 training" in record["evidence"]
+
+
+@pytest.mark.parametrize(
+    ("coco", "flickr", "count"),
+    [
+        (5.0, 3.0, "2 of 2"),
+        (5.0, 0.5, "1 of 2, 1 too small to tell"),
+        (5.0, -3.0, "1 of 2, 1 opposite"),
+        (0.5, -3.0, "0 of 2, 1 opposite, 1 too small to tell"),
+    ],
+)
+def test_the_table_counts_what_is_confirmed_and_what_is_too_small(tmp_path, coco, flickr, count):
+    run = (Reproduction(BLOCK, LINEAGE), Measurements(summary(), pairs(coco, flickr)))
+    (block,) = claims_table(claims(tmp_path), {"discritune": run}, PROVENANCE).blocks
+    assert block.rows[0][2].text == count
 
 
 def test_the_direction_turns_the_verdict(tmp_path):

@@ -14,9 +14,12 @@ VERDICTS: Mapping[ClaimVerdict, str] = {
         "at least the share that the claim asks for has its 95 % interval on the claimed side of 0; where that is a "
         "part of them, with intervals so much wider that the choice of the part makes no errors likelier"
     ),
-    "mixed": "some comparisons do, but fewer or less clearly than the claim asks for",
+    "mixed": "fewer do than the claim asks for, and some lie on the other side",
     "does not hold": "none does, and some lie on the other side",
-    "cannot tell": "every interval includes 0; what it could have shown stands beside it",
+    "cannot tell": (
+        "none lies on the other side, and too few on the claimed one, or too narrowly; the others include 0, too small "
+        "to tell, and what they could have shown stands beside them"
+    ),
     "not tested in this run": "the run has none of the comparisons",
 }
 # Share of errors at each end of an interval.
@@ -87,7 +90,7 @@ def verdict(intervals: Sequence[Interval], share: float) -> ClaimVerdict:
     chances = choices(len(intervals), share)
     if sum(interval.sign(chances) > 0 for interval in intervals) >= len(intervals) - chances + 1:
         return "holds"
-    signs = [interval.sign() for interval in intervals]
-    if any(sign > 0 for sign in signs):
-        return "mixed"
-    return "does not hold" if any(sign < 0 for sign in signs) else "cannot tell"
+    signs = {interval.sign() for interval in intervals}
+    if -1 not in signs:
+        return "cannot tell"
+    return "mixed" if 1 in signs else "does not hold"

@@ -311,8 +311,9 @@ def _evidence(claim: Claim, comparison: Comparison, named: bool) -> str:
 
 
 def _count(signs: Sequence[int]) -> str:
+    """How many of how many intervals lie as claimed, and how many on the other side or around 0."""
     if not signs:
         return ""
-    text = f"{sum(sign > 0 for sign in signs)} of {len(signs)}"
-    opposite = sum(sign < 0 for sign in signs)
-    return f"{text}, {opposite} opposite" if opposite else text
+    others = {"opposite": signs.count(-1), "too small to tell": signs.count(0)}
+    parts = [f"{number} {what}" for what, number in others.items() if number]
+    return ", ".join([f"{signs.count(1)} of {len(signs)}", *parts])
