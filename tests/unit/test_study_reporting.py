@@ -128,7 +128,7 @@ def test_examples_are_found_by_the_finetuned_caption_only():
         expected[screen["target"], screen["caption_type"]] = (sum(given), len(given), screen["caption"])
         shares[screen["target"], screen["caption_type"]] = np.mean(given)
     targets = {target for target, _ in shares}
-    found = {t for t in targets if shares[t, "tuned"] > 0.5 and max(shares[t, "plain"], shares[t, "people"]) <= 0.5}
+    found = {t for t in targets if shares[t, "tuned"] > 0.5 and max(shares[t, "plain"], shares[t, "people"]) < 0.5}
     assert {example["target"] for example in chosen} == found
     assert {s["target"] for s in SCREENS if s["stimulus"] in SURE} <= found
     leads = []
@@ -159,6 +159,36 @@ def test_half_of_the_answers_do_not_find_an_image():
     assert examples(SCREENS, once, "people", TUNED) == []
     always = [row | {"correct": row["caption_type"] == "tuned"} for row in rows]
     assert len(examples(SCREENS, always, "people", TUNED, number=100)) == 6
+
+
+@pytest.mark.parametrize(
+    ("tuned", "plain", "people", "found"),
+    [
+        ("1", "0", "0", True),
+        ("11", "00", "00", True),
+        ("10", "00", "00", False),  # ties of two
+        ("11", "10", "00", False),
+        ("11", "00", "01", False),
+        ("110", "100", "001", True),  # the narrowest of three
+        ("110", "110", "001", False),
+        ("100", "000", "000", False),
+        ("1", "0", "1100", False),  # a tie of four
+        ("1", "0", "1000", True),
+    ],
+)
+def test_found_is_by_most_answers_and_not_found_by_fewest(tuned, plain, people, found):
+    screens = [s for s in SCREENS if (s["role"], s["stimulus"]) == ("question", "set-0001")]
+    (target,) = {s["target"] for s in screens}
+    rows = [
+        {
+            "role": "question", "excluded": False, "stimulus": "set-0001", "caption_type": name,
+            "correct": right == "1", "chosen": target if right == "1" else "another",
+        }
+        for name, answers_to_it in (("tuned", tuned), ("plain", plain), ("people", people))
+        for right in answers_to_it
+    ]  # fmt: skip
+    chosen = examples(screens, rows, "people", TUNED)
+    assert [example["target"] for example in chosen] == [target] * found
 
 
 def test_without_a_finetuned_caption_there_is_no_example():

@@ -31,8 +31,9 @@ def examples(
     """Sets of images that are found by a finetuned caption only, the clearest first (section 5, figure 2).
 
     `people` is the type of human captions, `parents` has finetuned type -> that of its parent. A set is found by a
-    caption when more than half of the answers to it are right; here it is by the finetuned one, and neither by the
-    human nor by the parent's. Each example has `target`, `captions` (type -> caption, the human one first and the
+    caption when more than half of the answers to it are right, and not found when fewer are; here it is by the
+    finetuned one, and neither by the human nor by the parent's. Of a tie either could be said, so such sets are left
+    out. Each example has `target`, `captions` (type -> caption, the human one first and the
     finetuned one last), `answers` and `right` (type -> how many, and how many of them are right) and `chosen`, the
     wrong image that most answers to the human caption chose. Clear is a set by how much larger the share of right
     answers to the finetuned caption is than the next largest; of sets alike in this, by more answers.
@@ -52,7 +53,7 @@ def examples(
                 continue
             right = {name: sum(a["correct"] for a in by_type[name]) for name in types}
             *others, best = (right[name] / len(by_type[name]) for name in types)
-            if best <= 0.5 or max(others) > 0.5:
+            if best <= 0.5 or max(others) >= 0.5:
                 continue
             wrong = Counter(a["chosen"] for a in by_type[people] if not a["correct"])
             example = {
