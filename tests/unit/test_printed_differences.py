@@ -107,7 +107,7 @@ def test_nearness_of_retrieval():
         ("ROSITA", "half of the images", "published prefix", None, 6.7),
         ("CE", "half of the images", "first pattern", None, None),  # no patterns are printed for it
         ("LXMERT", "UNITER", "verbs of the top words", None, None),  # four verbs, and no number for others
-        ("UNITER", "half of the neighbouring nouns", "connected nouns", None, None),
+        ("UNITER", "half of the neighbouring noun phrases", "connected noun phrases", None, None),
     ],
 )
 def test_numbers_of_generated_captions(subject, against, measure, scorer, expected):

@@ -139,11 +139,11 @@ def test_statistics(tables):
 
 def test_words(tables):
     found = {(r["subject"], r["measure"]): r for r in records(tables["probing_figure4_words", "csv"])}
-    # "a image image of a dog near a cat near a boat": of four pairs three have a preposition between them.
-    assert float(found["CLIP", "connected nouns"]["value"]) == pytest.approx(75.0)
-    # "a dog dog of the cat boat"
-    assert float(found["UNITER", "connected nouns"]["value"]) == pytest.approx(100 / 3)
-    assert float(found["UNITER", "nouns connected by and"]["value"]) == 0.0
+    # "a image image of a dog near a cat near a boat": each of three pairs of phrases has a preposition between them.
+    assert float(found["CLIP", "connected noun phrases"]["value"]) == pytest.approx(100.0)
+    # "a dog dog of the cat boat" has two phrases.
+    assert float(found["UNITER", "connected noun phrases"]["value"]) == pytest.approx(100.0)
+    assert float(found["UNITER", "noun phrases connected by and"]["value"]) == 0.0
     printed = {(subject, measure): r["published"] for (subject, measure), r in found.items() if r["published"]}
     assert printed == {("UNITER", "nouns of the top words"): "6"}
 

@@ -1,7 +1,7 @@
-"""What stands between the nouns of captions (Ma et al. 2022, section 4.3, which describes it and counts nothing).
+"""What stands between the noun phrases of captions (Ma et al. 2022, section 4.3, which counts nothing).
 
-Neighbours are a noun and the next noun of its caption. They are packed together when nothing but determiners and
-adjectives is between them, and connected when a preposition or a verb is.
+Neighbours are a noun phrase and the next one of its caption, as patterns have them: nouns in a row are one phrase,
+"table table" too. They are packed together when nothing is between them, and connected when a preposition or a verb is.
 """
 
 from collections.abc import Iterator
@@ -11,12 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from captionlab.evaluation.summary import BY_AND, CONNECTED, Job, Metric, Result, nlg_results
+from captionlab.language.mining import pieces_of
 from captionlab.language.patterns import Tagged, tagged
-from captionlab.language.tagging import NOUNS
 
 # What a share that few neighbours have is held against.
-HALF_OF_NEIGHBOURS = "half of the neighbouring nouns"
-_RELATIONS = frozenset({"ADP", "VERB"})
+HALF_OF_NEIGHBOURS = "half of the neighbouring noun phrases"
 
 
 def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
@@ -37,10 +36,11 @@ def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Resu
 
 def connections(caption: Tagged) -> tuple[int, int, int]:
     """Neighbours of a caption, those that a preposition or a verb connects, and those with the word `and` between."""
-    nouns = [place for place, (_, tag) in enumerate(caption) if tag in NOUNS]
-    between = [caption[noun + 1 : other] for noun, other in pairwise(nouns)]
-    connected = sum(any(tag in _RELATIONS for _, tag in words) for words in between)
-    return len(between), connected, sum(any(word == "and" for word, _ in words) for words in between)
+    pieces = pieces_of(caption)
+    phrases = [place for place, piece in enumerate(pieces) if piece.kind == "NOUN.P"]
+    between = [pieces[phrase + 1 : other] for phrase, other in pairwise(phrases)]
+    connected = sum(any(piece.kind == "REL" for piece in found) for found in between)
+    return len(between), connected, sum(any("and" in piece.words for piece in found) for found in between)
 
 
 def _share_connected(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:

@@ -157,7 +157,7 @@ def between_rows(
 ) -> Iterator[dict[str, Any]]:
     """Rows of ROLE_DIFFERENCES: each role against every other but the reference role, by BETWEEN_ROLES.
 
-    And whether less than half of a role's neighbouring nouns are connected.
+    And whether less than half of a role's neighbouring noun phrases are connected.
     """
     kept = {
         name: {place: result for place, result in places.items() if place[1] in BETWEEN_ROLES}

@@ -27,7 +27,7 @@ from captionlab.kinds import COMPARISONS, SUMMARY
 # The column that counts the captions of an image.
 CAPTIONS = "captions"
 # Measures that end at 0 and 100; others but scores end at 0.
-CONNECTED, BY_AND, REPETITIONS = "connected nouns", "nouns connected by and", "repetitions"
+CONNECTED, BY_AND, REPETITIONS = "connected noun phrases", "noun phrases connected by and", "repetitions"
 PER_CENT = (
     *(f"BLEU@{order}" for order in range(1, 5)), "METEOR", "ROUGE-L", "SPICE", "P@1", "R@5", "R@10", CONNECTED, BY_AND,
     REPETITIONS,

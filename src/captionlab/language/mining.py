@@ -95,6 +95,16 @@ def _follow(pattern: str, captions: Sequence[Tagged]) -> tuple[int, ...]:
 def chunks_of(caption: Tagged) -> list[Chunk]:
     """The caption with its noun phrases and relations merged, and consecutive noun phrases merged into one."""
     chunks: list[Chunk] = []
+    for piece in pieces_of(caption):
+        if chunks and piece.kind == chunks[-1].kind == "NOUN.P":
+            piece = Chunk(piece.kind, chunks[-1].words + piece.words, chunks.pop().nouns + piece.nouns)
+        chunks.append(piece)
+    return chunks
+
+
+def pieces_of(caption: Tagged) -> list[Chunk]:
+    """The caption with the words of each noun phrase and of each relation merged; nouns in a row are one phrase."""
+    pieces: list[Chunk] = []
     place = 0
     while place < len(caption):
         kind = next((name for name in CLASSES if compiled(name).longest(caption, place)), caption[place][1])
@@ -102,12 +112,9 @@ def chunks_of(caption: Tagged) -> list[Chunk]:
         piece = caption[place : place + length]
         words = tuple(word for word, _ in piece)
         nouns = tuple(word for word, tag in piece if tag in NOUNS) if kind == "NOUN.P" else ()
-        if chunks and kind == chunks[-1].kind == "NOUN.P":
-            chunks[-1] = Chunk(kind, chunks[-1].words + words, chunks[-1].nouns + nouns)
-        else:
-            chunks.append(Chunk(kind, words, nouns))
+        pieces.append(Chunk(kind, words, nouns))
         place += length
-    return chunks
+    return pieces
 
 
 def _named(chunked: Sequence[Sequence[Chunk]]) -> frozenset[str]:

@@ -12,8 +12,8 @@ from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 WORDS = {
     "nouns of the top words": "nouns among the ten most frequent words",
     "verbs of the top words": "verbs among them",
-    CONNECTED: "nouns that a preposition or verb connects, %",
-    BY_AND: 'nouns that "and" connects, %',
+    CONNECTED: "noun phrases that a preposition or verb connects, %",
+    BY_AND: 'noun phrases that "and" connects, %',
 }
 # Our metrics by the headings of the paper's Table 2.
 METRICS = {
