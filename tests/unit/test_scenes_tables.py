@@ -271,7 +271,8 @@ def test_shifts_of_the_tested_split_against_all_others():
     assert (apart["difference"], apart["n"]) == (pytest.approx(0.2), 2)
     assert (apart["ci_low"], apart["ci_high"]) == (pytest.approx(0.1), pytest.approx(0.3))  # the same image twice
     near = the(rows, measure="nearness of shift")
-    assert near["difference"] == pytest.approx(0.05 * 0.6 - 0.2)
+    # Sums of squares 0.02 and 0 over 1 + 1 degrees of freedom: a deviation of 0.1, of which a fifth is 0.02.
+    assert near["difference"] == pytest.approx(0.2 * 0.1 - 0.2)
     assert near["ci_high"] < 0
     assert shift_rows("corpus", {"finetuned": unchanged[2:]}, "test", 1) == []
 
@@ -305,9 +306,6 @@ def test_forest_against_network_and_against_easier_splits():
     _, differences = probe_rows("corpus", scores)
     behind = the(differences, against="mlp", measure="macro-F1")
     assert (behind["source"], behind["difference"]) == ("random-forest", pytest.approx(-0.03))
-    margin = the(differences, against="mlp", measure="margin of macro-F1")
-    assert margin["difference"] == pytest.approx(0.05 * 0.63 - 0.03)
-    assert margin["ci_low"] - margin["difference"] == pytest.approx(behind["ci_low"] - behind["difference"])
     harder = the(differences, against="test share 0.1")
     assert (harder["level"], harder["difference"]) == (0.5, pytest.approx(-0.2))
 
@@ -562,7 +560,7 @@ def test_claims_of_the_paper_are_judged(differences):
     assert {row["claim"] for row in judged if "the paper's" in row["smallest_difference"]} == {
         "scene-captions-after-two-epochs", "overlaps-correlate", "some-scenes-overlap-more",
         "scene-captions-change-less", "scenes-are-known-before", "finetuning-closes-the-gap",
-        "states-survive-ablation", "forest-is-as-good-as-network",
+        "states-survive-ablation", "forest-is-better-than-network",
     }  # fmt: skip
     # In Table 2 the IoU at 3 is 1.00 and 0.50 for road and sea, 0.50 for restaurant; of fewer objects there is none.
     assert found["some-scenes-overlap-more"]["scope"] == "IoU"

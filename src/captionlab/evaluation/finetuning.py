@@ -33,6 +33,9 @@ from captionlab.language.statistics import repeats_itself
 
 # The metrics of the paper's Tables 2, 3 and 5.
 TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
+# How many more captions may repeat themselves, in per cent of all: who reads a hundred finds one more at most, and the
+# paper noticed none. A share of the parent's would be nothing where that repeats nothing.
+ONE_OF_A_HUNDRED = 1.0
 # What a gain on one text is held against begins so, and ends with the label of the other text.
 GAIN_ON = "the gain on "
 NOT_HIGHER = {PERPLEXITY: "non-inferiority of perplexity", REPETITIONS: "non-inferiority of repetitions"}
@@ -159,7 +162,7 @@ def fluency_rows(results: Mapping[str, Results], parents: Mapping[str, str]) -> 
     """Each captioner against its parent, and whether it is no worse: NOT_HIGHER.
 
     A non-inferiority is a margin minus the difference, above 0 where captions are worse by less than the margin:
-    SIMILAR, of the parent's perplexity, and of all captions where their share repeats itself. Pairs of which one was
+    SIMILAR, of the parent's perplexity, and ONE_OF_A_HUNDRED of captions that repeat themselves. Pairs of which one was
     not evaluated have no row, and neither has a perplexity that is not finite: of captions without a known word.
     """
     for label, parent in _present(parents, results):
@@ -168,6 +171,7 @@ def fluency_rows(results: Mapping[str, Results], parents: Mapping[str, str]) -> 
                 continue
             yield {**found, "experiment": "fluency"}
             corpus, measure = found["corpus"], found["measure"]
-            of_all = results[parent][corpus, measure, None].value if measure == PERPLEXITY else 100.0
-            value, low, high = (SIMILAR * of_all - found[end] for end in ("difference", "ci_high", "ci_low"))
+            of_parent = results[parent][corpus, measure, None].value
+            margin = SIMILAR * of_parent if measure == PERPLEXITY else ONE_OF_A_HUNDRED
+            value, low, high = (margin - found[end] for end in ("difference", "ci_high", "ci_low"))
             yield row(corpus, "fluency", label, NOT_HIGHER[measure], (value, low, high), found["n"], against=parent)

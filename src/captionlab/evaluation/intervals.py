@@ -15,6 +15,8 @@ RESAMPLES = 2000
 DRAWS = 4_000_000
 # How far a value may be from another to be called similar: as for verdicts on published values.
 SIMILAR = 0.05
+# How far two means may be apart to be called alike, in standard deviations: a small effect (Cohen 1988, section 2.2).
+SMALL_EFFECT = 0.2
 # Share of errors at each end of an interval, and the distance of the standard normal distribution that leaves it out.
 TAIL = 0.025
 NORMAL = 1.959963984540054
@@ -162,11 +164,15 @@ def geometric_interval(values: np.ndarray, resampled: np.ndarray, units: int) ->
 
 
 def nearness(difference: float, low: float, high: float, reference: float) -> tuple[float, float, float]:
-    """How far a difference stays within SIMILAR of a reference, with its interval: above 0 where the two are similar.
+    """How far a difference stays within SIMILAR of a reference, with its interval: above 0 where they are similar."""
+    return within(difference, low, high, SIMILAR * abs(reference))
+
+
+def within(difference: float, low: float, high: float, margin: float) -> tuple[float, float, float]:
+    """How far a difference stays within a margin on either side, with its interval: above 0 where it does.
 
     The difference has its 95 % interval from `low` to `high`.
     """
-    margin = SIMILAR * abs(reference)
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return margin - abs(difference), margin - max(abs(low), abs(high)), margin - nearest
 

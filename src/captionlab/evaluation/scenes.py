@@ -16,13 +16,14 @@ from captionlab.ablation.comparison import Pair, mean_over_images
 from captionlab.attention.objects import UNIFORM, overlap_by_chance
 from captionlab.evaluation.intervals import (
     NORMAL,
-    SIMILAR,
+    SMALL_EFFECT,
     bootstrap_interval,
     nearness,
     paired_share_interval,
     resampled_sums,
     splits_interval,
     student_interval,
+    within,
 )
 from captionlab.evaluation.rows import row
 from captionlab.roles import FINETUNED, PRETRAINED
@@ -249,8 +250,8 @@ def ablation_rows(
 def shift_rows(corpus: str, pairs: Mapping[str, Sequence[Pair]], split: str, seed: int) -> list[dict[str, Any]]:
     """How far the confidence shifts of the images of a split lie from those of all others, and whether that is near.
 
-    Of unchanged captions, an image once, with its mean shift. Near is within SIMILAR of the mean confidence of these
-    captions: shifts themselves are about 0. Nothing where a side has fewer than two images.
+    Of unchanged captions, an image once, with its mean shift. Near is within SMALL_EFFECT of the standard deviation of
+    the shifts within a side: the shifts themselves are about 0. Nothing where a side has fewer than two images.
     """
     rows = []
     for role, of_role in pairs.items():
@@ -269,12 +270,17 @@ def shift_rows(corpus: str, pairs: Mapping[str, Sequence[Pair]], split: str, see
         images = min(map(len, shifts))
         ends = bootstrap_interval(resampled[0] - resampled[1], images, (-1.0, 1.0))
         number = float(shifts[0].mean() - shifts[1].mean()), *ends
-        confidence = float(np.mean([pair.before for pair in of_role if not pair.changed]))
         place: dict[str, Any] = {"source": split, "against": "all other splits"}
-        near = nearness(*number, confidence)
+        near = within(*number, SMALL_EFFECT * pooled_deviation(shifts))
         rows.append(row(corpus, "ablation", role, "shift", number, images, **place))
         rows.append(row(corpus, "ablation", role, "nearness of shift", near, images, **place))
     return rows
+
+
+def pooled_deviation(samples: Sequence[np.ndarray]) -> float:
+    """The standard deviation within samples (n,) that may have other means, of which one has at least 2 values."""
+    squares = sum(float(((sample - sample.mean()) ** 2).sum()) for sample in samples)
+    return math.sqrt(squares / sum(len(sample) - 1 for sample in samples))
 
 
 def compared(
@@ -384,8 +390,8 @@ def _over_splits(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Means over splits, and differences between probes that were tested on the same ones.
 
-    The forest is also held against the network, with a margin that is above 0 where it is less than SIMILAR behind,
-    and against itself with smaller shares of test images; test images of the same seed are among those of a larger one.
+    The forest is also held against the network, and against itself with smaller shares of test images; test images of
+    the same seed are among those of a larger one.
     """
     found = {place: {score["seed"]: score["f1"] for score in of_place} for place, of_place in scores.items()}
     shares = sorted({share for _, _, _, share, _ in found})
@@ -413,10 +419,6 @@ def _over_splits(
                 apart = np.array([f1 - found[other][seed] for seed, f1 in of_seeds.items()])
                 number, told = splits_interval(apart, share, units, (-1.0, 1.0)), {**place, "against": name}
                 differences.append(row(corpus, experiment, role, measure, number, n, **told))
-                if name == NETWORK:
-                    margin = SIMILAR * float(np.mean([*found[other].values()]))
-                    ahead = number[0] + margin, number[1] + margin, number[2] + margin
-                    differences.append(row(corpus, experiment, role, f"margin of {measure}", ahead, n, **told))
                 if name == INTACT:
                     near = nearness(*number, float(np.mean([*found[other].values()])))
                     differences.append(row(corpus, experiment, role, f"nearness of {measure}", near, n, **told))

@@ -152,7 +152,7 @@ def claims_table(
         "Could show: the smallest difference that such a comparison, with its interval and where a part of them is "
         "asked for the wider one, would have told from 0 in four of five runs. That is normal theory, also where the "
         "interval is Student's t over trainings or splits; a nearness has two sides and needs up to 16 % more where "
-        "nothing differs. Then the paper's own difference, nearness or margin, where it prints the numbers and the "
+        "nothing differs. Then the paper's own difference or nearness, where it prints the numbers and the "
         "config calls the run comparable."
     )
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")

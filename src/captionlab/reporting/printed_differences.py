@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from captionlab.evaluation.finetuning import GAIN_ON
-from captionlab.evaluation.intervals import SIMILAR, nearness
+from captionlab.evaluation.intervals import nearness
 from captionlab.evaluation.roles import HALF
 from captionlab.evaluation.scenes import END, FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED
 from captionlab.reporting.discritune import TEXT_HEADINGS
@@ -25,7 +25,6 @@ Sides = tuple[Side, Side]
 # Of a measure that begins so, from the difference and from what it is held against.
 DERIVED: Mapping[str, Callable[[float, float], float]] = {
     "nearness of ": lambda apart, against: nearness(apart, apart, apart, against)[0],
-    "margin of ": lambda apart, against: apart + SIMILAR * against,
 }
 # Tables of one test, of other captioners.
 TOGETHER = {"discritune": [("1", "4")]}
@@ -49,7 +48,7 @@ TEST_SHARE = "test share "
 def printed_difference(
     published: Published | None, row: Row, retriever: str | None = None, parents: Mapping[str, str] | None = None
 ) -> float | None:
-    """The difference, nearness or margin, from numbers of one table of the paper; None where it does not print all.
+    """The difference or nearness, from numbers of one table of the paper; None where it does not print all.
 
     Tables that are TOGETHER count as one. Without published numbers there is none. `retriever` stands for the paper's:
     by others it has no numbers. `parents` are the paper's labels of captioners before finetuning, by those after it:
