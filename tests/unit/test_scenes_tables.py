@@ -188,6 +188,31 @@ def test_rare_scenes_are_those_of_the_fewest_images():
     told = the(values, measure="F1 of rare scenes", subject="pretrained")
     assert (told["value"], told["n"], told["seeds"]) == (pytest.approx(0.05), 4 + 3, 2)
     assert the(differences, measure="F1 of rare scenes")["difference"] == pytest.approx((0.8 + 0.6) / 2)
+    # The six others have 0.9 in either split, before and after: the gap is 0.9 and 0.8, and after it 0.1 and 0.2.
+    gap = the(values, measure="F1 of rare scenes above that of others", subject="pretrained")
+    assert (gap["value"], gap["n"]) == (pytest.approx(-0.85), 4 + 3)
+    assert gap["ci_low"] == pytest.approx(max(-1.0, -0.85 - 12.7062 * 0.05 * 3**0.5))
+    closed = the(differences, measure="F1 of rare scenes above that of others", subject="finetuned")
+    assert (closed["difference"], closed["n"]) == (pytest.approx((0.8 + 0.6) / 2), 4 + 3)
+    assert closed["ci_high"] == pytest.approx(0.7 + 12.7062 * 0.1 * 3**0.5, abs=1e-4)
+
+
+def test_the_gap_of_rare_scenes_is_no_more_than_their_rise():
+    """Where all scenes gain as much, rare scenes rise and the gap stays."""
+    scores = [
+        {
+            "captioner": role, "objects": 0, "probe": "random-forest", "classes": "scenes", "test_share": 0.5,
+            "seed": seed, "average": "class", "scene": scene, "f1": f1 + gain, "support": support,
+        }
+        for role, gain in (("pretrained", 0.0), ("finetuned", 0.2))
+        for scene, f1, support in (("sea", 0.7, 9), ("road", 0.6, 8), ("room", 0.2, 3))
+        for seed in (1, 2)
+    ]  # fmt: skip
+    _, differences = probe_rows("corpus", scores)
+    assert the(differences, measure="F1 of rare scenes")["difference"] == pytest.approx(0.2)
+    stays = the(differences, measure="F1 of rare scenes above that of others")
+    assert stays["difference"] == pytest.approx(0.0)
+    assert stays["ci_low"] < 0 < stays["ci_high"]
 
 
 def test_scores_of_probes_of_objects_are_means_over_splits():

@@ -36,6 +36,8 @@ HALF = "half of the attention"
 # A part of the probed scenes, those of the fewest images: two of the paper's eight, which it names (§7).
 RARE = 1 / 4
 OF_RARE = "F1 of rare scenes"
+# How far rare scenes are told better than all others, below 0 where worse: the gap that finetuning closes.
+RARE_ABOVE_OTHERS = "F1 of rare scenes above that of others"
 PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probing", "probing without telling objects", "probing of objects"
 # Experiment, captioner, probe, share of test images and measure of an F1.
 ProbePlace = tuple[str, str, str, float, str]
@@ -331,8 +333,9 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]]
     """F1 of probes, means over splits with their interval, and the differences that the claims are about.
 
     `scores` are rows of SCORES of both captioners. The measure of a scene is `F1 of <scene>`, that of the mean over
-    scenes of the fewest images OF_RARE. Splits of the same seed are the same images for both captioners, and
-    differences are taken split by split. ValueError for a single split.
+    scenes of the fewest images OF_RARE; RARE_ABOVE_OTHERS is that less the mean over the others. Splits of the same
+    seed are the same images for both captioners, and differences are taken split by split. ValueError for
+    a single split.
     """
     rows = [*scores]
     whole = min((score["objects"] for score in rows), default=0)
@@ -355,20 +358,33 @@ def rare_scenes(scores: Iterable[Row]) -> list[str]:
 
 
 def _of_rare(found: Mapping[ProbePlace, Sequence[Row]], rare: Sequence[str]) -> dict[ProbePlace, list[Row]]:
-    """In each place and split the mean F1 of rare scenes, and how many test images depict them."""
+    """In each place and split the mean F1 of rare scenes, how many test images depict them, and RARE_ABOVE_OTHERS."""
     made: dict[ProbePlace, list[Row]] = {}
     for place in dict.fromkeys(place[:4] for place in found):
-        scenes = [found[*place, f"F1 of {scene}"] for scene in rare if (*place, f"F1 of {scene}") in found]
-        if scenes:
-            made[*place, OF_RARE] = [
-                {
-                    "seed": of_split[0]["seed"],
-                    "f1": float(np.mean([score["f1"] for score in of_split])),
-                    "support": sum(score["support"] for score in of_split),
-                }
-                for of_split in zip(*scenes, strict=True)
+        sides: list[list[Sequence[Row]]] = [[], []]
+        for key, scores in found.items():
+            if key[:4] == place and scores[0]["scene"]:
+                sides[scores[0]["scene"] not in rare].append(scores)
+        of_rare, others = map(_mean_over_scenes, sides)
+        if of_rare:
+            made[*place, OF_RARE] = of_rare
+        if of_rare and others:
+            made[*place, RARE_ABOVE_OTHERS] = [
+                {**one, "f1": one["f1"] - other["f1"]} for one, other in zip(of_rare, others, strict=True)
             ]
     return made
+
+
+def _mean_over_scenes(scenes: Sequence[Sequence[Row]]) -> list[Row]:
+    """In each split the mean F1 of these scenes and how many test images depict them; a row of a scene is a split."""
+    return [
+        {
+            "seed": of_split[0]["seed"],
+            "f1": float(np.mean([score["f1"] for score in of_split])),
+            "support": sum(score["support"] for score in of_split),
+        }
+        for of_split in zip(*scenes, strict=True)
+    ]
 
 
 def object_probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -401,8 +417,9 @@ def _over_splits(
         place: dict[str, Any] = {"source": probe, "level": share, "seeds": len(of_seeds)}
         n = scores[key][-1]["support"]
         units = max(n, 1)  # a rare scene may be missing from a test part
-        mean, low, high = splits_interval(np.array([*of_seeds.values()]), share, units, (0.0, 1.0))
-        number = mean, max(0.0, low), min(1.0, high)  # an F1 is nowhere else
+        lowest = -1.0 if measure == RARE_ABOVE_OTHERS else 0.0
+        mean, low, high = splits_interval(np.array([*of_seeds.values()]), share, units, (lowest, 1.0))
+        number = mean, max(lowest, low), min(1.0, high)  # an F1 is nowhere else
         values.append(row(corpus, experiment, role, measure, number, n, **place))
         against = {
             PRETRAINED: (experiment, PRETRAINED, probe, share, measure),
@@ -417,7 +434,8 @@ def _over_splits(
         for name, other in against.items():
             if other != key and other in found:
                 apart = np.array([f1 - found[other][seed] for seed, f1 in of_seeds.items()])
-                number, told = splits_interval(apart, share, units, (-1.0, 1.0)), {**place, "against": name}
+                number = splits_interval(apart, share, units, (lowest - 1.0, 1.0 - lowest))
+                told = {**place, "against": name}
                 differences.append(row(corpus, experiment, role, measure, number, n, **told))
                 if name == INTACT:
                     near = nearness(*number, float(np.mean([*found[other].values()])))
