@@ -181,7 +181,7 @@ def test_the_paper_bears_out_its_claims_on_ablations_and_people():
             {
                 "experiment": experiments[table], "subject": label, "source": None, "level": None, "corpus": corpus,
                 "measure": names.get(metric, metric), "scorer": "clip" if metric == "P@1" else None,
-                "against": against, "own": None, "difference": apart, "ci_low": apart - 0.004,
+                "against": against, "own": None, "margin": None, "difference": apart, "ci_low": apart - 0.004,
                 "ci_high": apart + 0.004, "seeds": 3, "n": 500,
             }
         )  # fmt: skip
@@ -215,8 +215,8 @@ def test_the_paper_bears_out_its_claims_on_gains_and_transfer():
     def row(experiment, subject, corpus, metric, against, apart):
         return {
             "experiment": experiment, "subject": subject, "source": None, "level": None, "corpus": corpus,
-            "measure": names[metric], "scorer": None, "against": against, "own": None, "difference": apart,
-            "ci_low": apart - 0.004, "ci_high": apart + 0.004, "seeds": 1, "n": 500,
+            "measure": names[metric], "scorer": None, "against": against, "own": None, "margin": None,
+            "difference": apart, "ci_low": apart - 0.004, "ci_high": apart + 0.004, "seeds": 1, "n": 500,
         }  # fmt: skip
 
     def value(label, corpus, metric):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from captionlab.evaluation.intervals import nearness
+from captionlab.evaluation.intervals import within
 from captionlab.reporting.claim_verdicts import Interval, verdict, widening
 
 
@@ -50,8 +50,33 @@ def test_the_smallest_difference_is_shown_in_four_of_five_runs(chances):
 @pytest.mark.parametrize("difference", [0.0, 0.4, 2.5])
 def test_an_interval_that_is_folded_at_a_margin_has_its_whole_half_width(difference):
     """1.43 = (1.96 + 0.8416) / 1.96 times the half-width 1 of the difference, wherever that lies."""
-    near = nearness(difference, difference - 1.0, difference + 1.0, 100.0)
+    near = within(difference, difference - 1.0, difference + 1.0, 5.0)
     assert Interval(*near, 1).smallest() == pytest.approx(2.801585 / 1.959964)
+
+
+@pytest.mark.parametrize("chances", [1, 4])
+@pytest.mark.parametrize("margin", [4.8, 6.0, 100.0])
+def test_the_smallest_nearness_is_shown_in_four_of_five_runs(chances, margin):
+    """Differences of standard deviation 1, which lie so far from 0 that this nearness is left, on either side."""
+    half = 1.959964
+    smallest = Interval(0.0, -half, half, 1, margin).smallest(chances)
+    assert 0 < smallest <= margin
+    for side in (1, -1):
+        values = np.random.default_rng(1).normal(side * (margin - smallest), 1.0, 8000)
+        found = [Interval(*within(v, v - half, v + half, margin), 1, margin) for v in values]
+        assert np.mean([one.sign(chances) > 0 for one in found]) == pytest.approx(0.8, abs=0.015)
+
+
+def test_a_margin_that_so_few_cannot_tell_shows_nothing():
+    """1.96 + 1.2816 standard deviations are the least: of 0 difference each side is then missed in one of ten runs."""
+    half = 1.959964
+    least = Interval(0.0, -half, half, 1, 1.0).least_margin()
+    assert least == pytest.approx(1.959964 + 1.281552)
+    assert Interval(0.0, -half, half, 1, 0.999 * least).smallest() is None
+    assert Interval(0.0, -half, half, 1, 1.001 * least).smallest() == pytest.approx(least, rel=0.05)
+    values = np.random.default_rng(2).normal(0.0, 1.0, 8000)
+    shown = [Interval(*within(v, v - half, v + half, least), 1, least).sign() > 0 for v in values]
+    assert np.mean(shown) == pytest.approx(0.8, abs=0.015)
 
 
 def test_an_interval_that_is_cut_at_the_end_of_a_measure_has_a_width():

@@ -161,8 +161,8 @@ def test_a_gain_is_one_over_the_parent_in_the_run(tmp_path, half, expected):
     found = {
         "experiment": "gains", "subject": "DiscriTune-COCO", "source": None, "level": None,
         "corpus": "Concadia-Descriptions", "measure": "BLEU@4", "scorer": None,
-        "against": "the gain on Concadia-Captions", "own": None, "difference": 0.0, "ci_low": -half, "ci_high": half,
-        "seeds": 1, "n": 500,
+        "against": "the gain on Concadia-Captions", "own": None, "margin": None, "difference": 0.0,
+        "ci_low": -half, "ci_high": half, "seeds": 1, "n": 500,
     }  # fmt: skip
     runs = {"discritune": (Reproduction(BLOCK, LINEAGE), Measurements(summary()))}
     table = claims_table(

@@ -21,7 +21,7 @@ MODELS = ("UNITER", "ROSITA", "ViLBERT", "CLIP", "LXMERT")
 def row(subject, difference, against="CE", half=0.01, **changes):
     return {
         "experiment": "generated", "subject": subject, "source": None, "level": None, "corpus": "toy",
-        "measure": "score", "scorer": None, "against": against, "own": None, "difference": difference,
+        "measure": "score", "scorer": None, "against": against, "own": None, "difference": difference, "margin": None,
         "ci_low": difference - half, "ci_high": difference + half, "seeds": 1, "n": 500, **changes,
     }  # fmt: skip
 
@@ -99,6 +99,21 @@ def test_a_run_too_small_for_the_papers_difference_says_so(tmp_path):
     )
     (record,) = claims_table(claims, {}, PROVENANCE, differences).records  # not comparable
     assert "paper" not in record["smallest_difference"]
+
+
+@pytest.mark.parametrize(
+    ("margin", "half", "expected"),
+    [
+        (5.0, 1.0, "1.43"),  # 2.8016 / 1.96 of the half-width; the far side of a wide margin is out of reach
+        # Near the least margin; in deviations the chance is Phi(3.116 - 1.96) - Phi(3.116 + 1.96 - 6.507) = 0.80.
+        (1.66, 1.0, "1.59"),
+        (1.0, 1.0, "nothing within 1.00, for so few only within 1.65 or more"),  # (1.96 + 1.2816) / 1.96
+    ],
+)
+def test_a_margin_that_is_too_small_for_the_run_is_named(tmp_path, margin, half, expected):
+    near = {"measure": "nearness of score", "ci_low": margin - half, "ci_high": margin, "margin": margin}
+    (record,) = judged(tmp_path, [row("A", margin, **near)], evidence={"measure": "nearness of score"})
+    assert record["smallest_difference"] == expected
 
 
 def test_what_they_are_held_against_is_not_mixed_up(tmp_path):

@@ -19,7 +19,7 @@ from captionlab.ablation.kinds import ABLATED
 from captionlab.attention.kinds import BLOCKS, DENSITIES, SHARES
 from captionlab.attention.objects import overlap_by_chance
 from captionlab.attention.overlap import rank_biased_overlap
-from captionlab.evaluation.intervals import nearness
+from captionlab.evaluation.intervals import within
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.scenes import (
     compared,
@@ -100,15 +100,15 @@ def test_a_correlation_has_fishers_interval():
 
 
 @pytest.mark.parametrize(
-    ("difference", "reference", "expected"),
+    ("difference", "margin", "expected"),
     [
-        ((2.0, 1.0, 3.0), 100.0, (3.0, 2.0, 4.0)),
-        ((-6.0, -7.0, -5.5), 100.0, (-1.0, -2.0, -0.5)),
-        ((0.5, -1.0, 2.0), -20.0, (0.5, -1.0, 1.0)),
+        ((2.0, 1.0, 3.0), 5.0, (3.0, 2.0, 4.0)),
+        ((-6.0, -7.0, -5.5), 5.0, (-1.0, -2.0, -0.5)),
+        ((0.5, -1.0, 2.0), 1.0, (0.5, -1.0, 1.0)),
     ],
 )
-def test_nearness_is_what_is_left_of_five_per_cent(difference, reference, expected):
-    assert nearness(*difference, reference) == pytest.approx(expected)
+def test_nearness_is_what_is_left_of_the_margin(difference, margin, expected):
+    assert within(*difference, margin) == pytest.approx(expected)
 
 
 def test_two_captioners_are_compared_on_the_same_images():

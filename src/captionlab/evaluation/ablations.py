@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from captionlab.evaluation.intervals import nearness
+from captionlab.evaluation.intervals import SIMILAR, within
 from captionlab.evaluation.roles import Place, Results, difference_rows, value_rows
 from captionlab.evaluation.summary import NLG_METRICS, SPICE_METRICS, Job, Result, nlg_results, retrieval_results
 
@@ -63,7 +63,7 @@ def _near(differences: Sequence[Mapping[str, Any]], values: Sequence[Mapping[str
     found = {(row["corpus"], row["scorer"]): row["value"] for row in values if row["measure"] == RETRIEVAL}
     for row in differences:
         if row["measure"] == RETRIEVAL:
-            reference = found[row["corpus"], row["scorer"]]
-            near, low, high = nearness(row["difference"], row["ci_low"], row["ci_high"], reference)
-            told = {"difference": near, "ci_low": low, "ci_high": high}
+            margin = SIMILAR * abs(found[row["corpus"], row["scorer"]])
+            near, low, high = within(row["difference"], row["ci_low"], row["ci_high"], margin)
+            told = {"difference": near, "ci_low": low, "ci_high": high, "margin": margin}
             yield {**row, **told, "measure": f"nearness of {RETRIEVAL}"}

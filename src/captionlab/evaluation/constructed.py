@@ -7,12 +7,13 @@ import numpy as np
 
 from captionlab.evaluation.intervals import (
     RESAMPLES,
+    SIMILAR,
     Ends,
     bootstrap_interval,
-    nearness,
     resampled_sums,
     seeds_interval,
     share_interval,
+    within,
 )
 from captionlab.evaluation.roles import HALF, PrintedScorer
 
@@ -66,13 +67,14 @@ def constructed_rows(
                 values.append({**row, "value": value})
             else:
                 own = way[1] == scorer if way[0] in ("template", "count") else None
-                differences.append({**row, "difference": value, "against": against, "own": own})
+                differences.append({**row, "difference": value, "against": against, "own": own, "margin": None})
                 # Said to change little: with other words replaced, and for UNITER with more nouns in its template.
                 little = (("replacement", "others", original), ("count", scorer, FEWEST))
                 if measure == "score" and (*way[:2], against) in little:
                     before = np.mean([np.nanmean(part[way, measure, scorer, None] - part[name]) for part in columns])
-                    near, low, high = nearness(value, low, high, float(before))
-                    told = {**row, "measure": "nearness of score", "ci_low": low, "ci_high": high}
+                    margin = SIMILAR * abs(float(before))
+                    near, low, high = within(value, low, high, margin)
+                    told = {**row, "measure": "nearness of score", "ci_low": low, "ci_high": high, "margin": margin}
                     differences.append({**told, "difference": near, "against": against, "own": own})
     return values, differences
 

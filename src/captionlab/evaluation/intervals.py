@@ -163,15 +163,11 @@ def geometric_interval(values: np.ndarray, resampled: np.ndarray, units: int) ->
     return mean, low, high
 
 
-def nearness(difference: float, low: float, high: float, reference: float) -> tuple[float, float, float]:
-    """How far a difference stays within SIMILAR of a reference, with its interval: above 0 where they are similar."""
-    return within(difference, low, high, SIMILAR * abs(reference))
-
-
 def within(difference: float, low: float, high: float, margin: float) -> tuple[float, float, float]:
-    """How far a difference stays within a margin on either side, with its interval: above 0 where it does.
+    """The nearness, with its interval: how far a difference stays within a margin on either side.
 
-    The difference has its 95 % interval from `low` to `high`.
+    It is above 0 where the difference does, and at most the margin, where there is none. The difference has its 95 %
+    interval from `low` to `high`.
     """
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return margin - abs(difference), margin - max(abs(low), abs(high)), margin - nearest

@@ -145,6 +145,7 @@ def difference_rows(
                 **_place(role, place),
                 "against": reference,
                 "own": None if place[2] is None else place[2] in rewards.get(role, ()),
+                "margin": None,
                 **_measured("difference", apart(found, others), found),
             }
 
@@ -174,6 +175,7 @@ def between_rows(
                 **{end: value - 50.0 for end, value in ends.items()},
                 "against": HALF_OF_NEIGHBOURS,
                 "own": None,
+                "margin": None,
             }
 
 
@@ -210,7 +212,7 @@ def pattern_rows(
                 row = {**_place(role, (corpus, measure, None)), "seeds": len(rows), "n": min(counts)}
                 values.append({**row, "value": share, "ci_low": low, "ci_high": high})
                 half = {"difference": share - 50.0, "ci_low": low - 50.0, "ci_high": high - 50.0}
-                differences.append({**row, **half, "against": HALF, "own": None})
+                differences.append({**row, **half, "against": HALF, "own": None, "margin": None})
     return values, differences
 
 

@@ -16,9 +16,9 @@ from captionlab.ablation.comparison import Pair, mean_over_images
 from captionlab.attention.objects import UNIFORM, overlap_by_chance
 from captionlab.evaluation.intervals import (
     NORMAL,
+    SIMILAR,
     SMALL_EFFECT,
     bootstrap_interval,
-    nearness,
     paired_share_interval,
     resampled_sums,
     splits_interval,
@@ -59,19 +59,20 @@ def caption_rows(
     values, of_end = [], {}
     for found in summary:
         if found["evaluation"] == evaluation and found["captioner"] in labels:
-            place = found["corpus"], "scene captions", labels[found["captioner"]], found["metric"]
-            values.append(row(*place, _three(found), found["n"]))
+            of_value = found["corpus"], "scene captions", labels[found["captioner"]], found["metric"]
+            values.append(row(*of_value, _three(found), found["n"]))
             if found["captioner"] == end:
                 of_end[found["corpus"], found["metric"]] = found["value"]
     differences = []
     for found in comparisons:
         if found["evaluation"] == evaluation and found["captioner"] in labels and found["against"] in (end, *labels):
             corpus, label, metric = found["corpus"], labels[found["captioner"]], found["metric"]
-            number, against = _three(found, "difference"), labels.get(found["against"])
+            number = _three(found, "difference")
+            place: dict[str, Any] = {"against": labels.get(found["against"])}
             if found["against"] == end:
-                number, against = nearness(*number, of_end[corpus, metric]), END
-                metric = f"nearness of {metric}"
-            differences.append(row(corpus, "scene captions", label, metric, number, found["n"], against=against))
+                place = {"against": END, "margin": SIMILAR * abs(of_end[corpus, metric])}
+                number, metric = within(*number, place["margin"]), f"nearness of {metric}"
+            differences.append(row(corpus, "scene captions", label, metric, number, found["n"], **place))
     return values, differences
 
 
@@ -99,8 +100,9 @@ def attention_rows(
         number = _three(found, "difference")
         place = {"source": found["relation"], "against": PRETRAINED}
         made.append(row(corpus, "attention", FINETUNED, found["statistic"], number, found["n"], **place))
-        near = nearness(*number, found["pretrained"])
-        made.append(row(corpus, "attention", FINETUNED, f"nearness of {found['statistic']}", near, found["n"], **place))
+        margin, measure = SIMILAR * abs(found["pretrained"]), f"nearness of {found['statistic']}"
+        near = within(*number, margin)
+        made.append(row(corpus, "attention", FINETUNED, measure, near, found["n"], **place, margin=margin))
     return values, made
 
 
@@ -273,9 +275,10 @@ def shift_rows(corpus: str, pairs: Mapping[str, Sequence[Pair]], split: str, see
         ends = bootstrap_interval(resampled[0] - resampled[1], images, (-1.0, 1.0))
         number = float(shifts[0].mean() - shifts[1].mean()), *ends
         place: dict[str, Any] = {"source": split, "against": "all other splits"}
-        near = within(*number, SMALL_EFFECT * pooled_deviation(shifts))
         rows.append(row(corpus, "ablation", role, "shift", number, images, **place))
-        rows.append(row(corpus, "ablation", role, "nearness of shift", near, images, **place))
+        margin = SMALL_EFFECT * pooled_deviation(shifts)
+        near = within(*number, margin)
+        rows.append(row(corpus, "ablation", role, "nearness of shift", near, images, **place, margin=margin))
     return rows
 
 
@@ -438,8 +441,9 @@ def _over_splits(
                 told = {**place, "against": name}
                 differences.append(row(corpus, experiment, role, measure, number, n, **told))
                 if name == INTACT:
-                    near = nearness(*number, float(np.mean([*found[other].values()])))
-                    differences.append(row(corpus, experiment, role, f"nearness of {measure}", near, n, **told))
+                    margin = SIMILAR * abs(float(np.mean([*found[other].values()])))
+                    near, name = within(*number, margin), f"nearness of {measure}"
+                    differences.append(row(corpus, experiment, role, name, near, n, **told, margin=margin))
     return values, differences
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
-from captionlab.reporting.verdicts import POWER
+from captionlab.reporting.verdicts import POWERFUL
 
 ClaimVerdict = Literal["holds", "mixed", "does not hold", "cannot tell", "not tested in this run"]
 VERDICTS: Mapping[ClaimVerdict, str] = {
@@ -24,6 +24,7 @@ VERDICTS: Mapping[ClaimVerdict, str] = {
 }
 # Share of errors at each end of an interval.
 TAIL = 0.025
+_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Interval:
     high: float
     repetitions: int
     """trainings, or splits, that the difference is a mean of"""
+    margin: float | None = None
+    """of a nearness the most that it can be: what it is where nothing differs"""
 
     def sign(self, chances: int = 1) -> int:
         """1 or -1 when the whole interval lies above or below 0, else 0.
@@ -45,15 +48,60 @@ class Interval:
         low, high = (self.value + factor * (end - self.value) for end in (self.low, self.high))
         return int(low > 0) - int(high < 0)
 
-    def smallest(self, chances: int = 1) -> float:
-        """The smallest true difference that `sign` would have shown in four of five runs (`POWER`).
+    def smallest(self, chances: int = 1) -> float | None:
+        """The smallest true difference that `sign` would have shown in four of five runs (`POWERFUL`).
 
-        By normal theory, with several repetitions too: Student's t needs a little more. The lower end decides what is
-        as claimed; the upper one is nearer where an interval is folded at a margin (`nearness`), and farther only
-        where the lower one is cut at the end of a measure.
+        By normal theory, with several repetitions too: Student's t needs a little more. Of a nearness as `nearest` has
+        it, and None where its margin is smaller than `least_margin`.
         """
-        half = max(self.value - self.low, (self.high - self.low) / 2)
-        return (widening(chances, self.repetitions) + POWER - 1.0) * half
+        if self.margin is None:
+            return self._reach(chances) + _NORMAL.inv_cdf(POWERFUL) * self._deviation
+        return nearest(self.margin / self._deviation, self._reach(chances) / self._deviation, self._deviation)
+
+    def least_margin(self, chances: int = 1) -> float:
+        """The smallest margin within which a difference of 0 would have been shown to be in four of five runs.
+
+        It may be missed on either side, so this is that of two one-sided tests (Schuirmann 1987), each of half of the
+        misses.
+        """
+        return self._reach(chances) + _NORMAL.inv_cdf((1 + POWERFUL) / 2) * self._deviation
+
+    def _reach(self, chances: int) -> float:
+        """How far the ends that `sign` looks at are from the value."""
+        return widening(chances, self.repetitions) * self._half
+
+    @property
+    def _deviation(self) -> float:
+        return self._half / _NORMAL.inv_cdf(1 - TAIL)
+
+    @property
+    def _half(self) -> float:
+        """Half of the interval's width.
+
+        The lower end decides what is as claimed; the upper one is nearer where an interval is folded at a margin (a
+        nearness), and farther only where the lower one is cut at the end of a measure.
+        """
+        return max(self.value - self.low, (self.high - self.low) / 2)
+
+
+def nearest(margin: float, reach: float, deviation: float) -> float | None:
+    """The smallest true nearness, at most the margin, that is shown in four of five runs; None where none is.
+
+    `margin` and `reach` are in standard deviations of the difference. A difference of margin - nearness is shown to be
+    within the margin when it is measured within margin - reach, on both sides (two one-sided tests); the chance of that
+    rises with the nearness up to where there is no difference.
+    """
+
+    def power(near: float) -> float:
+        return _NORMAL.cdf(near - reach) - _NORMAL.cdf(near + reach - 2 * margin)
+
+    if reach >= margin or power(margin) < POWERFUL:
+        return None
+    low, high = 0.0, margin
+    for _ in range(60):  # bisection, to the last bit
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(middle) >= POWERFUL else (middle, high)
+    return high * deviation
 
 
 def widening(chances: int, repetitions: int) -> float:
@@ -65,8 +113,7 @@ def widening(chances: int, repetitions: int) -> float:
     if chances == 1:
         return 1.0
     if repetitions == 1:
-        normal = NormalDist()
-        return normal.inv_cdf(TAIL / chances) / normal.inv_cdf(TAIL)
+        return _NORMAL.inv_cdf(TAIL / chances) / _NORMAL.inv_cdf(TAIL)
     from scipy.special import stdtrit
 
     return float(stdtrit(repetitions - 1, TAIL / chances) / stdtrit(repetitions - 1, TAIL))

@@ -1,5 +1,6 @@
 """Does a run bear out what a paper claims? Claims are data, their verdicts follow from intervals."""
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
@@ -151,8 +152,9 @@ def claims_table(
     notes.append(
         "Could show: the smallest difference that such a comparison, with its interval and where a part of them is "
         "asked for the wider one, would have told from 0 in four of five runs. That is normal theory, also where the "
-        "interval is Student's t over trainings or splits; a nearness has two sides and needs up to 16 % more where "
-        "nothing differs. Then the paper's own difference or nearness, where it prints the numbers and the "
+        "interval is Student's t over trainings or splits. A nearness is at most its margin, and may be missed on two "
+        "sides: where the margin is too small for so many images, even no difference at all could not have been shown "
+        "to be within it. Then the paper's own difference or nearness, where it prints the numbers and the "
         "config calls the run comparable."
     )
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
@@ -202,7 +204,7 @@ def _of_differences(
     claim: EvidenceClaim, differences: Sequence[Mapping[str, Any]], printed: _Printed
 ) -> Iterator[_Judged]:
     for scope, rows in claim.scopes(differences).items():
-        ends = [((row["difference"], row["ci_low"], row["ci_high"]), row["seeds"]) for row in rows]
+        ends = [((row["difference"], row["ci_low"], row["ci_high"]), row["seeds"], row["margin"]) for row in rows]
         evidence = [claim.text(row) for row in rows]
         if rows and (absent := claim.absent_corpora(rows)):
             evidence.append(f"not in this run: {', '.join(absent)}")
@@ -227,20 +229,28 @@ def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[floa
     """
     chances, texts = choices(len(intervals), share), []
     for interval, printed in zip(intervals, theirs, strict=True):
-        smallest = interval.smallest(chances)
-        decimals = 2 if smallest >= 1 else 3
-        text = f"{smallest:.{decimals}f}"
+        smallest, least = interval.smallest(chances), interval.least_margin(chances)
+        decimals = 2 if (smallest or least) >= 1 else 3
+        if smallest is None:
+            text = f"nothing within {interval.margin:.{decimals}f}, for so few only within {least:.{decimals}f} or more"
+        else:
+            text = f"{smallest:.{decimals}f}"
         if printed is not None:
-            too_small = 0 < abs(printed) < smallest and not interval.sign(chances)
+            too_small = 0 < abs(printed) < (smallest or math.inf) and not interval.sign(chances)
             text += f", {'too small a sample for ' if too_small else ''}the paper's {printed:+.{decimals}f}"
         texts.append(text)
     return texts
 
 
-def _turned(claim: Claim | EvidenceClaim, ends: tuple[float, float, float], repetitions: int = 1) -> Interval:
+def _turned(
+    claim: Claim | EvidenceClaim,
+    ends: tuple[float, float, float],
+    repetitions: int = 1,
+    margin: float | None = None,
+) -> Interval:
     """A difference with the ends of its interval, above 0 where it is as claimed."""
     value, low, high = (DIRECTIONS[claim.direction] * end for end in ends)
-    return Interval(value, min(low, high), max(low, high), repetitions)
+    return Interval(value, min(low, high), max(low, high), repetitions, margin)
 
 
 def _comparisons(claim: Claim, paper: Reproduction, run: Measurements) -> Iterator[Comparison]:

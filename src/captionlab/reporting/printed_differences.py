@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from captionlab.evaluation.finetuning import GAIN_ON
-from captionlab.evaluation.intervals import nearness
+from captionlab.evaluation.intervals import SIMILAR, within
 from captionlab.evaluation.roles import HALF
 from captionlab.evaluation.scenes import END, FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED
 from captionlab.reporting.discritune import TEXT_HEADINGS
@@ -24,7 +24,7 @@ Sides = tuple[Side, Side]
 
 # Of a measure that begins so, from the difference and from what it is held against.
 DERIVED: Mapping[str, Callable[[float, float], float]] = {
-    "nearness of ": lambda apart, against: nearness(apart, apart, apart, against)[0],
+    "nearness of ": lambda apart, against: within(apart, apart, apart, SIMILAR * abs(against))[0],
 }
 # Tables of one test, of other captioners.
 TOGETHER = {"discritune": [("1", "4")]}

@@ -121,7 +121,7 @@ def study_differences(
         {
             "experiment": "study", "subject": labels.get(name, name), "source": None, "level": None, "corpus": CORPUS,
             "measure": METRIC, "scorer": None, "against": labels.get(other, other), "own": None,
-            "difference": difference, "ci_low": low, "ci_high": high, "seeds": 1,
+            "margin": None, "difference": difference, "ci_low": low, "ci_high": high, "seeds": 1,
             "n": min(sets[name], sets.get(other, sets[name])),
         }
         for (name, other), (difference, low, high) in found.items()

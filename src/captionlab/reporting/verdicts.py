@@ -34,8 +34,10 @@ Verdict = Literal[
 # ClipCap in the paper's table 1 are 11 % and more of the parent's P@1, so what agrees is not yet the other model.
 CLOSE = 0.05
 
-# Half-widths of a 95 % interval that a true difference must have for the interval to leave 0 out in four of five runs.
-POWER = (NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)) / NormalDist().inv_cdf(0.975)
+# In how many runs a difference that is there is to be shown.
+POWERFUL = 0.8
+# Half-widths of a 95 % interval that a true difference must have for the interval to leave 0 out in so many runs.
+POWER = (NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(POWERFUL)) / NormalDist().inv_cdf(0.975)
 
 MARKERS: dict[Verdict, str] = {
     "agrees": "✓",
