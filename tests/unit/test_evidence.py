@@ -1,5 +1,6 @@
 """Claims that are judged by a table of differences."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,26 @@ def test_corpora_of_the_claim_that_the_run_lacks_are_named(tmp_path):
     assert second["evidence"].endswith("; not in this run: Flickr")
     (untested,) = judged(tmp_path, [], evidence=evidence)
     assert untested["evidence"] == ""
+
+
+@pytest.mark.parametrize("experiment", ["baselines", "rewards", "hard-distractors"])
+def test_an_untested_ablation_names_the_configs_that_have_it(tmp_path, experiment):
+    (record,) = judged(tmp_path, [row("A", 8.0)], evidence={"experiment": experiment})
+    assert record["verdict"] == "not tested in this run"
+    named = re.findall(r"config/\w+\.yaml", record["evidence"])
+    assert len(named) == 4
+    for config, below in (named[:2], named[2:]):
+        blocks = [yaml.safe_load((PUBLISHED.parents[1] / name).read_text(encoding="utf-8")) for name in (config, below)]
+        assert experiment in blocks[0]["papers"]["discritune"]["ablations"]
+        assert "ablations" not in blocks[1]["papers"]["discritune"]
+    (record,) = judged(tmp_path, [row("A", 8.0, experiment=experiment)], evidence={"experiment": experiment})
+    assert "config" not in record["evidence"]
+
+
+def test_an_untested_study_asks_for_people(tmp_path):
+    (record,) = judged(tmp_path, [], evidence={"experiment": "study"})
+    assert record["evidence"] == "tested with answers of people (docs/study.md)"
+    assert (PUBLISHED.parents[1] / "docs" / "study.md").exists()
 
 
 def test_a_run_too_small_for_the_papers_difference_says_so(tmp_path):

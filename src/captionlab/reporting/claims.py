@@ -208,6 +208,8 @@ def _of_differences(
         evidence = [claim.text(row) for row in rows]
         if rows and (absent := claim.absent_corpora(rows)):
             evidence.append(f"not in this run: {', '.join(absent)}")
+        if not rows and (needed := claim.needed()):
+            evidence.append(needed)
         yield scope, [_turned(claim, *of_row) for of_row in ends], evidence, [printed(row) for row in rows]
 
 

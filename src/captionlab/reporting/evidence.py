@@ -14,6 +14,17 @@ Row = Mapping[str, Any]
 
 COLUMNS = (*ROLE_DIFFERENCES.key, "own")
 LARGEST = "largest"
+# What a run needs for experiments that the default config does not have.
+_ABLATIONS = (
+    "with config/ablations.yaml on top of config/config.yaml, or with config/paper_ablations.yaml on top of "
+    "config/paper.yaml"
+)
+NEEDED = {
+    "baselines": _ABLATIONS,
+    "rewards": _ABLATIONS,
+    "hard-distractors": _ABLATIONS,
+    "study": "with answers of people (docs/study.md)",
+}
 # Experiments whose seeds draw splits for a probe.
 PROBES = ("probing", "probing without telling objects")
 
@@ -51,6 +62,11 @@ class EvidenceClaim:
             parts = [f"by {row[name]}" if name == "scorer" else str(row[name]) for name in self.per if row[name]]
             scopes.setdefault(", ".join(parts) or "all comparisons", []).append(row)
         return scopes or {"all comparisons": []}
+
+    def needed(self) -> str | None:
+        """In words, with what the claim can be tested where a run has nothing on it; None where any run may."""
+        found = NEEDED.get(str(self.evidence.get("experiment")))
+        return f"tested {found}" if found else None
 
     def absent_corpora(self, rows: Iterable[Row]) -> list[str]:
         """Corpora that the claim lists and none of these rows is on."""
