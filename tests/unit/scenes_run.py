@@ -173,7 +173,7 @@ def report(folder: Path) -> dict[str, dict[str, Path]]:
     """The values, tables and figures of the paper, from what `make` left in the folder; paths by kind and name."""
     both = [folder / role for role in ("pretrained", "finetuned")]
     job = {
-        "corpus": "corpus", "split": "test", "validation": "corpus", "evaluation": "main",
+        "corpus": "corpus", "split": "test", "validation": "corpus", "training": "corpus", "evaluation": "main",
         "labels": {"first": "pretrained", "second": "2", "third": "10"}, "end": "third", "layer": 1,
     }  # fmt: skip
     summary = {"split": "val", "decoding": "beam", "retriever": None, "candidates": None, "n": 9, "device": "abacus"}
@@ -204,6 +204,7 @@ def report(folder: Path) -> dict[str, dict[str, Path]]:
     run_script("summarise_scenes", {**analysed, **of_roles}, found, job=job, seed=1)
     given = {
         **analysed, **of_roles, **found, "attention": analysed["differences"], "images": [folder / "images.parquet"],
+        "training_images": [folder / "images.parquet"],
         "encodings": [both[0] / "encodings.parquet"], "object_captions": [folder / "object_captions.parquet"],
         "scene_captions": [folder / "scenes.parquet"], "published": ROOT / "config" / "published" / "scenes.csv",
         "style": ROOT / "config" / "plotting.yaml",
@@ -217,8 +218,8 @@ def report(folder: Path) -> dict[str, dict[str, Path]]:
     run_script("collect_scenes_tables", given, tables, **params)
     names = (
         "matrices", "density", "examples", "confidence", "shift", "classes", "probes", "special_tokens", "layers",
-        "splits", "easy_probes",
+        "splits", "easy_probes", "before_and_after",
     )  # fmt: skip
     figures = {name: folder / f"{name}.png" for name in names}
-    run_script("plot_scenes_figures", given, figures, config={"comparable": False}, job=job)
+    run_script("plot_scenes_figures", given, figures, config={"comparable": False}, job=job, seed=1)
     return {"values": found, "tables": tables, "figures": figures}

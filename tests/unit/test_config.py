@@ -280,6 +280,11 @@ def test_the_example_is_accepted():
         ),
         (
             "language",
+            {"evaluation": "main", "fluency": ["mian"], "model": {"corpus": "world", "splits": ["train"]}},
+            "language.fluency is 'mian', which is not among the evaluations; did you mean 'main'?",
+        ),
+        (
+            "language",
             {"evaluation": "main", "caption_types": ["base", "mine"], "model": {"corpus": "world", "splits": ["test"]}},
             "language.caption_types has 'mine', which is not among the captioners of evaluations.main",
         ),
@@ -584,6 +589,26 @@ def test_references_are_those_of_each_paper():
     lab = Experiments(shipped("paper"), ROOT)
     numbers = {name: lab.references_per_image(SimpleNamespace(evaluation=name)) for name in lab.evaluations}
     assert (numbers["coco"], numbers["camel"], numbers["probing"], numbers["nocaps"]) == (5, 5, None, None)
+
+
+def test_fluency_is_measured_wherever_the_paper_speaks_of_it():
+    """Dessì et al. 2023, appendix B: on every corpus of Table 1; BLIP and CaMEL where they are evaluated."""
+    config = shipped("paper")
+    lab = Experiments(config, ROOT)
+    places = {tuple(Path(path).parts[-3:-1]) for path in lab.discritune.spoken("language", "measures")}
+    found = {(name, corpus) for name, of in places for corpus in lab.evaluations[of]["corpora"]}
+    paper = config["papers"]["discritune"]["corpora"]
+    of_table_1 = {paper[label] for label in ("COCO", "ConCap", "Flickr", "nocaps near", "nocaps out", "Concadia")}
+    for name in ("clipcap-coco", "discritune-coco", "clipcap-concap", "discritune-concap"):
+        assert {corpus for other, corpus in found if other == name} >= of_table_1
+    for name in ("discritune-blip", "discritune-camel"):
+        own = {corpus for other, corpus in found if other == name}
+        assert own == {corpus for other, corpus in found if other == lab.captioners[name]["parent"]} != set()
+    assert not {name for name, _ in found} & {"human", "fc", "vinvl"}
+    # Without the key they are those of the evaluation that is studied.
+    del config["language"]["fluency"]
+    paths = Experiments(config, ROOT).discritune.spoken("evaluation", "tokens")
+    assert {Path(path).parts[-2] for path in paths} == {"concap"}
 
 
 def test_every_table_of_the_toy_world_at_once():

@@ -70,52 +70,41 @@ def naive_greedy(table: Table, image: int, longest: int, stop: bool) -> tuple[tu
     return tokens, total
 
 
-def naive_beam(table: Table, image: int, longest: int, beams: int, stop: bool) -> tuple[float, tuple[int, ...], float]:
-    opened: list[tuple[float, tuple[int, ...], float]] = [(0.0, (), 0.0)]
-    finished: list[tuple[float, tuple[int, ...], float]] = []
-    for length in range(1, longest + 1):
-        candidates = [
-            (score + gain, (*tokens, token), plain + log_prob)
-            for score, tokens, plain in opened
-            for token, (gain, log_prob) in options(table, image, tokens, stop).items()
-        ]
-        candidates = sorted(candidates, reverse=True)[: 2 * beams]
-        ended = [c[1][-1] == END or length == longest for c in candidates]
-        finished += [(c[0] / length, *c[1:]) for c, over in zip(candidates[:beams], ended[:beams], strict=True) if over]
-        finished = sorted(finished, reverse=True)[:beams]
-        opened = [c for c, over in zip(candidates, ended, strict=True) if not over][:beams]
-        if not opened or (len(finished) == beams and opened[0][0] / length <= finished[-1][0]):
-            break
-    return finished[0]
-
-
-def naive_former_beam(
-    table: "Table | Prefixed", image: int, longest: int, beams: int, stop: bool
+def naive_beam(
+    table: "Table | Prefixed", image: int, longest: int, beams: int, stop: bool, former: bool = False
 ) -> tuple[float, tuple[int, ...], float]:
-    """As transformers had it in 2022: a length is that of the sequence that the end token is not yet part of.
+    """The best caption by score over length: its score, its tokens and their log-probability.
 
-    The prompt is part of it. After each step the worst finished caption is held against the best continuation, be it an
-    end or not, and the length before that step. Beams that are open when there is no room left are captions too.
+    A length is the number of tokens; `former`, as transformers had it in 2022, that of the prompt and the tokens before
+    the end. The worst finished caption is held against the best beam that goes on and its length; `former` against the
+    best continuation, be it an end or not, and the length before that step. Beams that are open when there is no room
+    left are captions too: those among the best `beams` continuations; all open ones when `former`.
     """
-    prompt = table.prompt_length
+
+    def length(tokens: tuple[int, ...]) -> int:
+        return table.prompt_length + len(tokens) - (tokens[-1] == END) if former else len(tokens)
+
     opened: list[tuple[float, tuple[int, ...], float]] = [(0.0, (), 0.0)]
     finished: list[tuple[float, tuple[int, ...], float]] = []
-    for length in range(1, longest + 1):
+    for step in range(1, longest + 1):
         candidates = [
             (score + gain, (*tokens, token), plain + log_prob)
             for score, tokens, plain in opened
             for token, (gain, log_prob) in options(table, image, tokens, stop).items()
         ]
         candidates = sorted(candidates, reverse=True)[: 2 * beams]
-        for score, tokens, plain in candidates[:beams]:
-            if tokens[-1] == END:
-                finished.append((score / (prompt + len(tokens) - 1), tokens, plain))
-        finished = sorted(finished, reverse=True)[:beams]
         opened = [candidate for candidate in candidates if candidate[1][-1] != END][:beams]
-        attainable = candidates[0][0] / (prompt + length - 1)
-        if not opened or (len(finished) == beams and finished[-1][0] >= attainable):
-            return finished[0]
-    return max([*finished, *((score / (prompt + longest), tokens, plain) for score, tokens, plain in opened)])
+        ended = [c for c in candidates[:beams] if c[1][-1] == END or (step == longest and not former)]
+        finished += [(score / length(tokens), tokens, plain) for score, tokens, plain in ended]
+        finished = sorted(finished, reverse=True)[:beams]
+        if not opened:
+            break
+        attainable = candidates[0][0] / (table.prompt_length + step - 1) if former else opened[0][0] / step
+        if len(finished) == beams and finished[-1][0] >= attainable:
+            break
+    else:
+        finished += [(score / length(tokens), tokens, plain) for score, tokens, plain in opened if former]
+    return max(finished)
 
 
 def naive_oscar_beam(table: Table, image: int, longest: int, beams: int) -> tuple[float, tuple[int, ...], float]:
@@ -176,7 +165,7 @@ def check_former(captioner: "Table | Prefixed", visual: Tensor, table: "Table | 
     )
     changed = 0
     for image in range(len(visual)):
-        score, tokens, plain = naive_former_beam(table, image, 9, 3, stop is not None)
+        score, tokens, plain = naive_beam(table, image, 9, 3, stop is not None, former=True)
         length = int(decoded.lengths[image])
         assert tuple(decoded.tokens[image, :length].tolist()) == tokens
         assert math.isclose(decoded.score[image], score, abs_tol=1e-4)

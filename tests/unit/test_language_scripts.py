@@ -187,6 +187,30 @@ def test_patterns(run: Path):
     assert all(0 <= row["start"] <= 1 for row in odd)
 
 
+def test_a_later_prefix_has_only_captions_without_an_earlier_one(tmp_path: Path):
+    """ROSITA's second prefix, a noun phrase and "that is", would have all captions of its first, "a image that is"."""
+    captions = ["a image that is red", "a image image that is", "a dog that is red", "a dog on a sofa"]
+    tags = {"a": "DET", "image": "NOUN", "dog": "NOUN", "sofa": "NOUN", "that": "PRON", "is": "AUX", "red": "ADJ"}
+    number = len(captions)
+    words = [caption.split() for caption in captions]
+    columns = {
+        "corpus": ["toy"] * number,
+        "image_id": [str(place) for place in range(number)],
+        "caption_index": [0] * number,
+        "words": words,
+        "tags": [[tags.get(word, "ADP") for word in of_one] for of_one in words],
+        "lemmas": words,
+    }
+    write_table(tmp_path / "tags.parquet", TAGGED, columns)
+    published = ROOT / "config" / "published" / "probing_patterns.csv"
+    made = tmp_path / "patterns.parquet"
+    run_script("mine_patterns", {"tags": tmp_path / "tags.parquet", "published": published}, {"patterns": made})
+    rows = read_table(made, PATTERNS).to_pylist()
+    rosita = [row for row in rows if (row["model"], row["role"]) == ("ROSITA", "prefix")]
+    assert [(row["rank"], row["start"]) for row in rosita] == [(1, 0.5), (2, 0.25)]
+    assert rosita[1]["examples"] == ["a dog that is red"]
+
+
 def test_associations(run: Path):
     rows = read_table(run / "associations.parquet", ASSOCIATIONS).to_pylist()
     assert {row["caption_type"] for row in rows} == {"Odd", "Plain"}

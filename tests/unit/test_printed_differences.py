@@ -105,6 +105,7 @@ def test_nearness_of_retrieval():
         ("CLIP", "half of the images", "published pattern", None, 4.0),
         ("CLIP", "half of the images", "published prefix", None, 24.6),
         ("ROSITA", "half of the images", "published prefix", None, 6.7),
+        ("ROSITA", "half of the images", "published second prefix", None, -21.1),
         ("CE", "half of the images", "first pattern", None, None),  # no patterns are printed for it
         ("LXMERT", "UNITER", "verbs of the top words", None, None),  # four verbs, and no number for others
         ("UNITER", "half of the neighbouring noun phrases", "connected noun phrases", None, None),

@@ -17,7 +17,10 @@ from captionlab.kinds import GENERATED
 from captionlab.language.kinds import CONSTRUCTED
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.probing.beyond import kept, matching_table, reward_text
-from captionlab.reporting.sheets import Measured
+from captionlab.reporting.probing.run import ProbingRun
+from captionlab.reporting.probing.scores import pattern_shares_table
+from captionlab.reporting.published import read_published
+from captionlab.reporting.sheets import PLACE, Measured
 from captionlab.tables import read_metadata, read_table
 from captionlab.workflow.probing import PROBING_TABLES
 
@@ -157,6 +160,24 @@ def test_patterns(tables):
         "100.0",
         "74.6",
     )
+
+
+def test_the_second_prefix_of_rosita_has_a_verdict():
+    row = {name: None for name in PLACE} | {"experiment": "generated", "subject": "ROSITA", "corpus": "coco"}
+    shares = {"published prefix": (57.0, 56.0, 58.0), "published second prefix": (40.0, 38.0, 42.0)}
+    names = ("value", "ci_low", "ci_high")
+    values = [
+        {**row, "measure": measure, "seeds": 1, "n": 5000, **dict(zip(names, ends, strict=True))}
+        for measure, ends in shares.items()
+    ]
+    block = {"comparable": True, "corpora": {"COCO": "coco"}, "captioners": {"ROSITA": "fc-rosita"}, "scorers": {}}
+    run = ProbingRun(values, [], read_published(CLAIMS.with_name("probing.csv")), block, {}, {})
+    found = {
+        record["measure"]: record for record in pattern_shares_table(run, {"config": "made up", "seed": 1}).records
+    }
+    assert found["published prefix"]["verdict"] == "agrees"
+    second = found["published second prefix"]
+    assert (second["published"], second["ci_low"], second["verdict"]) == ("28.9", 38.0, "differs")
 
 
 def test_templates(tables):

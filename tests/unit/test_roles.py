@@ -343,15 +343,16 @@ def test_shares_of_patterns():
         "u-1": [
             row("mined", None, "sentence", 1, 1.0, 0.8), row("mined", None, "sentence", 2, 0.9, 0.9),
             row("mined", None, "prefix", 1, 0.9, 0.9), row("published", "UNITER", "prefix", 1, 0.3, 0.1),
-            row("published", "CLIP", "sentence", 1, 0.7, 0.7),
+            row("published", "CLIP", "sentence", 1, 0.7, 0.7), row("published", "UNITER", "prefix", 2, 0.2, 0.1),
         ],
     }  # fmt: skip
     values, differences = pattern_rows({"UNITER": ["u-1"], "CE": ["ce-1"]}, patterns)
     assert [(row["subject"], row["measure"], row["value"]) for row in values] == [
-        ("UNITER", "first pattern", 80.0), ("UNITER", "published prefix", 30.0), ("CE", "first pattern", 0.0),
+        ("UNITER", "first pattern", 80.0), ("UNITER", "published prefix", 30.0),
+        ("UNITER", "published second prefix", 20.0), ("CE", "first pattern", 0.0),
     ]  # fmt: skip
-    assert [row["difference"] for row in differences] == [30.0, -20.0, -50.0]
-    for row, hits in zip(values, (40, 15, 0), strict=True):
+    assert [row["difference"] for row in differences] == [30.0, -20.0, -30.0, -50.0]
+    for row, hits in zip(values, (40, 15, 10, 0), strict=True):
         exact = binomtest(hits, 50).proportion_ci(method="exact")
         assert [row["ci_low"], row["ci_high"]] == pytest.approx([100 * exact.low, 100 * exact.high])
 

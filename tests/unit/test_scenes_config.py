@@ -22,14 +22,26 @@ def test_the_toy_config_asks_for_every_table_and_figure(config):
     assert (paper.tables(), paper.figures()) == (list(SCENES_TABLES), list(SCENES_FIGURES))
     assert paper.job()["labels"]["toy-scened-4"] == "4"
     assert (paper.job()["corpus"], paper.job()["validation"]) == ("toy-scenes", "toy-scenes-val")
+    assert (paper.learnt(), paper.job()["training"]) == (["results/corpora/toy-scenes/images.parquet"], "toy-scenes")
     assert (paper.job()["split"], paper.job()["layer"]) == ("test", 1)
     assert paper.of("finetuned", "probes", "scores") == ["results/probes/toy-scened-10/scores.parquet"]
+
+
+def test_splits_are_those_of_the_corpus_that_the_finetuned_captioner_learnt_from():
+    """The published training part of HL-Scenes has the validation images too, which the captioner is not to learn."""
+    config = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text())
+    paper = Experiments(config, ROOT).scenes_paper
+    assert (paper.job()["corpus"], paper.job()["training"]) == ("hl-scenes", "hl-scenes-val")
+    assert paper.learnt() == ["results/corpora/hl-scenes-val/images.parquet"]
+    # Of one that came from elsewhere nothing is known.
+    config["scenes"]["finetuned"] = "vinvl"
+    assert Experiments(config, ROOT).scenes_paper.job()["training"] == "hl-scenes"
 
 
 def test_without_the_paper_nothing_is_asked_for(config):
     del config["papers"]
     paper = Experiments(config, ROOT).scenes_paper
-    assert paper.tables() == paper.figures() == paper.differences() == paper.images() == []
+    assert paper.tables() == paper.figures() == paper.differences() == paper.images() == paper.learnt() == []
     assert (paper.job(), paper.of("finetuned", "probes", "scores")) == ({}, [])
 
 

@@ -1,9 +1,11 @@
 """The scenes paper's tables and figures from a small run, and their numbers against plain loops."""
 
 import csv
+import io
 import itertools
 import math
 import random
+from collections import Counter
 from pathlib import Path
 from statistics import fmean, pstdev
 
@@ -39,15 +41,17 @@ from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.published import read_published
 from captionlab.reporting.scenes.ablation import ablation_table, drawing_tokens
 from captionlab.reporting.scenes.attention_figures import plot_density
-from captionlab.reporting.scenes.examples import drawn_examples
-from captionlab.reporting.scenes.objects import overlap_table
-from captionlab.reporting.scenes.pages import read_probed
+from captionlab.reporting.scenes.examples import Example, drawn_examples
+from captionlab.reporting.scenes.figures import plot_captions
+from captionlab.reporting.scenes.objects import overlap_table, samples_table
+from captionlab.reporting.scenes.pages import read_probed, read_splits
 from captionlab.reporting.scenes.probes import ProbedImages, probes_table
 from captionlab.reporting.scenes.run import ScenesRun
 from captionlab.roles import ROLES
 from captionlab.tables import read_metadata, read_table, write_table
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"
+MADE = {"config": "made up", "seed": 1}
 
 
 @pytest.fixture(scope="module")
@@ -410,22 +414,25 @@ def test_footnotes_have_the_facts_of_the_papers_text(reported):
     for name, text in expected.items():
         found = reported["tables"][f"scenes_{name}.md"].read_text(encoding="utf-8").replace("\\", "")
         assert text in found
-    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "test")
+    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "corpus", "test")
     correlations = [{"captioner": "finetuned", "r": 0.5, "degrees": 7, "p_value": 0.2}]
     (note,) = (
         n for n in overlap_table(run, [], correlations, {"config": "made up", "seed": 1}).footnotes if "correlate" in n
     )
     # Fisher's interval of nine pairs: tanh(0.549 ± 1.96 / sqrt(6)).
-    assert note.endswith("r(7) = 0.50 [-0.25, 0.87], p = 0.2; in the paper r(19) = 0.81 ○, p < 0.001.")
+    assert note.endswith("r(7) = 0.50 [-0.25, 0.87], p = 0.2; in the paper r(19) = 0.81 ○, p < 0.001 ○.")
 
 
 def test_statistics_of_few_scenes_or_images_can_tell_little():
     """A correlation and a share have intervals, the paper's z-test has no verdict."""
-    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), True, "corpus", "corpus", "test")
+    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), True, "corpus", "corpus", "corpus", "test")
     made = {"config": "made up", "seed": 1}
     correlations = [{"captioner": "finetuned", "r": 0.81, "degrees": 19, "p_value": 0.001}]
-    (found,) = overlap_table(run, [], correlations, made).records
+    found, p_value = overlap_table(run, [], correlations, made).records
     assert (found["verdict"], found["measure"]) == ("cannot tell", "r")
+    assert (p_value["verdict"], p_value["published"], p_value["n"]) == ("cannot tell", "0.001", 21)
+    smaller = overlap_table(run, [], [{**correlations[0], "p_value": 0.0009}], made).records[1]
+    assert (smaller["verdict"], smaller["measure"]) == ("agrees", "p_value")
     coverage = [{"image_id": str(n), "regions": 10, "tagged": 10 if n < 74 else 0} for n in range(100)]
     test = {"captioner": "finetuned", "split": "test", "against": "train", "z": 0.13, "p_value": 0.89}
     table = ablation_table(run, coverage, [test, {**test, "captioner": "pretrained"}], made)
@@ -442,13 +449,15 @@ def test_statistics_of_few_scenes_or_images_can_tell_little():
 def test_examples_of_the_data_are_of_one_image(folder, reported):
     """Object captions are those of images with an even number; a scene caption is one of the image's three."""
     rows = records(reported, "scenes_table8_examples")
-    assert len(rows) == 2 * 4
+    assert [row["place"] for row in rows] == ["figure 2"] * 2 + ["table 8"] * 2 * 4
+    assert all(row["generated"] for row in rows[:2])
     scenes = read_table(folder / "scenes.parquet", SCENES).to_pylist()
     for role, kind in (("pretrained", "of objects"), ("finetuned", "of scenes")):
         captions = read_table(folder / role / "captions.parquet", ABLATED).to_pylist()
         for row in (row for row in rows if row["captions"] == kind):
             image = row["image_id"]
-            assert row["generated"] == the(captions, image_id=image, objects=0)["caption"]
+            captioned = [one["caption"] for one in captions if (one["image_id"], one["objects"]) == (image, 0)]
+            assert [row["generated"]] == (captioned or [""])
             theirs = [scene["caption"] for scene in scenes if scene["image_id"] == image]
             assert row["reference"] in (theirs if kind == "of scenes" else [f"objects of {image}"])
             assert int(image) % 2 == 0
@@ -458,11 +467,45 @@ def test_examples_are_drawn_anew_by_another_seed():
     rows = [{"image_id": str(n), "objects": 0, "split": "test", "caption": f"a {n}"} for n in range(40)]
     captions = {"pretrained": rows, "finetuned": rows}
     people = {str(n): [f"{n}, {k}" for k in range(5)] for n in range(40)}
-    drawn = [drawn_examples(captions, people, people, seed) for seed in (1, 1, 2)]
+    splits = dict.fromkeys(people, "test")
+    drawn = [drawn_examples(captions, people, people, splits, seed) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
-    assert len({example.image for example in drawn[0]}) == 4
-    assert drawn_examples(captions, {"3": ["one"]}, people, 1)[0].objects == "one"
-    assert drawn_examples(captions, {}, people, 1) == []
+    assert len({example.image for example in drawn[0][1]}) == 4
+    assert drawn_examples(captions, {"3": ["one"]}, people, splits, 1)[1][0].objects == "one"
+    assert drawn_examples(captions, {}, people, splits, 1) == ([], [])
+
+
+def test_examples_of_table_8_are_of_all_images_and_that_of_figure_2_is_captioned():
+    """Of 400 images three are captioned; each is drawn for the table as often as any other."""
+    rows = [{"image_id": str(n), "objects": 0, "split": "test", "caption": f"a {n}"} for n in (7, 8, 9)]
+    rows.append({**rows[0], "objects": 1, "image_id": "10"})  # captioned without an object only
+    people = {str(n): [f"people on {n}"] for n in range(400)}
+    splits = dict.fromkeys(people, "train")
+    drawn = [drawn_examples({role: rows for role in ROLES}, people, people, splits, seed) for seed in range(50)]
+    assert {example.image for of_figure, _ in drawn for example in of_figure} == {"7", "8", "9"}
+    assert len({example.image for _, of_table in drawn for example in of_table}) > 120
+    for of_figure, of_table in drawn:
+        for one in (*of_figure, *of_table):
+            expected = f"a {one.image}" if one.image in ("7", "8", "9") else None
+            assert (one.before, one.after, one.objects) == (expected, expected, f"people on {one.image}")
+
+
+def test_figure_2_has_the_picture_and_all_four_captions(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("captionlab.reporting.scenes.figures.save", lambda figure, *_: drawn.append(figure))
+    style = yaml.safe_load((PUBLISHED.parent / "plotting.yaml").read_text(encoding="utf-8"))
+    stream = io.BytesIO()
+    Image.new("RGB", (8, 6), (255, 0, 0)).save(stream, "PNG")
+    example = Example("1", "test", "a red square", "in a void", "a square", "the picture is shot in a void")
+    plot_captions([example], {"1": stream.getvalue()}, style, str(tmp_path / "figure.png"))
+    picture, texts = drawn[0].axes
+    assert picture.images[0].get_array().shape == (6, 8, 3)
+    assert texts.texts[0].get_text().split("\n") == [
+        "objects, by people: a red square", "    before finetuning: a square",
+        "scene, by people: in a void", "    after finetuning: the picture is shot in a void",
+    ]  # fmt: skip
+    plot_captions([], {}, style, str(tmp_path / "nothing.png"))
+    assert drawn[1].axes[1].texts[0].get_text() == "no captioned image is described by people"
 
 
 def test_footnotes_say_which_images_are_probed(folder, reported):
@@ -481,17 +524,45 @@ def test_footnotes_say_which_images_are_probed(folder, reported):
         assert (found["value"], found["published"]) == ("30", "1426")
 
 
+def test_images_of_validation_are_those_of_the_corpus_that_is_trained_on(tmp_path):
+    """HL-Scenes was published with training and validation images together: 11,999 and 1,499, and 1,499 for testing."""
+    published = ["train"] * 13_498 + ["test"] * 1_499
+    drawn = ["val"] * 1_499 + published[1_499:]
+    for name, splits in (("published", published), ("drawn", drawn)):
+        number = len(splits) - (name == "drawn")  # an image that is not there keeps the split that it has
+        ids = [str(place) for place in range(number)]
+        columns = {"image_id": ids, "position": range(number), "split": splits[:number], "path": ["x"] * number}
+        columns |= {
+            "data": [None] * number,
+            "width": [1] * number,
+            "height": [1] * number,
+            "image_set": [None] * number,
+        }
+        write_table(tmp_path / f"{name}.parquet", IMAGES, columns)
+    splits = read_splits(tmp_path / "published.parquet", tmp_path / "drawn.parquet")
+    assert len(splits) == 14_997
+    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), True, "hl", "hl-val", "hl-val", "test")
+    records = samples_table(run, Counter(splits.values()), {("train", 1): 4_000}, MADE).records
+    found = {row["source"]: (row["value"], row["verdict"]) for row in records if row["level"] is None}
+    assert found == {
+        name: (number, "agrees")
+        for name, number in (("train", 11_999), ("val", 1_499), ("test", 1_499), ("HL-Scenes", 14_997))
+    }
+    whole = {row["source"]: (row["value"], row["verdict"]) for row in records if row["level"] == 0}
+    assert whole == {"Train-Val": (13_498, "agrees"), "Test": (1_499, "agrees")}
+    probed = ProbedImages({"sea": 3}, Counter(splits[str(n)] for n in (0, 1_499, 14_000)), 0)
+    (note,) = (n for n in probes_table(run, probed, MADE).footnotes if n.startswith("Of the 3 probed"))
+    assert note.startswith("Of the 3 probed images 1 are of the split 'train' of hl-val, on which")
+
+
 def test_images_without_telling_objects_are_counted(tmp_path):
     encodings = tmp_path / "encodings.parquet"
     states = [[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [3.0, 5.0]]
     columns = {"image_id": ["a", "b"] * 2, "scene": ["sea", "road"] * 2, "objects": [0, 0, 3, 3], "encoding": states}
     write_table(encodings, encodings_kind(2), columns)
-    images = {"image_id": ["a", "b", "c"], "position": [0, 1, 2], "split": ["test", "train", "train"]}
-    rest = {"path": ["x"] * 3, "data": [None] * 3, "width": [1] * 3, "height": [1] * 3, "image_set": [None] * 3}
-    write_table(tmp_path / "images.parquet", IMAGES, {**images, **rest})
-    probed = read_probed(encodings, tmp_path / "images.parquet")
+    probed = read_probed(encodings, {"a": "test", "b": "train", "c": "train"})
     assert probed == ProbedImages({"sea": 1, "road": 1}, {"test": 1, "train": 1}, unchanged=1)
-    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "test")
+    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "corpus", "test")
     table = probes_table(run, probed, {"config": "made up", "seed": 1})
     assert any(note.startswith("(A): 1 of the 2 images have none of the objects") for note in table.footnotes)
 
@@ -541,7 +612,7 @@ def test_every_figure_is_drawn(reported):
 
 
 def test_a_special_token_that_draws_nothing_has_no_panel(reported, values, tmp_path):
-    run = ScenesRun(values, [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "test")
+    run = ScenesRun(values, [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "corpus", "test")
     assert {row["measure"] for row in values if row["experiment"] == "special tokens"} == {"[CLS]", "[SEP]", "[PAD]"}
     assert drawing_tokens(run) == ["[CLS]", "[SEP]"]
     text = reported["tables"]["scenes_figure10_special_tokens.md"].read_text(encoding="utf-8")
@@ -549,7 +620,7 @@ def test_a_special_token_that_draws_nothing_has_no_panel(reported, values, tmp_p
     shown = records(reported, "scenes_figure10_special_tokens")
     assert {row["measure"] for row in shown if row["value"] and not row["ci_low"]} == {"[PAD]"}
     some = [{**row, "value": 0.1} if row["measure"] == "[PAD]" else row for row in values]
-    assert drawing_tokens(ScenesRun(some, [], run.published, False, "corpus", "corpus", "test")) == [
+    assert drawing_tokens(ScenesRun(some, [], run.published, False, "corpus", "corpus", "corpus", "test")) == [
         "[CLS]", "[SEP]", "[PAD]",
     ]  # fmt: skip
 

@@ -88,6 +88,10 @@ def test_accuracy_stands_beside_the_papers(tmp_path):
     assert float(records[0]["smallest_difference"]) == pytest.approx(smallest, rel=1e-3)
     assert by_type["people"][2].detail == f"±{smallest:.1f}"
     assert {r["participants"] for r in records} == {"people"}
+    number = len({row["stimulus"] for row in rows if row["role"] == "question"})
+    of_sets = [(r["value"], r["published"], r["verdict"]) for r in records if r["quantity"] == "sets"]
+    assert of_sets == [(str(number), "500", "differs")] * 3
+    assert by_type["plain"][3].detail.endswith(f"on {number} sets (paper 500 ≠)")
 
 
 def test_simulated_participants_are_called_so_everywhere():

@@ -136,8 +136,8 @@ rule summarise_discritune:
         captions=lab.discritune.compared_captions(),
         nlg=lab.discritune.compared("nlg"),
         spice=lab.discritune.compared("spice"),
-        measures=lab.language.measured("measures", lab.discritune.spoken()),
-        tokens=lab.discritune.spoken_tokens(),
+        measures=lab.discritune.spoken("language", "measures"),
+        tokens=lab.discritune.spoken("evaluation", "tokens"),
     output:
         "results/reporting/discritune/differences.parquet",
     log:

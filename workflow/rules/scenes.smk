@@ -73,6 +73,7 @@ rule collect_scenes_tables:
         ],
         encodings=lab.scenes_paper.of("pretrained", "probes", "encodings"),
         images=lab.scenes_paper.images(),
+        training_images=lab.scenes_paper.learnt(),
         object_captions=lab.scenes_paper.described()["objects"],
         scene_captions=lab.scenes_paper.described()["scenes"],
         published=lab.published("scenes.csv"),
@@ -218,9 +219,18 @@ rule plot_scenes_figures:
         ],
         encodings=lab.scenes_paper.of("pretrained", "probes", "encodings"),
         images=lab.scenes_paper.images(),
+        training_images=lab.scenes_paper.learnt(),
+        object_captions=lab.scenes_paper.described()["objects"],
+        scene_captions=lab.scenes_paper.described()["scenes"],
         style=lab.style,
         published=lab.published("scenes.csv"),
     output:
+        before_and_after=report(
+            "results/figures/scenes_figure2_captions.png",
+            caption="../report/scenes_figure2.rst",
+            category="scenes",
+            labels={"figure": "2: captions before and after"},
+        ),
         matrices=report(
             "results/figures/scenes_figure3_attention.png",
             caption="../report/scenes_figure3.rst",
@@ -303,6 +313,7 @@ rule plot_scenes_figures:
         versions=lab.versions("matplotlib", "numpy"),
         config=lab.paper_block("scenes"),
         job=lab.scenes_paper.job(),
+        seed=lab.scenes.seed(),
     message:
         "draw the figures of the scenes paper"
     script:

@@ -23,7 +23,7 @@ from captionlab.reporting.scenes.pages import (
     read_pictures,
     read_probed,
     read_run,
-    split_sizes,
+    read_splits,
 )
 from captionlab.reporting.scenes.probes import (
     classes_table,
@@ -43,20 +43,21 @@ def main(snakemake: Any) -> None:
     captions = read_captions(paths.captions)
     objects = ablated_objects(captions)
     described = (read_described(path[0]) for path in (paths.object_captions, paths.scene_captions))
-    examples = drawn_examples(captions, *described, params.seed)
+    splits = read_splits(paths.images[0], paths.training_images[0])
+    examples = drawn_examples(captions, *described, splits, params.seed)
     shown = [row["image_id"] for row in shown_samples(captions["finetuned"], objects)]
-    pictures = read_pictures(paths.images[0], [*shown, *(example.image for example in examples)])
-    probed = read_probed(paths.encodings[0], paths.images[0])
+    pictures = read_pictures(paths.images[0], [*shown, *(one.image for of_place in examples for one in of_place)])
+    probed = read_probed(paths.encodings[0], splits)
     samples = Counter((row["split"], row["objects"]) for row in captions["finetuned"] if row["objects"])
     made = [
         metrics_table(scenes, provenance),
         overlap_table(scenes, rows(paths.overlaps, OVERLAPS), rows(paths.correlations, CORRELATIONS), provenance),
         objects_table(scenes, rows(paths.information, INFORMATION), provenance),
         probes_table(scenes, probed, provenance),
-        samples_table(scenes, split_sizes(paths.images[0]), samples, provenance),
+        samples_table(scenes, Counter(splits.values()), samples, provenance),
         classifiers_table(scenes, probed, provenance),
         splits_table(scenes, probed, provenance),
-        data_table(scenes, examples, pictures, provenance),
+        data_table(scenes, *examples, pictures, provenance),
         attention_table(scenes, rows(paths.attention, DIFFERENCES), provenance),
         special_table(scenes, provenance),
         ablation_table(scenes, rows(paths.coverage, COVERAGE), rows(paths.splits, SPLITS), provenance),

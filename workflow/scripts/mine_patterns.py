@@ -6,7 +6,7 @@ from typing import Any
 
 from captionlab.language.kinds import PATTERNS, TAGGED
 from captionlab.language.mining import mine
-from captionlab.language.patterns import Tagged, compiled, tagged, with_prefix
+from captionlab.language.patterns import Follows, Tagged, compiled, tagged, with_prefix
 from captionlab.scripting import run
 from captionlab.tables import TableWriter, read_table
 
@@ -22,14 +22,17 @@ def main(snakemake: Any) -> None:
     with TableWriter(snakemake.output[0], PATTERNS) as writer:
         for corpus, of_corpus in captions.items():
             rows = [
-                {"corpus": corpus, **row, **measured(row["pattern"], row["role"], of_corpus)}
-                for row in (*published_patterns(published), *mined_patterns(of_corpus))
+                {"corpus": corpus, **row, **measured(row["pattern"], row["role"], of_corpus, earlier)}
+                for row, earlier in (
+                    *published_patterns(published),
+                    *((row, []) for row in mined_patterns(of_corpus)),
+                )
             ]
             writer.write({name: [row[name] for row in rows] for name in PATTERNS.columns})
 
 
-def published_patterns(published: list[dict[str, str]]) -> Iterator[dict[str, Any]]:
-    """The paper's patterns, each with its prefix written out."""
+def published_patterns(published: list[dict[str, str]]) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    """The paper's patterns, each with its prefix written out, and the model's earlier prefixes of a prefix."""
     for model in dict.fromkeys(row["model"] for row in published):
         texts = {
             role: [row["pattern"] for row in published if (row["model"], row["role"]) == (model, role)]
@@ -38,7 +41,8 @@ def published_patterns(published: list[dict[str, str]]) -> Iterator[dict[str, An
         for role, patterns in texts.items():
             for rank, pattern in enumerate(patterns, 1):
                 text = with_prefix(pattern, texts["prefix"])
-                yield {"source": "published", "model": model, "role": role, "rank": rank, "pattern": text}
+                row = {"source": "published", "model": model, "role": role, "rank": rank, "pattern": text}
+                yield row, patterns[: rank - 1] if role == "prefix" else []
 
 
 def mined_patterns(captions: list[Tagged]) -> Iterator[dict[str, Any]]:
@@ -51,9 +55,16 @@ def mined_patterns(captions: list[Tagged]) -> Iterator[dict[str, Any]]:
         yield {"source": "mined", "model": None, "role": "sentence", "rank": rank, "pattern": pattern.pattern}
 
 
-def measured(text: str, role: str, captions: list[Tagged]) -> dict[str, Any]:
-    """How many captions follow a pattern, and the first that do: a prefix at their start, a sentence to their end."""
-    follows = [compiled(text).follows(caption) for caption in captions]
+def measured(text: str, role: str, captions: list[Tagged], earlier: list[str]) -> dict[str, Any]:
+    """How many captions follow a pattern, and the first that do: a prefix at their start, a sentence to their end.
+
+    Those that start with an earlier prefix do not count: each caption has one prefix.
+    """
+    taken = [any(compiled(other).follows(caption).start for other in earlier) for caption in captions]
+    follows = [
+        Follows(False, False) if other else compiled(text).follows(caption)
+        for caption, other in zip(captions, taken, strict=True)
+    ]
     found = (c for c, one in zip(captions, follows, strict=True) if (one.start if role == "prefix" else one.whole))
     examples = dict.fromkeys(" ".join(word for word, _ in caption) for caption in found)
     return {

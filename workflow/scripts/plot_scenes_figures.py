@@ -17,14 +17,24 @@ def main(snakemake: Any) -> None:
         plot_matrices,
         plot_special_tokens,
     )
+    from captionlab.reporting.scenes.examples import drawn_examples
     from captionlab.reporting.scenes.figures import (
+        plot_captions,
         plot_classes,
         plot_confidence,
         plot_examples,
         plot_probes,
         plot_splits,
     )
-    from captionlab.reporting.scenes.pages import ablated_objects, read_captions, read_pictures, read_probed, read_run
+    from captionlab.reporting.scenes.pages import (
+        ablated_objects,
+        read_captions,
+        read_described,
+        read_pictures,
+        read_probed,
+        read_run,
+        read_splits,
+    )
     from captionlab.reporting.scenes.probes import INTACT
     from captionlab.roles import ROLES
     from captionlab.tables import read_table
@@ -46,13 +56,18 @@ def main(snakemake: Any) -> None:
     captions = read_captions(paths.captions)
     objects = ablated_objects(captions)
     shown = [row["image_id"] for row in shown_samples(captions["finetuned"], objects)]
+    splits = read_splits(paths.images[0], paths.training_images[0])
+    described = (read_described(path[0]) for path in (paths.object_captions, paths.scene_captions))
+    examples, _ = drawn_examples(captions, *described, splits, params.seed)
+    pictures = read_pictures(paths.images[0], [example.image for example in examples])
+    plot_captions(examples, pictures, style, output.before_and_after)
     plot_examples(captions, read_pictures(paths.images[0], shown), objects, style, output.examples)
     before_and_after = {role: pairs(rows) for role, rows in captions.items()}
     plot_confidence(before_and_after, scenes.split, False, style, output.confidence)
     plot_confidence(before_and_after, scenes.split, True, style, output.shift)
     plot_splits(before_and_after, scenes.split, style, output.splits)
 
-    sizes, shares = read_probed(paths.encodings[0], paths.images[0]).scenes, scenes.found("level", INTACT)
+    sizes, shares = read_probed(paths.encodings[0], splits).scenes, scenes.found("level", INTACT)
     plot_classes(sizes, style, output.classes)
     plot_probes(scenes, sizes, max(shares, default=None), style, output.probes)
     plot_probes(scenes, sizes, min(shares, default=None), style, output.easy_probes)

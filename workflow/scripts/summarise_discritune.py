@@ -54,7 +54,7 @@ def main(snakemake: Any) -> None:
         captioner, evaluation = Path(measures).parts[-3:-1]
         job = Job(captioner, evaluation, **params.evaluations[evaluation])
         read = read_table(measures, MEASURES), read_table(tokens, TOKENS)
-        spoken[labels[captioner]] = fluency_results(job, *read, params.seed)
+        spoken.setdefault(labels[captioner], {}).update(fluency_results(job, *read, params.seed))
     found += fluency_rows(spoken, parents)
     columns = {name: [row[name] for row in found] for name in ROLE_DIFFERENCES.columns}
     write_table(snakemake.output[0], ROLE_DIFFERENCES, columns, device_note(paths.captions))

@@ -186,18 +186,20 @@ def pattern_rows(
 
     patterns: of each captioner its rows of PATTERNS. `first pattern` is the sentence pattern that was mined from the
     captioner's own captions and that most of them follow; `published prefix` and `published pattern` are the first that
-    the paper prints for the model whose name the role has.
+    the paper prints for the model whose name the role has, `published second prefix` is its second, of captions that
+    do not start with the first.
     """
     values, differences = [], []
     for role, captioners in roles.items():
         for corpus in dict.fromkeys(row["corpus"] for row in patterns[captioners[0]]):
             wanted = {
-                "first pattern": ("mined", None, "sentence", "whole"),
-                "published prefix": ("published", role, "prefix", "start"),
-                "published pattern": ("published", role, "sentence", "whole"),
+                "first pattern": ("mined", None, "sentence", 1, "whole"),
+                "published prefix": ("published", role, "prefix", 1, "start"),
+                "published second prefix": ("published", role, "prefix", 2, "start"),
+                "published pattern": ("published", role, "sentence", 1, "whole"),
             }
-            for measure, (source, model, part, column) in wanted.items():
-                found = [_pattern(patterns[name], corpus, source, model, part) for name in captioners]
+            for measure, (source, model, part, rank, column) in wanted.items():
+                found = [_pattern(patterns[name], corpus, source, model, part, rank) for name in captioners]
                 if source == "mined":  # captions that have nothing in common follow no pattern
                     of_corpus = [next(row for row in patterns[name] if row["corpus"] == corpus) for name in captioners]
                     found = [one or {**row, column: 0.0} for one, row in zip(found, of_corpus, strict=True)]
@@ -217,10 +219,10 @@ def pattern_rows(
 
 
 def _pattern(
-    rows: Sequence[Mapping[str, Any]], corpus: str, source: str, model: str | None, part: str
+    rows: Sequence[Mapping[str, Any]], corpus: str, source: str, model: str | None, part: str, rank: int
 ) -> Mapping[str, Any] | None:
-    """The first pattern of its kind."""
-    place = (corpus, source, model, part, 1)
+    """The pattern of its kind that has a rank."""
+    place = (corpus, source, model, part, rank)
     names = ("corpus", "source", "model", "role", "rank")
     return next((row for row in rows if tuple(row[name] for name in names) == place), None)
 

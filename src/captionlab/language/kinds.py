@@ -76,7 +76,7 @@ PATTERNS = Kind(
         "role": Column(_STRING, "prefix or sentence"),
         "rank": Column(_INT, "rank among those of its source, model and role, from 1; mined ones by share"),
         "pattern": Column(_STRING, "the pattern, as captionlab.language.patterns reads it"),
-        "start": Column(_DOUBLE, "share of captions whose start matches"),
+        "start": Column(_DOUBLE, "share whose start matches; of a later prefix, those without an earlier one"),
         "whole": Column(_DOUBLE, "share of captions that follow it to their last word"),
         "n": Column(_INT, "captions"),
         "examples": Column(pa.list_(_STRING), "the first captions that follow it: a sentence to the end"),

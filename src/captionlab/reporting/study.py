@@ -8,7 +8,7 @@ from captionlab.reporting.language import Paper
 from captionlab.reporting.measurements import Measurement
 from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.verdicts import Verdict, beside, judge, legend, smallest_difference
+from captionlab.reporting.verdicts import MARKERS, Verdict, beside, judge, legend, smallest_difference
 from captionlab.study.analysis import ALL_TYPES, MEASURES
 from captionlab.study.stimuli import IMAGES_OF_SCREEN
 
@@ -50,6 +50,7 @@ def study_table(
     verdicts: dict[str, Verdict] = {
         name: judge(_measurement(row, corpus), printed[name], comparable) for name, row in accuracy.items()
     }
+    sets = {name: _sets(row, paper, corpus, comparable) for name, row in accuracy.items()}
     rows = []
     for name in types:
         if name not in accuracy:
@@ -62,7 +63,9 @@ def study_table(
                 Cell(name),
                 Cell(f"{row['value']:.1f}", f"[{row['ci_low']:.1f}, {row['ci_high']:.1f}]"),
                 beside(theirs, verdicts[name], smallest_difference(_measurement(row, corpus))),
-                Cell(str(row["answers"]), f"by {row['participants']} on {row['stimuli']} sets"),
+                Cell(
+                    str(row["answers"]), f"by {row['participants']} on {row['stimuli']} sets{_paper_sets(sets[name])}"
+                ),
                 *(_against(name, other, results["pairwise"]) for other in types),
                 *(_agreement(agreement.get((name, measure))) for measure in MEASURES),
             ]
@@ -74,6 +77,7 @@ def study_table(
              "published": theirs.text if (theirs := printed.get(name)) else None}
             for name, row in accuracy.items()
         ),
+        *sets.values(),
         *({"quantity": "difference", **row, "value": row["difference"]} for row in results["pairwise"]),
         *({"quantity": f"agreement, {row['measure']}", **row, "n": row["screens"]} for row in results["agreement"]),
     ]  # fmt: skip
@@ -150,6 +154,21 @@ def _measurement(row: Row, corpus: str) -> Measurement:
     """A row of ACCURACY as the summary has its values."""
     value, low, high = row["value"], row["ci_low"], row["ci_high"]
     return Measurement(row["caption_type"], corpus, "", "", "", None, None, METRIC, value, low, high, row["answers"])
+
+
+def _sets(row: Row, paper: Paper, corpus: str, comparable: bool) -> dict[str, Any]:
+    """The record of how many sets of images were shown with a type of captions; the paper has as many of each."""
+    number = row["stimuli"]
+    theirs = paper.published.find("text", "sets", CORPUS, "number") if paper.published else None
+    ours = _measurement({**row, "value": number, "ci_low": number, "ci_high": number}, corpus)
+    place = {"quantity": "sets", "caption_type": row["caption_type"], "value": number, "n": number}
+    return {**place, "published": theirs.text if theirs else None, "verdict": judge(ours, theirs, comparable)}
+
+
+def _paper_sets(record: Mapping[str, Any]) -> str:
+    if record["published"] is None:
+        return ""
+    return f" (paper {' '.join(filter(None, (record['published'], MARKERS.get(record['verdict']))))})"
 
 
 def _against(name: str, other: str, pairwise: Sequence[Row]) -> Cell:

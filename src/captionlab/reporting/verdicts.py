@@ -84,6 +84,18 @@ def judge(ours: Measured | None, published: PublishedValue | None, comparable: b
     return "differs" if ours.ci_low > highest + slack or ours.ci_high < lowest - slack else "cannot tell"
 
 
+def judge_below(ours: float, published: PublishedValue | None, comparable: bool) -> Verdict:
+    """The verdict on a p-value where the paper prints a bound, such as p < .001.
+
+    One below it agrees; a larger one does not show that there is nothing to find, so it cannot tell.
+    """
+    if published is None:
+        return "no published value"
+    if not comparable:
+        return "not comparable"
+    return "agrees" if ours < published.value else "cannot tell"
+
+
 def smallest_difference(ours: Measured | None) -> float | None:
     """The smallest true difference that a 95 % interval as wide as ours leaves 0 out for in four of five runs.
 

@@ -1,5 +1,6 @@
 """What the discritune paper's part of the config asks for: its tables and figures."""
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,17 +66,20 @@ class Discritune:
         places = [Path(path).parts[-3:-1] for path in self.compared("nlg")]
         return [f"results/captions/{captioner}/{evaluation}.parquet" for captioner, evaluation in places]
 
-    def spoken(self) -> list[str]:
-        """Captioners that are finetuned from another of the paper, and these, where the language of both is studied."""
-        studied = set(self.lab.language.captioners()) & set(self.block.get("captioners", {}).values())
-        parents = {name: self.lab.captioners[name].get("parent") for name in studied}
-        pairs = {(name, parent) for name, parent in parents.items() if parent in studied}
-        return sorted({name for pair in pairs for name in pair})
+    def spoken(self, stage: str, table: str) -> list[str]:
+        """A table of a stage for each captioner of the paper and the one of the paper that it is finetuned from.
 
-    def spoken_tokens(self) -> list[str]:
-        """The words of their captions."""
-        evaluation = self.lab.language.config.get("evaluation")
-        return [f"results/evaluation/{name}/{evaluation}/tokens.parquet" for name in self.spoken()]
+        Evaluations are those of `language.fluency`, of which one counts where it has both captioners.
+        """
+        paths = []
+        for evaluation in self.lab.language.fluency():
+            studied = set(self.lab.evaluations[evaluation]["captioners"]) & set(
+                self.block.get("captioners", {}).values()
+            )
+            parents = {name: self.lab.captioners[name].get("parent") for name in studied}
+            pairs = {(name, parent) for name, parent in parents.items() if parent in studied}
+            paths += [f"results/{stage}/{name}/{evaluation}/{table}.parquet" for name in sorted({*chain(*pairs)})]
+        return paths
 
     def differences(self) -> list[str]:
         """The table that claims about several captioners or corpora are judged by."""

@@ -33,6 +33,10 @@ class Language:
         captioners = self.lab.evaluations[self.config["evaluation"]]["captioners"] if self.config else []
         return sorted(name for name in captioners if self.lab.family(name) != "constructed")
 
+    def fluency(self) -> list[str]:
+        """Evaluations in which fluency is held against that before finetuning."""
+        return sorted(self.config.get("fluency", [self.config["evaluation"]])) if self.config else []
+
     def caption_types(self) -> list[str]:
         """Those whose words are told apart. What goes with one type depends on which the others are."""
         return sorted(self.config.get("caption_types", self.captioners()))

@@ -38,6 +38,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     yield from repeated_evaluations(config["evaluations"])
     if language := config.get("language"):
         yield from known(config, "evaluations", language["evaluation"], "language.evaluation")
+        for evaluation in language.get("fluency", []):
+            yield from known(config, "evaluations", evaluation, "language.fluency")
         yield from _language_model_mistakes(config, language["model"])
         evaluated = config["evaluations"].get(language["evaluation"], {}).get("captioners", [])
         for name in language.get("caption_types", []):

@@ -27,6 +27,7 @@ SCENES_TABLES = (
     "scenes_object_probes",
 )
 SCENES_FIGURES = (
+    "scenes_figure2_captions",
     "scenes_figure3_attention",
     "scenes_figure4_attention_density",
     "scenes_figure5_examples",
@@ -77,6 +78,10 @@ class ScenesPaper:
         """The table of the images of the corpus that is analysed."""
         return self.lab.scenes.table("images") if self.block else []
 
+    def learnt(self) -> list[str]:
+        """The table of the images of the corpus that the finetuned captioner learnt from."""
+        return [f"results/corpora/{self._training()}/images.parquet"] if self.block else []
+
     def described(self) -> dict[str, list[str]]:
         """The tables of what people wrote of objects and of scenes."""
         if not self.block:
@@ -93,6 +98,7 @@ class ScenesPaper:
             "corpus": self.lab.scenes.corpus(),
             "split": self.lab.scenes.split(),
             "validation": validation,
+            "training": self._training(),
             "evaluation": self.block["evaluation"],
             "labels": {name: label for label, name in sorted(self.block["captioners"].items())},
             "end": self.lab.scenes.config["finetuned"],
@@ -110,6 +116,11 @@ class ScenesPaper:
     def differences(self) -> list[str]:
         """The table that the paper's claims are judged by."""
         return ["results/reporting/scenes/differences.parquet"] if self.block else []
+
+    def _training(self) -> str:
+        """The corpus that the finetuned captioner learnt from; one that came from elsewhere counts as of the same."""
+        finetuned = self.lab.captioners[self.lab.scenes.config["finetuned"]]
+        return str(finetuned.get("corpus", self.lab.scenes.corpus()))
 
     def tables(self) -> list[str]:
         """Names of the paper's tables that the config asks for."""

@@ -191,7 +191,7 @@ def _test_note(run: ScenesRun, sheet: ScenesSheet, test: Row, tests: int) -> str
             without_interval(test[name], 0),
             theirs,
             interval=False,
-            judged=False,
+            verdict="not judged",
         )
         texts.append(f"{name.split('_')[0]} = {ours.text}" + (f" (paper {paper.text})" if theirs else ""))
     return f"Confidence shifts of the {names}: {', '.join(texts)}."

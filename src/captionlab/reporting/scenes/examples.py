@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.reporting.render import Block, Cell, Column, Table
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.scenes.run import ScenesRun, ScenesSheet
 from captionlab.reporting.sheets import PROVENANCE
 from captionlab.roles import FINETUNED, PRETRAINED
@@ -14,7 +14,7 @@ from captionlab.roles import FINETUNED, PRETRAINED
 Row = Mapping[str, Any]
 # Images that Table 8 has.
 SHOWN = 4
-RECORD_COLUMNS = ("image_id", "split", "captions", "reference", "generated", *PROVENANCE)
+RECORD_COLUMNS = ("place", "image_id", "split", "captions", "reference", "generated", *PROVENANCE)
 
 
 @dataclass(frozen=True)
@@ -25,65 +25,82 @@ class Example:
     split: str
     objects: str
     scene: str
-    before: str
-    after: str
+    before: str | None
+    after: str | None
 
 
 def drawn_examples(
     captions: Mapping[str, Sequence[Row]],
     objects: Mapping[str, Sequence[str]],
     scenes: Mapping[str, Sequence[str]],
+    splits: Mapping[str, str],
     seed: int,
-) -> list[Example]:
-    """Images drawn at random, with a random one of their object captions and of their scene captions.
+) -> tuple[list[Example], list[Example]]:
+    """The image of Figure 2, and those of Table 8, with a random object caption and a random scene caption of each.
 
     `captions` are rows of ABLATED by role, of which those of whole images count; `objects` and `scenes` have what
-    people wrote of each image. Fewer than SHOWN where there are not so many images with all of these.
+    people wrote of each image; `splits` has the split of every image of the corpus. Images are drawn at random: that of
+    Figure 2 among the captioned ones, those of Table 8 among all. Fewer where there are not so many that people
+    described in both ways.
     """
-    whole = {role: {row["image_id"]: row for row in rows if not row["objects"]} for role, rows in captions.items()}
-    images = sorted(whole[PRETRAINED].keys() & whole[FINETUNED].keys() & objects.keys() & scenes.keys())
+    whole = {
+        role: {row["image_id"]: row["caption"] for row in rows if not row["objects"]} for role, rows in captions.items()
+    }
+    before, after = whole[PRETRAINED], whole[FINETUNED]
+    described = splits.keys() & objects.keys() & scenes.keys()
     generator = np.random.default_rng(seed)
-    drawn = [images[place] for place in generator.permutation(len(images))[:SHOWN]]
-    return [
-        Example(
-            image,
-            whole[FINETUNED][image]["split"],
-            objects[image][int(generator.integers(len(objects[image])))],
-            scenes[image][int(generator.integers(len(scenes[image])))],
-            whole[PRETRAINED][image]["caption"],
-            whole[FINETUNED][image]["caption"],
+    found = []
+    for images, number in ((described & before.keys() & after.keys(), 1), (described, SHOWN)):
+        drawn = [sorted(images)[place] for place in generator.permutation(len(images))[:number]]
+        found.append(
+            [
+                Example(
+                    image,
+                    splits[image],
+                    objects[image][int(generator.integers(len(objects[image])))],
+                    scenes[image][int(generator.integers(len(scenes[image])))],
+                    before.get(image),
+                    after.get(image),
+                )
+                for image in drawn
+            ]
         )
-        for image in drawn
-    ]
+    return found[0], found[1]
 
 
 def data_table(
-    run: ScenesRun, examples: Sequence[Example], pictures: Mapping[str, bytes], provenance: Mapping[str, Any]
+    run: ScenesRun,
+    of_figure: Sequence[Example],
+    of_table: Sequence[Example],
+    pictures: Mapping[str, bytes],
+    provenance: Mapping[str, Any],
 ) -> Table:
-    """Table 8, with the generated captions of Figure 2; pictures: PNGs by image."""
+    """The captions of Figure 2, and Table 8; examples as drawn_examples gives them, pictures: PNGs by image."""
     sheet = ScenesSheet(run, provenance)
     columns = [Column(name, numeric=False) for name in ("captions", "reference", "generated")]
     blocks, records = [], []
-    for example in examples:
-        rows = []
-        kinds = (("of objects", example.objects, example.before), ("of scenes", example.scene, example.after))
-        for kind, reference, generated in kinds:
-            rows.append([Cell(kind), Cell(reference), Cell(generated)])
-            records.append(
-                {
-                    "image_id": example.image, "split": example.split, "captions": kind, "reference": reference,
-                    "generated": generated,
-                }
-            )  # fmt: skip
-        heading = f"image {example.image}, split {example.split}"
-        blocks.append(Block(rows, heading, pictures.get(example.image, b"")))
+    for place, examples in (("figure 2", of_figure), ("table 8", of_table)):
+        for example in examples:
+            rows = []
+            kinds = (("of objects", example.objects, example.before), ("of scenes", example.scene, example.after))
+            for kind, reference, generated in kinds:
+                rows.append([Cell(kind), Cell(reference), Cell(generated or MISSING)])
+                records.append(
+                    {
+                        "place": place, "image_id": example.image, "split": example.split, "captions": kind,
+                        "reference": reference, "generated": generated,
+                    }
+                )  # fmt: skip
+            heading = f"{place}: image {example.image}, split {example.split}"
+            blocks.append(Block(rows, heading, pictures.get(example.image, b"")))
     sheet.notes.append(
-        "Images are drawn at random among those that are captioned for the ablation and that people described in both "
-        "ways, each with a random caption of either kind. Generated: before finetuning beside object captions, after "
-        "it beside scene captions."
+        "Images are drawn at random among those that people described in both ways, each with a random caption of "
+        f"either kind: for Table 8 among all of {run.corpus}, for Figure 2 among those that are captioned for the "
+        "ablation. Generated: before finetuning beside object captions, after it beside scene captions; "
+        f"{MISSING}: not captioned in this run."
     )
-    if not examples:
-        sheet.notes.append("No such image has an object caption; papers.scenes.object_captions must name its images.")
+    if not of_table:
+        sheet.notes.append("No image has an object caption; papers.scenes.object_captions must name its images.")
     return sheet.table(
         "scenes_table8_examples",
         "Scenes, table 8 and figure 2: examples of the data",

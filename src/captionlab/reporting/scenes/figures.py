@@ -1,4 +1,4 @@
-"""Figures 5 to 9, 12 and 13: captions without telling objects, their confidence, and probes of scenes."""
+"""Figures 2, 5 to 9, 12 and 13: captions, also without telling objects, their confidence, and probes of scenes."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -17,6 +17,7 @@ from captionlab.ablation.comparison import Pair, changed
 from captionlab.attention.density import estimate_density
 from captionlab.reporting.figures import Style, colour_of, save
 from captionlab.reporting.scenes.ablation import shown_samples
+from captionlab.reporting.scenes.examples import Example
 from captionlab.reporting.scenes.probes import FOREST, INTACT, RANDOM, split_name
 from captionlab.reporting.scenes.run import ScenesRun
 from captionlab.roles import ROLES
@@ -28,6 +29,25 @@ LINE = 58
 PICTURE, CHARACTER = 1.7, 0.08
 
 
+def plot_captions(examples: Sequence[Example], pictures: Mapping[str, bytes], style: Style, path: str) -> None:
+    """Figure 2: an image, what people wrote of its objects and scene, and captions before and after finetuning."""
+    texts = []
+    for example in examples:
+        lines = []
+        for kind, reference, role, generated in (
+            ("objects", example.objects, "before finetuning", example.before),
+            ("scene", example.scene, "after finetuning", example.after),
+        ):
+            lines += [f"{kind}, by people: {_short(reference)}", f"    {role}: {_short(generated or '')}"]
+        texts.append("\n".join(lines))
+    _beside(
+        [pictures.get(example.image, b"") for example in examples],
+        texts or ["no captioned image is described by people"],
+        style,
+        path,
+    )
+
+
 def plot_examples(
     captions: Mapping[str, Sequence[Row]], pictures: Mapping[str, bytes], objects: int, style: Style, path: str
 ) -> None:
@@ -36,6 +56,11 @@ def plot_examples(
     texts = [_example(row, captions, objects) for row in shown] or [
         f"no scene caption changes without {objects} objects"
     ]
+    _beside([pictures.get(row["image_id"], b"") for row in shown], texts, style, path)
+
+
+def _beside(pictures: Sequence[bytes], texts: Sequence[str], style: Style, path: str) -> None:
+    """A text in each row, with a picture on its left where there is one."""
     widths = [PICTURE, CHARACTER * max(len(line) for text in texts for line in text.split("\n"))]
     with plt.rc_context({"font.size": style["font_size"]}):
         figure, axes = plt.subplots(
@@ -44,8 +69,8 @@ def plot_examples(
         )  # fmt: skip
         for axis in axes.flat:
             axis.set_axis_off()
-        for (left, _), row in zip(axes, shown, strict=False):
-            if picture := pictures.get(row["image_id"]):
+        for (left, _), picture in zip(axes, pictures, strict=False):
+            if picture:
                 left.imshow(Image.open(io.BytesIO(picture)))
         for (_, right), text in zip(axes, texts, strict=True):
             right.text(0, 0.5, text, va="center", linespacing=1.5)

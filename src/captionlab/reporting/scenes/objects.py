@@ -9,6 +9,7 @@ from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.scenes.run import ScenesRun, ScenesSheet, without_interval
 from captionlab.reporting.sheets import PROVENANCE, Measured
+from captionlab.reporting.verdicts import judge_below
 from captionlab.roles import ROLES
 
 Row = Mapping[str, Any]
@@ -140,8 +141,15 @@ def _correlation_note(run: ScenesRun, sheet: ScenesSheet, correlation: Row) -> s
         return f"RBO and IoU of the {role} captioner have too few pairs for the interval of a correlation."
     ours = Measured(*correlation_interval(correlation["r"], degrees + 2), 1, degrees + 2)
     cells = sheet.pair({"experiment": "overlap", "subject": role, "measure": "r"}, ours, theirs)
-    p_value = run.published.find("text", "r", "5", "p_value")
-    paper = f"; in the paper r(19) = {cells[1].text}, p < {p_value.text}" if theirs and p_value else ""
+    bound = run.published.find("text", "r", "5", "p_value") if theirs else None
+    p_value = sheet.pair(
+        {"experiment": "overlap", "subject": role, "measure": "p_value"},
+        without_interval(correlation["p_value"], degrees + 2),
+        bound,
+        interval=False,
+        verdict=judge_below(correlation["p_value"], bound, run.comparable),
+    )[1]
+    paper = f"; in the paper r(19) = {cells[1].text}, p < {p_value.text}" if bound else ""
     return (
         f"RBO and IoU of the {role} captioner correlate with r({degrees}) = {cells[0].text} {cells[0].detail}, "
         f"p = {correlation['p_value']:.2g}{paper}."
@@ -222,7 +230,10 @@ def samples_table(
         place = {"experiment": "ablation", "source": split, "measure": "images"}
         cells = sheet.pair(place, without_interval(number, number), theirs, 0, interval=False)
         texts.append(f"{split} {cells[0].text} (paper {cells[1].text})")
-    sheet.notes.append(f"Images by split, and all: {', '.join(texts)}.")
+    sheet.notes.append(
+        f"Images of {run.corpus} by their split in {run.training}, which the finetuned captioner learnt from, and all: "
+        f"{', '.join(texts)}."
+    )
     sheet.notes.append(
         f"{TRAINED_ON}: {', '.join(splits[TRAINED_ON]) or 'no split of this run'}. Test: {run.split}. Without objects "
         "are images of a scene that have so many of its most telling ones; an image of two scenes may be two samples."

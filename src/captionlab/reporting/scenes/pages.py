@@ -33,6 +33,7 @@ def read_run(values: Path, differences: Path, published: Path, comparable: bool,
         comparable,
         job["corpus"],
         job["validation"],
+        job["training"],
         job["split"],
     )
 
@@ -56,22 +57,25 @@ def ablated_objects(captions: Mapping[str, Sequence[Row]]) -> int:
     return max((row["objects"] for rows in captions.values() for row in rows), default=0)
 
 
-def read_probed(encodings: Path, images: Path) -> ProbedImages:
-    """The images of a table of encodings, and what of them is known beside."""
+def read_splits(images: Path, training: Path) -> dict[str, str]:
+    """The split of each image of a corpus: that which it has in the corpus that is trained on, if it is there.
+
+    A validation part that is drawn of a published training part is one there only.
+    """
+    own, trained = (read_table(path, IMAGES, ["image_id", "split"]).to_pydict() for path in (images, training))
+    of_training = dict(zip(trained["image_id"], trained["split"], strict=True))
+    return {image: of_training.get(image, split) for image, split in zip(own["image_id"], own["split"], strict=True)}
+
+
+def read_probed(encodings: Path, splits: Mapping[str, str]) -> ProbedImages:
+    """The images of a table of encodings, and what of them is known beside; splits: by image."""
     of_numbers, scenes = read_encodings(encodings)
-    rows = read_table(images, IMAGES, ["image_id", "split"]).to_pydict()
-    splits = dict(zip(rows["image_id"], rows["split"], strict=True))
     whole, ablated = of_numbers[min(of_numbers)], of_numbers[max(of_numbers)]
     return ProbedImages(
         dict(Counter(scenes.values())),
         dict(Counter(splits[image] for image in scenes)),
         int((whole == ablated).all(axis=1).sum()),
     )
-
-
-def split_sizes(images: Path) -> dict[str, int]:
-    """Images of each split."""
-    return dict(Counter(read_table(images, IMAGES, ["split"])["split"].to_pylist()))
 
 
 def read_pictures(images: Path, ids: Iterable[str]) -> dict[str, bytes]:

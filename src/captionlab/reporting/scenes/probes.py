@@ -258,6 +258,6 @@ def _explain_training(sheet: ScenesSheet, images: ProbedImages) -> None:
     """Probes are not tested apart on images that the captioners never saw."""
     sheet.notes.append(
         f"Of the {sum(images.splits.values())} probed images {images.splits.get(TRAINED_ON, 0)} are of the split "
-        f"{TRAINED_ON!r} of {sheet.run.corpus}, on which a captioner is finetuned; the pretrained one may have learnt "
-        "from the same pictures in another corpus."
+        f"{TRAINED_ON!r} of {sheet.run.training}, on which a captioner is finetuned; the pretrained one may have "
+        "learnt from the same pictures in another corpus."
     )

@@ -23,7 +23,7 @@ class ScenesRun:
     """Values and differences of a run (rows of ROLE_VALUES and ROLE_DIFFERENCES), and the published numbers.
 
     `split` is the split that is tested on; images of all others are the paper's "Train-Val". `corpus` is the corpus
-    that is analysed, `validation` that of Table 1.
+    that is analysed, `validation` that of Table 1, `training` that which the finetuned captioner learnt from.
     """
 
     values: Sequence[Row]
@@ -32,6 +32,7 @@ class ScenesRun:
     comparable: bool
     corpus: str
     validation: str
+    training: str
     split: str
 
     def value(self, experiment: str, subject: str, measure: str, **place: Any) -> Measured | None:
@@ -73,14 +74,14 @@ class ScenesSheet(Sheet):
         published: PublishedValue | None,
         decimals: int = 2,
         interval: bool = True,
-        judged: bool = True,
+        verdict: Verdict | None = None,
     ) -> list[Cell]:
         """Our number with its interval, and the paper's with a verdict; `place` has columns of the record.
 
-        Without `interval` the number is a count, and the verdict asks how near the two are; it is not `judged` where
+        Without `interval` the number is a count, and the verdict asks how near the two are. A `verdict` is given where
         the number has an interval that nobody knows.
         """
-        verdict: Verdict = judge(ours, published, self.run.comparable) if judged else "not judged"
+        verdict = verdict or judge(ours, published, self.run.comparable)
         record: dict[str, Value] = {name: place.get(name) for name in RECORD_COLUMNS}
         record |= {name: getattr(ours, name, None) for name in ("value", "seeds", "n")}
         if interval:
