@@ -5,6 +5,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+# Columns that an interval in the columns ci_low and ci_high may be of.
+VALUES = ("value", "difference")
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
@@ -17,7 +20,10 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def points() -> Callable[[Path], tuple[list[str], int]]:
-    """What finds intervals of width 0, or with ends the wrong way round, in tables below a folder, and counts all."""
+    """What finds intervals of no width, or that leave out their own value, in tables below a folder, and counts all.
+
+    The value of `X_ci_low` stands in the column X; that of `ci_low` in one of VALUES.
+    """
 
     def find(folder: Path) -> tuple[list[str], int]:
         found, intervals = [], 0
@@ -27,11 +33,19 @@ def points() -> Callable[[Path], tuple[list[str], int]]:
                     low, high = row[name], row[name.removesuffix("low") + "high"]
                     if low not in (None, ""):
                         intervals += 1
-                        if not float(low) < float(high):
+                        columns = VALUES if name == "ci_low" else (name.removesuffix("_ci_low"),)
+                        value = next(row[column] for column in columns if column in row)
+                        if not _is_interval(float(low), float(value), float(high)):
                             found.append(f"{path.relative_to(folder)}: {row}")
         return found, intervals
 
     return find
+
+
+def _is_interval(low: float, value: float, high: float) -> bool:
+    """Wider than the last bits of its ends, and around its value but for these."""
+    bits = 1e-9 * max(1.0, abs(value))
+    return high - low > bits and low - bits <= value <= high + bits
 
 
 def _rows(path: Path) -> list[dict]:

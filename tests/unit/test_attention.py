@@ -155,6 +155,12 @@ def test_points_without_a_density(points, message):
         estimate_density(np.array(points))
 
 
+def test_a_difference_of_nothing_has_an_interval():
+    nothing = dict.fromkeys(map(str, range(30)), 0.0)
+    found = paired_difference(nothing, nothing, seed=1)
+    assert (found.ci_low, found.ci_high) == pytest.approx((-(1 - 0.025 ** (1 / 30)), 1 - 0.025 ** (1 / 30)))
+
+
 def test_paired_difference():
     generator = np.random.default_rng(0)
     first = {str(image): value for image, value in enumerate(generator.normal(1.0, 0.5, 60))}

@@ -2,12 +2,16 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 from scipy.stats import t as student_t
+from sklearn.metrics import f1_score
 
 from captionlab.evaluation import intervals
 from captionlab.evaluation.intervals import (
     bootstrap_interval,
     bootstrap_p_value,
+    effective_units,
+    f1_interval,
     geometric_interval,
+    least_paired_interval,
     mcnemar_p_value,
     paired_share_interval,
     percentile_interval,
@@ -16,6 +20,7 @@ from captionlab.evaluation.intervals import (
     share_interval,
     splits_interval,
     student_interval,
+    symmetric_interval,
     unseen,
 )
 
@@ -126,11 +131,21 @@ def test_units_that_are_all_alike_leave_some_of_another_kind_unseen():
     share = binomtest(0, 30).proportion_ci(method="exact").high
     assert unseen(30) == pytest.approx(share)
     same = np.full(100, 4.0)
-    assert bootstrap_interval(same, 30, (0.0, 100.0)) == pytest.approx((4 - 4 * share, 4 + 96 * share))
-    assert bootstrap_interval(np.repeat([4.0, 5.0], [90, 10]), 30, (0.0, 100.0)) == (4.0, 5.0)
-    assert student_interval(np.array([0.5, 0.5]), 0.5, 30, (0.0, 1.0)) == pytest.approx(
+    assert bootstrap_interval(4.0, same, 30, (0.0, 100.0)) == pytest.approx((4 - 4 * share, 4 + 96 * share))
+    assert symmetric_interval(4.0, same, 30, (0.0, 100.0)) == pytest.approx((4 - 4 * share, 4 + 96 * share))
+    assert bootstrap_interval(4.0, np.repeat([4.0, 5.0], [90, 10]), 30, (0.0, 100.0)) == (4.0, 5.0)
+    assert student_interval(np.array([0.5, 0.5]), 30, (0.0, 1.0)) == pytest.approx(
         (0.5, 0.5 - 0.5 * share, 0.5 + 0.5 * share)
     )
+
+
+def test_a_value_that_no_resample_reaches_is_in_its_interval():
+    resampled = np.linspace(0.7, 0.9, 1001)
+    assert bootstrap_interval(1.0, resampled, 30, (0.0, 1.0)) == pytest.approx((0.705, 1.0))
+    assert bootstrap_interval(0.5, resampled, 30, (0.0, 1.0)) == pytest.approx((0.5, 0.895))
+    # Of 100 resamples 95 are at most 0.29 below 1, and at most 0.1 - 0.005 from 0.8 on either side.
+    assert symmetric_interval(1.0, resampled, 30, (0.0, 1.0)) == pytest.approx((0.71, 1.0))
+    assert symmetric_interval(0.8, resampled, 30, (0.0, 1.0)) == pytest.approx((0.705, 0.895))
 
 
 def test_trainings_that_agree_still_have_the_interval_of_their_images():
@@ -140,26 +155,116 @@ def test_trainings_that_agree_still_have_the_interval_of_their_images():
     assert low < 7.0 < high
 
 
+def test_students_interval_ends_where_its_values_do():
+    assert student_interval(np.array([0.1, 0.9]), 2, (-1.0, 1.0)) == pytest.approx((0.5, -1.0, 1.0))
+    with pytest.raises(ValueError, match="at least 2 values"):
+        student_interval(np.array([0.1]), 2, (-1.0, 1.0))
+
+
+# ------------------------------------------------------------------------------------------------------------ splits
 def test_splits_that_share_images_have_the_corrected_interval():
     values = np.array([0.8, 0.9, 0.85, 0.7])
     error = (values.var(ddof=1) * (1 / 4 + 0.3 / 0.7)) ** 0.5
     expected = student_t.interval(0.95, 3, loc=values.mean(), scale=error)
-    assert splits_interval(values, 0.3, 100, (0.0, 1.0))[1:] == pytest.approx(expected)
+    assert splits_interval(values, 0.3, (0.8, 0.82), (0.0, 2.0))[1:] == pytest.approx(expected)
+    assert splits_interval(values, 0.3, (0.1, 0.9), (0.0, 1.0))[1:] == pytest.approx((0.1, 1.0))
     with pytest.raises(ValueError, match="at least 2 values"):
-        splits_interval(values[:1], 0.3, 100, (0.0, 1.0))
+        splits_interval(values[:1], 0.3, (0.0, 1.0), (0.0, 1.0))
 
 
-def test_splits_cover_what_other_images_would_show():
-    """How often a rule is right on half of 200 images, in three random halves: 95 intervals of 100 hold the truth."""
+@pytest.mark.parametrize("shares", [(0.99, 0.99, 0.99), (0.9901, 0.99, 0.9899)])
+def test_splits_that_are_nearly_equal_say_no_more_than_the_images_of_one(shares):
+    """148.5 of 150: between the intervals of 148 and of 149."""
+    ends = share_interval(0.99, 0.0, 150, 150)
+    _, low, high = splits_interval(np.array(shares), 0.5, ends, (0.0, 1.0))
+    assert binomtest(148, 150).proportion_ci(method="exact").low < low < 0.9634
+    assert 0.998 < high < binomtest(149, 150).proportion_ci(method="exact").high
+
+
+def _splits(of_images, generator, splits=3):
+    """Means over random halves of images."""
+    half = len(of_images) // 2
+    return np.array([of_images[generator.permutation(len(of_images))[:half]].mean() for _ in range(splits)])
+
+
+def _student(values):
+    """The ends of the corrected interval of splits in halves, written out."""
+    error = (values.var(ddof=1) * (1 / len(values) + 1)) ** 0.5
+    distance = student_t.ppf(0.975, len(values) - 1) * error
+    return values.mean() - distance, values.mean() + distance
+
+
+@pytest.mark.parametrize(("right", "alone"), [(0.8, 0.93), (0.99, 0.83)])
+def test_splits_cover_what_other_images_would_show(right, alone):
+    """How often a rule is right on half of 300 images, in three random halves: 95 intervals of 100 hold the truth.
+
+    Student's t alone falls far short of it for shares near 1, and without its correction elsewhere too.
+    """
     generator = np.random.default_rng(0)
-    covered = {"corrected": 0, "as if independent": 0}
+    covered = {"splits": 0, "student alone": 0, "as if independent": 0}
     for _ in range(400):
-        right = generator.random(200) < 0.8
-        shares = np.array([right[generator.permutation(200)[:100]].mean() for _ in range(3)])
-        for name, (_, low, high) in {
-            "corrected": splits_interval(shares, 0.5, 100, (0.0, 1.0)),
-            "as if independent": student_interval(shares, 1 / 3, 100, (0.0, 1.0)),
+        shares = _splits(generator.random(300) < right, generator)
+        of_one = share_interval(shares.mean(), 0.0, 150, 150)
+        for name, (low, high) in {
+            "splits": splits_interval(shares, 0.5, of_one, (0.0, 1.0))[1:],
+            "student alone": _student(shares),
+            "as if independent": student_t.interval(0.95, 2, shares.mean(), max(1e-9, shares.std(ddof=1) / 3**0.5)),
         }.items():
-            covered[name] += low <= 0.8 <= high
-    assert covered["corrected"] / 400 >= 0.93
+            covered[name] += low <= right <= high
+    assert covered["splits"] / 400 >= 0.95
+    assert covered["student alone"] / 400 == pytest.approx(alone, abs=0.03)
     assert covered["as if independent"] / 400 < 0.93
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.01, 0.01), (0.03, 0.0), (0.3, 0.3)])
+def test_differences_over_splits_cover_what_other_images_would_show(first, second):
+    """Of 300 images, shares on which only the first of two rules is right, or only the second."""
+    generator, covered = np.random.default_rng(0), 0
+    for _ in range(400):
+        apart = generator.choice([1.0, -1.0, 0.0], 300, p=[first, second, 1 - first - second])
+        values = _splits(apart, generator)
+        of_one = least_paired_interval(values.mean(), 150)
+        _, low, high = splits_interval(values, 0.5, of_one, (-1.0, 1.0))
+        covered += low <= first - second <= high
+    assert covered / 400 >= 0.94
+
+
+@pytest.mark.parametrize(("difference", "units"), [(0.0, 20), (0.3, 20), (-1.0, 20), (1.0, 1)])
+def test_a_difference_of_unknown_images_has_the_interval_of_the_fewest(difference, units):
+    of_images = np.array([np.sign(difference)] * round(abs(difference) * units))
+    fewest = np.concatenate([of_images, np.zeros(units - len(of_images))])
+    found = least_paired_interval(difference, units)
+    assert found == pytest.approx(paired_share_interval(fewest))
+    assert found[0] <= difference <= found[1]
+
+
+def test_groups_of_unequal_size_are_worth_fewer_units():
+    """The variance of the mean over groups of the means of independent units, against that of one mean over units."""
+    assert effective_units([25, 25, 25, 25]) == pytest.approx(100)
+    generator = np.random.default_rng(0)
+    groups = [generator.normal(size=(20000, size)).mean(1) for size in (60, 30, 10)]
+    assert 1 / np.mean(groups, axis=0).var() == pytest.approx(effective_units([60, 30, 10]), rel=0.05)
+
+
+@pytest.mark.parametrize("right", [0.98, 0.85, 0.5])
+def test_intervals_of_f1_cover_what_other_images_would_show(right):
+    """Four classes of unequal size, each told with this probability and else taken for any other: 150 images."""
+    share = np.array([0.5, 0.3, 0.15, 0.05])
+    confusion = np.where(np.eye(4) > 0, right, (1 - right) / 3)
+    joint = share[:, None] * confusion
+    of_class = 2 * np.diag(joint) / (joint.sum(0) + joint.sum(1))
+    truth = {"macro": of_class.mean(), "weighted": of_class @ share, "common": of_class[0], "rare": of_class[2:].mean()}
+    generator, covered = np.random.default_rng(0), dict.fromkeys(truth, 0)
+    for _ in range(300):
+        drawn = generator.choice(16, 150, p=joint.ravel() / joint.sum())
+        wanted, found = drawn // 4, drawn % 4
+        counts = np.maximum(np.bincount(wanted, minlength=4), 1)
+        f1 = f1_score(wanted, found, average=None, labels=range(4), zero_division=0.0)
+        for name, value, units in (
+            ("macro", f1.mean(), effective_units(counts)), ("weighted", f1 @ counts / counts.sum(), 150),
+            ("common", f1[0], counts[0]), ("rare", f1[2:].mean(), effective_units(counts[2:])),
+        ):  # fmt: skip
+            low, high = f1_interval(value, units)
+            assert 0 <= low <= value <= high <= 1
+            covered[name] += low <= truth[name] <= high
+    assert min(covered.values()) / 300 >= 0.95

@@ -17,7 +17,7 @@ from captionlab.attention.objects import (
     uniform_attention,
 )
 from captionlab.attention.overlap import correlation, intersection_over_union, rank_biased_overlap, t_tails
-from captionlab.evaluation.intervals import percentile_interval, resampled_sums
+from captionlab.evaluation.intervals import resampled_sums
 
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "rbo" / "cases.json").read_text())["cases"]
 # Cafagna et al. 2022, Table 2: items shared at each depth (which the paper does not print; they are the only ones for
@@ -161,7 +161,8 @@ def test_objects_of_a_scene():
 @pytest.mark.parametrize("mean", [False, True])
 def test_intervals_are_those_of_rankings_of_resampled_images(mean, shared):
     """Against resamples written out image by image, of images of which some have one object, two times the same, or
-    none. Where images are not shared, attention is that of five and objects are counted in the others."""
+    none: 95 of 100 are no further from the overlap of all images than the ends. Where images are not shared, attention
+    is that of five and objects are counted in the others."""
     generator = random.Random(5)
     images = [str(number) for number in range(9)]
     objects = {image: generator.choices("abcdef", k=int(image) % 5) for image in images}
@@ -176,13 +177,36 @@ def test_intervals_are_those_of_rankings_of_resampled_images(mean, shared):
         drawn = {"scene": [image for image, times in zip(images, row, strict=True) for _ in range(times)]}
         rankings = attended_objects(received, drawn, mean), frequent_objects(objects, drawn)
         resampled.append(overlaps(*rankings, {"scene": (9, 9)}, (1, 3, 7)))
+    rankings = attended_objects(received, {"scene": images}, mean), frequent_objects(objects, {"scene": images})
+    whole = overlaps(*rankings, {"scene": (9, 9)}, (1, 3, 7))
     for place, depth in enumerate((1, 3, 7)):
         for measure in ("rank_biased_overlap", "intersection_over_union"):
             values = np.array([getattr(of_depths[place], measure) for of_depths in resampled])
             ends = found[depth][f"{measure}_ci_low"], found[depth][f"{measure}_ci_high"]
-            expected = percentile_interval(values)
-            if expected[0] == expected[1]:  # as far as the share that 9 images can leave unseen may be from this
+            value = getattr(whole[place], measure)
+            reach = np.quantile(np.abs(values - value), 0.95)
+            expected = max(0.0, value - reach), min(1.0, value + reach)
+            if not reach:  # as far as the share that 9 images can leave unseen may be from this
                 other = 1 - 0.025 ** (1 / 9)
-                expected = ((1 - other) * expected[0], expected[1] + other * (1 - expected[1]))
+                expected = ((1 - other) * value, value + other * (1 - value))
             assert ends == pytest.approx(expected)
+            assert ends[0] <= value <= ends[1]
     assert found[3]["rank_biased_overlap_ci_low"] < found[3]["rank_biased_overlap_ci_high"]
+
+
+def test_an_overlap_is_in_its_interval_where_no_resample_overlaps_as_much():
+    """14 images with an object each, attended to half as much from one to the next, so that both rankings are the same;
+    in resamples those that are drawn often are frequent, and those of the first images attended to."""
+    images = [str(number) for number in range(14)]
+    objects = {image: [label] for image, label in zip(images, "abcdefghijklmn", strict=True)}
+    received = [(image, label, 0.5**number) for number, (image, (label,)) in enumerate(objects.items())]
+    resampled = []
+    for row in resampled_sums(np.eye(14), 0).astype(int):
+        drawn = {"scene": [image for image, times in zip(images, row, strict=True) for _ in range(times)]}
+        rankings = attended_objects(received, drawn)["scene"], frequent_objects(objects, drawn)["scene"]
+        resampled.append(rank_biased_overlap(*rankings, 7))
+    assert np.quantile(resampled, 0.975) < 1.0
+    found = overlap_intervals(received, objects, images, (7,))[7]
+    expected = 1 - np.quantile(1 - np.array(resampled), 0.95)
+    assert found["rank_biased_overlap_ci_low"] == pytest.approx(expected)
+    assert found["rank_biased_overlap_ci_high"] == 1.0

@@ -15,15 +15,17 @@ import yaml
 from PIL import Image
 from scenes_run import TELLING, make, report
 from scipy import stats
+from scipy.stats import binomtest
 
 from captionlab.ablation.comparison import Pair, pairs
 from captionlab.ablation.kinds import ABLATED
 from captionlab.attention.kinds import BLOCKS, DENSITIES, SHARES
 from captionlab.attention.objects import overlap_by_chance
 from captionlab.attention.overlap import rank_biased_overlap
-from captionlab.evaluation.intervals import within
+from captionlab.evaluation.intervals import f1_interval, within
 from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.scenes import (
+    attention_rows,
     compared,
     contrast_rows,
     correlation_interval,
@@ -100,7 +102,15 @@ def test_a_correlation_has_fishers_interval():
     assert (value, low, high) == (0.81, pytest.approx(math.tanh(1.127029 - 0.461968), abs=1e-5), pytest.approx(
         math.tanh(1.127029 + 0.461968), abs=1e-5
     ))  # fmt: skip
-    assert correlation_interval(1.0, 5)[2] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("r", "sign"), [(1.0, 1), (-1.0, -1), (1 - 1e-15, 1)])
+def test_pairs_on_a_line_leave_some_unseen_that_are_not(r, sign):
+    """Of 24 pairs none lies off the line; as many as 1 - 0.025 ** (1 / 24) may, each with the opposite correlation."""
+    value, low, high = correlation_interval(r, 24)
+    far = 1 - 2 * (1 - 0.025 ** (1 / 24))
+    assert (value, low, high) == (r, *(pytest.approx(end) for end in sorted((sign, sign * far))))
+    assert low <= value <= high
 
 
 @pytest.mark.parametrize(
@@ -146,11 +156,11 @@ def test_two_captioners_are_compared_on_the_same_images():
 
 
 def test_scores_of_probes_are_means_over_splits():
-    """Two splits, half of the images for testing: the forest gains 0.2 and 0.4 by finetuning, so its interval is 0.3
-    and 12.706 x 0.1, times the root of 3: to the 1/2 of two splits comes the 1 of as many test images as others."""
+    """Two splits, half of the images for testing: the forest gains 0.29 and 0.31 by finetuning, so its interval is 0.3
+    and 12.706 x 0.01, times the root of 3: to the 1/2 of two splits comes the 1 of as many test images as others."""
     f1 = {
-        ("pretrained", 0, "random-forest"): (0.5, 0.6), ("finetuned", 0, "random-forest"): (0.7, 1.0),
-        ("pretrained", 0, "random"): (0.2, 0.1), ("finetuned", 3, "random-forest"): (0.68, 1.0),
+        ("pretrained", 0, "random-forest"): (0.5, 0.6), ("finetuned", 0, "random-forest"): (0.79, 0.91),
+        ("pretrained", 0, "random"): (0.2, 0.1), ("finetuned", 3, "random-forest"): (0.77, 0.91),
     }  # fmt: skip
     scores = [
         {
@@ -164,7 +174,7 @@ def test_scores_of_probes_are_means_over_splits():
     told = the(values, subject="finetuned", experiment="probing")
     assert (told["value"], told["ci_low"], told["ci_high"]) == (pytest.approx(0.85), 0.0, 1.0)  # cut where F1 ends
     gain = the(differences, subject="finetuned", experiment="probing", against="pretrained")
-    reach = 12.7062 * 0.1 * 3**0.5
+    reach = 12.7062 * 0.01 * 3**0.5
     assert (gain["difference"], gain["ci_high"]) == (pytest.approx(0.3), pytest.approx(0.3 + reach, abs=1e-4))
     lost = the(differences, measure="macro-F1", against="intact inputs")
     assert (lost["experiment"], lost["difference"]) == ("probing without telling objects", pytest.approx(-0.01))
@@ -198,7 +208,7 @@ def test_rare_scenes_are_those_of_the_fewest_images():
     assert gap["ci_low"] == pytest.approx(max(-1.0, -0.85 - 12.7062 * 0.05 * 3**0.5))
     closed = the(differences, measure="F1 of rare scenes above that of others", subject="finetuned")
     assert (closed["difference"], closed["n"]) == (pytest.approx((0.8 + 0.6) / 2), 4 + 3)
-    assert closed["ci_high"] == pytest.approx(0.7 + 12.7062 * 0.1 * 3**0.5, abs=1e-4)
+    assert closed["ci_high"] == pytest.approx(min(2.0, 0.7 + 12.7062 * 0.1 * 3**0.5))
 
 
 def test_the_gap_of_rare_scenes_is_no_more_than_their_rise():
@@ -220,15 +230,15 @@ def test_the_gap_of_rare_scenes_is_no_more_than_their_rise():
 
 
 def test_scores_of_probes_of_objects_are_means_over_splits():
-    """Two splits: a boat is told worse after finetuning, by 0.2 and 0.4."""
+    """Two splits: a boat is told worse after finetuning, by 0.29 and 0.31."""
     f1 = {
-        ("pretrained", "random-forest", "objects"): (0.8, 0.9), ("finetuned", "random-forest", "objects"): (0.6, 0.5),
+        ("pretrained", "random-forest", "objects"): (0.8, 0.9), ("finetuned", "random-forest", "objects"): (0.51, 0.59),
         ("finetuned", "random-forest", "shuffled"): (0.1, 0.3), ("finetuned", "random", "objects"): (0.2, 0.2),
     }  # fmt: skip
     scores = [
         {
             "captioner": role, "probe": probe, "classes": classes, "test_share": 0.5, "seed": seed,
-            "average": "object", "label": "boat", "f1": value, "support": 7,
+            "average": "object", "label": "boat", "f1": value, "support": 70,
         }
         for (role, probe, classes), both in f1.items()
         for seed, value in enumerate(both)
@@ -237,12 +247,77 @@ def test_scores_of_probes_of_objects_are_means_over_splits():
     assert {row["experiment"] for row in (*values, *differences)} == {"probing of objects"}
     assert the(values, source="random-forest, shuffled labels")["value"] == pytest.approx(0.2)
     lost = the(differences, against="pretrained", source="random-forest")
-    assert (lost["measure"], lost["difference"], lost["n"]) == ("F1 of boat", pytest.approx(-0.3), 7)
-    assert (lost["ci_low"], lost["seeds"]) == (pytest.approx(-0.3 - 12.7062 * 0.1 * 3**0.5, abs=1e-4), 2)
-    # Both splits agree on 7 boats: a share of 1 - 0.025 ** (1 / 7) may be of another kind.
+    assert (lost["measure"], lost["difference"], lost["n"]) == ("F1 of boat", pytest.approx(-0.3), 70)
+    assert (lost["ci_low"], lost["seeds"]) == (pytest.approx(-0.3 - 12.7062 * 0.01 * 3**0.5, abs=1e-4), 2)
+    # Both splits agree, which is no more than 70 boats can tell.
     guessed = the(values, source="random")
-    assert (guessed["ci_low"], guessed["ci_high"]) == pytest.approx((0.2 - 0.2 * 0.4096, 0.2 + 0.8 * 0.4096), abs=1e-4)
+    assert (guessed["ci_low"], guessed["ci_high"]) == f1_interval(0.2, 70)
     assert the(differences, against="random", source="random-forest")["difference"] == pytest.approx(0.35)
+
+
+def _equal_splits(place, images):
+    """Three splits of the same F1, of each average and class: `images` has the test images of each class."""
+    classes = [("class", scene, n) for scene, n in images.items()]
+    averages = [(name, "", sum(images.values())) for name in ("micro", "macro", "weighted")]
+    return [
+        {**place, "average": average, "scene": scene, "f1": 0.9, "support": n, "seed": seed}
+        for average, scene, n in (*averages, *classes)
+        for seed in range(3)
+    ]
+
+
+def test_images_that_attend_to_nothing_have_an_interval():
+    """Of 30 images none has any attention; another may have a weight of 1."""
+    unseen = 1 - 0.025 ** (1 / 30)
+    blocks = [{"relation": "vision", "image_id": str(i), "deviation": 0.0, "mass": 0.5} for i in range(30)]
+    values, _ = attention_rows("corpus", {"pretrained": blocks}, [], seed=0)
+    found = the(values, measure="deviation")
+    assert (found["ci_low"], found["ci_high"]) == (0.0, pytest.approx(unseen))
+    # A mass has no end; it is taken to reach twice as far from 0.
+    found = the(values, measure="mass")
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx((0.5 - 0.5 * unseen, 0.5 + 0.5 * unseen))
+
+
+def test_an_interval_of_equal_splits_is_that_of_the_images_of_one():
+    """90, 50 and 10 images: micro-F1 is a share of 150, and macro-F1 as good as 9 / (1/90 + 1/50 + 1/10) images."""
+    scores = [
+        score
+        for role in ("pretrained", "finetuned")
+        for score in _equal_splits(
+            {"captioner": role, "objects": 0, "probe": "mlp", "classes": "scenes", "test_share": 0.5},
+            {"sea": 90, "road": 50, "room": 10},
+        )
+    ]
+    values, differences = probe_rows("corpus", scores)
+    exact = binomtest(135, 150).proportion_ci(method="exact")
+    effective = 9 / (1 / 90 + 1 / 50 + 1 / 10)
+    for measure, expected in {
+        "micro-F1": (exact.low, exact.high), "weighted-F1": f1_interval(0.9, 150), "F1 of room": f1_interval(0.9, 10),
+        "macro-F1": f1_interval(0.9, effective), "F1 of rare scenes": f1_interval(0.9, 10),
+    }.items():  # fmt: skip
+        found = the(values, measure=measure, subject="finetuned")
+        assert (found["ci_low"], found["ci_high"]) == pytest.approx(expected)
+        assert found["ci_low"] < 0.9 < found["ci_high"]
+    # Bonett and Price of no image on which the two differ.
+    for measure, units in {"micro-F1": 150, "macro-F1": effective, "F1 of room": 10}.items():
+        reach = 1.959964 * 2**0.5 / (units + 2)
+        found = the(differences, measure=measure, subject="finetuned")
+        assert (found["ci_low"], found["ci_high"]) == pytest.approx((-reach, reach), abs=1e-6)
+
+
+def test_averages_over_objects_have_no_more_units_than_the_most_frequent_object():
+    scores = [
+        {
+            "captioner": "finetuned", "probe": "random-forest", "classes": "objects", "test_share": 0.5, "seed": seed,
+            "average": average, "label": label, "f1": 0.9, "support": n,
+        }
+        for average, label, n in (("micro", "", 50), ("macro", "", 50), ("object", "boat", 20), ("object", "car", 30))
+        for seed in range(2)
+    ]  # fmt: skip
+    values, _ = object_probe_rows("corpus", scores)
+    for measure, units in {"micro-F1": 30, "macro-F1": 30, "F1 of boat": 20}.items():
+        found = the(values, measure=measure)
+        assert (found["ci_low"], found["ci_high"]) == pytest.approx(f1_interval(0.9, units))
 
 
 def test_overlaps_are_held_against_chance():
@@ -250,18 +325,18 @@ def test_overlaps_are_held_against_chance():
     overlaps = [
         {"captioner": role, "scene": scene, "depth": 3, "rank_biased_overlap": value, "attended": 10}
         for role, scene, value in (
-            ("finetuned", "sea", 0.9), ("finetuned", "road", 0.7), ("uniform", "sea", 0.8), ("uniform", "road", 0.8),
+            ("finetuned", "sea", 0.81), ("finetuned", "road", 0.79), ("uniform", "sea", 0.8), ("uniform", "road", 0.8),
         )
     ]  # fmt: skip
     correlations = [{"captioner": "finetuned", "r": None, "degrees": 4}]
     rows = overlap_rows("corpus", overlaps, rankings, correlations)
-    # Chance is (3 + 1) / 8; the two scenes are 0.4 and 0.2 above it, 0.1 above uniform attention and 0.1 below.
+    # Chance is (3 + 1) / 8; the two scenes are 0.31 and 0.29 above it, 0.01 above uniform attention and 0.01 below.
     row = the(rows, subject="finetuned", against="chance")
     assert row["difference"] == pytest.approx(0.3)
-    assert row["ci_high"] == pytest.approx(0.3 + 12.7062 * 0.1, abs=1e-4)
+    assert row["ci_high"] == pytest.approx(0.3 + 12.7062 * 0.01, abs=1e-4)
     assert (row["n"], row["level"]) == (20, 3)
     row = the(rows, subject="finetuned", against="uniform attention")
-    assert (row["difference"], row["ci_low"]) == (pytest.approx(0.0), pytest.approx(-12.7062 * 0.1, abs=1e-4))
+    assert (row["difference"], row["ci_low"]) == (pytest.approx(0.0), pytest.approx(-12.7062 * 0.01, abs=1e-4))
     assert the(rows, subject="uniform")["against"] == "chance"
 
 
@@ -289,6 +364,22 @@ def test_scenes_of_much_overlap_against_those_of_little():
     half = the(rows, measure="IoU")
     assert half["ci_high"] - half["ci_low"] == pytest.approx((found["ci_high"] - found["ci_low"]) / 2)
     assert contrast_rows("corpus", [overlap for overlap in overlaps if overlap["scene"] != "room"]) == []
+
+
+def test_scenes_that_overlap_wholly_do_so_by_no_more_than_1():
+    overlaps = [
+        {
+            "captioner": "finetuned", "scene": scene, "depth": 3, "attended": 10,
+            **{
+                f"{column}{end}": number
+                for column in ("rank_biased_overlap", "intersection_over_union")
+                for end, number in (("", value), ("_ci_low", low), ("_ci_high", high))
+            },
+        }
+        for scene, value, low, high in (("road", 1.0, 0.7, 1.0), ("room", 0.0, 0.0, 0.4))
+    ]  # fmt: skip
+    found = the(contrast_rows("corpus", overlaps), measure="RBO")
+    assert (found["ci_low"], found["ci_high"]) == (pytest.approx(1 - math.hypot(0.3, 0.4)), 1.0)
 
 
 def test_shifts_of_the_tested_split_against_all_others():

@@ -41,7 +41,7 @@ def mean_over_images(
     if ends is None:
         low, high = share_interval(mean, float(np.var(means)), len(rows), len(values))
     else:
-        low, high = bootstrap_interval(means, len(rows), ends)
+        low, high = bootstrap_interval(mean, means, len(rows), ends)
     return Mean(mean, low, high, float(np.std(values)), len(values))
 
 

@@ -30,6 +30,7 @@ def paired_difference(first: Mapping[str, float], second: Mapping[str, float], s
     means = resampled_sums(values, seed) / len(values)
     differences = means[:, 1] - means[:, 0]
     before, after = values.mean(0)
-    far = float(np.abs(values).max())
-    low, high = bootstrap_interval(differences, len(values), (-far, far))
-    return Difference(before, after, after - before, low, high, bootstrap_p_value(differences), len(values))
+    # Where nothing attends at all, another image may have a weight of 1.
+    far, difference = float(np.abs(values).max()) or 1.0, float(after - before)
+    low, high = bootstrap_interval(difference, differences, len(values), (-far, far))
+    return Difference(before, after, difference, low, high, bootstrap_p_value(differences), len(values))

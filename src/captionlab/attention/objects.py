@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from captionlab.attention.overlap import intersection_over_union, rank_biased_overlap
-from captionlab.evaluation.intervals import bootstrap_interval, resampled_sums
+from captionlab.evaluation.intervals import resampled_sums, symmetric_interval
 
 # The paper's depths.
 DEPTHS = (3, 5, 7)
@@ -104,11 +104,13 @@ def overlap_intervals(
     mean: bool = False,
     seed: int = 0,
 ) -> dict[int, dict[str, float]]:
-    """For each depth the ends of the 95 % intervals of both overlaps of a scene: bootstrap over its `images`.
+    """For each depth the ends of the 95 % intervals of both overlaps of a scene: symmetric bootstrap over its `images`.
 
     In each resample the objects are ranked anew, by attention as in `attended_objects` and by how many images have
-    them. An image may be in `received`, in `objects`, or in both: it counts for the rankings that it is part of. The
-    names are those of columns of OVERLAPS.
+    them. Chance in a ranking mostly makes it less like the other, so that resamples overlap less than the rankings of
+    all images do, and these less than those of all the images that there might be: see `symmetric_interval`. An image
+    may be in `received`, in `objects`, or in both: it counts for the rankings that it is part of. The names are
+    those of columns of OVERLAPS.
     """
     row = {image: number for number, image in enumerate(images)}
     tags = [(row[image], label, attention) for image, label, attention in received if image in row]
@@ -120,20 +122,20 @@ def overlap_intervals(
         sums[number, :2, column[label]] += attention, 1
     for image, number in row.items():
         sums[number, 2, [column[label] for label in {*objects.get(image, ())}]] = 1
-    resampled = resampled_sums(sums.reshape(len(images), -1), seed).reshape(-1, 3, len(labels))
-    attended, counted, having = np.moveaxis(resampled, 1, 0)
+    # The first row is of the images themselves.
+    flat = sums.reshape(len(images), -1)
+    drawn = np.concatenate([flat.sum(0, keepdims=True), resampled_sums(flat, seed)]).reshape(-1, 3, len(labels))
+    attended, counted, having = np.moveaxis(drawn, 1, 0)
     ranking = attended / np.maximum(counted, 1) if mean else attended
     ranks = _ranks(ranking, counted > 0), _ranks(having, having > 0)
     of_depths = _resampled_overlaps(*ranks, max(depths))
-    found = {}
+    found: dict[int, dict[str, float]] = {}
     for depth in depths:
-        found[depth] = {
-            f"{measure}_ci_{end}": value
-            for measure, values in of_depths.items()
-            for end, value in zip(
-                ("low", "high"), bootstrap_interval(values[:, depth - 1], len(images), (0.0, 1.0)), strict=True
-            )
-        }
+        found[depth] = {}
+        for measure, values in of_depths.items():
+            value, *resampled = values[:, depth - 1]
+            low, high = symmetric_interval(float(value), np.array(resampled), len(images), (0.0, 1.0))
+            found[depth] |= {f"{measure}_ci_low": low, f"{measure}_ci_high": high}
     return found
 
 

@@ -58,6 +58,9 @@ def constructed_rows(
             n = int(np.isfinite(columns[0][name]).sum())
             images = _images_interval(name, float(means.mean()), resampled, n, n * len(parts))
             value, low, high = seeds_interval(means, images)
+            if measure in SHARES:
+                ends = (-50.0, 50.0) if against == HALF else (0.0, 100.0)
+                low, high = max(low, ends[0]), min(high, ends[1])
             row = {
                 **dict(zip(("experiment", "subject", "source", "level"), way, strict=True)),
                 "corpus": corpus, "measure": measure, "scorer": scorer, "ci_low": low, "ci_high": high,
@@ -161,7 +164,7 @@ def _images_interval(name: Name, value: float, resampled: np.ndarray, images: in
         ends = share_interval((value + middle) / 100, float(np.var(resampled / 100)), images, captions)
         return 100 * ends[0] - middle, 100 * ends[1] - middle
     far = max(1.0, 2 * abs(value))
-    return bootstrap_interval(resampled, images, (-far, far))
+    return bootstrap_interval(value, resampled, images, (-far, far))
 
 
 def _aligned(drawn: Sequence[np.ndarray]) -> np.ndarray:

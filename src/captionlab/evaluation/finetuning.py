@@ -114,8 +114,8 @@ def gain_rows(
             far = max(1.0, *(abs(result.value) for pair in pairs for result in pair))
             # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
             drawn = (gains[0][1] - gains[1][1]).round(3)
-            ends = bootstrap_interval(drawn, len(*images), (-far, far), NOTHING)
-            number = (gains[0][0] - gains[1][0], *ends)
+            more = gains[0][0] - gains[1][0]
+            number = more, *bootstrap_interval(more, drawn, len(*images), (-far, far), NOTHING)
             yield row(first, "gains", label, metric, number, len(*images), against=f"{GAIN_ON}{against}")
 
 

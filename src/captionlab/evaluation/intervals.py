@@ -1,12 +1,15 @@
 """How far a value could have come out otherwise: intervals over images, seeds and splits, and tests between captioners.
 
-Efron and Tibshirani 1993, chapters 13 (percentile interval) and 16 (tests); Koehn 2004 (bootstrap of corpus BLEU);
+Efron and Tibshirani 1993, chapters 13 (percentile interval) and 16 (tests); Koehn 2004 (bootstrap of corpus BLEU); Hall
+1988 (symmetric intervals);
 Clopper and Pearson 1934, for images with several captions as Korn and Graubard 1998 have it (shares); Bonett and Price
-2012 (paired shares); Nadeau and Bengio 2003 (splits that share images); McNemar 1947, in its exact form; Zou and Donner
-2008 (two sources of chance in one interval).
+2012 (paired shares); Nadeau and Bengio 2003 (splits that share images); Kish 1965 (units of unequal weight); McNemar
+1947, in its exact form; Zou and Donner 2008 (two sources of chance in one interval).
 
-No interval has a width of 0: that so many images were all alike does not say that every image is.
+No interval has a width of 0: that so many images were all alike does not say that every image is. Each holds its value.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -68,16 +71,31 @@ def alike(value: float, units: float, ends: Ends) -> Ends:
     return value - share * max(0.0, value - ends[0]), value + share * max(0.0, ends[1] - value)
 
 
-def bootstrap_interval(resampled: np.ndarray, units: int, ends: Ends, nothing: float = NOTHING) -> Ends:
+def bootstrap_interval(value: float, resampled: np.ndarray, units: int, ends: Ends, nothing: float = NOTHING) -> Ends:
     """The percentile interval of resampled values; that of units that are `alike` where it is no wider than `nothing`.
 
-    Units that are all alike have resamples that are all the same, however few they are.
+    Units that are all alike have resamples that are all the same, however few they are. What is no mean may be smaller
+    or larger in resamples than in the sample; the interval reaches to the `value` all the same.
     """
     low, high = percentile_interval(resampled)
-    return (low, high) if high - low > nothing else alike((low + high) / 2, units, ends)
+    low, high = min(low, value), max(high, value)
+    return (low, high) if high - low > nothing else alike(value, units, ends)
 
 
-def share_interval(share: float, variance: float, images: int, units: int) -> Ends:
+def symmetric_interval(value: float, resampled: np.ndarray, units: int, ends: Ends) -> Ends:
+    """The interval as far on both sides of a value as 95 of 100 resampled values are from it, within `ends`.
+
+    Hall 1988, "On symmetric bootstrap confidence intervals". For what is biased, as overlaps of rankings are: resamples
+    are as much smaller than the value as it is smaller than the truth, so that percentiles are too low by twice that.
+    Units that are all alike: as in `bootstrap_interval`.
+    """
+    distance = float(np.quantile(np.abs(resampled - value), 1 - 2 * TAIL))
+    if 2 * distance <= NOTHING:
+        return alike(value, units, ends)
+    return max(ends[0], value - distance), min(ends[1], value + distance)
+
+
+def share_interval(share: float, variance: float, images: float, units: float) -> Ends:
     """The interval of a share, 0 to 1, of `units` on so many images, of which each may have several.
 
     That of Clopper and Pearson for as many independent units as have a share of this `variance` (as resamples of the
@@ -101,36 +119,77 @@ def paired_share_interval(differences: np.ndarray) -> Ends:
     Bonett and Price 2012: Wald's, with one image added on which only the first hits, and one on which only the second
     does. It has a width where every image agrees. An image with several captions counts once, with their mean.
     """
-    number = len(differences) + 2
-    middle = float(differences.sum()) / number
-    variance = (float((differences**2).sum()) + 2) / number - middle**2
+    return _bonett_price(float(differences.sum()), float((differences**2).sum()), len(differences))
+
+
+def _bonett_price(total: float, squares: float, units: float) -> Ends:
+    """Their interval of a mean over units, from its sum and that of the squares."""
+    number = units + 2
+    middle, variance = total / number, (squares + 2) / number - (total / number) ** 2
     distance = NORMAL * (variance / number) ** 0.5
     return max(-1.0, middle - distance), min(1.0, middle + distance)
 
 
-def student_interval(values: np.ndarray, per: float, units: float, ends: Ends) -> tuple[float, float, float]:
-    """The mean of at least 2 values and its interval by Student's t, where its variance is `per` of that of a value.
+def effective_units(counts: Sequence[float]) -> float:
+    """Independent units that a mean over groups is worth, each of so many units, where every group counts alike.
 
-    Of independent values `per` is 1 / n. Where all are the same, the interval is that of `units` that are `alike`.
-    ValueError for less than 2 values.
+    Kish 1965, section 11.7: the squared sum of weights by the sum of their squares, and a unit of a group of n weighs
+    1 / n. As many as there are where all groups are equal, and fewer the rarer some group is.
     """
-    if len(values) < 2:
-        raise ValueError(f"an interval by Student's t needs at least 2 values, there are {len(values)}")
-    mean, distance = float(np.mean(values)), _student_distance(values, per)
-    return mean, *((mean - distance, mean + distance) if 2 * distance > NOTHING else alike(mean, units, ends))
+    return len(counts) ** 2 / sum(1 / count for count in counts)
 
 
-def splits_interval(values: np.ndarray, test_share: float, units: float, ends: Ends) -> tuple[float, float, float]:
+def f1_interval(f1: float, units: float) -> Ends:
+    """The interval of an F1, or of a mean of several, of so many independent units.
+
+    The F1 of a class is 2 J / (1 + J) of J = hits / (hits + misses + false alarms): a share of units that are of the
+    class or taken for it, so that the interval of Clopper and Pearson for J gives one for F1; `units` are those of the
+    class, which are fewer. In a mean over classes each mistake counts twice, as a miss and as a false alarm, and the
+    mean varies as the share of right answers does. The wider of both at either end.
+    """
+    as_share = share_interval(f1, 0.0, units, units)
+    as_class = [2 * end / (1 + end) for end in share_interval(f1 / (2 - f1), 0.0, units, units)]
+    return min(as_share[0], as_class[0]), max(as_share[1], as_class[1])
+
+
+def least_paired_interval(difference: float, units: float) -> Ends:
+    """The narrowest `paired_share_interval` of a difference, from -1 to 1, of two shares of so many units.
+
+    For when it is not known on which units the two disagree: the fewest that make such a difference are its size times
+    `units`, all to the advantage of the same one.
+    """
+    return _bonett_price(difference * units, abs(difference) * units, units)
+
+
+def student_interval(values: np.ndarray, units: float, ends: Ends) -> tuple[float, float, float]:
+    """The mean of at least 2 independent values and its interval by Student's t, cut at the ends of what they measure.
+
+    Where all are the same, the interval is that of `units` that are `alike`. ValueError for less than 2 values.
+    """
+    mean, distance = float(np.mean(values)), _student_distance(values, 1 / len(values))
+    if 2 * distance <= NOTHING:
+        return mean, *alike(mean, units, ends)
+    return mean, max(ends[0], mean - distance), min(ends[1], mean + distance)
+
+
+def splits_interval(values: np.ndarray, test_share: float, of_one: Ends, ends: Ends) -> tuple[float, float, float]:
     """The mean of a value over random splits, of which a share is for testing, and the ends of its interval.
 
     Splits that are drawn anew share most of their images, so the mean varies more than that of independent values:
     its variance has the quotient of test and training images added to 1 / n (Nadeau and Bengio 2003, section 5.1, the
-    corrected resampled t-test). `units` are the test images of a split.
+    corrected resampled t-test). That a few splits came out nearly equal says little of other images, so the interval
+    is at least `of_one`: that of the mean, had it been found on the test images of one split.
     """
-    return student_interval(values, 1 / len(values) + test_share / (1 - test_share), units, ends)
+    mean = float(np.mean(values))
+    distance = _student_distance(values, 1 / len(values) + test_share / (1 - test_share))
+    low, high = min(mean - distance, of_one[0]), max(mean + distance, of_one[1])
+    return mean, max(ends[0], low), min(ends[1], high)
 
 
 def _student_distance(values: np.ndarray, per: float) -> float:
+    """How far an interval by Student's t reaches where the mean's variance is `per` of that of a value."""
+    if len(values) < 2:
+        raise ValueError(f"an interval by Student's t needs at least 2 values, there are {len(values)}")
     from scipy.special import stdtrit
 
     return float(stdtrit(len(values) - 1, 1 - TAIL) * np.std(values, ddof=1) * np.sqrt(per))
@@ -158,7 +217,8 @@ def geometric_interval(values: np.ndarray, resampled: np.ndarray, units: int) ->
     """
     logs = np.log(values)
     far = max(abs(float(logs.mean())), 1.0)
-    images = bootstrap_interval(np.log(resampled).mean(axis=0), units, (logs.mean() - far, logs.mean() + far))
+    middle = float(logs.mean())
+    images = bootstrap_interval(middle, np.log(resampled).mean(axis=0), units, (middle - far, middle + far))
     mean, low, high = (float(np.exp(end)) for end in seeds_interval(logs, images))
     return mean, low, high
 

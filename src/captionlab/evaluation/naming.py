@@ -62,7 +62,8 @@ def relative_naming(
     quotient = float(_quotients(values.sum(axis=0, keepdims=True))[0])
     sums = resampled_sums(values, seed)
     ends = (0.0, float(values[:, 3].sum() / values[:, 2].sum()))  # no caption of an image names an object, or each does
-    return quotient, bootstrap_interval(_quotients(sums[sums[:, 2] > 0]), len(values), ends), len(values)
+    resampled = _quotients(sums[sums[:, 2] > 0])
+    return quotient, bootstrap_interval(quotient, resampled, len(values), ends), len(values)
 
 
 def _quotients(sums: np.ndarray) -> np.ndarray:

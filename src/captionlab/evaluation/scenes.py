@@ -16,11 +16,18 @@ from captionlab.ablation.comparison import Pair, mean_over_images
 from captionlab.attention.objects import UNIFORM, overlap_by_chance
 from captionlab.evaluation.intervals import (
     NORMAL,
+    NOTHING,
     SIMILAR,
     SMALL_EFFECT,
+    Ends,
+    alike,
     bootstrap_interval,
+    effective_units,
+    f1_interval,
+    least_paired_interval,
     paired_share_interval,
     resampled_sums,
+    share_interval,
     splits_interval,
     student_interval,
     within,
@@ -91,7 +98,7 @@ def attention_rows(
             chosen = [found for found in rows if found["relation"] == relation]
             for statistic in ("deviation", "mass"):
                 of_images = [b[statistic] for b in chosen]
-                ends = (0.0, max(of_images))  # of a mass there is no other end
+                ends = (0.0, 2 * max(of_images) or 1.0)  # of a mass there is no other end
                 mean = mean_over_images(of_images, [b["image_id"] for b in chosen], seed, ends)
                 number = mean.value, mean.ci_low, mean.ci_high
                 values.append(row(corpus, "attention", role, statistic, number, mean.n, relation))
@@ -172,7 +179,7 @@ def overlap_rows(
     rows = []
     for (role, depth, against), values in apart.items():
         if len(values) > 1:
-            number = student_interval(np.array(values), 1 / len(values), len(values), (-1.0, 1.0))
+            number = student_interval(np.array(values), len(values), (-1.0, 1.0))
             rows.append(row(corpus, "overlap", role, "RBO", number, images[role, depth], level=depth, against=against))
     for found in correlations:
         if found["r"] is not None and found["degrees"] > 1:
@@ -206,7 +213,8 @@ def contrast_rows(corpus: str, overlaps: Iterable[Row]) -> list[dict[str, Any]]:
                 for end in ("low", "high")
             )
             value = float(means[0] - means[1])
-            number = value, value - math.hypot(below[0], above[1]), value + math.hypot(above[0], below[1])
+            low, high = value - math.hypot(below[0], above[1]), value + math.hypot(above[0], below[1])
+            number = value, max(-1.0, low), min(1.0, high)
             images = sum(overlap["attended"] for side in sides for overlap in side)
             place: dict[str, Any] = {"source": names[0], "level": depth, "against": names[1]}
             rows.append(row(corpus, "overlap of scenes", role, measure, number, images, **place))
@@ -214,8 +222,13 @@ def contrast_rows(corpus: str, overlaps: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def correlation_interval(r: float, pairs: int) -> tuple[float, float, float]:
-    """Pearson's correlation of at least 4 pairs with its 95 % interval (Fisher 1921)."""
-    middle, distance = math.atanh(max(-1 + 1e-12, min(1 - 1e-12, r))), NORMAL / math.sqrt(pairs - 3)
+    """Pearson's correlation of at least 4 pairs with its 95 % interval (Fisher 1921).
+
+    His has no width where all pairs lie on a line; there it is that of pairs that are `alike`.
+    """
+    if 1 - abs(r) <= NOTHING:
+        return r, *alike(r, pairs, (-1.0, 1.0))
+    middle, distance = math.atanh(r), NORMAL / math.sqrt(pairs - 3)
     return r, math.tanh(middle - distance), math.tanh(middle + distance)
 
 
@@ -272,8 +285,8 @@ def shift_rows(corpus: str, pairs: Mapping[str, Sequence[Pair]], split: str, see
             for number, of_side in enumerate(shifts)
         ]
         images = min(map(len, shifts))
-        ends = bootstrap_interval(resampled[0] - resampled[1], images, (-1.0, 1.0))
-        number = float(shifts[0].mean() - shifts[1].mean()), *ends
+        value = float(shifts[0].mean() - shifts[1].mean())
+        number = value, *bootstrap_interval(value, resampled[0] - resampled[1], images, (-1.0, 1.0))
         place: dict[str, Any] = {"source": split, "against": "all other splits"}
         rows.append(row(corpus, "ablation", role, "shift", number, images, **place))
         margin = SMALL_EFFECT * pooled_deviation(shifts)
@@ -309,14 +322,15 @@ def compared(
     for measure in ("changed", "confidence", "shift", "spread"):
         averaged = total if measure == "changed" else unchanged
         if measure == "changed" or averaged.min() >= 2:
-            difference = -np.diff(_statistic(measure, sums.sum(0)[None]), axis=1)[:, 0]
+            difference = float(-np.diff(_statistic(measure, sums.sum(0)[None]), axis=1)[0, 0])
             others = -np.diff(_statistic(measure, resampled), axis=1)[:, 0]
             if measure == "changed":
                 of_images = (sums[:, 0, 1] / total[0] - sums[:, 1, 1] / total[1]) * len(images)
                 low, high = (100.0 * end for end in paired_share_interval(of_images))
             else:
-                low, high = bootstrap_interval(others[np.isfinite(others)], len(images), (-1.0, 1.0))
-            yield measure, (float(difference[0]), low, high), int(averaged.min())
+                there = others[np.isfinite(others)]
+                low, high = bootstrap_interval(difference, there, len(images), (-1.0, 1.0))
+            yield measure, (difference, low, high), int(averaged.min())
 
 
 def _statistic(measure: str, sums: np.ndarray) -> np.ndarray:
@@ -347,7 +361,12 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]]
         experiment = PROBING if score["objects"] == whole else PROBING_ABLATED
         measure = AVERAGES.get(score["average"], f"F1 of {score['scene']}")
         found[experiment, score["captioner"], _probe(score), score["test_share"], measure].append(score)
-    return _over_splits(corpus, {**found, **_of_rare(found, rare_scenes(rows))})
+    rare = rare_scenes(rows)
+    scenes = dict.fromkeys(f"F1 of {score['scene']}" for score in rows if score["scene"])
+    found |= _of_rare(found, rare)
+    of_rare = [f"F1 of {scene}" for scene in rare]
+    parts = {"macro-F1": [*scenes], OF_RARE: of_rare, RARE_ABOVE_OTHERS: of_rare}
+    return _over_splits(corpus, found, _units(found, parts))
 
 
 def rare_scenes(scores: Iterable[Row]) -> list[str]:
@@ -393,10 +412,45 @@ def _mean_over_scenes(scenes: Sequence[Sequence[Row]]) -> list[Row]:
 def object_probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The same of probes of objects, whose scores are rows of OBJECT_SCORES; the measure of one is `F1 of <object>`."""
     found: dict[ProbePlace, list[Row]] = defaultdict(list)
+    of_objects = set()
     for score in scores:
         measure = AVERAGES.get(score["average"], f"F1 of {score['label']}")
+        if score["average"] not in AVERAGES:
+            of_objects.add(measure)
         found[PROBING_OBJECTS, score["captioner"], _probe(score), score["test_share"], measure].append(score)
-    return _over_splits(corpus, found)
+    units = _units(found, {})
+    # Objects of the same image may be told together: of no average there are more units than images of one object.
+    for place in found:
+        objects = [number for other, number in units.items() if other[:4] == place[:4] and other[4] in of_objects]
+        if place[4] not in of_objects and objects:
+            units[place] = min(effective_units(objects), max(objects))
+    return _over_splits(corpus, found, units)
+
+
+def _units(found: Mapping[ProbePlace, Sequence[Row]], parts: Mapping[str, Sequence[str]]) -> dict[ProbePlace, float]:
+    """The independent units of each F1 in one split: its test images, in that of the splits which has the fewest.
+
+    Of the means over scenes that `parts` has, each with the measures that it is the mean of, `effective_units`.
+    """
+    # A rare scene may be missing from a test part.
+    images = {place: max(1, min(score["support"] for score in scores)) for place, scores in found.items()}
+    units = {}
+    for place, own in images.items():
+        scenes = [images[*place[:4], part] for part in parts.get(place[4], ()) if (*place[:4], part) in images]
+        units[place] = effective_units(scenes) if scenes else float(own)
+    return units
+
+
+def _of_one_split(experiment: str, measure: str, f1: float, units: float) -> Ends:
+    """The interval of an F1 of so many units; as each image has one scene, micro-F1 is the share of right answers.
+
+    How far rare scenes are above others has the interval of a difference, of as many units as the rare ones have.
+    """
+    if measure == RARE_ABOVE_OTHERS:
+        return least_paired_interval(f1, units)
+    if experiment != PROBING_OBJECTS and measure == "micro-F1":
+        return share_interval(f1, 0.0, units, units)
+    return f1_interval(f1, units)
 
 
 def _probe(score: Row) -> str:
@@ -405,9 +459,9 @@ def _probe(score: Row) -> str:
 
 
 def _over_splits(
-    corpus: str, scores: Mapping[ProbePlace, Sequence[Row]]
+    corpus: str, scores: Mapping[ProbePlace, Sequence[Row]], units: Mapping[ProbePlace, float]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Means over splits, and differences between probes that were tested on the same ones.
+    """Means over splits, and differences between probes that were tested on the same ones, of so many `units`.
 
     The forest is also held against the network, and against itself with smaller shares of test images; test images of
     the same seed are among those of a larger one.
@@ -419,10 +473,10 @@ def _over_splits(
         experiment, role, probe, share, measure = key
         place: dict[str, Any] = {"source": probe, "level": share, "seeds": len(of_seeds)}
         n = scores[key][-1]["support"]
-        units = max(n, 1)  # a rare scene may be missing from a test part
+        of_splits = np.array([*of_seeds.values()])
         lowest = -1.0 if measure == RARE_ABOVE_OTHERS else 0.0
-        mean, low, high = splits_interval(np.array([*of_seeds.values()]), share, units, (lowest, 1.0))
-        number = mean, max(lowest, low), min(1.0, high)  # an F1 is nowhere else
+        of_one = _of_one_split(experiment, measure, float(np.mean(of_splits)), units[key])
+        number = splits_interval(of_splits, share, of_one, (lowest, 1.0))
         values.append(row(corpus, experiment, role, measure, number, n, **place))
         against = {
             PRETRAINED: (experiment, PRETRAINED, probe, share, measure),
@@ -437,7 +491,9 @@ def _over_splits(
         for name, other in against.items():
             if other != key and other in found:
                 apart = np.array([f1 - found[other][seed] for seed, f1 in of_seeds.items()])
-                number = splits_interval(apart, share, units, (lowest - 1.0, 1.0 - lowest))
+                least, reach = min(units[key], units[other]), 1.0 - lowest
+                low, high = least_paired_interval(float(np.mean(apart)) / reach, least)
+                number = splits_interval(apart, share, (reach * low, reach * high), (-reach, reach))
                 told = {**place, "against": name}
                 differences.append(row(corpus, experiment, role, measure, number, n, **told))
                 if name == INTACT:

@@ -218,7 +218,7 @@ def images_interval(results: Sequence[Result]) -> Ends:
         units = sum(one.captions for one in results)
         low, high = share_interval(value / 100, float(np.var(resampled / 100)), images, units)
         return 100 * low, 100 * high
-    return bootstrap_interval(resampled, images, _ends(results[0].metric, value), NOTHING)
+    return bootstrap_interval(value, resampled, images, _ends(results[0].metric, value), NOTHING)
 
 
 def paired_interval(results: Sequence[Result], others: Sequence[Sequence[Result]]) -> Ends:
@@ -231,7 +231,9 @@ def paired_interval(results: Sequence[Result], others: Sequence[Sequence[Result]
     # An image of another kind may have everything of the one, and nothing of the other.
     every = [one.value for one in (*results, *(other for of_one in others for other in of_one))]
     far = 100.0 if results[0].metric in PER_CENT else max(1.0, *map(abs, every))
-    return bootstrap_interval(differences, len(results[0].images), (-far, far), NOTHING)
+    values = [np.array(one.value) for one in results]
+    difference = float(_paired(values, _of(others, lambda one: np.array(one.value))))
+    return bootstrap_interval(difference, differences, len(results[0].images), (-far, far), NOTHING)
 
 
 def _ends(metric: str, value: float) -> Ends:

@@ -74,12 +74,13 @@ class Accuracies:
         rows = []
         for name, other in combinations(self.types, 2):
             differences = self.resampled[name] - self.resampled[other]
-            low, high = bootstrap_interval(_finite(differences), self.units, (-100.0, 100.0))
+            difference = self.value[name] - self.value[other]
+            low, high = bootstrap_interval(difference, _finite(differences), self.units, (-100.0, 100.0))
             rows.append(
                 {
                     "caption_type": name,
                     "against": other,
-                    "difference": self.value[name] - self.value[other],
+                    "difference": difference,
                     "ci_low": low,
                     "ci_high": high,
                     "p_value": bootstrap_p_value(_finite(differences)),
@@ -116,7 +117,7 @@ def agreement(answers: Sequence[Answer], seed: int) -> list[dict[str, Any]]:
             if drawn is not None:
                 value = float(_measure(measure, pairs.sum(axis=0)))
                 none, every = (float(_measure(measure, np.array([agreeing, 1.0]))) for agreeing in (0.0, 1.0))
-                low, high = bootstrap_interval(_measure(measure, drawn @ pairs), len(pairs), (none, every))
+                low, high = bootstrap_interval(value, _measure(measure, drawn @ pairs), len(pairs), (none, every))
             row = {"caption_type": name, "measure": measure, "value": value, "ci_low": low, "ci_high": high}
             rows.append({**row, "screens": len(pairs)})
     return rows

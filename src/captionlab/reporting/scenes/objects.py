@@ -97,8 +97,8 @@ def overlap_table(
         "RBO: rank-biased overlap with p = 1, the mean agreement down to the depth. IoU: intersection over union. "
         "Objects are ranked by the attention that their tags receive in the attended images of a scene, and by how "
         "many of the counted ones have them. Attention is added up over tags and images, so their number is a factor "
-        "of it: uniform attention is what this factor gives alone. Intervals: 95 %, bootstrap over the images of a "
-        "scene, which ranks objects anew."
+        "of it: uniform attention is what this factor gives alone. Intervals: 95 %, symmetric bootstrap over the "
+        "images of a scene, which ranks objects anew."
     )
     for depth in depths:
         for role in ROLES:

@@ -15,7 +15,10 @@ RECORD_COLUMNS = (
     "experiment", "subject", "source", "level", "measure", "against", "value", "ci_low", "ci_high", "seeds", "n",
     "published", "verdict", "smallest_difference", *PROVENANCE,
 )  # fmt: skip
-OVER_SPLITS = "Intervals: 95 %, Student's t over splits that are drawn anew, corrected for the images that they share."
+OVER_SPLITS = (
+    "Intervals: 95 %, Student's t over splits that are drawn anew, corrected for the images that they share, and never "
+    "narrower than the test images of one split allow."
+)
 
 
 @dataclass(frozen=True)
