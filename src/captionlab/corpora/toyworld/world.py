@@ -164,14 +164,14 @@ def sample_picture(domain: Domain, random: Random, backdrops: int) -> Picture:
     weights = domain.scenes or EVEN
     scene = random.choices(list(weights), list(weights.values()))[0]
     near = domain.close_ups > 0 and random.random() < domain.close_ups
-    wanted = 1 if near else random.choices((1, 2, 3, 4), (0.1, 0.4, 0.35, 0.15))[0]
+    wanted = 1 if near else random.choices((1, 2, 3, 4), (0.05, 0.3, 0.4, 0.25))[0]
     things: list[Thing] = []
     used: set[str] = set()
     for rank in range(wanted):
         label = _sample_label(domain, scene, rank, used, random)
         used.add(label)
         colour = random.choice(CLASSES[label].usual) if random.random() < 0.4 else random.choice(COLOURS)
-        size = random.choices(("large", "small"), (0.65, 0.35))[0]
+        size = random.choices(("large", "small"), (0.8, 0.2))[0]
         count = random.choices((1, 2, 3), (0.7, 0.2, 0.1))[0]
         thing = place_thing(scene, label, colour, size, count, things, random)
         if thing is not None:
