@@ -50,6 +50,7 @@ IDS = [f"image {number:02d}" for number in range(30)]
 TAGS = {
     **dict.fromkeys(("a", "the"), "DET"),
     **dict.fromkeys(("of", "near", "on"), "ADP"),
+    **dict.fromkeys(("and",), "CCONJ"),
     **dict.fromkeys(("that",), "PRON"),
     **dict.fromkeys(("is",), "AUX"),
 }
@@ -71,7 +72,7 @@ def caption(captioner: str, number: int) -> str:
         "ce": f"a {first} on a {second}" if number % 10 else "a near",
         "clip": f"a image image of a {first} near a {second} near a {third}",
         "uniter": f"a {first} {first} of the {second} {third}",
-        "kl": f"a {first} of the {second}",
+        "kl": (f"a {first} of the {second}", f"a {first} a {second}", f"a {first} and a {second}")[number % 3],
     }[captioner.split("-")[0]]
 
 

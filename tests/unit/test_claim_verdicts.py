@@ -113,3 +113,12 @@ def test_a_claim_on_some_of_20_seldom_holds_by_chance(trainings, share, real):
     assert held / rounds < 0.025 + 3 * np.sqrt(0.025 * 0.975 / rounds)
     if real or share == 0.05:
         assert held > 0, "and no seldomer than it must"
+
+
+def test_a_non_inferiority_is_missed_on_one_side():
+    """Half-width 1.96: 1.96 + 0.8416 is shown in four of five runs, where the margin has as much."""
+    enough, few = (Interval(5.0, 3.04, 6.96, 1, margin, one_sided=True) for margin in (2.81, 2.79))
+    assert enough.smallest() == pytest.approx(2.8016, abs=1e-3)
+    assert few.smallest() is None
+    assert few.least_margin() == pytest.approx(2.8016, abs=1e-3)
+    assert Interval(5.0, 3.04, 6.96, 1, 2.81).smallest() is None  # a nearness may be missed on two

@@ -122,6 +122,14 @@ def test_a_run_too_small_for_the_papers_difference_says_so(tmp_path):
     assert "paper" not in record["smallest_difference"]
 
 
+def test_a_margin_of_a_non_inferiority_that_is_too_small_is_named(tmp_path):
+    """Half-width 5: 5 x 2.8016 / 1.96 would be shown in four of five runs, and no difference at all is only 2."""
+    measure = "non-inferiority of perplexity"
+    found = [row("A", 2.0, measure=measure, ci_low=-3.0, ci_high=7.0, margin=2.0)]
+    (record,) = judged(tmp_path, found, evidence={"measure": measure})
+    assert record["smallest_difference"] == "nothing within 2.00, for so few only within 7.15 or more"
+
+
 @pytest.mark.parametrize(
     ("margin", "half", "expected"),
     [

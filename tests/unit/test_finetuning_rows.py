@@ -168,10 +168,11 @@ def test_fluency_is_kept_within_a_margin():
     # A twentieth of the parent's 10 is 0.5.
     assert found["tuned", "non-inferiority of perplexity"]["difference"] == pytest.approx(0.1)
     assert found["other", "non-inferiority of perplexity"]["difference"] == pytest.approx(-0.5)
+    assert found["other", "non-inferiority of perplexity"]["margin"] == pytest.approx(0.5)
     # 2 and 25 captions of 25 repeat words, and 1 of the parent's: one of a hundred may come on top.
     assert found["tuned", "repetitions"]["difference"] == pytest.approx(4.0)
     row, apart = found["tuned", "non-inferiority of repetitions"], found["tuned", "repetitions"]
-    assert row["difference"] == pytest.approx(-3.0)
+    assert (row["difference"], row["margin"]) == (pytest.approx(-3.0), 1.0)
     assert (row["ci_low"], row["ci_high"]) == (1.0 - apart["ci_high"], 1.0 - apart["ci_low"])
     assert row["ci_low"] < -3.0 < row["ci_high"]
     assert found["other", "non-inferiority of repetitions"]["ci_high"] < 0

@@ -11,6 +11,7 @@ from captionlab.evaluation.intervals import (
     effective_units,
     f1_interval,
     geometric_interval,
+    independent_difference,
     least_paired_interval,
     mcnemar_p_value,
     paired_share_interval,
@@ -254,6 +255,7 @@ def test_intervals_of_f1_cover_what_other_images_would_show(right):
     joint = share[:, None] * confusion
     of_class = 2 * np.diag(joint) / (joint.sum(0) + joint.sum(1))
     truth = {"macro": of_class.mean(), "weighted": of_class @ share, "common": of_class[0], "rare": of_class[2:].mean()}
+    truth["gap"] = truth["rare"] - of_class[:2].mean()
     generator, covered = np.random.default_rng(0), dict.fromkeys(truth, 0)
     for _ in range(300):
         drawn = generator.choice(16, 150, p=joint.ravel() / joint.sum())
@@ -267,4 +269,13 @@ def test_intervals_of_f1_cover_what_other_images_would_show(right):
             low, high = f1_interval(value, units)
             assert 0 <= low <= value <= high <= 1
             covered[name] += low <= truth[name] <= high
+        sides = ((f1[part].mean(), effective_units(counts[part])) for part in (slice(2, 4), slice(2)))
+        rare, others = ((value, *f1_interval(value, units)) for value, units in sides)
+        value, low, high = independent_difference(rare, others)
+        assert low <= value <= high
+        covered["gap"] += low <= truth["gap"] <= high
     assert min(covered.values()) / 300 >= 0.95
+
+
+def test_a_difference_of_other_images_joins_distances_by_squares():
+    assert independent_difference((0.5, 0.2, 0.58), (0.3, 0.24, 0.7)) == pytest.approx((0.2, -0.3, 0.3))

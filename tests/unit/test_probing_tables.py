@@ -147,6 +147,9 @@ def test_words(tables):
     # "a dog dog of the cat boat" has two phrases.
     assert float(found["UNITER", "connected noun phrases"]["value"]) == pytest.approx(100.0)
     assert float(found["UNITER", "noun phrases connected by and"]["value"]) == 0.0
+    # A third of the pairs each: "a dog of the cat", "a dog a cat" and "a dog and a cat".
+    for measure in ("connected noun phrases", "noun phrases connected by and"):
+        assert float(found["UNITER + KL", measure]["value"]) == pytest.approx(100 / 3)
     printed = {(subject, measure): r["published"] for (subject, measure), r in found.items() if r["published"]}
     assert printed == {("UNITER", "nouns of the top words"): "6"}
 

@@ -298,6 +298,14 @@ def test_an_interval_of_equal_splits_is_that_of_the_images_of_one():
         found = the(values, measure=measure, subject="finetuned")
         assert (found["ci_low"], found["ci_high"]) == pytest.approx(expected)
         assert found["ci_low"] < 0.9 < found["ci_high"]
+    # Rare scenes and others are 10 and 140 other images, these worth 4 / (1/90 + 1/50); Zou and Donner by hand.
+    rare, others = f1_interval(0.9, 10), f1_interval(0.9, 4 / (1 / 90 + 1 / 50))
+    found = the(values, measure="F1 of rare scenes above that of others", subject="finetuned")
+    assert found["value"] == pytest.approx(0.0)
+    assert found["ci_low"] == pytest.approx(-(((0.9 - rare[0]) ** 2 + (others[1] - 0.9) ** 2) ** 0.5))
+    assert found["ci_high"] == pytest.approx(((rare[1] - 0.9) ** 2 + (0.9 - others[0]) ** 2) ** 0.5)
+    found = the(values, measure="F1 of other scenes", subject="finetuned")
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx(others)
     # Bonett and Price of no image on which the two differ.
     for measure, units in {"micro-F1": 150, "macro-F1": effective, "F1 of room": 10}.items():
         reach = 1.959964 * 2**0.5 / (units + 2)

@@ -94,6 +94,14 @@ def test_accuracy_stands_beside_the_papers(tmp_path):
     assert by_type["plain"][3].detail.endswith(f"on {number} sets (paper 500 ≠)")
 
 
+def test_the_marker_of_the_sets_is_explained_where_no_accuracy_has_it():
+    """As many answers of ClipCap's captions as do not tell 36.2 from what else there may be, on fewer than 500 sets."""
+    made = table("people", [row for row in answers() if row["caption_type"] == "plain" or row["role"] == "control"])
+    verdicts = {name: {r["verdict"] for r in made.records if r["quantity"] == name} for name in ("accuracy", "sets")}
+    assert verdicts == {"accuracy": {"cannot tell"}, "sets": {"differs"}}
+    assert any("≠" in note for note in made.footnotes)
+
+
 def test_simulated_participants_are_called_so_everywhere():
     made = table("simulated", answers())
     assert "simulated" in made.name

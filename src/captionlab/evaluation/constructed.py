@@ -59,8 +59,8 @@ def constructed_rows(
             images = _images_interval(name, float(means.mean()), resampled, n, n * len(parts))
             value, low, high = seeds_interval(means, images)
             if measure in SHARES:
-                ends = (-50.0, 50.0) if against == HALF else (0.0, 100.0)
-                low, high = max(low, ends[0]), min(high, ends[1])
+                middle = _middle(against)
+                low, high = max(low, -middle), min(high, 100.0 - middle)
             row = {
                 **dict(zip(("experiment", "subject", "source", "level"), way, strict=True)),
                 "corpus": corpus, "measure": measure, "scorer": scorer, "ci_low": low, "ci_high": high,
@@ -160,11 +160,16 @@ def _images_interval(name: Name, value: float, resampled: np.ndarray, images: in
     """The ends of the interval over images of a column's mean, in per cent where it is a share."""
     _, measure, _, against = name
     if measure in SHARES:
-        middle = 50.0 if against == HALF else 0.0
+        middle = _middle(against)
         ends = share_interval((value + middle) / 100, float(np.var(resampled / 100)), images, captions)
         return 100 * ends[0] - middle, 100 * ends[1] - middle
     far = max(1.0, 2 * abs(value))
     return bootstrap_interval(value, resampled, images, (-far, far))
+
+
+def _middle(against: str | None) -> float:
+    """What a share, in per cent, has subtracted from it."""
+    return 50.0 if against == HALF else 0.0
 
 
 def _aligned(drawn: Sequence[np.ndarray]) -> np.ndarray:

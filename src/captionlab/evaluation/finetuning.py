@@ -174,4 +174,5 @@ def fluency_rows(results: Mapping[str, Results], parents: Mapping[str, str]) -> 
             of_parent = results[parent][corpus, measure, None].value
             margin = SIMILAR * of_parent if measure == PERPLEXITY else ONE_OF_A_HUNDRED
             value, low, high = (margin - found[end] for end in ("difference", "ci_high", "ci_low"))
-            yield row(corpus, "fluency", label, NOT_HIGHER[measure], (value, low, high), found["n"], against=parent)
+            place: dict[str, Any] = {"against": parent, "margin": margin}
+            yield row(corpus, "fluency", label, NOT_HIGHER[measure], (value, low, high), found["n"], **place)

@@ -9,6 +9,7 @@ Clopper and Pearson 1934, for images with several captions as Korn and Graubard 
 No interval has a width of 0: that so many images were all alike does not say that every image is. Each holds its value.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -150,6 +151,19 @@ def f1_interval(f1: float, units: float) -> Ends:
     as_share = share_interval(f1, 0.0, units, units)
     as_class = [2 * end / (1 + end) for end in share_interval(f1 / (2 - f1), 0.0, units, units)]
     return min(as_share[0], as_class[0]), max(as_share[1], as_class[1])
+
+
+def independent_difference(
+    first: tuple[float, float, float], second: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """The first value less the second, of other images, each with the ends of its interval, and the ends of theirs.
+
+    The distances to the ends are joined by squares (Zou and Donner 2008).
+    """
+    value = first[0] - second[0]
+    below = math.hypot(first[0] - first[1], second[2] - second[0])
+    above = math.hypot(first[2] - first[0], second[0] - second[1])
+    return value, value - below, value + above
 
 
 def least_paired_interval(difference: float, units: float) -> Ends:

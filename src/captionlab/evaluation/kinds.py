@@ -58,7 +58,11 @@ ROLE_DIFFERENCES = Kind(
         "against": Column(_STRING, "what is subtracted"),
         "own": Column(pa.bool_(), "whether the scorer is that of the subject; missing without one", nullable=True),
         "difference": Column(_DOUBLE, "mean over seeds of the difference; that of geometric means for perplexity"),
-        "margin": Column(_DOUBLE, "the most that a nearness can be; missing for all else", nullable=True),
+        "margin": Column(
+            _DOUBLE,
+            "of a nearness or non-inferiority: what it is at no difference; else missing",
+            nullable=True,
+        ),
         **_MEASURED,
     },
     (*_PLACE, "against"),

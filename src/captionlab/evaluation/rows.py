@@ -18,7 +18,7 @@ def row(
 ) -> dict[str, Any]:
     """A row of values or, with `against`, of differences; `number` is the value with the ends of its interval.
 
-    A nearness has the `margin` that it is of.
+    A nearness or a non-inferiority has the `margin` that it is of.
     """
     place = {"experiment": experiment, "subject": subject, "source": source, "level": level, "corpus": corpus}
     ends = {"ci_low": number[1], "ci_high": number[2], "seeds": seeds, "n": n}

@@ -24,6 +24,7 @@ from captionlab.evaluation.intervals import (
     bootstrap_interval,
     effective_units,
     f1_interval,
+    independent_difference,
     least_paired_interval,
     paired_share_interval,
     resampled_sums,
@@ -42,7 +43,7 @@ END = "the end of the finetuning"
 HALF = "half of the attention"
 # A part of the probed scenes, those of the fewest images: two of the paper's eight, which it names (§7).
 RARE = 1 / 4
-OF_RARE = "F1 of rare scenes"
+OF_RARE, OF_OTHERS = "F1 of rare scenes", "F1 of other scenes"
 # How far rare scenes are told better than all others, below 0 where worse: the gap that finetuning closes.
 RARE_ABOVE_OTHERS = "F1 of rare scenes above that of others"
 PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probing", "probing without telling objects", "probing of objects"
@@ -206,19 +207,23 @@ def contrast_rows(corpus: str, overlaps: Iterable[Row]) -> list[dict[str, Any]]:
         present = {overlap["scene"] for overlap in of_role}
         names = [", ".join(scene for scene in side if scene in present) for side in (MUCH, LITTLE)]
         for measure, column in OVERLAP_MEASURES.items():
-            # Of each side the mean with its distances to the lower and the upper end.
-            means = [np.mean([overlap[column] for overlap in side]) for side in sides]
-            below, above = (
-                [math.hypot(*(o[column] - o[f"{column}_ci_{end}"] for o in side)) / len(side) for side in sides]
-                for end in ("low", "high")
-            )
-            value = float(means[0] - means[1])
-            low, high = value - math.hypot(below[0], above[1]), value + math.hypot(above[0], below[1])
+            much, little = (_mean_overlap(side, column) for side in sides)
+            value, low, high = independent_difference(much, little)
             number = value, max(-1.0, low), min(1.0, high)
             images = sum(overlap["attended"] for side in sides for overlap in side)
             place: dict[str, Any] = {"source": names[0], "level": depth, "against": names[1]}
             rows.append(row(corpus, "overlap of scenes", role, measure, number, images, **place))
     return rows
+
+
+def _mean_overlap(overlaps: Sequence[Row], column: str) -> tuple[float, float, float]:
+    """The mean over scenes, of other images each, and the ends of its interval."""
+    mean = float(np.mean([overlap[column] for overlap in overlaps]))
+    below, above = (
+        math.hypot(*(overlap[column] - overlap[f"{column}_ci_{end}"] for overlap in overlaps)) / len(overlaps)
+        for end in ("low", "high")
+    )
+    return mean, mean - below, mean + above
 
 
 def correlation_interval(r: float, pairs: int) -> tuple[float, float, float]:
@@ -350,9 +355,9 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]]
     """F1 of probes, means over splits with their interval, and the differences that the claims are about.
 
     `scores` are rows of SCORES of both captioners. The measure of a scene is `F1 of <scene>`, that of the mean over
-    scenes of the fewest images OF_RARE; RARE_ABOVE_OTHERS is that less the mean over the others. Splits of the same
-    seed are the same images for both captioners, and differences are taken split by split. ValueError for
-    a single split.
+    scenes of the fewest images OF_RARE, over the others OF_OTHERS; RARE_ABOVE_OTHERS is how far they are apart. Splits
+    of the same seed are the same images for both captioners, and differences are taken split by split. ValueError for a
+    single split.
     """
     rows = [*scores]
     whole = min((score["objects"] for score in rows), default=0)
@@ -365,7 +370,8 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]]
     scenes = dict.fromkeys(f"F1 of {score['scene']}" for score in rows if score["scene"])
     found |= _of_rare(found, rare)
     of_rare = [f"F1 of {scene}" for scene in rare]
-    parts = {"macro-F1": [*scenes], OF_RARE: of_rare, RARE_ABOVE_OTHERS: of_rare}
+    of_others = [scene for scene in scenes if scene not in of_rare]
+    parts = {"macro-F1": [*scenes], OF_RARE: of_rare, OF_OTHERS: of_others, RARE_ABOVE_OTHERS: of_rare}
     return _over_splits(corpus, found, _units(found, parts))
 
 
@@ -380,7 +386,10 @@ def rare_scenes(scores: Iterable[Row]) -> list[str]:
 
 
 def _of_rare(found: Mapping[ProbePlace, Sequence[Row]], rare: Sequence[str]) -> dict[ProbePlace, list[Row]]:
-    """In each place and split the mean F1 of rare scenes, how many test images depict them, and RARE_ABOVE_OTHERS."""
+    """In each place and split the mean F1 of rare scenes, that of others, and how far the first is above the second.
+
+    The last with the test images of the rare ones.
+    """
     made: dict[ProbePlace, list[Row]] = {}
     for place in dict.fromkeys(place[:4] for place in found):
         sides: list[list[Sequence[Row]]] = [[], []]
@@ -391,6 +400,7 @@ def _of_rare(found: Mapping[ProbePlace, Sequence[Row]], rare: Sequence[str]) -> 
         if of_rare:
             made[*place, OF_RARE] = of_rare
         if of_rare and others:
+            made[*place, OF_OTHERS] = others
             made[*place, RARE_ABOVE_OTHERS] = [
                 {**one, "f1": one["f1"] - other["f1"]} for one, other in zip(of_rare, others, strict=True)
             ]
@@ -441,16 +451,19 @@ def _units(found: Mapping[ProbePlace, Sequence[Row]], parts: Mapping[str, Sequen
     return units
 
 
-def _of_one_split(experiment: str, measure: str, f1: float, units: float) -> Ends:
+def _of_one_split(place: ProbePlace, f1: Mapping[ProbePlace, float], units: Mapping[ProbePlace, float]) -> Ends:
     """The interval of an F1 of so many units; as each image has one scene, micro-F1 is the share of right answers.
 
-    How far rare scenes are above others has the interval of a difference, of as many units as the rare ones have.
+    Rare scenes and others are on other images: how far they are apart has the interval of a difference of two F1.
     """
+    experiment, *_, measure = place
     if measure == RARE_ABOVE_OTHERS:
-        return least_paired_interval(f1, units)
+        sides = [(*place[:4], side) for side in (OF_RARE, OF_OTHERS)]
+        rare, others = ((f1[side], *f1_interval(f1[side], units[side])) for side in sides)
+        return independent_difference(rare, others)[1:]
     if experiment != PROBING_OBJECTS and measure == "micro-F1":
-        return share_interval(f1, 0.0, units, units)
-    return f1_interval(f1, units)
+        return share_interval(f1[place], 0.0, units[place], units[place])
+    return f1_interval(f1[place], units[place])
 
 
 def _probe(score: Row) -> str:
@@ -464,10 +477,12 @@ def _over_splits(
     """Means over splits, and differences between probes that were tested on the same ones, of so many `units`.
 
     The forest is also held against the network, and against itself with smaller shares of test images; test images of
-    the same seed are among those of a larger one.
+    the same seed are among those of a larger one. On which images two probes differ is not in the scores, so intervals
+    of differences reach at least as far as the narrowest that there can be: a lower bound.
     """
     found = {place: {score["seed"]: score["f1"] for score in of_place} for place, of_place in scores.items()}
     shares = sorted({share for _, _, _, share, _ in found})
+    means = {place: float(np.mean([*of_seeds.values()])) for place, of_seeds in found.items()}
     values, differences = [], []
     for key, of_seeds in found.items():
         experiment, role, probe, share, measure = key
@@ -475,8 +490,7 @@ def _over_splits(
         n = scores[key][-1]["support"]
         of_splits = np.array([*of_seeds.values()])
         lowest = -1.0 if measure == RARE_ABOVE_OTHERS else 0.0
-        of_one = _of_one_split(experiment, measure, float(np.mean(of_splits)), units[key])
-        number = splits_interval(of_splits, share, of_one, (lowest, 1.0))
+        number = splits_interval(of_splits, share, _of_one_split(key, means, units), (lowest, 1.0))
         values.append(row(corpus, experiment, role, measure, number, n, **place))
         against = {
             PRETRAINED: (experiment, PRETRAINED, probe, share, measure),
@@ -497,9 +511,9 @@ def _over_splits(
                 told = {**place, "against": name}
                 differences.append(row(corpus, experiment, role, measure, number, n, **told))
                 if name == INTACT:
-                    margin = SIMILAR * abs(float(np.mean([*found[other].values()])))
-                    near, name = within(*number, margin), f"nearness of {measure}"
-                    differences.append(row(corpus, experiment, role, name, near, n, **told, margin=margin))
+                    margin = SIMILAR * abs(means[other])
+                    near, nearness = within(*number, margin), f"nearness of {measure}"
+                    differences.append(row(corpus, experiment, role, nearness, near, n, **told, margin=margin))
     return values, differences
 
 

@@ -37,7 +37,9 @@ class Interval:
     repetitions: int
     """trainings, or splits, that the difference is a mean of"""
     margin: float | None = None
-    """of a nearness the most that it can be: what it is where nothing differs"""
+    """of a nearness or a non-inferiority what it is where nothing differs"""
+    one_sided: bool = False
+    """a non-inferiority: on one side of the margin only can it be missed, and what is better exceeds the margin"""
 
     def sign(self, chances: int = 1) -> int:
         """1 or -1 when the whole interval lies above or below 0, else 0.
@@ -52,19 +54,21 @@ class Interval:
         """The smallest true difference that `sign` would have shown in four of five runs (`POWERFUL`).
 
         By normal theory, with several repetitions too: Student's t needs a little more. Of a nearness as `nearest` has
-        it, and None where its margin is smaller than `least_margin`.
+        it. None where a margin is smaller than `least_margin`.
         """
-        if self.margin is None:
-            return self._reach(chances) + _NORMAL.inv_cdf(POWERFUL) * self._deviation
+        if self.margin is None or self.one_sided:
+            smallest = self._reach(chances) + _NORMAL.inv_cdf(POWERFUL) * self._deviation
+            return None if self.margin is not None and smallest > self.margin else smallest
         return nearest(self.margin / self._deviation, self._reach(chances) / self._deviation, self._deviation)
 
     def least_margin(self, chances: int = 1) -> float:
         """The smallest margin within which a difference of 0 would have been shown to be in four of five runs.
 
-        It may be missed on either side, so this is that of two one-sided tests (Schuirmann 1987), each of half of the
-        misses.
+        A nearness may be missed on either side, so its margin is that of two one-sided tests (Schuirmann 1987), each of
+        half of the misses; a non-inferiority's is that of one.
         """
-        return self._reach(chances) + _NORMAL.inv_cdf((1 + POWERFUL) / 2) * self._deviation
+        shown = POWERFUL if self.one_sided else (1 + POWERFUL) / 2
+        return self._reach(chances) + _NORMAL.inv_cdf(shown) * self._deviation
 
     def _reach(self, chances: int) -> float:
         """How far the ends that `sign` looks at are from the value."""

@@ -2,13 +2,14 @@
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from typing import Any
 
 import yaml
 
+from captionlab.evaluation.finetuning import NOT_HIGHER
 from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, verdict
 from captionlab.reporting.evidence import COLUMNS, EvidenceClaim
 from captionlab.reporting.footnotes import run_notes
@@ -140,7 +141,22 @@ def claims_table(
                 }
             )  # fmt: skip
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
-    used = {record["verdict"] for record in records}
+    headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
+    columns = [Column(heading, numeric=False) for heading in headings]
+    return Table(
+        "claims",
+        "Claims of the papers, as this run sees them",
+        "What the papers claim, in our words, and whether the comparisons of this run bear it out.",
+        columns,
+        blocks,
+        records,
+        RECORD_COLUMNS,
+        [*_notes({str(record["verdict"]) for record in records}), *run_notes(provenance)],
+    )
+
+
+def _notes(used: Set[str]) -> list[str]:
+    """What the verdicts in use and the columns mean."""
     notes = [f"{name}: {meaning}." for name, meaning in VERDICTS.items() if name in used]
     notes.append(
         "Evidence: the difference with its 95 % interval and the p-value of a paired test on the same images; "
@@ -153,22 +169,11 @@ def claims_table(
         "Could show: the smallest difference that such a comparison, with its interval and where a part of them is "
         "asked for the wider one, would have told from 0 in four of five runs. That is normal theory, also where the "
         "interval is Student's t over trainings or splits. A nearness is at most its margin, and may be missed on two "
-        "sides: where the margin is too small for so many images, even no difference at all could not have been shown "
-        "to be within it. Then the paper's own difference or nearness, where it prints the numbers and the "
-        "config calls the run comparable."
+        "sides, a non-inferiority on one: where the margin is too small for so many images, even no difference at all "
+        "could not have been shown to be within it. Then the paper's own difference or nearness, where it prints the "
+        "numbers and the config calls the run comparable."
     )
-    headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
-    columns = [Column(heading, numeric=False) for heading in headings]
-    return Table(
-        "claims",
-        "Claims of the papers, as this run sees them",
-        "What the papers claim, in our words, and whether the comparisons of this run bear it out.",
-        columns,
-        blocks,
-        records,
-        RECORD_COLUMNS,
-        [*notes, *run_notes(provenance)],
-    )
+    return notes
 
 
 # A scope, the intervals of its comparisons, above 0 as claimed, the evidence in words, and the paper's own differences
@@ -204,23 +209,30 @@ def _of_differences(
     claim: EvidenceClaim, differences: Sequence[Mapping[str, Any]], printed: _Printed
 ) -> Iterator[_Judged]:
     for scope, rows in claim.scopes(differences).items():
-        ends = [((row["difference"], row["ci_low"], row["ci_high"]), row["seeds"], row["margin"]) for row in rows]
+        intervals = [
+            _turned(
+                claim, (row["difference"], row["ci_low"], row["ci_high"]), row["seeds"], row["margin"],
+                row["measure"] in NOT_HIGHER.values(),
+            )
+            for row in rows
+        ]  # fmt: skip
         evidence = [claim.text(row) for row in rows]
         if rows and (absent := claim.absent_corpora(rows)):
             evidence.append(f"not in this run: {', '.join(absent)}")
         if not rows and (needed := claim.needed()):
             evidence.append(needed)
-        yield scope, [_turned(claim, *of_row) for of_row in ends], evidence, [printed(row) for row in rows]
+        yield scope, intervals, evidence, [printed(row) for row in rows]
 
 
 def _printed_of(comparison: Comparison, paper: Reproduction, printed: _Printed) -> float | None:
-    """What the paper prints of a comparison, under any of its labels of the corpus."""
+    """What the paper prints of a comparison under its label of the corpus, or else any other label of that."""
     row = {
         "experiment": "generated", "subject": comparison.captioner, "against": comparison.against,
         "measure": comparison.metric, "scorer": comparison.retriever,
     }  # fmt: skip
-    labels = [label for label, name in paper.corpora.items() if name == paper.corpora[comparison.corpus]]
-    found = (printed({**row, "corpus": label}) for label in labels)
+    own = comparison.corpus
+    others = [label for label, name in paper.corpora.items() if name == paper.corpora[own] and label != own]
+    found = (printed({**row, "corpus": label}) for label in (own, *others))
     return next((theirs for theirs in found if theirs is not None), None)
 
 
@@ -249,10 +261,11 @@ def _turned(
     ends: tuple[float, float, float],
     repetitions: int = 1,
     margin: float | None = None,
+    one_sided: bool = False,
 ) -> Interval:
     """A difference with the ends of its interval, above 0 where it is as claimed."""
     value, low, high = (DIRECTIONS[claim.direction] * end for end in ends)
-    return Interval(value, min(low, high), max(low, high), repetitions, margin)
+    return Interval(value, min(low, high), max(low, high), repetitions, margin, one_sided)
 
 
 def _comparisons(claim: Claim, paper: Reproduction, run: Measurements) -> Iterator[Comparison]:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from captionlab.evaluation.finetuning import GAIN_ON
-from captionlab.evaluation.intervals import SIMILAR, within
+from captionlab.evaluation.intervals import SIMILAR
 from captionlab.evaluation.roles import HALF
 from captionlab.evaluation.scenes import END, FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED
 from captionlab.reporting.discritune import TEXT_HEADINGS
@@ -22,10 +22,8 @@ Place = tuple[str, str, str]
 Side = Mapping[Place, float] | float
 Sides = tuple[Side, Side]
 
-# Of a measure that begins so, from the difference and from what it is held against.
-DERIVED: Mapping[str, Callable[[float, float], float]] = {
-    "nearness of ": lambda apart, against: within(apart, apart, apart, SIMILAR * abs(against))[0],
-}
+# How the measure of a nearness begins, which follows from the difference and from what it is held against.
+NEARNESS = "nearness of "
 # Tables of one test, of other captioners.
 TOGETHER = {"discritune": [("1", "4")]}
 PROBING_HEADINGS = {
@@ -56,20 +54,20 @@ def printed_difference(
     """
     if published is None:
         return None
-    prefix = next((prefix for prefix in DERIVED if row["measure"].startswith(prefix)), "")
     papers: Mapping[str, Callable[[Row], Sides | None]] = {
         "discritune": partial(_of_discritune, retriever=retriever, parents=parents or {}),
         "probing": _of_probing,
         "scenes": _of_scenes,
     }
-    sides = papers[published.paper]({**row, "measure": row["measure"].removeprefix(prefix)})
+    sides = papers[published.paper]({**row, "measure": row["measure"].removeprefix(NEARNESS)})
     if sides is None:
         return None
     tables = [(table,) for table in dict.fromkeys(table for table, *_ in published.values)]
     for of_one in [*tables, *TOGETHER.get(published.paper, ())]:
         first, second = (_value(published, of_one, side) for side in sides)
         if first is not None and second is not None:
-            return DERIVED[prefix](first - second, second) if prefix else first - second
+            apart = first - second
+            return SIMILAR * abs(second) - abs(apart) if row["measure"].startswith(NEARNESS) else apart
     return None
 
 
@@ -187,13 +185,13 @@ def _of_probes(row: Row) -> Sides | None:
     if against.startswith(TEST_SHARE):
         other = _split(float(against.removeprefix(TEST_SHARE)))
         return _pair((f"{states}{mark}", split, measure), (f"{states}{mark}", other, measure))
-    ours, theirs = {
+    rows = {
         PRETRAINED: (f"{states}{mark}", f"{STATES[PRETRAINED]}{mark}"),
         INTACT: (f"{states}{mark}", states),
         NETWORK: (f"RF {states}{mark}", f"MLP {states}{mark}"),
         "random": (f"RF {states}{mark}", "RB"),
-    }[against]
-    return _pair((ours, split, measure), (theirs, split, measure))
+    }.get(against)
+    return _pair((rows[0], split, measure), (rows[1], split, measure)) if rows else None
 
 
 def _split(test_share: float) -> str:

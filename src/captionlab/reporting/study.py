@@ -51,6 +51,7 @@ def study_table(
         name: judge(_measurement(row, corpus), printed[name], comparable) for name, row in accuracy.items()
     }
     sets = {name: _sets(row, paper, corpus, comparable) for name, row in accuracy.items()}
+    shown = {*verdicts.values(), *(record["verdict"] for record in sets.values())}
     rows = []
     for name in types:
         if name not in accuracy:
@@ -70,17 +71,7 @@ def study_table(
                 *(_agreement(agreement.get((name, measure))) for measure in MEASURES),
             ]
         )
-    records = [
-        *(
-            {"quantity": "accuracy", **row, "n": row["answers"], "verdict": verdicts[name],
-             "smallest_difference": smallest_difference(_measurement(row, corpus)),
-             "published": theirs.text if (theirs := printed.get(name)) else None}
-            for name, row in accuracy.items()
-        ),
-        *sets.values(),
-        *({"quantity": "difference", **row, "value": row["difference"]} for row in results["pairwise"]),
-        *({"quantity": f"agreement, {row['measure']}", **row, "n": row["screens"]} for row in results["agreement"]),
-    ]  # fmt: skip
+    records = _records(results, printed, verdicts, sets, corpus)
     made = {"participants": participants, **{key: provenance.get(key) for key in ("config", "seed", "commit")}}
     who = "people" if people else "simulated participants"
     title = "DiscriTune, table 6: accuracy of people who choose an image"
@@ -90,20 +81,45 @@ def study_table(
         title if people else simulated,
         f"How often {who} find the image that a caption describes among ten that look alike, by type of captions (%), "
         "with 95 % intervals over participants and sets of images; differences in percentage points.",
-        [
-            Column("captions", numeric=False),
-            Column("accuracy"),
-            Column("paper"),
-            Column("answers"),
-            *(Column(f"minus {other}", group="difference") for other in types),
-            Column("pairs, %", group="agreement"),
-            Column("kappa", group="agreement"),
-        ],
+        _columns(types),
         [Block(rows)],
         [{key: (record | made).get(key) for key in RECORD_COLUMNS} for record in records],
         RECORD_COLUMNS,
-        _notes(who, results, {*verdicts.values()}, comparable, provenance),
+        _notes(who, results, shown, comparable, provenance),
     )
+
+
+def _columns(types: Sequence[str]) -> list[Column]:
+    return [
+        Column("captions", numeric=False),
+        Column("accuracy"),
+        Column("paper"),
+        Column("answers"),
+        *(Column(f"minus {other}", group="difference") for other in types),
+        Column("pairs, %", group="agreement"),
+        Column("kappa", group="agreement"),
+    ]
+
+
+def _records(
+    results: Mapping[str, Sequence[Row]],
+    printed: Mapping[str, PublishedValue | None],
+    verdicts: Mapping[str, Verdict],
+    sets: Mapping[str, dict[str, Any]],
+    corpus: str,
+) -> list[dict[str, Any]]:
+    """What the table shows as records of numbers; `printed`, `verdicts` and `sets` are by caption type."""
+    return [
+        *(
+            {"quantity": "accuracy", **row, "n": row["answers"], "verdict": verdicts[row["caption_type"]],
+             "smallest_difference": smallest_difference(_measurement(row, corpus)),
+             "published": theirs.text if (theirs := printed.get(row["caption_type"])) else None}
+            for row in results["accuracy"]
+        ),
+        *sets.values(),
+        *({"quantity": "difference", **row, "value": row["difference"]} for row in results["pairwise"]),
+        *({"quantity": f"agreement, {row['measure']}", **row, "n": row["screens"]} for row in results["agreement"]),
+    ]  # fmt: skip
 
 
 def study_differences(

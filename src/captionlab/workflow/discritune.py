@@ -1,6 +1,5 @@
 """What the discritune paper's part of the config asks for: its tables and figures."""
 
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,14 +70,12 @@ class Discritune:
 
         Evaluations are those of `language.fluency`, of which one counts where it has both captioners.
         """
-        paths = []
+        paths, of_paper = [], set(self.block.get("captioners", {}).values())
         for evaluation in self.lab.language.fluency():
-            studied = set(self.lab.evaluations[evaluation]["captioners"]) & set(
-                self.block.get("captioners", {}).values()
-            )
+            studied = of_paper & set(self.lab.evaluations[evaluation]["captioners"])
             parents = {name: self.lab.captioners[name].get("parent") for name in studied}
-            pairs = {(name, parent) for name, parent in parents.items() if parent in studied}
-            paths += [f"results/{stage}/{name}/{evaluation}/{table}.parquet" for name in sorted({*chain(*pairs)})]
+            paired = {one for name, parent in parents.items() if parent in studied for one in (name, parent)}
+            paths += [f"results/{stage}/{name}/{evaluation}/{table}.parquet" for name in sorted(paired)]
         return paths
 
     def differences(self) -> list[str]:

@@ -51,7 +51,8 @@ def drawn_examples(
     generator = np.random.default_rng(seed)
     found = []
     for images, number in ((described & before.keys() & after.keys(), 1), (described, SHOWN)):
-        drawn = [sorted(images)[place] for place in generator.permutation(len(images))[:number]]
+        ordered = sorted(images)
+        drawn = [ordered[place] for place in generator.permutation(len(ordered))[:number]]
         found.append(
             [
                 Example(
