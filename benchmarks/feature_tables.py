@@ -23,9 +23,9 @@ from statistics import median
 
 import numpy as np
 
-from captionlab.features.region_batches import RegionTable
-from captionlab.features.region_tables import ImageRegions, write_regions
-from captionlab.training.order import Order
+from captionlab.order import Order
+from captionlab.regions.batches import RegionTable
+from captionlab.regions.tables import ImageRegions, write_regions
 
 BLOCK = 16 << 20
 # As the published features of bottom-up attention, and a batch of images as the scorers are trained with.

@@ -14,12 +14,12 @@ from torch.nn.functional import cross_entropy, interpolate, normalize
 from torch.utils.flop_counter import FlopCounterMode
 
 from captionlab.captioners.clipcap import ClipCap
-from captionlab.features.clip import MEAN, STD, Clip, build, normalise, pad, tokenise
+from captionlab.encoders.clip import MEAN, STD, Clip, build, normalise, pad, tokenise
 from captionlab.generation.decoding import Decoding, decode
-from captionlab.training.baselines import RunningMean
-from captionlab.training.batches import ImageBatch
-from captionlab.training.reinforce import Reinforce
-from captionlab.training.rewards import Discriminative
+from captionlab.training.loop.batches import ImageBatch
+from captionlab.training.objectives.baselines import RunningMean
+from captionlab.training.objectives.reinforce import Reinforce
+from captionlab.training.rewards.retrieval import Discriminative
 
 CLIP_B32 = {
     "embed_dim": 512,

@@ -25,19 +25,19 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.features.clip import MEAN, STD, Clip, build
-from captionlab.features.region_batches import RegionBatch
-from captionlab.features.tagged_regions import TaggedRegions
+from captionlab.encoders.clip import MEAN, STD, Clip, build
 from captionlab.generation.decoding import Decoding, decode
+from captionlab.networks.wordpiece import WordPieces
 from captionlab.provenance import device_name
+from captionlab.regions.batches import RegionBatch
+from captionlab.regions.tagged_regions import TaggedRegions
 from captionlab.scorers.scorer import Scorer
-from captionlab.scorers.text import WordPieces
 from captionlab.scorers.uniter import Uniter
-from captionlab.training.baselines import RunningMean
-from captionlab.training.batches import ImageBatches
-from captionlab.training.reinforce import Reinforce
-from captionlab.training.rewards import Discriminative
-from captionlab.training.trainer import train
+from captionlab.training.loop.batches import ImageBatches
+from captionlab.training.loop.trainer import train
+from captionlab.training.objectives.baselines import RunningMean
+from captionlab.training.objectives.reinforce import Reinforce
+from captionlab.training.rewards.retrieval import Discriminative
 
 CLIP_B32 = {
     "embed_dim": 512,

@@ -25,11 +25,11 @@ import torch
 from PIL import Image
 
 from captionlab.corpora.reading import TABLES, read_corpus
-from captionlab.features.embeddings import embedding_rows, load_embeddings, stream_embeddings
-from captionlab.features.images import crop, decode
-from captionlab.kinds import CAPTIONS, IMAGES, embeddings_kind
+from captionlab.encoders.embeddings import embedding_rows, load_embeddings, stream_embeddings
+from captionlab.encoders.images import crop, decode
+from captionlab.schemas import CAPTIONS, IMAGES, embeddings_kind
 from captionlab.tables import TableWriter, read_table
-from captionlab.training.data import references, training_images
+from captionlab.training.loop.data import references, training_images
 
 WIDTH, HEIGHT, DIMENSIONS = 500, 375, 512
 CAPTION = "a man in a red shirt rides a horse along the beach at sunset"

@@ -29,20 +29,20 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from captionlab.captioners.newfc import NewFC
-from captionlab.captioners.words import learn_words
-from captionlab.features.embeddings import embedding_rows
-from captionlab.features.region_batches import RegionTable
-from captionlab.features.region_tables import ImageRegions, write_regions
+from captionlab.encoders.embeddings import embedding_rows
 from captionlab.generation.decoding import Decoding
-from captionlab.kinds import embeddings_kind
+from captionlab.networks.words import learn_words
+from captionlab.regions.batches import RegionTable
+from captionlab.regions.tables import ImageRegions, write_regions
+from captionlab.schemas import embeddings_kind
 from captionlab.scorers.boxes import corners
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import build_scorer
 from captionlab.tables import write_table
-from captionlab.training.batches import ImageBatch, ImageBatches
-from captionlab.training.optimizers import build_optimizer
-from captionlab.training.scorer_rewards import MatchingScore
-from captionlab.training.self_critical import SelfCritical
+from captionlab.training.loop.batches import ImageBatch, ImageBatches
+from captionlab.training.loop.optimizers import build_optimizer
+from captionlab.training.objectives.self_critical import SelfCritical
+from captionlab.training.rewards.scorers import MatchingScore
 
 SAMPLES, IMAGES, WORDS = 5, 10, (8, 13)  # of an image; of an update; of a caption
 TOLERANCE, SPREAD = 1e-5, 1.7
@@ -260,8 +260,8 @@ def clip_scorer(family: str, sizes: Sizes, folder: Path) -> tuple[Any, ScorerIma
     """The same for CLIP, whose images are embedded once and for all; the plain way is open_clip's."""
     import open_clip
 
-    from captionlab.features.clip import MEAN, STD, Clip, build, pad, tokenise
-    from captionlab.features.images import normalise
+    from captionlab.encoders.clip import MEAN, STD, Clip, build, pad, tokenise
+    from captionlab.encoders.images import normalise
     from captionlab.scorers.clip import ClipScorer
 
     architecture = open_clip.get_model_config(sizes.clip)

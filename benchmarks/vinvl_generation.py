@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.features.tagged_regions import TaggedRegions
 from captionlab.generation.decoding import Decoded, Decoding, decode
+from captionlab.regions.tagged_regions import TaggedRegions
 
 BASE = {"vocabulary": 30522, "positions": 512, "width": 768, "layers": 12, "heads": 12, "feed_forward": 3072}
 REGION_SIZE, TAGS, REGIONS, END = 2054, 30, 50, 102

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from captionlab.kinds import COST
+from captionlab.schemas import COST
 from captionlab.tables import write_table
 
 LOGS = Path("results/logs")

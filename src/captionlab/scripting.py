@@ -23,7 +23,7 @@ def run(main: Callable[[Any], None], namespace: dict[str, Any], parallel: bool =
     Everything that is printed or logged, a traceback included, goes to the rule's log file. The script sees as many
     GPUs as its rule asks for and no others. With `parallel`, a rule that gets several has a process for each of them:
     this one becomes torch's launcher, which starts the script again, and `main` runs in every process at once (see
-    captionlab.training.distributed).
+    captionlab.distributed).
     """
     if "snakemake" not in namespace:
         raise SystemExit("This script is run by Snakemake; to use it alone, import its main() and pass such an object.")
@@ -68,7 +68,7 @@ def _become_launcher(processes: int, file: IO[str]) -> None:
 
 def _work_in_one_of_several(main: Callable[[Any], None], snakemake: Any) -> None:
     """The same in a process that the launcher started: the first one logs in full, the others only what is wrong."""
-    from captionlab.training.distributed import is_first, process_group
+    from captionlab.distributed import is_first, process_group
 
     os.environ["CUDA_VISIBLE_DEVICES"] = visible_devices()[int(os.environ["LOCAL_RANK"])]
     with _logged(snakemake, "a"), _stoppable(), process_group():

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pytest
 from chromium import Page, browser, program
 
-from captionlab.kinds import IMAGES
+from captionlab.schemas import IMAGES
 from captionlab.study.page import read_template, study_page
 from captionlab.study.pictures import pictures, write_pictures
 from captionlab.study.responses import read_answers

@@ -7,9 +7,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from captionlab.training.baselines import NoBaseline, RunningMean
-from captionlab.training.reinforce import policy_loss
-from captionlab.training.rewards import KINDS, Discriminative, rewards, scores
+from captionlab.training.objectives.baselines import NoBaseline, RunningMean
+from captionlab.training.objectives.reinforce import policy_loss
+from captionlab.training.rewards.retrieval import KINDS, Discriminative, rewards, scores
 
 FOLDER = Path(__file__).with_name("discriminative")
 SCALE = json.loads((FOLDER / "config.json").read_text())["logit_scale"]
@@ -55,7 +55,7 @@ def test_three_batches(golden, kind, name):
 @pytest.mark.parametrize("kind", KINDS)
 def test_reward_object(golden, kind):
     """The reward that training uses: embeddings from a table, captions through a text tower."""
-    from captionlab.training.batches import ImageBatch
+    from captionlab.training.loop.batches import ImageBatch
 
     text, images = golden["in.text_emb_0"], torch.cat([golden["in.image_emb_1"], golden["in.image_emb_0"]])
     reward = Discriminative(kind, lambda captions: text[[int(c) for c in captions]], images, len(text), SCALE)
@@ -68,8 +68,8 @@ def test_reward_object(golden, kind):
 @pytest.mark.parametrize("kind", ["discriminative", "accuracy"])
 def test_hard_negatives(golden, kind, hard):
     """Mined neighbours beside the images of the batch; the bank's first neighbour is the image itself."""
-    from captionlab.features.neighbours import nearest
-    from captionlab.training.batches import ImageBatch
+    from captionlab.encoders.neighbours import nearest
+    from captionlab.training.loop.batches import ImageBatch
 
     bank, text, images = golden["in.bank_emb"], golden["in.hn_text_emb"], golden["in.hn_indices"][:, 0].long()
     neighbours = golden["in.bank_nns"][:, 1 : hard + 1].long()

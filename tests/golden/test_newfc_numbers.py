@@ -9,9 +9,9 @@ from safetensors.torch import load_file
 
 from captionlab.captioners.newfc import NewFC
 from captionlab.generation.decoding import Decoding, decode
-from captionlab.training.batches import CaptionBatch
-from captionlab.training.cross_entropy import CrossEntropy
-from captionlab.training.reinforce import through_end
+from captionlab.training.loop.batches import CaptionBatch
+from captionlab.training.objectives.cross_entropy import CrossEntropy
+from captionlab.training.objectives.reinforce import through_end
 
 FIXTURE = Path(__file__).parent / "newfc"
 SIZES = json.loads((FIXTURE / "config.json").read_text())["sizes"]

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from captionlab.features.region_batches import RegionBatch
+from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.boxes import corners, corners_area, corners_sides_area
 from captionlab.scorers.store import import_scorer, load_scorer
 from captionlab.scorers.visual import padding_mask

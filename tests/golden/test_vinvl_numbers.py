@@ -8,9 +8,9 @@ import torch
 from safetensors.torch import load_file
 
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.features.tagged_regions import TaggedRegions, padded
 from captionlab.generation.decoding import Decoding, decode
-from captionlab.training.masked_tokens import MaskedBatch, MaskedTokens
+from captionlab.regions.tagged_regions import TaggedRegions, padded
+from captionlab.training.objectives.masked_language_modelling import MaskedBatch, MaskedTokens
 
 FIXTURE = Path(__file__).parent / "vinvl"
 CONFIG = json.loads((FIXTURE / "config.json").read_text())

@@ -10,16 +10,16 @@ import pytest
 import torch
 
 from captionlab.captioners.clipcap import ClipCap
-from captionlab.features.clip import MEAN, STD, Clip, build
+from captionlab.encoders.clip import MEAN, STD, Clip, build
 from captionlab.generation.decoding import Decoding, decode
-from captionlab.kinds import COST, TRAINING
+from captionlab.schemas import COST, TRAINING
 from captionlab.tables import read_table
-from captionlab.training.baselines import RunningMean
-from captionlab.training.batches import ImageBatches
-from captionlab.training.checkpoints import Checkpoints
-from captionlab.training.reinforce import Reinforce
-from captionlab.training.rewards import Discriminative
-from captionlab.training.trainer import train
+from captionlab.training.loop.batches import ImageBatches
+from captionlab.training.loop.checkpoints import Checkpoints
+from captionlab.training.loop.trainer import train
+from captionlab.training.objectives.baselines import RunningMean
+from captionlab.training.objectives.reinforce import Reinforce
+from captionlab.training.rewards.retrieval import Discriminative
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU")]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from PIL import Image
 
-from captionlab.kinds import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, METEOR_STATISTICS, NLG
-from captionlab.language.kinds import MEASURES, NGRAMS, TAGGED
-from captionlab.scorers.kinds import MATCHING
+from captionlab.language.schemas import MEASURES, NGRAMS, TAGGED
+from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, METEOR_STATISTICS, NLG
+from captionlab.scorers.schemas import MATCHING
 from captionlab.tables import Kind, read_table, write_table
 from captionlab.workflow.probing import PROBING_TABLES
 

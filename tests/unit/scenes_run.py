@@ -9,8 +9,8 @@ import numpy as np
 import vinvl_stand_in as stand_in
 
 from captionlab.captioners.store import save_captioner
-from captionlab.features.region_tables import ImageRegions, write_regions
-from captionlab.kinds import CAPTIONS, COMPARISONS, IMAGES, OBJECTS, SCENES, SUMMARY
+from captionlab.regions.tables import ImageRegions, write_regions
+from captionlab.schemas import CAPTIONS, COMPARISONS, IMAGES, OBJECTS, SCENES, SUMMARY
 from captionlab.tables import write_table
 from captionlab.workflow.scenes_paper import SCENES_TABLES
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from captionlab.kinds import IMAGES
-from captionlab.study.kinds import STIMULI
+from captionlab.schemas import IMAGES
+from captionlab.study.schemas import STIMULI
 from captionlab.study.stimuli import arrange, study_name
 from captionlab.tables import write_table
 

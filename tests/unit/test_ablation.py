@@ -18,9 +18,8 @@ from captionlab.ablation.comparison import (
     pairs,
     z_test,
 )
-from captionlab.ablation.information import pointwise_information
-from captionlab.ablation.matching import match_regions
-from captionlab.ablation.removal import Removal, Sample, remove, samples
+from captionlab.ablation.match_regions import match_regions
+from captionlab.ablation.pmi import pointwise_information
 from captionlab.ablation.scenes import (
     frequent_scenes,
     images_of_scenes,
@@ -29,9 +28,10 @@ from captionlab.ablation.scenes import (
     scene_nouns,
     stop_words,
 )
-from captionlab.features.tagged_regions import TaggedRegions, padded
 from captionlab.generation.decoding import Decoding, decode
-from captionlab.language.tagging import load_tagger, tag
+from captionlab.regions.removal import Removal, Sample, remove, samples
+from captionlab.regions.tagged_regions import TaggedRegions, padded
+from captionlab.texts.tagging import load_tagger, tag
 
 
 def test_scenes_of_the_papers_examples():

@@ -7,15 +7,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from captionlab.evaluation.ablations import ablation_rows, evaluated_results
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.summary import Job
-from captionlab.kinds import GENERATED, METEOR_STATISTICS, NLG, RETRIEVAL
-from captionlab.reporting.ablations import ablation_tables
+from captionlab.papers.discritune.printed_differences import printed_difference
+from captionlab.papers.discritune.variant_tables import ablation_tables
+from captionlab.papers.discritune.variants import ablation_rows, evaluated_results
 from captionlab.reporting.claims import claims_table, read_claims
-from captionlab.reporting.printed_differences import printed_difference
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import MISSING
+from captionlab.schemas import GENERATED, METEOR_STATISTICS, NLG, RETRIEVAL
 from captionlab.tables import conform, read_metadata, read_table, write_table
 
 ROOT = Path(__file__).parents[2]

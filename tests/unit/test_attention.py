@@ -10,10 +10,10 @@ from captionlab.attention.blocks import blocks, image_attention, received, speci
 from captionlab.attention.density import estimate_density
 from captionlab.attention.differences import paired_difference
 from captionlab.attention.extraction import extract_attention
-from captionlab.attention.kinds import BLOCKS, MATRICES, RECEIVED, SHARES
+from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.features.tagged_regions import TaggedRegions, padded
 from captionlab.generation.decoding import Decoding, decode
+from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.tables import write_table
 
 START, END, MASK = 1, 2, 3

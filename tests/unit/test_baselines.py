@@ -2,8 +2,8 @@ from types import SimpleNamespace
 
 import torch
 
-from captionlab.training.baselines import InTurn, NoBaseline, RunningMean
-from captionlab.training.objectives import build_baseline
+from captionlab.training.build import build_baseline
+from captionlab.training.objectives.baselines import InTurn, NoBaseline, RunningMean
 
 
 def test_running_mean_is_the_mean_of_the_batch_means():

@@ -6,9 +6,9 @@ from PIL import Image
 from safetensors.torch import save_file
 from torch.nn import functional
 
-from captionlab.captioners.store import CaptionerError
-from captionlab.features.blip import MEAN, STD, BlipEncoder
-from captionlab.features.blip_weights import import_weights
+from captionlab.encoders.blip import MEAN, STD, BlipEncoder
+from captionlab.encoders.blip_weights import import_weights
+from captionlab.networks.checkpoints import CheckpointError
 
 WIDTH, HEADS, LAYERS, PATCH, SIZE = 12, 3, 2, 8, 16
 PLACES = (SIZE // PATCH) ** 2 + 1
@@ -102,10 +102,10 @@ def test_images_are_cropped(tmp_path, weights):
 def test_other_files_are_refused(tmp_path, weights):
     save_file({"text_decoder.x": torch.zeros(2)}, tmp_path / "other.safetensors")
     with pytest.raises(
-        CaptionerError, match=r"other.safetensors has no vision tower of BLIP .* start with text_decoder.x"
+        CheckpointError, match=r"other.safetensors has no vision tower of BLIP .* start with text_decoder.x"
     ):
         import_weights({}, tmp_path / "other.safetensors")
     del weights["visual_encoder.blocks.1.mlp.fc2.bias"]
     torch.save(weights, tmp_path / "cut.pth")
-    with pytest.raises(CaptionerError, match="has no vision tower of BLIP"):
+    with pytest.raises(CheckpointError, match="has no vision tower of BLIP"):
         import_weights({"heads": HEADS}, tmp_path / "cut.pth")

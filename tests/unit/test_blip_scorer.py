@@ -9,7 +9,7 @@ from PIL import Image
 from transformers import BlipConfig, BlipForImageTextRetrieval
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
-from captionlab.kinds import IMAGES
+from captionlab.schemas import IMAGES
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import ScorerError, import_scorer, load_scorer
 from captionlab.tables import TableError, write_table

@@ -8,16 +8,16 @@ import pytest
 import torch
 from pycocoevalcap.cider.cider import Cider as TheirCider
 
-from captionlab.captioners.words import words_of
-from captionlab.features.region_batches import RegionTable
-from captionlab.features.region_tables import ImageRegions, write_regions
-from captionlab.language.ngram import score, train
+from captionlab.networks.words import words_of
+from captionlab.regions.batches import RegionTable
+from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import build_scorer
-from captionlab.training.batches import ImageBatch, ImageBatches
-from captionlab.training.combined_rewards import Alternate, Sum
-from captionlab.training.reference_rewards import Bleu, Cider, Fluency
-from captionlab.training.scorer_rewards import MatchingScore
+from captionlab.texts.ngram import score, train
+from captionlab.training.loop.batches import ImageBatch, ImageBatches
+from captionlab.training.rewards.combined import Alternate, Sum
+from captionlab.training.rewards.references import Bleu, Cider, Fluency
+from captionlab.training.rewards.scorers import MatchingScore
 
 torch.set_num_threads(1)
 REFERENCES = [

@@ -10,21 +10,21 @@ import pytest
 import torch
 
 from captionlab.captioners.store import load_captioner
-from captionlab.captioners.tokenizer import Tokenizer
-from captionlab.features.clip import Clip, build
-from captionlab.features.embeddings import embedding_rows, load_embeddings
-from captionlab.features.neighbours import NEIGHBOURS, nearest, neighbour_columns
-from captionlab.features.region_tables import ImageRegions, write_regions
+from captionlab.encoders.clip import Clip, build
+from captionlab.encoders.embeddings import embedding_rows, load_embeddings
+from captionlab.encoders.neighbours import NEIGHBOURS, nearest, neighbour_columns
 from captionlab.generation.decoding import Decoding, decode
-from captionlab.kinds import CAPTIONS, IMAGES, TRAINING, embeddings_kind
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.regions.tables import ImageRegions, write_regions
+from captionlab.schemas import CAPTIONS, IMAGES, TRAINING, embeddings_kind
 from captionlab.scorers.store import build_scorer, save_scorer
 from captionlab.tables import read_table, write_table
-from captionlab.training import objectives
-from captionlab.training.cross_entropy import CrossEntropy
-from captionlab.training.data import encode_references, references, training_images
-from captionlab.training.reinforce import Reinforce
-from captionlab.training.rewards import Discriminative
-from captionlab.training.self_critical import SelfCritical
+from captionlab.training import build as objectives
+from captionlab.training.loop.data import encode_references, references, training_images
+from captionlab.training.objectives.cross_entropy import CrossEntropy
+from captionlab.training.objectives.reinforce import Reinforce
+from captionlab.training.objectives.self_critical import SelfCritical
+from captionlab.training.rewards.retrieval import Discriminative
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 OUTPUTS = {

@@ -12,10 +12,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from captionlab.captioners.clipcap import ClipCap
-from captionlab.captioners.gpt2 import GPT2
-from captionlab.captioners.store import CaptionerError, import_captioner, load_captioner, save_captioner
-from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.captioners.store import import_captioner, load_captioner, save_captioner
 from captionlab.generation.decoding import Decoding, decode
+from captionlab.networks.checkpoints import CheckpointError
+from captionlab.networks.gpt2 import GPT2
+from captionlab.networks.tokenizer import Tokenizer
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 TEXTS = ["A dog runs on the grass.", "Two dogs sleep on a red sofa.", "A man holds a kite U.S. made...", "a cat, a hat"]
@@ -206,7 +207,7 @@ def test_a_trained_tokenizer_encodes_any_text():
 
 def test_training_a_tokenizer_is_deterministic():
     code = (
-        "import sys, json; from captionlab.captioners.tokenizer import Tokenizer;"
+        "import sys, json; from captionlab.networks.tokenizer import Tokenizer;"
         "print(Tokenizer.train(json.loads(sys.argv[1]), 290).tokenizer.to_str())"
     )
     runs = {subprocess.check_output([sys.executable, "-c", code, json.dumps(TEXTS)]) for _ in range(3)}
@@ -327,7 +328,7 @@ def changed(captioner: ClipCap, name: str, value: torch.Tensor | None) -> dict[s
 )
 def test_weights_that_do_not_fit_are_refused(tmp_path, captioner, tokenizer_file, name, value, message):
     torch.save(changed(captioner, name, value), tmp_path / "weights.pt")
-    with pytest.raises(CaptionerError, match=message):
+    with pytest.raises(CheckpointError, match=message):
         import_captioner("clipcap", tmp_path / "weights.pt", tokenizer_file, tmp_path / "stored", heads=2)
     assert not (tmp_path / "stored").exists()
 
@@ -341,7 +342,7 @@ class Dangerous:
 
 def test_files_that_are_no_weights_are_refused(tmp_path, tokenizer_file):
     def refused(message: str, name: str = "weights.pt") -> None:
-        with pytest.raises(CaptionerError, match=message):
+        with pytest.raises(CheckpointError, match=message):
             import_captioner("clipcap", tmp_path / name, tokenizer_file, tmp_path / "stored")
 
     torch.save({"model": Dangerous()}, tmp_path / "weights.pt")
@@ -361,7 +362,7 @@ def test_files_that_are_no_weights_are_refused(tmp_path, tokenizer_file):
 def test_a_tokenizer_of_another_model_is_refused(tmp_path, captioner):
     Tokenizer.train(TEXTS, 290).save(tmp_path / "other.json")
     torch.save(captioner.state_dict(), tmp_path / "weights.pt")
-    with pytest.raises(CaptionerError, match=r"other.json has 290 tokens and .*weights.pt has 280"):
+    with pytest.raises(CheckpointError, match=r"other.json has 290 tokens and .*weights.pt has 280"):
         import_captioner("clipcap", tmp_path / "weights.pt", tmp_path / "other.json", tmp_path / "stored", heads=2)
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ValueError, match=r"other.json is no tokenizer.json"):
@@ -378,5 +379,5 @@ def test_a_damaged_folder_is_named(tmp_path, captioner, tokenizer):
         '{"family": "clipcap", "architecture": {}}',
     ):
         config.write_text(text)
-        with pytest.raises(CaptionerError, match=r"config.json does not describe a captioner"):
+        with pytest.raises(CheckpointError, match=r"config.json does not describe a captioner"):
             load_captioner(tmp_path)

@@ -16,11 +16,11 @@ from training_stand_in import END, Lengths, TinyCaptioner, data, decode, sample
 
 from captionlab import provenance
 from captionlab.files import digest
-from captionlab.training.baselines import RunningMean
-from captionlab.training.batches import ImageBatches
-from captionlab.training.checkpoints import Checkpoints, fingerprint, remove
-from captionlab.training.reinforce import Reinforce
-from captionlab.training.trainer import train
+from captionlab.training.loop.batches import ImageBatches
+from captionlab.training.loop.checkpoints import Checkpoints, fingerprint, remove
+from captionlab.training.loop.trainer import train
+from captionlab.training.objectives.baselines import RunningMean
+from captionlab.training.objectives.reinforce import Reinforce
 
 STEPS = 40
 OUTPUTS = ("model.safetensors", "training.parquet")
@@ -133,7 +133,9 @@ def test_another_fingerprint_never_resumes(tmp_path, undisturbed, caplog):
 def processes():
     # Children are forked from a server that has imported torch, which each would need seconds for.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "captionlab.training.trainer", "captionlab.training.reinforce"])
+    context.set_forkserver_preload(
+        ["torch", "captionlab.training.loop.trainer", "captionlab.training.objectives.reinforce"]
+    )
     return context
 
 

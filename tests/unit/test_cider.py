@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pycocoevalcap.cider.cider import Cider
 
-from captionlab.training.cider import CiderD
+from captionlab.training.rewards.cider import CiderD
 
 WORDS = ["a", "dog", "red", "on", "the", "grass", "two", "cats", "with", "ball", "runs", "sofa"]
 
@@ -61,10 +61,10 @@ def test_cider_of_a_captioner_is_the_evaluation_s(references):
     import torch
 
     from captionlab.captioners.newfc import NewFC
-    from captionlab.captioners.words import learn_words
     from captionlab.evaluation.ptb import tokenize
     from captionlab.generation.decoding import Decoding, decode
-    from captionlab.training.caption_quality import CiderOfCaptions
+    from captionlab.networks.words import learn_words
+    from captionlab.training.loop.caption_quality import CiderOfCaptions
 
     torch.set_num_threads(1)
     texts = [
@@ -89,9 +89,9 @@ def test_cider_of_captions_in_the_words_of_the_references(references, monkeypatc
     """Words of all references, whatever the last of them says."""
     import torch
 
-    from captionlab.captioners.words import learn_words
     from captionlab.generation.decoding import Decoding
-    from captionlab.training import caption_quality
+    from captionlab.networks.words import learn_words
+    from captionlab.training.loop import caption_quality
 
     texts = [[" ".join(words) for words in of_image] for of_image in references[:20]]
     texts[-1] = ["sofa"]

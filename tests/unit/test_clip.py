@@ -16,21 +16,21 @@ from snakemake.iocontainers import InputFiles
 from torch.nn.functional import normalize
 from torchvision import transforms
 
-from captionlab.features import clip_weights
-from captionlab.features.clip import MEAN, STD, Clip, build, encode_tokens, open_clip, pad, tokenise
-from captionlab.features.clip_weights import WeightsError, import_weights
-from captionlab.features.contrastive import (
+from captionlab.encoders import clip_weights
+from captionlab.encoders.clip import MEAN, STD, Clip, build, encode_tokens, open_clip, pad, tokenise
+from captionlab.encoders.clip_weights import WeightsError, import_weights
+from captionlab.encoders.images import normalise
+from captionlab.schemas import CAPTIONS as CAPTION_TABLE
+from captionlab.schemas import IMAGES, TRAINING
+from captionlab.tables import read_table, write_table
+from captionlab.training.loop import checkpoints
+from captionlab.training.loop.batches import CaptionBatch
+from captionlab.training.objectives.contrastive import (
     ContrastiveObjective,
     SmallVocabulary,
     captions_by_image,
     train_clip,
 )
-from captionlab.features.images import normalise
-from captionlab.kinds import CAPTIONS as CAPTION_TABLE
-from captionlab.kinds import IMAGES, TRAINING
-from captionlab.tables import read_table, write_table
-from captionlab.training import checkpoints
-from captionlab.training.batches import CaptionBatch
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 TEXT = {"context_length": 77, "vocab_size": 49408, "width": 64, "heads": 1, "layers": 2}

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import pytest
 from snakemake.iocontainers import OutputFiles
 
-from captionlab.kinds import TRAINING
 from captionlab.provenance import working_on
 from captionlab.reporting.comparison import ComparisonError, compare, moved_cells, parameter_differences, read_run
+from captionlab.schemas import TRAINING
 from captionlab.tables import write_table
 
 ROOT = Path(__file__).parents[2]

@@ -523,7 +523,7 @@ def test_a_reward_names_what_its_job_reads():
     assert lab.judging.tables("regions")(Job) == []
     assert lab.judging.captions(Job) == ["results/corpora/world/captions.parquet"]
     family = "captionlab.captioners.newfc"
-    assert lab.judging.code(Job) == lab.code("finetune_captioner", family, "captionlab.features.clip")
+    assert lab.judging.code(Job) == lab.code("finetune_captioner", family, "captionlab.encoders.clip")
     reward = {"kind": "alternate", "of": [{"kind": "scorer", "scorer": name} for name in ("ours", "clip")]}
     lab.captioners["critical"]["objective"]["reward"] = reward
     regions = ["results/regions/boxes/world/0-of-1.parquet"]

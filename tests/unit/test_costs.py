@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from captionlab.kinds import COST
 from captionlab.reporting.costs import (
     COSTS,
     Estimate,
@@ -16,6 +15,7 @@ from captionlab.reporting.costs import (
     estimate_text,
     measured_jobs,
 )
+from captionlab.schemas import COST
 from captionlab.tables import write_table
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"

@@ -11,15 +11,15 @@ import torch
 from safetensors.torch import save_file
 from training_stand_in import END, VOCABULARY, TinyCaptioner, data, decode, sample
 
-from captionlab.kinds import TRAINING
+from captionlab.distributed import gathered, is_first, largest, process_group, share
+from captionlab.schemas import TRAINING
 from captionlab.tables import read_table
-from captionlab.training.baselines import RunningMean
-from captionlab.training.batches import CaptionBatches, ImageBatches
-from captionlab.training.cross_entropy import CrossEntropy
-from captionlab.training.distributed import gathered, is_first, largest, process_group, share
-from captionlab.training.reinforce import Reinforce
-from captionlab.training.rewards import Discriminative
-from captionlab.training.trainer import train
+from captionlab.training.loop.batches import CaptionBatches, ImageBatches
+from captionlab.training.loop.trainer import train
+from captionlab.training.objectives.baselines import RunningMean
+from captionlab.training.objectives.cross_entropy import CrossEntropy
+from captionlab.training.objectives.reinforce import Reinforce
+from captionlab.training.rewards.retrieval import Discriminative
 
 STEPS, IMAGES, CANDIDATES = 50, 40, 8
 
@@ -116,7 +116,9 @@ def content(folder):
 def context():
     # Children are forked from a server that has imported torch, which each would need seconds for.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "captionlab.training.trainer", "captionlab.training.reinforce"])
+    context.set_forkserver_preload(
+        ["torch", "captionlab.training.loop.trainer", "captionlab.training.objectives.reinforce"]
+    )
     return context
 
 

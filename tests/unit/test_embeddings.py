@@ -11,9 +11,9 @@ import pytest
 import torch
 from PIL import Image
 
-from captionlab.features.embeddings import load_embeddings, stream_embeddings
-from captionlab.features.images import embed_images
-from captionlab.kinds import IMAGES, embeddings_kind
+from captionlab.encoders.embeddings import load_embeddings, stream_embeddings
+from captionlab.encoders.images import embed_images
+from captionlab.schemas import IMAGES, embeddings_kind
 from captionlab.shards import shard_rows
 from captionlab.tables import TableError, write_table
 
@@ -177,7 +177,7 @@ def test_streamed_in_batches(shards, batch, order):
 MEMORY = """
 import resource, sys
 import torch
-from captionlab.features.embeddings import load_embeddings, stream_embeddings
+from captionlab.encoders.embeddings import load_embeddings, stream_embeddings
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 path, rows = sys.argv[1], 80_000
 load_embeddings(path, ["0"])

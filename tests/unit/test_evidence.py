@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from captionlab.papers.discritune.printed_differences import printed_difference
 from captionlab.reporting.claims import ClaimError, claims_table, read_claims
-from captionlab.reporting.printed_differences import printed_difference
 from captionlab.reporting.published import read_published
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from captionlab.encoders.embeddings import embedding_rows, load_embeddings
 from captionlab.failures import advice
-from captionlab.features.embeddings import embedding_rows, load_embeddings
-from captionlab.kinds import TRAINING, embeddings_kind
 from captionlab.reporting.render import write_text
+from captionlab.schemas import TRAINING, embeddings_kind
 from captionlab.tables import TableError, TableWriter, read_metadata, read_table, write_table
 
 ROWS = {"step": [1, 2], "epoch": [0, 0], "statistic": ["loss", "loss"], "value": [2.5, 2.25]}

@@ -3,8 +3,8 @@
 import pytest
 from PIL import Image
 
-from captionlab.kinds import SUMMARY, TRAINING
 from captionlab.reporting.figures import plot_finetuning, plot_retrieval
+from captionlab.schemas import SUMMARY, TRAINING
 from captionlab.tables import write_table
 
 STYLE = {"font_size": 8, "dots_per_inch": 50, "colours": ["#000000", "#ff0000"]}

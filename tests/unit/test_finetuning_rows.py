@@ -9,7 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from captionlab.evaluation.finetuning import (
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES
+from captionlab.evaluation.summary import Job
+from captionlab.intervals import resampled_sums
+from captionlab.language.schemas import MEASURES
+from captionlab.language.statistics import repeats_itself
+from captionlab.papers.discritune.finetuning import (
     Scores,
     fluency_results,
     fluency_rows,
@@ -18,12 +23,7 @@ from captionlab.evaluation.finetuning import (
     text_results,
     transfer_rows,
 )
-from captionlab.evaluation.intervals import resampled_sums
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES
-from captionlab.evaluation.summary import Job
-from captionlab.kinds import GENERATED, METEOR_STATISTICS, NLG, TOKENS
-from captionlab.language.kinds import MEASURES
-from captionlab.language.statistics import repeats_itself
+from captionlab.schemas import GENERATED, METEOR_STATISTICS, NLG, TOKENS
 from captionlab.tables import conform, read_metadata, read_table, write_table
 
 SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "summarise_discritune.py"

@@ -4,8 +4,8 @@ from scipy.stats import binomtest
 from scipy.stats import t as student_t
 from sklearn.metrics import f1_score
 
-from captionlab.evaluation import intervals
-from captionlab.evaluation.intervals import (
+from captionlab import intervals
+from captionlab.intervals import (
     bootstrap_interval,
     bootstrap_p_value,
     effective_units,

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from captionlab.evaluation.ptb import tokenize
-from captionlab.kinds import CAPTIONS, GENERATED, IMAGES, TOKENS
-from captionlab.language.arpa import ArpaError, read_arpa, write_arpa
-from captionlab.language.kinds import ASSOCIATIONS, MEASURES, NGRAMS, PATTERNS, STATISTICS, TAGGED
-from captionlab.language.ngram import train
+from captionlab.language.schemas import ASSOCIATIONS, MEASURES, NGRAMS, PATTERNS, STATISTICS, TAGGED
+from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, TOKENS
 from captionlab.tables import read_table, write_table
+from captionlab.texts.arpa import ArpaError, read_arpa, write_arpa
+from captionlab.texts.ngram import train
 
 ROOT = Path(__file__).parents[2]
 TRAINING = ["A man rides a horse.", "A dog on the beach", "Two dogs play on a red sofa .", "A man on a horse"]

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from captionlab.language.kinds import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
-from captionlab.language.ngram import Scores
+from captionlab.language.schemas import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
 from captionlab.language.statistics import caption_measures, corpus_statistics
 from captionlab.reporting.language import STATISTICS_SHOWN, Paper, patterns_table, statistics_table
 from captionlab.reporting.published import read_published
 from captionlab.tables import Kind, write_table
+from captionlab.texts.ngram import Scores
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "config" / "published"

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch.nn.functional import log_softmax
 
-from captionlab.features.region_batches import RegionBatch, RegionTable
-from captionlab.features.region_tables import ImageRegions, write_regions
-from captionlab.scorers.examination import MATCHING, examine
-from captionlab.scorers.learning import MatchingObjective, align_words
-from captionlab.scorers.pairs import MatchingBatches, Negatives, PairBatch
+from captionlab.networks.wordpiece import WordPieces, learn_pieces
+from captionlab.regions.batches import RegionBatch, RegionTable
+from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.scorers.store import ScorerError, new_scorer
-from captionlab.scorers.text import WordPieces, learn_pieces
+from captionlab.training.itm_evaluation import MATCHING, examine
+from captionlab.training.itm_pairs import MatchingBatches, Negatives, PairBatch
+from captionlab.training.objectives.itm import MatchingObjective, align_words
 
 CAPTIONS = [
     ["a red dog", "a dog runs"],

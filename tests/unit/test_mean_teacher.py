@@ -7,8 +7,8 @@ import torch
 from torch.nn import functional
 
 from captionlab.captioners.camel import Camel
-from captionlab.training.batches import CaptionBatch
-from captionlab.training.mean_teacher import MeanTeacher
+from captionlab.training.loop.batches import CaptionBatch
+from captionlab.training.objectives.mean_teacher import MeanTeacher
 
 SIZES = {
     "width": 8,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from captionlab.features import neighbours as module
-from captionlab.features.neighbours import NEIGHBOURS, nearest, neighbour_columns, read_neighbours
+from captionlab.encoders import neighbours as module
+from captionlab.encoders.neighbours import NEIGHBOURS, nearest, neighbour_columns, read_neighbours
 from captionlab.tables import TableError, write_table
 
 

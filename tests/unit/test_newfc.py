@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from captionlab.captioners.newfc import NewFC
-from captionlab.captioners.store import CaptionerError, import_captioner, load_captioner, save_captioner
-from captionlab.captioners.tokenizer import Tokenizer
-from captionlab.captioners.words import learn_words, read_words, words_of
+from captionlab.captioners.store import import_captioner, load_captioner, save_captioner
 from captionlab.generation.decoding import Decoding, decode
+from captionlab.networks.checkpoints import CheckpointError
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.networks.words import learn_words, read_words, words_of
 
 torch.set_num_threads(1)
 TEXTS = ["A dog's ball, red.", "Two dogs; a RED close-up!", "a ball (red) and a dog", "unk", "Éclairs: a naïve 2nd try"]
@@ -141,10 +142,10 @@ def test_published_weights_and_vocabulary(tmp_path):
     assert torch.equal(
         decode(loaded, visual, decoding, tokenizer).tokens, decode(captioner, visual, decoding, tokenizer).tokens
     )
-    with pytest.raises(CaptionerError, match="has 5 tokens"):
+    with pytest.raises(CheckpointError, match="has 5 tokens"):
         import_captioner("newfc", tmp_path / "model.pth", published(tmp_path, words[1:]), tmp_path / "other")
     torch.save({"weight": torch.zeros(2)}, tmp_path / "other.pth")
-    with pytest.raises(CaptionerError, match="no checkpoint of the family 'newfc'"):
+    with pytest.raises(CheckpointError, match="no checkpoint of the family 'newfc'"):
         import_captioner("newfc", tmp_path / "other.pth", published(tmp_path, words), tmp_path / "other")
 
 

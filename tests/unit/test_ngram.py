@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from captionlab.language.arpa import ArpaError, read_arpa, write_arpa
-from captionlab.language.ngram import LOG_ZERO, NgramModel, perplexity, score, train
+from captionlab.texts.arpa import ArpaError, read_arpa, write_arpa
+from captionlab.texts.ngram import LOG_ZERO, NgramModel, perplexity, score, train
 
 HAND = [["a", "b"], ["a", "b"], ["a", "c"]]
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 from training_stand_in import END, VOCABULARY, Lengths, TinyCaptioner, data, decode, sample
 
-from captionlab.training.baselines import RunningMean
-from captionlab.training.batches import CaptionBatches, ImageBatches
-from captionlab.training.cross_entropy import CrossEntropy
-from captionlab.training.reinforce import Reinforce, caption_log_probs, through_end
+from captionlab.training.loop.batches import CaptionBatches, ImageBatches
+from captionlab.training.objectives.baselines import RunningMean
+from captionlab.training.objectives.cross_entropy import CrossEntropy
+from captionlab.training.objectives.reinforce import Reinforce, caption_log_probs, through_end
 
 
 @pytest.fixture

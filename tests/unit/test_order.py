@@ -9,14 +9,14 @@ import pytest
 import torch
 import vinvl_stand_in as tiny
 
-from captionlab.features.embeddings import embedding_rows
-from captionlab.features.region_batches import RegionTable
-from captionlab.kinds import IMAGES, embeddings_kind
+from captionlab.encoders.embeddings import embedding_rows
+from captionlab.order import Places
+from captionlab.regions.batches import RegionTable
+from captionlab.schemas import IMAGES, embeddings_kind
 from captionlab.tables import write_table
-from captionlab.training.batches import CaptionBatches, ImageBatches
-from captionlab.training.masked_tokens import MaskedBatches
-from captionlab.training.objectives import Judge, TrainingData, build_objective, find_places
-from captionlab.training.order import Places
+from captionlab.training.build import Judge, TrainingData, build_objective, find_places
+from captionlab.training.loop.batches import CaptionBatches, ImageBatches
+from captionlab.training.objectives.masked_language_modelling import MaskedBatches
 
 IDS = ["4", "2", "1", "3"]
 # Of 30 images, ten in a group as they come: each third one.

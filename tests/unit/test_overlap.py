@@ -17,7 +17,7 @@ from captionlab.attention.objects import (
     uniform_attention,
 )
 from captionlab.attention.overlap import correlation, intersection_over_union, rank_biased_overlap, t_tails
-from captionlab.evaluation.intervals import resampled_sums
+from captionlab.intervals import resampled_sums
 
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "rbo" / "cases.json").read_text())["cases"]
 # Cafagna et al. 2022, Table 2: items shared at each depth (which the paper does not print; they are the only ones for

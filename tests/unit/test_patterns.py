@@ -11,7 +11,7 @@ import pytest
 
 from captionlab.language.mining import mine
 from captionlab.language.patterns import Follows, Pattern, PatternError, tagged, with_prefix
-from captionlab.language.tagging import load_tagger, tag
+from captionlab.texts.tagging import load_tagger, tag
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = list(csv.DictReader((ROOT / "config" / "published" / "probing_patterns.csv").open(encoding="utf-8")))

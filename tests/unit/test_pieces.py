@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from captionlab.captioners.pieces import pieces_tokenizer, read_pieces
-from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.networks.pieces import pieces_tokenizer, read_pieces
+from captionlab.networks.tokenizer import Tokenizer
 
 PIECES = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "boat", "in", "the", "cafe", "##s", "##ing", "surf", ".", ",",

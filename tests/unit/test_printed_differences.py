@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from captionlab.reporting.printed_differences import printed_difference
+from captionlab.papers.discritune.printed_differences import printed_difference
 from captionlab.reporting.published import read_published
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"

@@ -12,15 +12,15 @@ import pytest
 from PIL import Image
 from probing_run import CORPUS, IDS, ROOT, SCORERS, THINGS, Made, caption, score, things
 
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES
-from captionlab.kinds import GENERATED
-from captionlab.language.kinds import CONSTRUCTED
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES
+from captionlab.language.schemas import CONSTRUCTED
+from captionlab.papers.probing.beyond import kept, matching_table, reward_text
+from captionlab.papers.probing.run import ProbingRun
+from captionlab.papers.probing.scores import pattern_shares_table
 from captionlab.reporting.claims import claims_table, read_claims
-from captionlab.reporting.probing.beyond import kept, matching_table, reward_text
-from captionlab.reporting.probing.run import ProbingRun
-from captionlab.reporting.probing.scores import pattern_shares_table
 from captionlab.reporting.published import read_published
 from captionlab.reporting.sheets import PLACE, Measured
+from captionlab.schemas import GENERATED
 from captionlab.tables import read_metadata, read_table
 from captionlab.workflow.probing import PROBING_TABLES
 

@@ -12,11 +12,11 @@ from types import SimpleNamespace
 import pytest
 from snakemake.iocontainers import OutputFiles
 
-from captionlab import provenance
+from captionlab import provenance, tracing
 from captionlab.files import digest
-from captionlab.kinds import TRAINING
 from captionlab.provenance import current, working_on
 from captionlab.reporting.footnotes import run_notes
+from captionlab.schemas import TRAINING
 from captionlab.tables import read_metadata, read_provenance, write_table
 
 RULES = Path(__file__).parents[2] / "workflow" / "rules"
@@ -79,7 +79,7 @@ def test_outside_a_job_there_is_none(run):
 
 
 def test_the_lineage_goes_back_to_the_start(run, capsys):
-    provenance.main(["second.parquet"])
+    tracing.main(["second.parquet"])
     first, second, third = capsys.readouterr().out.splitlines()
     assert first.startswith("second.parquet: by summarise_evaluation, commit ")
     assert second.startswith("  first.parquet: by pretrain_captioner, commit ")
@@ -87,7 +87,7 @@ def test_the_lineage_goes_back_to_the_start(run, capsys):
 
 
 def test_weights_are_as_their_training_log_says(run, capsys):
-    provenance.main(["captions.parquet"])
+    tracing.main(["captions.parquet"])
     said = [line.split(", commit")[0] for line in capsys.readouterr().out.splitlines()]
     assert said == [
         "captions.parquet: by generate_captions",
@@ -99,7 +99,7 @@ def test_weights_are_as_their_training_log_says(run, capsys):
 def test_what_changed_since_is_said(run, capsys):
     (run / "published.csv").write_text("a,c\n")
     (run / "first.parquet").unlink()
-    provenance.main(["second.parquet"])
+    tracing.main(["second.parquet"])
     assert capsys.readouterr().out.splitlines()[1:] == [
         "  first.parquet: changed or deleted since",
         "  published.csv: changed or deleted since",
@@ -143,14 +143,14 @@ def test_a_job_that_fails_says_nothing(imported):
 
 
 def test_the_lineage_goes_through_files_that_are_no_tables(imported, capsys):
-    provenance.main(["captions.parquet"])
+    tracing.main(["captions.parquet"])
     assert [line.split(", commit")[0] for line in capsys.readouterr().out.splitlines()] == [
         "captions.parquet: by generate_captions",
         "  imported/model.safetensors: by import_captioner",
         "    published.pt",
         "  imported/more/page.html: by import_captioner",
     ]
-    provenance.main(["--full", "./imported/model.safetensors"])
+    tracing.main(["--full", "./imported/model.safetensors"])
     assert json.loads(capsys.readouterr().out)["params"] == {"config": {"family": "clipcap"}}
 
 
@@ -158,18 +158,18 @@ def test_a_captioner_that_is_trained_now_was_not_imported(imported):
     with working_on(job("pretrain_captioner")):
         write_table("imported/training.parquet", TRAINING, ROWS)
         (imported / "imported" / "model.safetensors").write_text("trained")
-    assert next(provenance.lineage("imported/model.safetensors"))[2]["rule"] == "pretrain_captioner"
+    assert next(tracing.lineage("imported/model.safetensors"))[2]["rule"] == "pretrain_captioner"
 
 
 def test_damaged_provenance_is_named(imported):
     (imported / IMPORTED["provenance"]).write_text('{"rule": ')
     with pytest.raises(ValueError, match=r"import_captioner/base\.json is damaged"):
-        list(provenance.lineage("captions.parquet"))
+        list(tracing.lineage("captions.parquet"))
 
 
 def test_a_file_that_is_not_there_is_named(run, capsys):
     with pytest.raises(SystemExit):
-        provenance.main(["capitons.parquet"])
+        tracing.main(["capitons.parquet"])
     assert "there is no capitons.parquet in" in capsys.readouterr().err
 
 
@@ -196,7 +196,7 @@ def test_what_several_were_made_from_comes_once(tmp_path, monkeypatch):
         below = tables
     read = []
     monkeypatch.setattr(provenance, "digest", lambda path: read.append(path) or digest(path))
-    found = [path for _, path, _ in provenance.lineage("19a.parquet")]
+    found = [path for _, path, _ in tracing.lineage("19a.parquet")]
     assert sorted(found) == sorted(["19a.parquet", *(f"{layer}{side}.parquet" for layer in range(19) for side in "ab")])
     assert len(read) == len(set(read)) == 2 * 19
 
@@ -205,12 +205,12 @@ def test_what_one_job_read_as_it_is_and_another_before_it_changed_is_said_twice(
     (run / "published.csv").write_text("a,c\n")
     with working_on(job("collect_tables", ["second.parquet", "published.csv"])):
         write_table("third.parquet", TRAINING, ROWS)
-    found = [(path, "changed" in known) for _, path, known in provenance.lineage("third.parquet")]
+    found = [(path, "changed" in known) for _, path, known in tracing.lineage("third.parquet")]
     assert found.count(("published.csv", True)) == found.count(("published.csv", False)) == 1
 
 
 def test_all_of_it_as_json(run, capsys):
-    provenance.main(["--full", "first.parquet"])
+    tracing.main(["--full", "first.parquet"])
     assert json.loads(capsys.readouterr().out) == read_provenance("first.parquet")
 
 
@@ -233,7 +233,7 @@ def test_a_file_of_the_checkout_is_named_from_there(run):
     assert read_provenance("third.parquet")["inputs"] == {"config/published/discritune.csv": digest(published)}
     assert "Made from config/published/discritune.csv (" in notes
     assert str(provenance.CHECKOUT) not in notes
-    assert [known for _, path, known in provenance.lineage("third.parquet") if path.startswith("config")] == [{}]
+    assert [known for _, path, known in tracing.lineage("third.parquet") if path.startswith("config")] == [{}]
 
 
 def test_a_folder_has_the_digest_of_its_files(tmp_path):

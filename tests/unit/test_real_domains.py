@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from captionlab.corpora.reading import TABLES, read_corpus
-from captionlab.features.clip import MEAN, STD, Clip, build
-from captionlab.kinds import GENERATED, IMAGES, RETRIEVAL
+from captionlab.encoders.clip import MEAN, STD, Clip, build
+from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL
 from captionlab.tables import read_table
 
 ROOT = Path(__file__).parents[2]

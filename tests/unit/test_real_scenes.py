@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from scenes_run import run_script
 
-from captionlab.ablation.kinds import CHOSEN, LABELS
+from captionlab.ablation.schemas import CHOSEN, LABELS
 from captionlab.corpora.reading import TABLES, read_corpus
-from captionlab.kinds import GENERATED, SCENES
-from captionlab.language.kinds import STATISTICS
+from captionlab.language.schemas import STATISTICS
+from captionlab.schemas import GENERATED, SCENES
 from captionlab.tables import read_table
 
 ROOT = Path(__file__).parents[2]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from captionlab.evaluation.references import read_references
-from captionlab.kinds import TOKENS
+from captionlab.schemas import TOKENS
 from captionlab.tables import write_table
 
 

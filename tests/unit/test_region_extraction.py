@@ -8,9 +8,9 @@ import pytest
 import torch
 from PIL import Image
 
-from captionlab.features.clip import Clip, build
-from captionlab.features.region_crops import boxes_by_image, cropped_regions, cut_out
-from captionlab.features.region_tables import RegionError
+from captionlab.encoders.clip import Clip, build
+from captionlab.regions.crops import boxes_by_image, cropped_regions, cut_out
+from captionlab.regions.tables import RegionError
 
 ARCHITECTURE = {
     "embed_dim": 8,
@@ -85,7 +85,7 @@ def detector(tmp_path_factory):
     """Random weights in torchvision's file, for images of 64 pixels; batch norms with some spread."""
     from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
 
-    from captionlab.features.detection import Detector
+    from captionlab.regions.detection import Detector
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -120,7 +120,7 @@ def test_detector(detector):
 
 
 def test_other_weights(detector, tmp_path):
-    from captionlab.features.detection import Detector
+    from captionlab.regions.detection import Detector
 
     torch.save({"conv.weight": torch.zeros(1)}, tmp_path / "other.pth")
     with pytest.raises(RegionError, match=r"other\.pth does not hold torchvision's fasterrcnn_resnet50_fpn_v2"):

@@ -17,13 +17,13 @@ import pytest
 import torch
 from PIL import Image
 
-from captionlab.features.plain_values import decode_msgpack
-from captionlab.features.region_batches import RegionTable
-from captionlab.features.region_tables import ImageRegions, RegionError, write_regions
-from captionlab.features.regions import READERS, image_name, read_regions
-from captionlab.kinds import SCENES, regions_kind
+from captionlab.order import Order
+from captionlab.regions.batches import RegionTable
+from captionlab.regions.plain_values import decode_msgpack
+from captionlab.regions.readers import READERS, image_name, read_regions
+from captionlab.regions.tables import ImageRegions, RegionError, write_regions
+from captionlab.schemas import SCENES, regions_kind
 from captionlab.tables import TableError, read_table, write_table
-from captionlab.training.order import Order
 
 SIZE = 8
 # Two images of COCO as the corpora know them, of one shape each.
@@ -520,7 +520,7 @@ def test_wrong_regions(wrong, message, tmp_path):
 
 
 def test_many_images_and_half_precision(tmp_path, monkeypatch):
-    monkeypatch.setattr("captionlab.features.region_tables.GROUP_ROWS", 5)
+    monkeypatch.setattr("captionlab.regions.tables.GROUP_ROWS", 5)
     images = [regions(str(number), count=number % 3 + 1, precision="float16") for number in range(1, 8)]
     write_regions(tmp_path / "regions.parquet", images)
     table = RegionTable(tmp_path / "regions.parquet", memory=1)
@@ -545,7 +545,7 @@ def test_shards(tmp_path):
 
 def test_an_epoch_of_a_large_table_reads_each_group_once(tmp_path, monkeypatch):
     """Groups of two images, of which two are mixed: random order, but near each other in the file."""
-    monkeypatch.setattr("captionlab.features.region_tables.GROUP_ROWS", 4)
+    monkeypatch.setattr("captionlab.regions.tables.GROUP_ROWS", 4)
     ids = [str(number) for number in range(20)]
     write_regions(tmp_path / "regions.parquet", [regions(image) for image in ids])
     group = 4 * (4 * SIZE + 4 * 4 + 4 * 2)
@@ -586,7 +586,7 @@ def test_an_epoch_of_a_large_table_reads_each_group_once(tmp_path, monkeypatch):
 
 
 def test_a_table_that_fits_in_memory_is_ordered_as_if_it_had_no_groups(tmp_path, monkeypatch):
-    monkeypatch.setattr("captionlab.features.region_tables.GROUP_ROWS", 4)
+    monkeypatch.setattr("captionlab.regions.tables.GROUP_ROWS", 4)
     ids = [str(number) for number in range(12)]
     write_regions(tmp_path / "regions.parquet", [regions(image) for image in ids])
     order = Order(12, 5, 3, RegionTable(tmp_path / "regions.parquet").places(ids))
@@ -595,7 +595,7 @@ def test_a_table_that_fits_in_memory_is_ordered_as_if_it_had_no_groups(tmp_path,
 
 def test_only_what_is_asked_for_is_read_and_little_is_kept(tmp_path, monkeypatch):
     """Groups of two images each; as many stay in memory as fit, the one used last in any case."""
-    monkeypatch.setattr("captionlab.features.region_tables.GROUP_ROWS", 4)
+    monkeypatch.setattr("captionlab.regions.tables.GROUP_ROWS", 4)
     write_regions(tmp_path / "regions.parquet", [regions(str(number)) for number in range(8)])
     read: list[int] = []
     original = pq.ParquetFile.read_row_group

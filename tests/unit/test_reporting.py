@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
 
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES
-from captionlab.kinds import COMPARISONS, SUMMARY
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES
+from captionlab.papers.discritune.tables import discritune_tables
 from captionlab.reporting.collection import collect
-from captionlab.reporting.discritune import discritune_tables
 from captionlab.reporting.evaluation_table import evaluation_table
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.measurements import AmbiguousError, Measurement, Measurements
@@ -24,6 +23,7 @@ from captionlab.reporting.published import PublishedValue, read_published
 from captionlab.reporting.render import MISSING, Cell, csv_text, html, latex, markdown
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.verdicts import beside, judge, smallest_difference
+from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.tables import write_table
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "discritune.csv"

@@ -10,11 +10,11 @@ from PIL import Image
 from safetensors.torch import load_file
 from torch.nn import functional as F
 
-from captionlab.features.embeddings import load_embeddings
-from captionlab.features.images import embed_images
-from captionlab.features.resnet import ResnetEncoder, build
-from captionlab.features.resnet_weights import WeightsError, import_weights
-from captionlab.kinds import IMAGES
+from captionlab.encoders.embeddings import load_embeddings
+from captionlab.encoders.images import embed_images
+from captionlab.encoders.resnet import ResnetEncoder, build
+from captionlab.encoders.resnet_weights import WeightsError, import_weights
+from captionlab.schemas import IMAGES
 from captionlab.tables import write_table
 
 BLOCKS = [1, 2, 1, 1]
@@ -118,5 +118,5 @@ def test_what_is_no_resnet(weights, tmp_path):
 
 
 def test_torchvision_is_imported_where_it_is_needed_only():
-    code = "import sys, captionlab.features.images, captionlab.training.objectives; print('torchvision' in sys.modules)"
+    code = "import sys, captionlab.encoders.images, captionlab.training.build; print('torchvision' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"

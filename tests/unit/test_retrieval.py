@@ -8,7 +8,7 @@ import pytest
 
 from captionlab.evaluation import retrieval
 from captionlab.evaluation.retrieval import RetrievalError, ranks, unit_length
-from captionlab.kinds import GENERATED, IMAGES, RETRIEVAL, embeddings_kind
+from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL, embeddings_kind
 from captionlab.tables import read_table, write_table
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
@@ -140,7 +140,7 @@ ARCHITECTURE = {
 
 
 def test_the_script_ranks_every_caption_by_every_retriever(tmp_path):
-    from captionlab.features.clip import MEAN, STD, Clip, build
+    from captionlab.encoders.clip import MEAN, STD, Clip, build
 
     generator = np.random.default_rng(0)
     ids = [f"image{i}" for i in range(13)]

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from captionlab.training.batches import ImageBatch
-from captionlab.training.rewards import Discriminative, rewards, scores
+from captionlab.training.loop.batches import ImageBatch
+from captionlab.training.rewards.retrieval import Discriminative, rewards, scores
 
 
 def naive_cosine(a, b):

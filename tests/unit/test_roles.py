@@ -9,10 +9,12 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binomtest
 
-from captionlab.evaluation.connections import BY_AND, CONNECTED, HALF_OF_NEIGHBOURS, connection_results
-from captionlab.evaluation.constructed import FEWEST, constructed_rows
-from captionlab.evaluation.intervals import RESAMPLES, percentile_interval, resampled_sums, seeds_interval
-from captionlab.evaluation.roles import (
+from captionlab.evaluation.summary import Job
+from captionlab.intervals import RESAMPLES, percentile_interval, resampled_sums, seeds_interval
+from captionlab.language.schemas import MEASURES, TAGGED
+from captionlab.papers.probing.connections import BY_AND, CONNECTED, HALF_OF_NEIGHBOURS, connection_results
+from captionlab.papers.probing.constructed import FEWEST, constructed_rows
+from captionlab.papers.probing.roles import (
     PrintedScorer,
     between_rows,
     captioner_results,
@@ -21,11 +23,9 @@ from captionlab.evaluation.roles import (
     pattern_rows,
     value_rows,
 )
-from captionlab.evaluation.summary import Job
-from captionlab.evaluation.top_words import top_word_results
-from captionlab.kinds import ALIGNMENT, METEOR_STATISTICS, NLG
-from captionlab.language.kinds import MEASURES, TAGGED
-from captionlab.language.ngram import perplexity
+from captionlab.papers.probing.top_words import top_word_results
+from captionlab.schemas import ALIGNMENT, METEOR_STATISTICS, NLG
+from captionlab.texts.ngram import perplexity
 
 NOUNS = "nouns of the top words"
 IMAGES = [f"image {number:02d}" for number in range(40)]

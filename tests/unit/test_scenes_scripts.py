@@ -10,9 +10,9 @@ import pytest
 import torch
 from scenes_run import PER_SCENE, PLACES, TELLING, make, run_script, script
 
-from captionlab.ablation.kinds import ABLATED, CHOSEN, COVERAGE, EFFECTS, INFORMATION, LABELS, MATCHES, SPLITS
+from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, EFFECTS, INFORMATION, LABELS, MATCHES, SPLITS
 from captionlab.ablation.tables import read_scenes
-from captionlab.attention.kinds import (
+from captionlab.attention.schemas import (
     BLOCKS,
     CORRELATIONS,
     DENSITIES,
@@ -24,12 +24,12 @@ from captionlab.attention.kinds import (
     SHARES,
 )
 from captionlab.captioners.store import load_captioner
-from captionlab.features.tags import TAGS
 from captionlab.generation.captioning import caption_images
 from captionlab.generation.captions import evaluated_images
 from captionlab.generation.decoding import Decoding
-from captionlab.kinds import CAPTIONS, SCENES, TRAINING
-from captionlab.probes.kinds import SCORES, SEARCH, encodings_kind
+from captionlab.probes.schemas import SCORES, SEARCH, encodings_kind
+from captionlab.regions.tags import TAGS
+from captionlab.schemas import CAPTIONS, SCENES, TRAINING
 from captionlab.tables import TableError, read_table, write_table
 
 

@@ -18,13 +18,17 @@ from scipy import stats
 from scipy.stats import binomtest
 
 from captionlab.ablation.comparison import Pair, pairs
-from captionlab.ablation.kinds import ABLATED
-from captionlab.attention.kinds import BLOCKS, DENSITIES, SHARES
+from captionlab.ablation.schemas import ABLATED
 from captionlab.attention.objects import overlap_by_chance
 from captionlab.attention.overlap import rank_biased_overlap
-from captionlab.evaluation.intervals import f1_interval, within
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
-from captionlab.evaluation.scenes import (
+from captionlab.attention.schemas import BLOCKS, DENSITIES, SHARES
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.intervals import f1_interval, within
+from captionlab.papers.scenes.ablation import ablation_table, drawing_tokens
+from captionlab.papers.scenes.attention_figures import plot_density
+from captionlab.papers.scenes.examples import Example, drawn_examples
+from captionlab.papers.scenes.figures import plot_captions
+from captionlab.papers.scenes.measurements import (
     attention_rows,
     compared,
     contrast_rows,
@@ -36,20 +40,16 @@ from captionlab.evaluation.scenes import (
     shift_rows,
     special_rows,
 )
-from captionlab.kinds import IMAGES, SCENES
-from captionlab.probes.kinds import OBJECT_SCORES, SCORES, encodings_kind
+from captionlab.papers.scenes.objects import overlap_table, samples_table
+from captionlab.papers.scenes.pages import read_probed, read_splits
+from captionlab.papers.scenes.probes import ProbedImages, probes_table
+from captionlab.papers.scenes.run import ScenesRun
+from captionlab.probes.schemas import OBJECT_SCORES, SCORES, encodings_kind
 from captionlab.provenance import device_name
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.published import read_published
-from captionlab.reporting.scenes.ablation import ablation_table, drawing_tokens
-from captionlab.reporting.scenes.attention_figures import plot_density
-from captionlab.reporting.scenes.examples import Example, drawn_examples
-from captionlab.reporting.scenes.figures import plot_captions
-from captionlab.reporting.scenes.objects import overlap_table, samples_table
-from captionlab.reporting.scenes.pages import read_probed, read_splits
-from captionlab.reporting.scenes.probes import ProbedImages, probes_table
-from captionlab.reporting.scenes.run import ScenesRun
 from captionlab.roles import ROLES
+from captionlab.schemas import IMAGES, SCENES
 from captionlab.tables import read_metadata, read_table, write_table
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"
@@ -591,7 +591,7 @@ def test_examples_of_table_8_are_of_all_images_and_that_of_figure_2_is_captioned
 
 def test_figure_2_has_the_picture_and_all_four_captions(tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr("captionlab.reporting.scenes.figures.save", lambda figure, *_: drawn.append(figure))
+    monkeypatch.setattr("captionlab.papers.scenes.figures.save", lambda figure, *_: drawn.append(figure))
     style = yaml.safe_load((PUBLISHED.parent / "plotting.yaml").read_text(encoding="utf-8"))
     stream = io.BytesIO()
     Image.new("RGB", (8, 6), (255, 0, 0)).save(stream, "PNG")
@@ -730,7 +730,7 @@ def test_figure_4_begins_at_0(folder, tmp_path, monkeypatch):
     assert min(row["deviation"] for row in densities) < 0
     blocks = {role: read_table(folder / role / "blocks.parquet", BLOCKS).to_pylist() for role in ROLES}
     drawn = []
-    monkeypatch.setattr("captionlab.reporting.scenes.attention_figures.save", lambda figure, *_: drawn.append(figure))
+    monkeypatch.setattr("captionlab.papers.scenes.attention_figures.save", lambda figure, *_: drawn.append(figure))
     style = yaml.safe_load((PUBLISHED.parent / "plotting.yaml").read_text(encoding="utf-8"))
     plot_density(densities, blocks, ["label-vision", "all"], style, str(tmp_path / "density.png"))
     for axis in drawn[0].axes:

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 import torch
 
-from captionlab.features.clip import Clip, build
-from captionlab.features.embeddings import embedding_rows
-from captionlab.features.region_batches import RegionTable
-from captionlab.features.region_tables import ImageRegions, write_regions
-from captionlab.kinds import embeddings_kind
+from captionlab.encoders.clip import Clip, build
+from captionlab.encoders.embeddings import embedding_rows
+from captionlab.regions.batches import RegionTable
+from captionlab.regions.tables import ImageRegions, write_regions
+from captionlab.schemas import embeddings_kind
 from captionlab.scorers.clip import ClipScorer
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import ScorerError, build_scorer, load_scorer, save_scorer

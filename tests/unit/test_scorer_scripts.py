@@ -13,16 +13,16 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
-from captionlab.features.clip import Clip, build
-from captionlab.features.embeddings import embedding_rows
-from captionlab.features.region_batches import RegionTable
-from captionlab.features.regions import image_name
-from captionlab.kinds import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, OBJECTS, TRAINING, embeddings_kind
-from captionlab.scorers.examination import MATCHING
+from captionlab.encoders.clip import Clip, build
+from captionlab.encoders.embeddings import embedding_rows
+from captionlab.regions.batches import RegionTable
+from captionlab.regions.readers import image_name
+from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, OBJECTS, TRAINING, embeddings_kind
 from captionlab.scorers.images import ScorerImages
-from captionlab.scorers.learning import MatchingObjective
 from captionlab.scorers.store import build_scorer, load_scorer
 from captionlab.tables import read_metadata, read_table, write_table
+from captionlab.training.itm_evaluation import MATCHING
+from captionlab.training.objectives.itm import MatchingObjective
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 TRAIN, TEST, DIMENSIONS = 12, 6, 8

@@ -11,13 +11,13 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from captionlab.features.region_batches import RegionBatch, RegionTable
-from captionlab.features.region_tables import write_regions
-from captionlab.features.regions import image_name, read_regions
+from captionlab.networks.wordpiece import WordPieces
+from captionlab.regions.batches import RegionBatch, RegionTable
+from captionlab.regions.readers import image_name, read_regions
+from captionlab.regions.tables import write_regions
 from captionlab.scorers.matching import Matching
 from captionlab.scorers.scorer import Scorer
 from captionlab.scorers.store import ScorerError, build_scorer, family_class, import_scorer, load_scorer, save_scorer
-from captionlab.scorers.text import WordPieces
 from captionlab.scorers.visual import Visual
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,'!-A", "##s", "##ing", "##nd"]

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from captionlab.kinds import COST
+from captionlab.schemas import COST
 from captionlab.tables import read_table
 
 

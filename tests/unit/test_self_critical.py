@@ -9,12 +9,12 @@ from safetensors.torch import load_file
 
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.captioners.newfc import NewFC
-from captionlab.captioners.tokenizer import Tokenizer
-from captionlab.captioners.words import learn_words
 from captionlab.generation.decoding import Decoding, decode
-from captionlab.training.batches import ImageBatches
-from captionlab.training.reinforce import Reinforce, through_end
-from captionlab.training.self_critical import SelfCritical, self_critical_loss
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.networks.words import learn_words
+from captionlab.training.loop.batches import ImageBatches
+from captionlab.training.objectives.reinforce import Reinforce, through_end
+from captionlab.training.objectives.self_critical import SelfCritical, self_critical_loss
 
 torch.set_num_threads(1)
 GOLDEN = Path(__file__).parents[1] / "golden" / "newfc"

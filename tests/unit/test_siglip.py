@@ -10,11 +10,11 @@ from tokenizers import models, pre_tokenizers
 from transformers import SiglipConfig, SiglipModel
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
-from captionlab.features.embeddings import load_embeddings
-from captionlab.features.encoders import load_encoder
-from captionlab.features.images import embed_images
-from captionlab.features.siglip import Siglip, SiglipError
-from captionlab.kinds import IMAGES
+from captionlab.encoders.embeddings import load_embeddings
+from captionlab.encoders.images import embed_images
+from captionlab.encoders.siglip import Siglip, SiglipError
+from captionlab.encoders.store import load_encoder
+from captionlab.schemas import IMAGES
 from captionlab.scorers.clip import ClipScorer
 from captionlab.scorers.store import load_scorer
 from captionlab.tables import write_table

@@ -2,8 +2,8 @@
 
 import pytest
 
-from captionlab.language.ngram import score, train
 from captionlab.language.statistics import caption_measures, corpus_statistics, distinct, ngrams
+from captionlab.texts.ngram import score, train
 
 TRAINING = [["a", "dog", "runs"], ["a", "cat", "sits"], ["a", "dog", "sits"]]
 

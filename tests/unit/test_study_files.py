@@ -17,12 +17,12 @@ import pytest
 from PIL import Image
 from study_stand_in import ODD, TYPES, study_screens, write_images
 
-from captionlab.features.clip import MEAN, STD, Clip, build
-from captionlab.kinds import GENERATED, IMAGES, embeddings_kind
-from captionlab.study.kinds import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
+from captionlab.encoders.clip import MEAN, STD, Clip, build
+from captionlab.schemas import GENERATED, IMAGES, embeddings_kind
 from captionlab.study.page import read_template, review_page, study_page
 from captionlab.study.pictures import SIZE, file_name, pictures
 from captionlab.study.psychopy import CONDITIONS, conditions, conditions_file, experiment
+from captionlab.study.schemas import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
 from captionlab.study.stimuli import StudyError
 from captionlab.tables import read_metadata, read_table, write_table
 

@@ -9,13 +9,13 @@ import pytest
 from PIL import Image
 from study_stand_in import study_screens, write_images
 
-from captionlab.kinds import IMAGES
+from captionlab.papers.discritune.study import study_differences, study_table
+from captionlab.papers.discritune.study_figures import examples, plot_examples, plot_screen
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.language import Paper
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import Table, write_table_files
-from captionlab.reporting.study import study_differences, study_table
-from captionlab.reporting.study_figures import examples, plot_examples, plot_screen
+from captionlab.schemas import IMAGES
 from captionlab.study.analysis import Accuracies, agreement
 from captionlab.study.responses import participants
 from captionlab.tables import read_table

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from study_stand_in import TYPES, study_screens
 
-from captionlab.evaluation.intervals import RESAMPLES
+from captionlab.intervals import RESAMPLES
 from captionlab.study.analysis import Accuracies, agreement, holm
 from captionlab.study.responses import participants, read_answers
 from captionlab.study.simulation import simulate

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binomtest
 
-from captionlab.evaluation.intervals import RESAMPLES
 from captionlab.evaluation.spice import SPICE
 from captionlab.evaluation.summary import (
     Job,
@@ -21,7 +20,8 @@ from captionlab.evaluation.summary import (
     retrieval_results,
     summary_columns,
 )
-from captionlab.kinds import ALIGNMENT, COMPARISONS, GENERATED, METEOR_STATISTICS, NLG, RETRIEVAL, SUMMARY
+from captionlab.intervals import RESAMPLES
+from captionlab.schemas import ALIGNMENT, COMPARISONS, GENERATED, METEOR_STATISTICS, NLG, RETRIEVAL, SUMMARY
 from captionlab.tables import conform, read_metadata, read_table, write_table
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"

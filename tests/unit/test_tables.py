@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionlab.groups import Groups
-from captionlab.kinds import CAPTIONS, IMAGES, embeddings_kind, regions_kind
+from captionlab.schemas import CAPTIONS, IMAGES, embeddings_kind, regions_kind
 from captionlab.tables import TableError, TableWriter, read_schema, read_table, write_table
 
 ROWS = {"image_id": ["a", "b"], "caption_index": [0, 0], "caption": ["one", "دو 🐕"]}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from captionlab.language.construction import visual_words
-from captionlab.language.tagging import NOUNS, TAGS, TaggerError, load_tagger, tag
+from captionlab.texts.tagging import NOUNS, TAGS, TaggerError, load_tagger, tag
 
 MODEL = Path(__file__).parents[2] / "resources" / "en_ewt_sm"
 
@@ -64,7 +64,7 @@ def test_model_without_tags_is_refused():
 
 def test_light_import():
     # spaCy imports torch where it finds it, and takes seconds longer.
-    code = f"import sys; from captionlab.language.tagging import load_tagger; load_tagger({str(MODEL)!r}); "
+    code = f"import sys; from captionlab.texts.tagging import load_tagger; load_tagger({str(MODEL)!r}); "
     code += "assert 'torch' not in sys.modules; import torch"
     subprocess.run([sys.executable, "-c", code], check=True)
 

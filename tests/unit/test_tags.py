@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 import torch
 
-from captionlab.features.region_tables import ImageRegions, write_regions
-from captionlab.features.tagged_images import TaggedImages, objects_of, open_tagged_images, read_tags
-from captionlab.features.tags import TAGS, TagError, labelled_rows, read_vinvl_tags, write_tags
-from captionlab.kinds import OBJECTS
+from captionlab.regions.tables import ImageRegions, write_regions
+from captionlab.regions.tagged_images import TaggedImages, objects_of, open_tagged_images, read_tags
+from captionlab.regions.tags import TAGS, TagError, labelled_rows, read_vinvl_tags, write_tags
+from captionlab.schemas import OBJECTS
 from captionlab.tables import TableError, read_table, write_table
 
 END = 2

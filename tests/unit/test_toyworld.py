@@ -34,8 +34,8 @@ from captionlab.corpora.toyworld.world import (
     Thing,
     sprite_size,
 )
-from captionlab.kinds import CAPTIONS, IMAGES, OBJECTS, REJECTS
-from captionlab.kinds import SCENES as SCENE_CAPTIONS
+from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS
+from captionlab.schemas import SCENES as SCENE_CAPTIONS
 from captionlab.tables import read_table
 
 VISUAL = ("coco", "flickr", "nocaps-near", "nocaps-out", "concadia-descriptions", "scenes")

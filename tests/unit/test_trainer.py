@@ -7,13 +7,13 @@ import pytest
 import torch
 from training_stand_in import END, TinyCaptioner, data
 
-from captionlab.kinds import TRAINING
+from captionlab.schemas import TRAINING
 from captionlab.tables import read_table
-from captionlab.training.batches import CaptionBatches
-from captionlab.training.cross_entropy import CrossEntropy
-from captionlab.training.optimizers import build_optimizer, learning_rate, total_steps
-from captionlab.training.trainer import TrainingError, train
-from captionlab.training.validation import Validation
+from captionlab.training.loop.batches import CaptionBatches
+from captionlab.training.loop.optimizers import build_optimizer, learning_rate, total_steps
+from captionlab.training.loop.trainer import TrainingError, train
+from captionlab.training.loop.validation import Validation
+from captionlab.training.objectives.cross_entropy import CrossEntropy
 
 ADAM = {"kind": "adam", "lr": 0.01, "steps": 9}
 

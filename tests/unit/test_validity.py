@@ -14,7 +14,6 @@ from reporting_run import retrieved
 from captionlab.corpora.toyworld.lexicon import NOUNS
 from captionlab.evaluation.naming import different, names_any, names_of, relative_naming
 from captionlab.evaluation.unknown_words import has_unknown, known_words, non_words, share_of
-from captionlab.kinds import CAPTIONS, GENERATED, OBJECTS, SUMMARY
 from captionlab.reporting.render import csv_text, html, markdown
 from captionlab.reporting.validity import (
     CONDITIONS,
@@ -24,8 +23,9 @@ from captionlab.reporting.validity import (
     retrieval_findings,
     validity_table,
 )
-from captionlab.scorers.kinds import MATCHING
-from captionlab.study.kinds import ACCURACY
+from captionlab.schemas import CAPTIONS, GENERATED, OBJECTS, SUMMARY
+from captionlab.scorers.schemas import MATCHING
+from captionlab.study.schemas import ACCURACY
 from captionlab.tables import write_table
 from captionlab.workflow.config import ConfigError
 from captionlab.workflow.experiments import Experiments

@@ -11,9 +11,15 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.features.tagged_regions import TaggedRegions, padded
 from captionlab.generation.decoding import Decoding, decode
-from captionlab.training.masked_tokens import MaskedBatch, MaskedBatches, MaskedTokens, divergences, mask_tokens
+from captionlab.regions.tagged_regions import TaggedRegions, padded
+from captionlab.training.objectives.masked_language_modelling import (
+    MaskedBatch,
+    MaskedBatches,
+    MaskedTokens,
+    divergences,
+    mask_tokens,
+)
 
 END, START, MASK = 2, 1, 3
 SIZES = {

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from captionlab.captioners.pieces import pieces_tokenizer
-from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.features.region_tables import ImageRegions, write_regions
-from captionlab.features.tagged_images import TaggedImages
-from captionlab.features.tags import write_tags
+from captionlab.networks.pieces import pieces_tokenizer
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.regions.tables import ImageRegions, write_regions
+from captionlab.regions.tagged_images import TaggedImages
+from captionlab.regions.tags import write_tags
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = ["boat", "sky", "car", "road", "wine", "glass", "a", "sea", "the", "in", "man", "on", "two", "red"]

@@ -12,8 +12,8 @@ from torch import nn
 from captionlab.captioners.blip import Blip
 from captionlab.captioners.camel import Camel
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.features.clip import build as build_clip
-from captionlab.features.resnet import build as build_resnet
+from captionlab.encoders.clip import build as build_clip
+from captionlab.encoders.resnet import build as build_resnet
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 WORDS = [

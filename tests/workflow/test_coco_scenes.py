@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from captionlab.ablation.kinds import ABLATED, CHOSEN, COVERAGE, INFORMATION, LABELS
-from captionlab.features.tags import TAGS
-from captionlab.kinds import OBJECTS
-from captionlab.probes.kinds import SCORES
+from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, INFORMATION, LABELS
+from captionlab.probes.schemas import SCORES
+from captionlab.regions.tags import TAGS
+from captionlab.schemas import OBJECTS
 from captionlab.tables import read_table
 
 ROOT = Path(__file__).parents[2]

@@ -169,7 +169,7 @@ def show(page: Page, result: str, *categories: str) -> None:
 
 
 def test_a_table_is_traced_back_to_its_images(finished):
-    command = [sys.executable, "-m", "captionlab.provenance", "results/tables/claims.csv"]
+    command = [sys.executable, "-m", "captionlab.tracing", "results/tables/claims.csv"]
     result = subprocess.run(command, capture_output=True, text=True, cwd=finished.run, check=True)
     traced = {line.split(":")[0].strip(): line for line in result.stdout.splitlines()}
     for name, rule in {
@@ -221,7 +221,7 @@ def test_nothing_to_be_done_afterwards(checkout):
 def test_a_touched_script_runs_nothing(checkout):
     for path in (checkout.root / "workflow" / "scripts").glob("*.py"):
         path.touch()
-    (checkout.root / "src/captionlab/training/trainer.py").touch()
+    (checkout.root / "src/captionlab/training/loop/trainer.py").touch()
     assert checkout.pending() == set()
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from captionlab.features.encoders import load_encoder
+from captionlab.encoders.store import load_encoder
 from captionlab.scorers.clip import ClipScorer
 from captionlab.scripting import run
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from captionlab.scripting import run
 from captionlab.study.analysis import Accuracies, agreement
-from captionlab.study.kinds import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
 from captionlab.study.responses import SIMULATED, participants, read_answers
+from captionlab.study.schemas import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
 from captionlab.study.stimuli import StudyError
 from captionlab.tables import Kind, read_metadata, read_table, write_table
 

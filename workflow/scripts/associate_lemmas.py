@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from captionlab.language.associations import associate
-from captionlab.language.kinds import ASSOCIATIONS, TAGGED
+from captionlab.language.schemas import ASSOCIATIONS, TAGGED
 from captionlab.scripting import run
 from captionlab.tables import TableWriter, read_table
 

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES
-from captionlab.kinds import COMPARISONS, SUMMARY
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES
+from captionlab.papers.discritune.study import study_differences
 from captionlab.provenance import commit
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.measurements import Measurements
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import write_table_files
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.study import study_differences
+from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.scripting import run
-from captionlab.study.kinds import ACCURACY, PAIRWISE
+from captionlab.study.schemas import ACCURACY, PAIRWISE
 from captionlab.tables import read_metadata, read_table
 
 # Papers whose claims rest on tables of differences alone.

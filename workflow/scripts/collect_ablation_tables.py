@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.papers.discritune.variant_tables import ablation_tables
 from captionlab.provenance import commit
-from captionlab.reporting.ablations import ablation_tables
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import write_table_files
 from captionlab.scripting import run

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from captionlab.kinds import COMPARISONS, SUMMARY
+from captionlab.papers.discritune.tables import discritune_tables
 from captionlab.provenance import commit
-from captionlab.reporting.discritune import discritune_tables
 from captionlab.reporting.measurements import Measurements
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import write_table_files
 from captionlab.reporting.reproduction import Reproduction
+from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.scripting import run
 from captionlab.tables import read_metadata, read_table
 

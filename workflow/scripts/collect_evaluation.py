@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from captionlab.kinds import SUMMARY
 from captionlab.provenance import commit
 from captionlab.reporting.evaluation_table import evaluation_table
 from captionlab.reporting.render import write_table_files
+from captionlab.schemas import SUMMARY
 from captionlab.scripting import run
 from captionlab.tables import read_metadata, read_table
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from captionlab.language.kinds import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
+from captionlab.language.schemas import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
 from captionlab.provenance import commit
 from captionlab.reporting.language import (
     Paper,

@@ -2,16 +2,14 @@
 
 from typing import Any
 
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
-from captionlab.evaluation.roles import PrintedScorer
-from captionlab.language.kinds import NGRAMS, PATTERNS
-from captionlab.provenance import commit
-from captionlab.reporting.language import Paper, patterns_table, unigrams_table
-from captionlab.reporting.probing.beyond import generalisation_table, matching_table, rewards_table
-from captionlab.reporting.probing.examples import choices_table, constructed_table, examples_table
-from captionlab.reporting.probing.pages import pages_of, read_constructed, read_generated, templates_of
-from captionlab.reporting.probing.run import REFERENCE, ProbingRun
-from captionlab.reporting.probing.scores import (
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.language.schemas import NGRAMS, PATTERNS
+from captionlab.papers.probing.beyond import generalisation_table, matching_table, rewards_table
+from captionlab.papers.probing.examples import choices_table, constructed_table, examples_table
+from captionlab.papers.probing.pages import pages_of, read_constructed, read_generated, templates_of
+from captionlab.papers.probing.roles import PrintedScorer
+from captionlab.papers.probing.run import REFERENCE, ProbingRun
+from captionlab.papers.probing.scores import (
     pattern_shares_table,
     replacements_table,
     scores_table,
@@ -20,9 +18,11 @@ from captionlab.reporting.probing.scores import (
     visual_words_table,
     words_table,
 )
+from captionlab.provenance import commit
+from captionlab.reporting.language import Paper, patterns_table, unigrams_table
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import Table, write_table_files
-from captionlab.scorers.kinds import MATCHING
+from captionlab.scorers.schemas import MATCHING
 from captionlab.scripting import run
 from captionlab.tables import read_metadata, read_table
 

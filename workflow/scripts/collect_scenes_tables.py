@@ -3,20 +3,18 @@
 from collections import Counter
 from typing import Any
 
-from captionlab.ablation.kinds import COVERAGE, INFORMATION, SPLITS
-from captionlab.attention.kinds import CORRELATIONS, DIFFERENCES, OVERLAPS
-from captionlab.provenance import commit
-from captionlab.reporting.render import write_table_files
-from captionlab.reporting.scenes.ablation import (
+from captionlab.ablation.schemas import COVERAGE, INFORMATION, SPLITS
+from captionlab.attention.schemas import CORRELATIONS, DIFFERENCES, OVERLAPS
+from captionlab.papers.scenes.ablation import (
     ablation_table,
     attention_table,
     examples_table,
     shown_samples,
     special_table,
 )
-from captionlab.reporting.scenes.examples import data_table, drawn_examples
-from captionlab.reporting.scenes.objects import metrics_table, objects_table, overlap_table, samples_table
-from captionlab.reporting.scenes.pages import (
+from captionlab.papers.scenes.examples import data_table, drawn_examples
+from captionlab.papers.scenes.objects import metrics_table, objects_table, overlap_table, samples_table
+from captionlab.papers.scenes.pages import (
     ablated_objects,
     read_captions,
     read_described,
@@ -25,13 +23,15 @@ from captionlab.reporting.scenes.pages import (
     read_run,
     read_splits,
 )
-from captionlab.reporting.scenes.probes import (
+from captionlab.papers.scenes.probes import (
     classes_table,
     classifiers_table,
     object_probes_table,
     probes_table,
     splits_table,
 )
+from captionlab.provenance import commit
+from captionlab.reporting.render import write_table_files
 from captionlab.scripting import run
 from captionlab.tables import Kind, read_metadata, read_table
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from captionlab.papers.discritune.study import study_table
 from captionlab.provenance import commit
 from captionlab.reporting.language import Paper
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import write_table_files
-from captionlab.reporting.study import study_table
 from captionlab.scripting import run
-from captionlab.study.kinds import ACCURACY, AGREEMENT, PAIRWISE, PARTICIPANTS
+from captionlab.study.schemas import ACCURACY, AGREEMENT, PAIRWISE, PARTICIPANTS
 from captionlab.tables import read_table
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from captionlab.ablation.comparison import compare_splits, effects, pairs
-from captionlab.ablation.kinds import ABLATED, EFFECTS, SPLITS
+from captionlab.ablation.schemas import ABLATED, EFFECTS, SPLITS
 from captionlab.roles import ROLES
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from captionlab.ablation.information import pointwise_information
-from captionlab.ablation.kinds import INFORMATION
+from captionlab.ablation.pmi import pointwise_information
+from captionlab.ablation.schemas import INFORMATION
 from captionlab.ablation.tables import read_scenes
-from captionlab.features.tagged_images import objects_of, read_tags
+from captionlab.regions.tagged_images import objects_of, read_tags
 from captionlab.scripting import run
 from captionlab.tables import write_table
 

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from captionlab.generation.captions import evaluated_images, generated_rows, joined
-from captionlab.kinds import CAPTIONS, GENERATED
 from captionlab.language.construction import Constructed, Plan, Tags, Vocabulary, construct
-from captionlab.language.kinds import CONSTRUCTED, TAGGED
 from captionlab.language.mining import mine
 from captionlab.language.patterns import tagged
-from captionlab.language.tagging import load_tagger, tag
+from captionlab.language.schemas import CONSTRUCTED, TAGGED
 from captionlab.language.templates import Template, template_of
 from captionlab.progress import progress
+from captionlab.schemas import CAPTIONS, GENERATED
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
+from captionlab.texts.tagging import load_tagger, tag
 
 
 def main(snakemake: Any) -> None:

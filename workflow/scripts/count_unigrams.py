@@ -3,12 +3,12 @@
 from collections import Counter
 from typing import Any
 
-from captionlab.kinds import TOKENS
-from captionlab.language.kinds import NGRAMS, TAGGED
+from captionlab.language.schemas import NGRAMS, TAGGED
 from captionlab.language.statistics import ngrams
+from captionlab.schemas import TOKENS
 from captionlab.scripting import run
 from captionlab.tables import TableWriter, read_table
-from captionlab.unknown import UNKNOWN
+from captionlab.texts.unknown import UNKNOWN
 
 LONGEST = 5
 

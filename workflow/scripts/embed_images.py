@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from captionlab.features.encoders import load_encoder
-from captionlab.features.images import embed_images
+from captionlab.encoders.images import embed_images
+from captionlab.encoders.store import load_encoder
 from captionlab.scripting import device, run
 
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from captionlab.ablation.removal import with_objects
 from captionlab.ablation.tables import read_informative, read_removal, read_scenes
 from captionlab.captioners.store import load_captioner
 from captionlab.probes.encodings import encode_images
-from captionlab.probes.kinds import encodings_kind
 from captionlab.probes.probe import downsample, without_singles
+from captionlab.probes.schemas import encodings_kind
+from captionlab.regions.removal import with_objects
 from captionlab.scripting import device, run
 from captionlab.tables import write_table
 

@@ -7,7 +7,7 @@ import numpy as np
 from captionlab.attention.blocks import ALL, RELATIONS
 from captionlab.attention.density import estimate_density
 from captionlab.attention.differences import paired_difference
-from captionlab.attention.kinds import BLOCKS, DENSITIES, DIFFERENCES
+from captionlab.attention.schemas import BLOCKS, DENSITIES, DIFFERENCES
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table

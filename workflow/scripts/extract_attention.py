@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from captionlab.attention.extraction import extract_attention
-from captionlab.attention.kinds import BLOCKS, MATRICES, RECEIVED, SHARES
+from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.captions import evaluated_images
 from captionlab.generation.decoding import Decoding

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from captionlab.features.images import shard_rows
-from captionlab.features.region_tables import write_regions
-from captionlab.kinds import IMAGES, OBJECTS
+from captionlab.encoders.images import shard_rows
 from captionlab.progress import progress
+from captionlab.regions.tables import write_regions
+from captionlab.schemas import IMAGES, OBJECTS
 from captionlab.scripting import device, run
 from captionlab.tables import read_table
 
@@ -23,8 +23,8 @@ def main(snakemake):
 
 
 def cropped(snakemake, images):
-    from captionlab.features.encoders import load_encoder
-    from captionlab.features.region_crops import boxes_by_image, cropped_regions
+    from captionlab.encoders.store import load_encoder
+    from captionlab.regions.crops import boxes_by_image, cropped_regions
 
     objects = read_table(snakemake.input.objects, OBJECTS)
     objects = objects.filter(pc.is_in(objects["image_id"], images["image_id"].combine_chunks()))
@@ -33,7 +33,7 @@ def cropped(snakemake, images):
 
 
 def detected(snakemake, images):
-    from captionlab.features.detection import Detector
+    from captionlab.regions.detection import Detector
 
     settings = {key: value for key, value in snakemake.params.config.items() if key in ("count", "size")}
     return Detector(snakemake.input.weights[0], **settings, device=device()).regions(images, snakemake.threads)

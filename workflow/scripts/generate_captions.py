@@ -6,8 +6,8 @@ from captionlab.captioners.store import load_captioner
 from captionlab.generation.captioning import caption_images
 from captionlab.generation.captions import evaluated_images, joined
 from captionlab.generation.decoding import Decoding
-from captionlab.kinds import GENERATED
 from captionlab.provenance import device_name
+from captionlab.schemas import GENERATED
 from captionlab.scripting import device, run
 from captionlab.shards import shard_number, shard_rows
 from captionlab.tables import write_table

@@ -1,7 +1,7 @@
 """Take in captions that no captioner of this workflow makes: files of captions, or what people wrote."""
 
 from captionlab.generation.captions import evaluated_images, file_rows, joined, reference_rows
-from captionlab.kinds import GENERATED, IMAGES
+from captionlab.schemas import GENERATED, IMAGES
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
 

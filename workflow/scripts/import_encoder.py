@@ -8,7 +8,7 @@ from captionlab.scripting import run
 
 def main(snakemake):
     config = snakemake.params.config
-    published = importlib.import_module(f"captionlab.features.{config['family']}_weights")
+    published = importlib.import_module(f"captionlab.encoders.{config['family']}_weights")
     encoder = published.import_weights(config, *snakemake.input.get("weights", []))
     encoder.save(Path(snakemake.output.weights).parent)
 

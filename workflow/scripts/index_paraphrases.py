@@ -6,8 +6,8 @@ from typing import Any
 
 from pycocoevalcap.meteor.meteor import Meteor
 
-from captionlab.evaluation.kinds import PARAPHRASES, PHRASES
 from captionlab.evaluation.paraphrases import index_paraphrases
+from captionlab.evaluation.schemas import PARAPHRASES, PHRASES
 from captionlab.scripting import run
 from captionlab.tables import write_table
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from captionlab.kinds import GENERATED
+from captionlab.schemas import GENERATED
 from captionlab.scripting import run
 from captionlab.tables import read_metadata, read_table, write_table
 

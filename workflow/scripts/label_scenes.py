@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from captionlab.ablation.kinds import CHOSEN, LABELS
 from captionlab.ablation.scenes import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
-from captionlab.kinds import CAPTIONS, IMAGES, SCENES
-from captionlab.language.tagging import load_tagger, tag
+from captionlab.ablation.schemas import CHOSEN, LABELS
 from captionlab.progress import progress
+from captionlab.schemas import CAPTIONS, IMAGES, SCENES
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
+from captionlab.texts.tagging import load_tagger, tag
 
 
 def main(snakemake: Any) -> None:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from captionlab.kinds import TOKENS
-from captionlab.language.arpa import ArpaError, read_arpa
-from captionlab.language.kinds import MEASURES, STATISTICS, TAGGED
-from captionlab.language.ngram import score
+from captionlab.language.schemas import MEASURES, STATISTICS, TAGGED
 from captionlab.language.statistics import caption_measures, corpus_statistics
+from captionlab.schemas import TOKENS
 from captionlab.scripting import run
 from captionlab.tables import TableWriter, read_table
+from captionlab.texts.arpa import ArpaError, read_arpa
+from captionlab.texts.ngram import score
 
 ORDER = 3
 

@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from captionlab.evaluation.naming import different, names_of, relative_naming
 from captionlab.evaluation.unknown_words import has_unknown, known_words, non_words, share_of
-from captionlab.kinds import CAPTIONS, GENERATED, OBJECTS, SUMMARY
 from captionlab.provenance import commit
 from captionlab.reporting.render import write_table_files
 from captionlab.reporting.validity import (
@@ -20,9 +19,10 @@ from captionlab.reporting.validity import (
     retrieval_findings,
     validity_table,
 )
-from captionlab.scorers.kinds import MATCHING
+from captionlab.schemas import CAPTIONS, GENERATED, OBJECTS, SUMMARY
+from captionlab.scorers.schemas import MATCHING
 from captionlab.scripting import run
-from captionlab.study.kinds import ACCURACY
+from captionlab.study.schemas import ACCURACY
 from captionlab.tables import read_table
 
 EXAMPLES = 3

@@ -1,10 +1,10 @@
 """Find, for each training image of a corpus, the others that look most like it to an encoder."""
 
-from captionlab.features.embeddings import load_embeddings
-from captionlab.features.neighbours import NEIGHBOURS, nearest, neighbour_columns
+from captionlab.encoders.embeddings import load_embeddings
+from captionlab.encoders.neighbours import NEIGHBOURS, nearest, neighbour_columns
 from captionlab.scripting import device, run
 from captionlab.tables import write_table
-from captionlab.training.data import training_images
+from captionlab.training.loop.data import training_images
 
 
 def main(snakemake):

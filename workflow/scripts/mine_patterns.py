@@ -4,9 +4,9 @@ import csv
 from collections.abc import Iterator
 from typing import Any
 
-from captionlab.language.kinds import PATTERNS, TAGGED
 from captionlab.language.mining import mine
 from captionlab.language.patterns import Follows, Tagged, compiled, tagged, with_prefix
+from captionlab.language.schemas import PATTERNS, TAGGED
 from captionlab.scripting import run
 from captionlab.tables import TableWriter, read_table
 

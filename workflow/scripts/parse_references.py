@@ -5,7 +5,7 @@ from typing import Any
 
 from captionlab.evaluation.spice import BESIDE_HEAP, PARSES, parse_captions
 from captionlab.evaluation.spice_models import available_models
-from captionlab.kinds import TOKENS
+from captionlab.schemas import TOKENS
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
 

@@ -8,11 +8,11 @@ from captionlab.scripting import run
 def main(snakemake: Any) -> None:
     import yaml
 
-    from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
-    from captionlab.language.kinds import NGRAMS, PATTERNS, TAGGED
+    from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
     from captionlab.language.patterns import tagged
-    from captionlab.reporting.probing.figures import plot_patterns, plot_replacements, plot_unigrams, plot_visual_words
-    from captionlab.reporting.probing.run import ProbingRun
+    from captionlab.language.schemas import NGRAMS, PATTERNS, TAGGED
+    from captionlab.papers.probing.figures import plot_patterns, plot_replacements, plot_unigrams, plot_visual_words
+    from captionlab.papers.probing.run import ProbingRun
     from captionlab.reporting.published import read_published
     from captionlab.tables import read_table
 

@@ -8,8 +8,8 @@ from captionlab.scripting import run
 def main(snakemake: Any) -> None:
     import yaml
 
-    from captionlab.reporting.scenes.attention_figures import plot_special_tokens
-    from captionlab.reporting.scenes.pages import read_run, read_splits
+    from captionlab.papers.scenes.attention_figures import plot_special_tokens
+    from captionlab.papers.scenes.pages import read_run, read_splits
 
     params, paths, output = snakemake.params, snakemake.input, snakemake.output
     with open(paths.style, encoding="utf-8") as file:
@@ -23,8 +23,8 @@ def main(snakemake: Any) -> None:
 
 
 def _plot_attention(paths: Any, layer: int, relations: list[str], style: Any, output: Any) -> None:
-    from captionlab.attention.kinds import BLOCKS, DENSITIES, MATRICES
-    from captionlab.reporting.scenes.attention_figures import plot_density, plot_layers, plot_matrices
+    from captionlab.attention.schemas import BLOCKS, DENSITIES, MATRICES
+    from captionlab.papers.scenes.attention_figures import plot_density, plot_layers, plot_matrices
     from captionlab.roles import ROLES
     from captionlab.tables import read_table
 
@@ -39,10 +39,10 @@ def _plot_attention(paths: Any, layer: int, relations: list[str], style: Any, ou
 
 def _plot_captions(paths: Any, split: str, splits: Any, seed: int, style: Any, output: Any) -> None:
     from captionlab.ablation.comparison import pairs
-    from captionlab.reporting.scenes.ablation import shown_samples
-    from captionlab.reporting.scenes.examples import drawn_examples
-    from captionlab.reporting.scenes.figures import plot_captions, plot_confidence, plot_examples, plot_splits
-    from captionlab.reporting.scenes.pages import ablated_objects, read_captions, read_described, read_pictures
+    from captionlab.papers.scenes.ablation import shown_samples
+    from captionlab.papers.scenes.examples import drawn_examples
+    from captionlab.papers.scenes.figures import plot_captions, plot_confidence, plot_examples, plot_splits
+    from captionlab.papers.scenes.pages import ablated_objects, read_captions, read_described, read_pictures
 
     captions = read_captions(paths.captions)
     objects = ablated_objects(captions)
@@ -59,9 +59,9 @@ def _plot_captions(paths: Any, split: str, splits: Any, seed: int, style: Any, o
 
 
 def _plot_probes(paths: Any, scenes: Any, splits: Any, style: Any, output: Any) -> None:
-    from captionlab.reporting.scenes.figures import plot_classes, plot_probes
-    from captionlab.reporting.scenes.pages import read_probed
-    from captionlab.reporting.scenes.probes import INTACT
+    from captionlab.papers.scenes.figures import plot_classes, plot_probes
+    from captionlab.papers.scenes.pages import read_probed
+    from captionlab.papers.scenes.probes import INTACT
 
     sizes, shares = read_probed(paths.encodings[0], splits).scenes, scenes.found("level", INTACT)
     plot_classes(sizes, style, output.classes)

@@ -4,11 +4,11 @@ from typing import Any
 
 import yaml
 
-from captionlab.kinds import IMAGES
-from captionlab.reporting.study_figures import examples, plot_examples
+from captionlab.papers.discritune.study_figures import examples, plot_examples
+from captionlab.schemas import IMAGES
 from captionlab.scripting import run
-from captionlab.study.kinds import ANSWERS, STIMULI
 from captionlab.study.responses import SIMULATED
+from captionlab.study.schemas import ANSWERS, STIMULI
 from captionlab.tables import read_table
 
 

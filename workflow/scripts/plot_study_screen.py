@@ -4,10 +4,10 @@ from typing import Any
 
 import yaml
 
-from captionlab.kinds import IMAGES
-from captionlab.reporting.study_figures import plot_screen
+from captionlab.papers.discritune.study_figures import plot_screen
+from captionlab.schemas import IMAGES
 from captionlab.scripting import run
-from captionlab.study.kinds import STIMULI
+from captionlab.study.schemas import STIMULI
 from captionlab.tables import read_table
 
 

@@ -7,7 +7,7 @@ import torch
 from captionlab.captioners.store import family_class
 from captionlab.scripting import run
 from captionlab.training.captioners import train_captioner, training_data
-from captionlab.training.data import other_texts
+from captionlab.training.loop.data import other_texts
 
 
 def main(snakemake):

@@ -4,23 +4,23 @@ from pathlib import Path
 
 import torch
 
-from captionlab.features.embeddings import load_embeddings
-from captionlab.features.encoders import load_encoder
-from captionlab.features.neighbours import nearest
-from captionlab.features.region_batches import RegionTable
+from captionlab.distributed import is_first
+from captionlab.encoders.embeddings import load_embeddings
+from captionlab.encoders.neighbours import nearest
+from captionlab.encoders.store import load_encoder
 from captionlab.generation.captions import evaluated_images
-from captionlab.scorers.examination import examine
+from captionlab.regions.batches import RegionTable
 from captionlab.scorers.images import ScorerImages
-from captionlab.scorers.kinds import MATCHING
-from captionlab.scorers.learning import MatchingObjective, align_words
-from captionlab.scorers.pairs import MatchingBatches, Negatives
+from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.store import new_scorer, save_scorer
 from captionlab.scripting import device, run
 from captionlab.tables import write_table
-from captionlab.training.checkpoints import fingerprint, intervals, remove
-from captionlab.training.data import references, training_images
-from captionlab.training.distributed import is_first
-from captionlab.training.trainer import train
+from captionlab.training.itm_evaluation import examine
+from captionlab.training.itm_pairs import MatchingBatches, Negatives
+from captionlab.training.loop.checkpoints import fingerprint, intervals, remove
+from captionlab.training.loop.data import references, training_images
+from captionlab.training.loop.trainer import train
+from captionlab.training.objectives.itm import MatchingObjective, align_words
 
 
 def main(snakemake):

@@ -3,7 +3,6 @@
 from typing import Any
 
 from captionlab.ablation.tables import Scenes, read_scenes
-from captionlab.attention.kinds import CORRELATIONS, OVERLAPS, RANKINGS, RECEIVED
 from captionlab.attention.objects import (
     UNIFORM,
     attended_objects,
@@ -13,7 +12,8 @@ from captionlab.attention.objects import (
     uniform_attention,
 )
 from captionlab.attention.overlap import correlation
-from captionlab.features.tagged_images import objects_of, read_tags
+from captionlab.attention.schemas import CORRELATIONS, OVERLAPS, RANKINGS, RECEIVED
+from captionlab.regions.tagged_images import objects_of, read_tags
 from captionlab.roles import PRETRAINED, ROLES
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table

@@ -1,8 +1,8 @@
 """Read the regions of the images of a corpus from files in a published format."""
 
-from captionlab.features.region_tables import write_regions
-from captionlab.features.regions import read_regions
-from captionlab.kinds import IMAGES
+from captionlab.regions.readers import read_regions
+from captionlab.regions.tables import write_regions
+from captionlab.schemas import IMAGES
 from captionlab.scripting import run
 from captionlab.tables import read_table
 

@@ -3,8 +3,8 @@
 from itertools import chain
 from typing import Any
 
-from captionlab.features.tags import labelled_rows, read_region_labels, read_vinvl_tags, write_tags
-from captionlab.kinds import IMAGES, OBJECTS
+from captionlab.regions.tags import labelled_rows, read_region_labels, read_vinvl_tags, write_tags
+from captionlab.schemas import IMAGES, OBJECTS
 from captionlab.scripting import run
 from captionlab.tables import read_table
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from captionlab.encoders.embeddings import load_embeddings
+from captionlab.encoders.store import load_encoder
 from captionlab.evaluation.retrieval import ranks, unit_length
-from captionlab.features.embeddings import load_embeddings
-from captionlab.features.encoders import load_encoder
-from captionlab.kinds import GENERATED, IMAGES, RETRIEVAL
 from captionlab.progress import progress
 from captionlab.provenance import device_name
+from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL
 from captionlab.scripting import device, run
 from captionlab.tables import TableWriter, read_table
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from captionlab.encoders.embeddings import load_embeddings
+from captionlab.encoders.store import load_encoder
 from captionlab.evaluation.retrieval import ranks, unit_length
-from captionlab.features.embeddings import load_embeddings
-from captionlab.features.encoders import load_encoder
 from captionlab.generation.captions import evaluated_images
-from captionlab.kinds import GENERATED
+from captionlab.schemas import GENERATED
 from captionlab.scripting import device, run
-from captionlab.study.kinds import STIMULI
+from captionlab.study.schemas import STIMULI
 from captionlab.study.stimuli import (
     IMAGES_OF_SCREEN,
     StudyError,

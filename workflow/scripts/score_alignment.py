@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from captionlab.kinds import ALIGNMENT, GENERATED
 from captionlab.progress import progress
 from captionlab.provenance import device_name
+from captionlab.schemas import ALIGNMENT, GENERATED
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer
 from captionlab.scripting import device, run

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from captionlab.encoders.embeddings import load_embeddings
+from captionlab.encoders.store import load_encoder
 from captionlab.evaluation.retrieval import unit_length
-from captionlab.features.embeddings import load_embeddings
-from captionlab.features.encoders import load_encoder
 from captionlab.reporting.render import write_text
 from captionlab.scripting import device, run
-from captionlab.study.kinds import STIMULI
+from captionlab.study.schemas import STIMULI
 from captionlab.study.simulation import simulate
 from captionlab.tables import read_metadata, read_table
 

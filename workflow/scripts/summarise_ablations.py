@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from captionlab.evaluation.ablations import ablation_rows, evaluated_results
 from captionlab.evaluation.devices import device_note
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.spice import SPICE
 from captionlab.evaluation.summary import Job
-from captionlab.kinds import NLG, RETRIEVAL
+from captionlab.papers.discritune.variants import ablation_rows, evaluated_results
+from captionlab.schemas import NLG, RETRIEVAL
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
 

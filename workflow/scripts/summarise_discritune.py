@@ -4,7 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.evaluation.devices import device_note
-from captionlab.evaluation.finetuning import (
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES
+from captionlab.evaluation.spice import SPICE
+from captionlab.evaluation.summary import Job
+from captionlab.language.schemas import MEASURES
+from captionlab.papers.discritune.finetuning import (
     Results,
     Scores,
     fluency_results,
@@ -14,12 +18,8 @@ from captionlab.evaluation.finetuning import (
     text_results,
     transfer_rows,
 )
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES
-from captionlab.evaluation.spice import SPICE
-from captionlab.evaluation.summary import Job
-from captionlab.kinds import NLG, TOKENS
-from captionlab.language.kinds import MEASURES
 from captionlab.reporting.reproduction import Reproduction
+from captionlab.schemas import NLG, TOKENS
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
 

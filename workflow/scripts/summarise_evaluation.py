@@ -17,8 +17,8 @@ from captionlab.evaluation.summary import (
     retrieval_results,
     summary_columns,
 )
-from captionlab.kinds import ALIGNMENT, COMPARISONS, NLG, RETRIEVAL, SUMMARY
 from captionlab.progress import progress
+from captionlab.schemas import ALIGNMENT, COMPARISONS, NLG, RETRIEVAL, SUMMARY
 from captionlab.scripting import run
 from captionlab.tables import read_metadata, read_table, write_table
 

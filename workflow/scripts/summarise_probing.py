@@ -2,10 +2,13 @@
 
 from typing import Any
 
-from captionlab.evaluation.constructed import constructed_rows
 from captionlab.evaluation.devices import device_note
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
-from captionlab.evaluation.roles import (
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.evaluation.spice import SPICE
+from captionlab.evaluation.summary import Job
+from captionlab.language.schemas import CONSTRUCTED, MEASURES, PATTERNS, TAGGED
+from captionlab.papers.probing.constructed import constructed_rows
+from captionlab.papers.probing.roles import (
     PrintedScorer,
     between_rows,
     captioner_results,
@@ -13,10 +16,7 @@ from captionlab.evaluation.roles import (
     pattern_rows,
     value_rows,
 )
-from captionlab.evaluation.spice import SPICE
-from captionlab.evaluation.summary import Job
-from captionlab.kinds import ALIGNMENT, NLG
-from captionlab.language.kinds import CONSTRUCTED, MEASURES, PATTERNS, TAGGED
+from captionlab.schemas import ALIGNMENT, NLG
 from captionlab.scripting import run
 from captionlab.tables import Kind, read_table, write_table
 

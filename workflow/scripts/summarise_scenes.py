@@ -3,11 +3,11 @@
 from typing import Any
 
 from captionlab.ablation.comparison import pairs
-from captionlab.ablation.kinds import ABLATED, EFFECTS
-from captionlab.attention.kinds import BLOCKS, CORRELATIONS, DIFFERENCES, OVERLAPS, RANKINGS, SHARES
+from captionlab.ablation.schemas import ABLATED, EFFECTS
+from captionlab.attention.schemas import BLOCKS, CORRELATIONS, DIFFERENCES, OVERLAPS, RANKINGS, SHARES
 from captionlab.evaluation.devices import device_note
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES, ROLE_VALUES
-from captionlab.evaluation.scenes import (
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.papers.scenes.measurements import (
     ablation_rows,
     attention_rows,
     caption_rows,
@@ -18,9 +18,9 @@ from captionlab.evaluation.scenes import (
     shift_rows,
     special_rows,
 )
-from captionlab.kinds import COMPARISONS, SUMMARY
-from captionlab.probes.kinds import OBJECT_SCORES, SCORES
+from captionlab.probes.schemas import OBJECT_SCORES, SCORES
 from captionlab.roles import ROLES
+from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.scripting import run
 from captionlab.tables import Kind, read_table, write_table
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from captionlab.kinds import GENERATED
-from captionlab.language.kinds import TAGGED
-from captionlab.language.tagging import load_tagger, tag
+from captionlab.language.schemas import TAGGED
 from captionlab.progress import progress
+from captionlab.schemas import GENERATED
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
+from captionlab.texts.tagging import load_tagger, tag
 
 
 def main(snakemake: Any) -> None:

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.ablation.kinds import COVERAGE, MATCHES
-from captionlab.ablation.matching import match_regions
+from captionlab.ablation.match_regions import match_regions
+from captionlab.ablation.schemas import COVERAGE, MATCHES
 from captionlab.captioners.store import load_captioner
-from captionlab.kinds import IMAGES
 from captionlab.progress import progress
+from captionlab.schemas import IMAGES
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
 

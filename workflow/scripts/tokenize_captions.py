@@ -3,7 +3,7 @@
 from typing import Any
 
 from captionlab.evaluation.ptb import tokenize
-from captionlab.kinds import GENERATED, TOKENS
+from captionlab.schemas import GENERATED, TOKENS
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
 

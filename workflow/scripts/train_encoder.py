@@ -5,11 +5,11 @@ from pathlib import Path
 import pyarrow.compute as pc
 import torch
 
-from captionlab.features.contrastive import train_clip
-from captionlab.kinds import CAPTIONS, IMAGES
+from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.scripting import device, run
 from captionlab.tables import read_table
-from captionlab.training.checkpoints import fingerprint, intervals, remove
+from captionlab.training.loop.checkpoints import fingerprint, intervals, remove
+from captionlab.training.objectives.contrastive import train_clip
 
 
 def main(snakemake):

@@ -3,11 +3,11 @@
 from typing import Any
 
 from captionlab.evaluation.ptb import tokenize
-from captionlab.kinds import CAPTIONS, IMAGES
-from captionlab.language.arpa import write_arpa
-from captionlab.language.ngram import train
+from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.scripting import run
 from captionlab.tables import read_table
+from captionlab.texts.arpa import write_arpa
+from captionlab.texts.ngram import train
 
 
 def main(snakemake: Any) -> None:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from captionlab.features.tagged_images import objects_of, read_tags
 from captionlab.probes.experiment import run_probes
-from captionlab.probes.kinds import OBJECT_SCORES, SCORES, SEARCH
 from captionlab.probes.objects import run_object_probes
+from captionlab.probes.schemas import OBJECT_SCORES, SCORES, SEARCH
 from captionlab.probes.tables import read_encodings
+from captionlab.regions.tagged_images import objects_of, read_tags
 from captionlab.scripting import run
 from captionlab.tables import Kind, write_table
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from captionlab.ablation.removal import Removal, Sample
-from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.generation.captions import one_line
 from captionlab.generation.decoding import Decoding, decode
+from captionlab.networks.tokenizer import Tokenizer
 from captionlab.progress import progress
+from captionlab.regions.removal import Removal, Sample
 
 BATCH = 64
 

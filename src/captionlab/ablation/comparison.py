@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.evaluation.intervals import bootstrap_interval, resampled_sums, share_interval
+from captionlab.intervals import bootstrap_interval, resampled_sums, share_interval
 
 
 @dataclass(frozen=True)

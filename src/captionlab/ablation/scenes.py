@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from captionlab.language.tagging import NOUNS
+from captionlab.texts.tagging import NOUNS
 
 # What the paper adds to spaCy's stop words: captions often start with "the picture is taken".
 ALSO_STOPPED = frozenset({"picture"})

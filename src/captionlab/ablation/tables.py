@@ -4,12 +4,12 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from captionlab.ablation.kinds import CHOSEN, INFORMATION, LABELS, MATCHES
-from captionlab.ablation.removal import Removal
 from captionlab.ablation.scenes import images_of_scenes, one_scene
-from captionlab.captioners.pieces import PADDING, piece_id
-from captionlab.captioners.tokenizer import Tokenizer
-from captionlab.features.tagged_images import TaggedImages
+from captionlab.ablation.schemas import CHOSEN, INFORMATION, LABELS, MATCHES
+from captionlab.networks.pieces import PADDING, piece_id
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.regions.removal import Removal
+from captionlab.regions.tagged_images import TaggedImages
 from captionlab.tables import read_table
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.features.tagged_regions import TaggedRegions
+from captionlab.regions.tagged_regions import TaggedRegions
 
 # Which positions attend to which ones: the sub-blocks that Cafagna et al. 2022 mark in Figure 3.
 RELATIONS = {

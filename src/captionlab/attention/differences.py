@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captionlab.evaluation.intervals import bootstrap_interval, bootstrap_p_value, resampled_sums
+from captionlab.intervals import bootstrap_interval, bootstrap_p_value, resampled_sums
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 
 from captionlab.attention.blocks import blocks, image_attention, received, special_shares
-from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.features.tagged_images import TaggedImages
-from captionlab.features.tagged_regions import TaggedRegions
 from captionlab.generation.decoding import Decoding, decode
+from captionlab.networks.tokenizer import Tokenizer
 from captionlab.progress import progress
+from captionlab.regions.tagged_images import TaggedImages
+from captionlab.regions.tagged_regions import TaggedRegions
 
 Rows = list[dict[str, Any]]
 BATCH = 32

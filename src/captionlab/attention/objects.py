@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from captionlab.attention.overlap import intersection_over_union, rank_biased_overlap
-from captionlab.evaluation.intervals import resampled_sums, symmetric_interval
+from captionlab.intervals import resampled_sums, symmetric_interval
 
 # The paper's depths.
 DEPTHS = (3, 5, 7)

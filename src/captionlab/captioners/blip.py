@@ -1,7 +1,7 @@
 """BLIP (Li et al. 2022) as captioner: its text decoder, which reads the image through cross-attention.
 
 The decoder is transformers' BlipTextLMHeadModel, whose names are those of the checkpoints of salesforce/BLIP and
-salesforce/LAVIS. The vision tower is an encoder (captionlab.features.blip): it never trains (Dessì et al. 2023, code).
+salesforce/LAVIS. The vision tower is an encoder (captionlab.encoders.blip): it never trains (Dessì et al. 2023, code).
 Importing transformers takes longer than torch, so it is imported when a captioner is built.
 """
 
@@ -15,10 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionlab.captioners.gpt2 import Cache
-from captionlab.captioners.pieces import pieces_tokenizer
 from captionlab.captioners.sharing import images_kept
-from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.networks.gpt2 import Cache
+from captionlab.networks.pieces import pieces_tokenizer
+from captionlab.networks.tokenizer import Tokenizer
 
 # Ids of "[DEC] a picture of" in the vocabulary of bert-base-uncased with the two pieces that BLIP adds to it.
 PROMPT = (30522, 1037, 3861, 1997)

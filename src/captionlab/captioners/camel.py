@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionlab.captioners.gpt2 import Cache
 from captionlab.captioners.sharing import images_kept
-from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.networks.gpt2 import Cache
+from captionlab.networks.tokenizer import Tokenizer
 
 # Of the published captioner: a head is 64 wide, a caption up to 40 tokens long, an image up to 500 places large; the
 # ids of CLIP's start token and of padding, which also is that of "!".

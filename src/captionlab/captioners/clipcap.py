@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionlab.captioners.gpt2 import GPT2, Cache
-from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.networks.gpt2 import GPT2, Cache
+from captionlab.networks.tokenizer import Tokenizer
 
 # Masks that old versions of transformers stored with the weights; they are no parameters.
 _MASK = re.compile(r"gpt\.transformer\.h\.\d+\.attn\.(bias|masked_bias)")

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from captionlab.captioners.tokenizer import Tokenizer
-from captionlab.features.embeddings import stream_embeddings
-from captionlab.training.order import Places
+from captionlab.encoders.embeddings import stream_embeddings
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.order import Places
 
 
 class Rows:

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionlab.captioners.tokenizer import Tokenizer
-from captionlab.captioners.words import learn_words, read_words
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.networks.words import learn_words, read_words
 
 # The id that begins, ends and fills up a caption.
 BEGIN = 0

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionlab.scorers.bert import EPSILON, Layer, Pooler, TextEmbeddings
+from captionlab.networks.bert import EPSILON, Layer, Pooler, TextEmbeddings
 
 
 class Encoder(nn.Module):

@@ -14,24 +14,18 @@ import hashlib
 import importlib
 import json
 import os
-import pickle
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
-from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.files import replacing
+from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
+from captionlab.networks.tokenizer import Tokenizer
 
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
-
-
-class CaptionerError(ValueError):
-    """Files do not hold the captioner that they should hold."""
 
 
 def family_class(family: str) -> Any:
@@ -59,13 +53,13 @@ def save_captioner(
 
 
 def load_captioner(directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> tuple[Any, Tokenizer]:
-    """Read a captioner, in evaluation mode, and its tokenizer; a CaptionerError names the file that does not fit."""
+    """Read a captioner, in evaluation mode, and its tokenizer; a CheckpointError names the file that does not fit."""
     config, weights, tokenizer = (Path(directory) / name for name in FILES)
     try:
         described = json.loads(config.read_text(encoding="utf-8"))
         captioner = family_class(described["family"])(**described["architecture"])
     except (json.JSONDecodeError, KeyError, TypeError, ImportError, AttributeError) as error:
-        raise CaptionerError(f"{config} does not describe a captioner: {error!r}") from error
+        raise CheckpointError(f"{config} does not describe a captioner: {error!r}") from error
     _load_weights(captioner, read_checkpoint(weights), weights)
     return captioner.to(device).eval(), Tokenizer.load(tokenizer)
 
@@ -80,49 +74,27 @@ def import_captioner(
     """Store a captioner whose weights were published as a PyTorch or safetensors file; sizes are read off the weights.
 
     `options` are what cannot be read off the weights, as `heads` of a ClipCap (`from_published` of the family says what
-    there is). A CaptionerError says which keys are missing or unexpected, or why a file cannot be read.
+    there is). A CheckpointError says which keys are missing or unexpected, or why a file cannot be read.
     """
     checkpoint = read_checkpoint(weights)
     try:
         captioner, state = family_class(family).from_published(checkpoint, **options)
     except (KeyError, IndexError, ValueError) as error:
         shown = ", ".join(list(checkpoint)[:5])
-        raise CaptionerError(
+        raise CheckpointError(
             f"{weights} is no checkpoint of the family {family!r} ({error}); its {len(checkpoint)} keys start with "
             f"{shown}"
         ) from error
     _load_weights(captioner, state, weights)
     vocabulary = getattr(captioner, "read_tokenizer", Tokenizer.load)(tokenizer)
     if vocabulary.size != captioner.architecture["vocabulary"]:
-        raise CaptionerError(
+        raise CheckpointError(
             f"{tokenizer} has {vocabulary.size} tokens and {weights} has {captioner.architecture['vocabulary']}; "
             "give the tokenizer that the weights were trained with"
         )
     with open(weights, "rb") as file:
         origin = {"weights": Path(weights).name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
     save_captioner(captioner, vocabulary, directory, origin)
-
-
-def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The dict in a .safetensors or PyTorch file; nothing but tensors and plain values is unpickled."""
-    try:
-        if Path(path).suffix == ".safetensors":
-            return dict(load_file(path))
-        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        raise CaptionerError(
-            f"{path} is no PyTorch file, or holds more than tensors and plain values, which is not unpickled "
-            f"because it could run code ({_first_line(error)}); save its state dict alone"
-        ) from error
-    except (SafetensorError, EOFError, OSError, RuntimeError, zipfile.BadZipFile) as error:
-        raise CaptionerError(f"{path} cannot be read ({_first_line(error)}); is the download complete?") from error
-    if not isinstance(checkpoint, Mapping):
-        raise CaptionerError(f"{path} holds a {type(checkpoint).__name__}, not a state dict")
-    return dict(checkpoint)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def _aliases(captioner: torch.nn.Module) -> dict[str, str]:
@@ -146,5 +118,5 @@ def _load_weights(captioner: torch.nn.Module, weights: Mapping[str, Any], path: 
             problems.append(f"{name} differs from {aliases.get(name, name)}, which it is tied to")
     if problems:
         more = f" and {len(problems) - 10} more" if len(problems) > 10 else ""
-        raise CaptionerError(f"{path} does not fit a {type(captioner).__name__}: {'; '.join(problems[:10])}{more}")
+        raise CheckpointError(f"{path} does not fit a {type(captioner).__name__}: {'; '.join(problems[:10])}{more}")
     captioner.load_state_dict(stored, strict=False)

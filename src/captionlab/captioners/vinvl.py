@@ -15,17 +15,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionlab.captioners.gpt2 import Cache
 from captionlab.captioners.oscar import Bert, Head
-from captionlab.captioners.pieces import MASK as MASK_PIECE
-from captionlab.captioners.pieces import SPECIAL, piece_id, pieces_tokenizer, read_pieces
-from captionlab.captioners.pieces import START as START_PIECE
 from captionlab.captioners.sharing import images_kept
-from captionlab.captioners.tokenizer import Tokenizer
-from captionlab.features.tagged_images import TaggedImages, measure_tagged_images, open_tagged_images
-from captionlab.features.tagged_regions import TaggedRegions
-from captionlab.scorers.bert import attend, count_layers, initialise
-from captionlab.scorers.text import learn_pieces
+from captionlab.networks.bert import attend, count_layers, initialise
+from captionlab.networks.gpt2 import Cache
+from captionlab.networks.pieces import MASK as MASK_PIECE
+from captionlab.networks.pieces import SPECIAL, piece_id, pieces_tokenizer, read_pieces
+from captionlab.networks.pieces import START as START_PIECE
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.networks.wordpiece import learn_pieces
+from captionlab.regions.tagged_images import TaggedImages, measure_tagged_images, open_tagged_images
+from captionlab.regions.tagged_regions import TaggedRegions
 
 # Ids of [CLS] and [MASK] in the vocabulary of bert-base-uncased, and where the positions of tags start in training
 # (max_seq_a_length), which captioning keeps whatever the length of captions.

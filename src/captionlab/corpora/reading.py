@@ -14,8 +14,8 @@ from typing import Any
 from captionlab.corpora.images import Fault, check_images
 from captionlab.corpora.inputs import CorpusError, check_inputs, input_files
 from captionlab.corpora.readers import READERS, Entry, Scene
-from captionlab.kinds import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENES
 from captionlab.progress import progress
+from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENES
 from captionlab.tables import ROW_GROUP, TableWriter
 
 logger = logging.getLogger(__name__)

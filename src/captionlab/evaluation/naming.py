@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 
 from captionlab.corpora.toyworld.lexicon import NOUNS
-from captionlab.evaluation.intervals import Ends, bootstrap_interval, resampled_sums
+from captionlab.intervals import Ends, bootstrap_interval, resampled_sums
 
 # A caption: its image, and its text.
 Caption = tuple[str, str]

@@ -20,7 +20,7 @@ from pycocoevalcap.meteor.meteor import METEOR_JAR, Meteor
 from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.evaluation.java import JavaError, java_on_path
-from captionlab.kinds import METEOR_STATISTICS
+from captionlab.schemas import METEOR_STATISTICS
 
 # A caption: its image, and its index among the captions of that image.
 Key = tuple[str, int]

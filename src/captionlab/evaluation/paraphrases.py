@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from captionlab.evaluation.kinds import PARAPHRASES, PHRASES
+from captionlab.evaluation.schemas import PARAPHRASES, PHRASES
 from captionlab.tables import read_table
 
 # What is between words. METEOR separates texts at other characters only, whatever its rules (Normalizer of

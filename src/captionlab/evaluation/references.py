@@ -2,7 +2,7 @@
 
 import os
 
-from captionlab.kinds import TOKENS
+from captionlab.schemas import TOKENS
 from captionlab.tables import read_table
 
 

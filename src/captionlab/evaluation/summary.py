@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from captionlab.evaluation.intervals import (
+from captionlab.intervals import (
     Ends,
     bootstrap_interval,
     bootstrap_p_value,
@@ -22,7 +22,7 @@ from captionlab.evaluation.intervals import (
     resampled_sums,
     share_interval,
 )
-from captionlab.kinds import COMPARISONS, SUMMARY
+from captionlab.schemas import COMPARISONS, SUMMARY
 
 # The column that counts the captions of an image.
 CAPTIONS = "captions"

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 import numpy as np
 
-from captionlab.captioners.words import UNKNOWN
-from captionlab.evaluation.intervals import Ends, resampled_sums, share_interval
 from captionlab.evaluation.naming import words
+from captionlab.intervals import Ends, resampled_sums, share_interval
+from captionlab.networks.words import UNKNOWN
 
 _UNKNOWN = re.compile(rf"\b{UNKNOWN}\b")
 

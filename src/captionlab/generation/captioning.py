@@ -6,9 +6,9 @@ from typing import Any
 import torch
 
 from captionlab.captioners.images import stream_images
-from captionlab.captioners.tokenizer import Tokenizer
 from captionlab.generation.captions import generated_rows
 from captionlab.generation.decoding import Decoding, decode
+from captionlab.networks.tokenizer import Tokenizer
 from captionlab.progress import progress
 
 

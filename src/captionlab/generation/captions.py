@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from captionlab.kinds import CAPTIONS, IMAGES
+from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.tables import read_table
 
 

@@ -13,7 +13,7 @@ worst finished caption.
 ends when no open beam could beat the best finished caption at any length, all continuations that rank before the last
 open beam may finish, and where a caption is cut, the end token takes the place of its last token.
 
-`rules: camel` is the beam search of captionlab.generation.sum_beams; greedy decoding and sampling are as by default.
+`rules: camel` is the beam search of captionlab.generation.camel_beam_search; greedy decoding and sampling are not its.
 """
 
 from collections.abc import Mapping
@@ -156,7 +156,7 @@ def decode_with_gradient(
     if decoding.stop is not None:
         stops[vocabulary.stop_ids(decoding.stop)] = True
     if decoding.kind == "beam" and decoding.rules == "camel":
-        from captionlab.generation.sum_beams import beam_search
+        from captionlab.generation.camel_beam_search import beam_search
 
         return beam_search(captioner, logits, state, decoding, vocabulary.end, stops)
     if decoding.kind == "beam":

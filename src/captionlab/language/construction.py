@@ -14,15 +14,15 @@ from itertools import accumulate
 
 import numpy as np
 
-from captionlab.language.tagging import NOUNS
 from captionlab.language.templates import Template
+from captionlab.texts.tagging import NOUNS
 
 SUBJECTS = ("nouns", "others")
 # What the tagger takes for no word, which is neither replaced nor a replacement.
 NO_WORDS = frozenset({"PUNCT", "SYM", "X"})
 ANY = "any"  # for every word, whatever its part of speech
 
-# As captionlab.language.tagging.tag gives a caption: words as written, their lemmas, their tags.
+# As captionlab.texts.tagging.tag gives a caption: words as written, their lemmas, their tags.
 Tags = tuple[Sequence[str], Sequence[str], Sequence[str]]
 # Draws that may be refused before all words are looked at.
 ATTEMPTS = 50

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from captionlab.language.patterns import Tagged, compiled
-from captionlab.language.tagging import NOUNS
-from captionlab.unknown import UNKNOWN
+from captionlab.texts.tagging import NOUNS
+from captionlab.texts.unknown import UNKNOWN
 
 # The longest prefix, in merged chunks: the paper takes 4-grams.
 PREFIX = 4

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from captionlab.language.tagging import NOUNS, TAGS
+from captionlab.texts.tagging import NOUNS, TAGS
 
 # A caption as patterns see it: (word in lower case, tag) of each word, without punctuation.
 Tagged = Sequence[tuple[str, str]]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from captionlab.language.ngram import Scores, perplexity
 from captionlab.language.patterns import Tagged
-from captionlab.language.tagging import NOUNS
+from captionlab.texts.ngram import Scores, perplexity
+from captionlab.texts.tagging import NOUNS
 
 DISTINCT = (1, 2, 3)
 

@@ -12,7 +12,7 @@ from typing import Self
 
 from captionlab.language.mining import LONGEST, Chunk, Mined, chunks_of
 from captionlab.language.patterns import POSSESSIVES, Pattern, Tagged, compiled
-from captionlab.language.tagging import NOUNS
+from captionlab.texts.tagging import NOUNS
 
 SLOT = "NOUN"
 # The body of a pattern whose further nouns follow each other without a connecting word.

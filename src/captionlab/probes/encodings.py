@@ -8,11 +8,11 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from captionlab.ablation.removal import Removal
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.features.tagged_regions import TaggedRegions
-from captionlab.probes.kinds import encodings_kind
+from captionlab.probes.schemas import encodings_kind
 from captionlab.progress import progress
+from captionlab.regions.removal import Removal
+from captionlab.regions.tagged_regions import TaggedRegions
 
 BATCH = 64
 

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from captionlab.probes.kinds import encodings_kind
+from captionlab.probes.schemas import encodings_kind
 from captionlab.tables import read_schema, read_table
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import yaml
 
-from captionlab.evaluation.finetuning import NOT_HIGHER
+from captionlab.papers.discritune.finetuning import NOT_HIGHER
+from captionlab.papers.discritune.printed_differences import printed_difference
 from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, verdict
 from captionlab.reporting.evidence import COLUMNS, EvidenceClaim
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.measurements import Difference, Measurements
-from captionlab.reporting.printed_differences import printed_difference
 from captionlab.reporting.published import Published
 from captionlab.reporting.render import Block, Cell, Column, Table, Value
 from captionlab.reporting.reproduction import Reproduction

@@ -13,10 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from captionlab.kinds import COST
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.sheets import PROVENANCE
+from captionlab.schemas import COST
 from captionlab.tables import Column as Stored
 from captionlab.tables import Kind, read_table
 

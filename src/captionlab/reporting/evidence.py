@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from captionlab.evaluation.kinds import ROLE_DIFFERENCES
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 
 Row = Mapping[str, Any]
 

@@ -14,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from captionlab.files import replacing
-from captionlab.kinds import SUMMARY, TRAINING
 from captionlab.provenance import current
+from captionlab.schemas import SUMMARY, TRAINING
 from captionlab.tables import read_table
 
 Style = Mapping[str, Any]

@@ -1,6 +1,6 @@
 """Tables on language: statistics, patterns and words of captioners, and the papers' tables that are made of these.
 
-Rows come as dictionaries of the kinds in `captionlab.language.kinds`, by captioner and in the order of the captioners.
+Rows come as dictionaries of the kinds in `captionlab.language.schemas`, in the order of the captioners.
 What a paper printed stands beside a number only where the config says which captioner and corpus stand for the paper's.
 """
 

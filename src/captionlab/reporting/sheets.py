@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from captionlab.evaluation.kinds import ROLE_VALUES
+from captionlab.evaluation.schemas import ROLE_VALUES
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.render import MISSING, Block, Column, Table, Value
 from captionlab.reporting.verdicts import CONTEXT, legend

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from captionlab.evaluation.intervals import Ends
+from captionlab.intervals import Ends
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.render import Block, Cell, Column, Table, Value
 from captionlab.reporting.sheets import PROVENANCE

@@ -14,8 +14,8 @@ from transformers.models.blip.configuration_blip import BlipTextConfig, BlipVisi
 from transformers.models.blip.modeling_blip import BlipVisionModel
 from transformers.models.blip.modeling_blip_text import BlipTextModel
 
-from captionlab.features.clip import MEAN, STD
-from captionlab.features.images import normalise
+from captionlab.encoders.clip import MEAN, STD
+from captionlab.encoders.images import normalise
 from captionlab.scorers.matching import Matching
 from captionlab.scorers.visual import Visual
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from captionlab.features.encoders import load_encoder
+from captionlab.encoders.store import load_encoder
 from captionlab.scorers.visual import Visual
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from captionlab.features.embeddings import load_embeddings
-from captionlab.features.images import decode, squeeze
-from captionlab.features.region_batches import RegionTable
-from captionlab.kinds import IMAGES
+from captionlab.encoders.embeddings import load_embeddings
+from captionlab.encoders.images import decode, squeeze
+from captionlab.regions.batches import RegionTable
+from captionlab.schemas import IMAGES
 from captionlab.scorers.scorer import ImageTextScorer
 from captionlab.scorers.visual import Visual
 from captionlab.tables import TableError, read_table

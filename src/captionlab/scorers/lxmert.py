@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from transformers.models.lxmert.configuration_lxmert import LxmertConfig
 from transformers.models.lxmert.modeling_lxmert import LxmertModel
 
-from captionlab.features.region_batches import RegionBatch
-from captionlab.scorers.bert import initialise
+from captionlab.networks.bert import initialise
+from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.boxes import corners
 from captionlab.scorers.matching import Matching
 from captionlab.scorers.visual import Visual

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from torch import Tensor, nn
 
-from captionlab.features.region_batches import RegionBatch
-from captionlab.scorers.bert import EPSILON
+from captionlab.networks.bert import EPSILON
+from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.boxes import corners_area
 from captionlab.scorers.matching import Matching
 from captionlab.scorers.single_stream import SingleStream

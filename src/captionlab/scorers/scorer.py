@@ -6,9 +6,9 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from captionlab.features.region_batches import RegionBatch
+from captionlab.networks.wordpiece import WordPieces
+from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.matching import Matching
-from captionlab.scorers.text import WordPieces
 from captionlab.scorers.visual import Visual, padding_mask
 
 

@@ -6,7 +6,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from captionlab.scorers.bert import FIRST, Layer, Pooler, TextEmbeddings, count_layers, initialise, join
+from captionlab.networks.bert import FIRST, Layer, Pooler, TextEmbeddings, count_layers, initialise, join
 from captionlab.scorers.visual import Visual
 
 

@@ -19,11 +19,11 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from captionlab.captioners.store import CaptionerError, read_checkpoint
 from captionlab.files import replacing
+from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
+from captionlab.networks.wordpiece import WordPieces, learn_pieces
 from captionlab.scorers.matching import Matching
 from captionlab.scorers.scorer import ImageTextScorer, Scorer
-from captionlab.scorers.text import WordPieces, learn_pieces
 
 FILES = ("config.json", "model.safetensors", "vocab.txt")
 
@@ -171,7 +171,7 @@ def _words(vocabulary: str | os.PathLike[str], matching: Matching, added: Sequen
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         return read_checkpoint(path)
-    except (CaptionerError, OSError) as error:
+    except (CheckpointError, OSError) as error:
         raise ScorerError(str(error)) from error
 
 

@@ -13,8 +13,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from captionlab.features.region_batches import RegionBatch
-from captionlab.scorers.bert import (
+from captionlab.networks.bert import (
     EPSILON,
     FIRST,
     Expansion,
@@ -27,6 +26,7 @@ from captionlab.scorers.bert import (
     count_layers,
     initialise,
 )
+from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.boxes import corners_area
 from captionlab.scorers.matching import Matching
 from captionlab.scorers.visual import Visual

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.evaluation.intervals import RESAMPLES, bootstrap_interval, bootstrap_p_value, share_interval
+from captionlab.intervals import RESAMPLES, bootstrap_interval, bootstrap_p_value, share_interval
 from captionlab.study.stimuli import IMAGES_OF_SCREEN
 
 Answer = Mapping[str, Any]

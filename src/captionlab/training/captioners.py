@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.captioners.store import save_captioner
-from captionlab.captioners.tokenizer import Tokenizer
+from captionlab.distributed import is_first
+from captionlab.networks.tokenizer import Tokenizer
 from captionlab.scripting import device
-from captionlab.training.checkpoints import fingerprint, intervals, remove
-from captionlab.training.distributed import is_first
-from captionlab.training.objectives import Judge, TrainingData, build_objective, build_validation
-from captionlab.training.trainer import train
+from captionlab.training.build import Judge, TrainingData, build_objective, build_validation
+from captionlab.training.loop.checkpoints import fingerprint, intervals, remove
+from captionlab.training.loop.trainer import train
 
 
 def training_data(job: Any) -> TrainingData:

@@ -53,7 +53,7 @@ class Embedding:
 
     def modules(self, *encoders: str) -> list[str]:
         """Modules that encoders, or those whose grids they are, load by name, for fingerprints of code."""
-        return sorted({f"captionlab.features.{self._family_of(encoder)}" for encoder in encoders})
+        return sorted({f"captionlab.encoders.{self._family_of(encoder)}" for encoder in encoders})
 
     def libraries(self, *encoders: str) -> set[str]:
         """Libraries whose versions matter to what encoders compute."""

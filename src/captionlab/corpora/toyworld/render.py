@@ -13,7 +13,7 @@ from captionlab.corpora.toyworld.domains import Domain, domain_named
 from captionlab.corpora.toyworld.drawing import draw, encode
 from captionlab.corpora.toyworld.lookalikes import sample_lookalikes
 from captionlab.corpora.toyworld.world import LOOKALIKES, SIDE, Picture, sample_picture
-from captionlab.kinds import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENES
+from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENES
 from captionlab.tables import Kind, TableWriter
 
 _TABLES: Mapping[str, Kind] = {

@@ -1,0 +1,133 @@
+"""The tables of the attention stage."""
+
+import pyarrow as pa
+
+from captionlab.schemas import IMAGE_ID, ROLE, SCENE
+from captionlab.tables import Column, Kind
+
+_STRING, _INT, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.float32(), pa.float64()
+_LAYER = Column(_INT, "layer of the captioner, from 1")
+_RELATION = Column(_STRING, "vision-vision, label-vision, vision-label (query-key), or all three together")
+
+BLOCKS = Kind(
+    "attention blocks",
+    "a relation between tags and regions in an image",
+    {
+        "image_id": IMAGE_ID,
+        "layer": _LAYER,
+        "relation": _RELATION,
+        "deviation": Column(_DOUBLE, "standard deviation of the attention values, each the maximum over heads"),
+        "mass": Column(_DOUBLE, "sum of these values"),
+        "values": Column(_INT, "how many there are"),
+    },
+    ("image_id", "layer", "relation"),
+)
+RECEIVED = Kind(
+    "attention to tags",
+    "a tag of an image",
+    {
+        "image_id": IMAGE_ID,
+        "tag_index": Column(_INT, "rank of the tag in its image, from 0"),
+        "label": Column(_STRING, "name of the object"),
+        "attention": Column(
+            _DOUBLE,
+            "attention (maximum over heads) that its word pieces receive, mean over tags and regions that attend",
+        ),
+    },
+    ("image_id", "tag_index"),
+)
+SHARES = Kind(
+    "attention to special tokens",
+    "a kind of positions of an image that attend, in a layer, and a kind of special tokens",
+    {
+        "image_id": IMAGE_ID,
+        "layer": _LAYER,
+        "attending": Column(_STRING, "caption, tags, regions or special"),
+        "target": Column(_STRING, "[CLS], [SEP] or [PAD]"),
+        "share": Column(_DOUBLE, "of all attention; missing where the image has no such position", nullable=True),
+    },
+    ("image_id", "layer", "attending", "target"),
+)
+MATRICES = Kind(
+    "attention matrices",
+    "the attention among the tags and regions of an image in a layer",
+    {
+        "image_id": IMAGE_ID,
+        "layer": _LAYER,
+        "positions": Column(pa.list_(_STRING), "word pieces of the tags, the end token, and numbers of the regions"),
+        "attention": Column(pa.list_(_FLOAT), "maximum over heads, a row of keys for each query"),
+    },
+    ("image_id", "layer"),
+)
+DENSITIES = Kind(
+    "attention densities",
+    "a point of the plane of deviation and mass",
+    {
+        "captioner": ROLE,
+        "relation": _RELATION,
+        "deviation": Column(_DOUBLE, "standard deviation of the attention values of an image"),
+        "mass": Column(_DOUBLE, "their sum"),
+        "density": Column(_DOUBLE, "Gaussian kernels, Scott's bandwidth"),
+        "enclosed": Column(_DOUBLE, "share of the whole that is where the density is at least as high as here"),
+    },
+    ("captioner", "relation", "deviation", "mass"),
+)
+DIFFERENCES = Kind(
+    "attention differences",
+    "a statistic of a relation before and after finetuning, on the same images",
+    {
+        "relation": _RELATION,
+        "statistic": Column(_STRING, "deviation or mass"),
+        "pretrained": Column(_DOUBLE, "mean over images"),
+        "finetuned": Column(_DOUBLE, "mean over images"),
+        "difference": Column(_DOUBLE, "finetuned minus pretrained"),
+        "ci_low": Column(_DOUBLE, "lower end of its 95 % interval, over images"),
+        "ci_high": Column(_DOUBLE, "upper end of the same"),
+        "p_value": Column(_DOUBLE, "two-sided, paired bootstrap"),
+        "n": Column(_INT, "images"),
+    },
+    ("relation", "statistic"),
+)
+RANKINGS = Kind(
+    "rankings of objects",
+    "an object of a scene",
+    {
+        "ranking": Column(
+            _STRING,
+            "pretrained or finetuned: by its attention; uniform: the same to every tag; frequent: by images",
+        ),
+        "scene": SCENE,
+        "rank": Column(_INT, "from 1"),
+        "label": Column(_STRING, "name of the object"),
+    },
+    ("ranking", "scene", "rank"),
+)
+OVERLAPS = Kind(
+    "overlap of rankings",
+    "the objects of a scene by attention against those by frequency, down to a depth",
+    {
+        "captioner": Column(_STRING, "pretrained or finetuned; uniform: the same attention to every tag"),
+        "scene": SCENE,
+        "depth": Column(_INT, "objects of each ranking"),
+        "rank_biased_overlap": Column(_DOUBLE, "average overlap, 0 to 1"),
+        "rank_biased_overlap_ci_low": Column(_DOUBLE, "lower end of its 95 % interval, over images"),
+        "rank_biased_overlap_ci_high": Column(_DOUBLE, "upper end of the same"),
+        "intersection_over_union": Column(_DOUBLE, "0 to 1"),
+        "intersection_over_union_ci_low": Column(_DOUBLE, "lower end of its 95 % interval, over images"),
+        "intersection_over_union_ci_high": Column(_DOUBLE, "upper end of the same"),
+        "attended": Column(_INT, "images of the scene whose attention is read"),
+        "counted": Column(_INT, "images of the scene whose objects are counted"),
+    },
+    ("captioner", "scene", "depth"),
+)
+CORRELATIONS = Kind(
+    "correlation of two overlaps",
+    "a captioner",
+    {
+        "captioner": ROLE,
+        "r": Column(_DOUBLE, "Pearson's, over scenes and depths; missing where one is constant", nullable=True),
+        "degrees": Column(_INT, "degrees of freedom"),
+        "p_value": Column(_DOUBLE, "two-sided", nullable=True),
+    },
+    ("captioner",),
+)

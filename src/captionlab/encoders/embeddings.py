@@ -1,0 +1,163 @@
+"""Tables of embeddings, from and to tensors without a Python loop over their values.
+
+A grid, a vector for each place of an image, is an embedding with a shape: (places, d), in the metadata of its table.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from captionlab.groups import Groups
+from captionlab.schemas import embeddings_kind
+from captionlab.tables import Kind, TableError, read_metadata, read_schema
+
+# The key of the metadata that has the shape of an embedding, where that is no vector.
+SHAPE = "shape"
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """The embeddings `values` (n, d), or (n, places, d), float32, of images `ids`; `index` says which row is whose."""
+
+    ids: list[str]
+    values: Tensor
+    files: list[str]
+    index: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", {image_id: row for row, image_id in enumerate(self.ids)})
+        if len(self.index) < len(self.ids):
+            repeated = next(image_id for row, image_id in enumerate(self.ids) if self.index[image_id] != row)
+            raise _repeated(self.files, repeated)
+
+    def rows(self, ids: Sequence[str]) -> Tensor:
+        """The embeddings (len(ids), ...) of these images, in this order; TableError names the first that has none."""
+        if missing := [image_id for image_id in ids if image_id not in self.index]:
+            raise _missing(self.files, missing, len(ids))
+        return self.values[[self.index[image_id] for image_id in ids]]
+
+
+def load_embeddings(paths: Paths, ids: Sequence[str] | None = None) -> Embeddings:
+    """Read the shards of a table of embeddings as one tensor: all in their order, or those of `ids` in that order.
+
+    Memory is that of what is kept and of a group of rows. Raises TableError that names file and image for a value that
+    is not a finite number, an image with two embeddings or none, and files of different sizes of embedding.
+    """
+    files, kind, shape = _files(paths)
+    if ids is None:
+        groups = Groups(files, kind, ["image_id"])
+        ids = [image_id for number in range(len(groups)) for image_id in groups[number]["image_id"].to_pylist()]
+    found = Embeddings(list(ids), torch.empty(len(ids), *shape), files)
+    values, times = found.values.numpy(), np.zeros(len(ids), np.int32)
+    for names, array in _arrays(files, kind):
+        rows = np.fromiter((found.index.get(name, -1) for name in names), np.int64, len(names))
+        wanted = np.flatnonzero(rows >= 0)
+        rows = rows[wanted]
+        values[rows] = array[wanted].reshape(-1, *shape)
+        np.add.at(times, rows, 1)
+        if len(repeated := rows[times[rows] > 1]):
+            raise _repeated(files, found.ids[repeated[0]])
+    if len(absent := np.flatnonzero(times == 0)):
+        raise _missing(files, [found.ids[row] for row in absent], len(ids))
+    return found
+
+
+def stream_embeddings(paths: Paths, ids: Sequence[str], batch: int) -> Iterator[Tensor]:
+    """The embeddings of `ids`, in that order, `batch` at a time (fewer in the last one), as float32 (n, ...).
+
+    An embedding that is read before its turn waits. So little is in memory where the table has the order of `ids`, as
+    embed_images writes it, and the whole table in the worst case. Raises TableError for what is wrong or missing.
+    """
+    files, kind, shape = _files(paths)
+    wanted, done, ready = set(ids), 0, 0
+    waiting: dict[str, np.ndarray] = {}
+    for names, array in _arrays(files, kind):
+        waiting.update((name, row) for name, row in zip(names, array, strict=True) if name in wanted)
+        while ready < len(ids) and ids[ready] in waiting:
+            ready += 1
+        while ready - done >= batch or done < ready == len(ids):
+            part = [waiting.pop(name) for name in ids[done : min(done + batch, ready)]]
+            yield torch.from_numpy(np.stack(part).astype(np.float32, copy=False)).view(-1, *shape)
+            done += len(part)
+    if ready < len(ids):
+        raise _missing(files, [name for name in ids[ready:] if name not in waiting], len(ids))
+
+
+def embedding_rows(ids: pa.ChunkedArray, values: np.ndarray, kind: Kind, path: str | os.PathLike[str]) -> pa.Table:
+    """Embeddings (n, ...) as rows of a table; TableError names the image whose values that table cannot hold."""
+    stored = kind.columns["embedding"].type
+    with np.errstate(over="ignore"):
+        array = np.ascontiguousarray(values, dtype=stored.value_type.to_pandas_dtype()).reshape(len(ids), -1)
+    _check_finite(array, ids.to_pylist(), path)
+    return pa.table(
+        {"image_id": ids, "embedding": pa.FixedSizeListArray.from_arrays(pa.array(array.reshape(-1)), type=stored)}
+    )
+
+
+def _files(paths: Paths) -> tuple[list[str], Kind, tuple[int, ...]]:
+    """The files of a table of embeddings, their common kind, and the shape of an embedding."""
+    files = [str(paths)] if isinstance(paths, (str, os.PathLike)) else [str(path) for path in paths]
+    if not files:
+        raise TableError("no file of embeddings was given")
+    kinds = [_kind_of(path) for path in files]
+    shapes = [
+        tuple(read_metadata(path).get(SHAPE, [kind.columns["embedding"].type.list_size]))
+        for path, kind in zip(files, kinds, strict=True)
+    ]
+    for path, shape in zip(files, shapes, strict=True):
+        if shape != shapes[0]:
+            here, there = (" x ".join(map(str, sizes)) for sizes in (shape, shapes[0]))
+            raise TableError(f"{path} has embeddings of {here} dimensions, {files[0]} of {there}")
+    return files, kinds[0], shapes[0]
+
+
+def _kind_of(path: str) -> Kind:
+    schema = read_schema(path)
+    stored = schema.field("embedding").type if "embedding" in schema.names else pa.null()
+    for precision in ("float16", "float32"):
+        if pa.types.is_fixed_size_list(stored):
+            kind = embeddings_kind(stored.list_size, precision)
+            if kind.columns["embedding"].type.equals(stored):
+                return kind
+    raise TableError(f"{path} is no table of embeddings; it has the columns {', '.join(schema.names)}")
+
+
+def _arrays(files: Sequence[str], kind: Kind) -> Iterator[tuple[list[str], np.ndarray]]:
+    """Images and their embeddings (n, d), group by group of rows."""
+    for path in files:
+        groups = Groups([path], kind)
+        for number in range(len(groups)):
+            group = groups[number]
+            names = group["image_id"].to_pylist()
+            numbers = group["embedding"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+            array = numbers.reshape(len(names), -1)
+            _check_finite(array, names, path)
+            yield names, array
+
+
+def _repeated(files: Sequence[str], image_id: str) -> TableError:
+    return TableError(f"{', '.join(files)}: image {image_id!r} has more than one embedding")
+
+
+def _missing(files: Sequence[str], missing: Sequence[str], wanted: int) -> TableError:
+    return TableError(
+        f"{', '.join(files)}: no embedding of image {missing[0]!r} ({len(missing)} of {wanted} are missing); "
+        "delete the file and run again"
+    )
+
+
+def _check_finite(values: np.ndarray, ids: Sequence[str], path: str | os.PathLike[str]) -> None:
+    wrong = ~np.isfinite(values).all(axis=1)
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise TableError(
+            f"{path}: the embedding of image {ids[first]!r} has a value that is not a finite {values.dtype} "
+            f"({int(wrong.sum())} of {len(ids)} embeddings have)"
+        )

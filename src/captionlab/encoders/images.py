@@ -1,0 +1,140 @@
+"""Images as an encoder wants them, and the table of their embeddings."""
+
+import io
+import math
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import torch
+from PIL import Image
+from torch import Tensor
+
+from captionlab.encoders.embeddings import SHAPE, embedding_rows
+from captionlab.progress import progress
+from captionlab.schemas import IMAGES, embeddings_kind
+from captionlab.shards import shard_rows
+from captionlab.tables import TableWriter, read_table
+
+
+class Encoder(Protocol):
+    """What turns images into embeddings: FAMILY of a module of this package, named as the family."""
+
+    batch: int
+    """so many preprocessed images are embedded at once; 1 where they differ in size"""
+
+    @property
+    def image_dimensions(self) -> int:
+        """Size of an embedding."""
+
+    def preprocess(self, image: Image.Image) -> Tensor:
+        """An image as bytes (3, height, width)."""
+
+    def embed_images(self, pixels: Tensor) -> Tensor:
+        """Embeddings (n, d) of preprocessed images (n, 3, height, width)."""
+
+    @property
+    def grid_shape(self) -> tuple[int, int]:
+        """Places of a grid, and the size of the vector of each."""
+
+    def embed_grids(self, pixels: Tensor) -> Tensor:
+        """Grids (n, places, d) of preprocessed images: a vector for each place, row by row."""
+
+
+def normalise(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
+    """Pixels (n, 3, height, width), 0 to 255, scaled to 0..1, then to mean 0 and deviation 1."""
+    centre = torch.tensor(mean, device=pixels.device).view(3, 1, 1)
+    spread = torch.tensor(std, device=pixels.device).view(3, 1, 1)
+    return (pixels.float() / 255 - centre) / spread
+
+
+def crop(image: Image.Image, size: int) -> Tensor:
+    """An image as bytes (3, size, size), RGB: its shorter side resized to `size` (bicubic), then the middle cut out.
+
+    As in github.com/openai/CLIP (`_transform`), except that the colours are converted first: Pillow resizes an image
+    with a palette without any filter.
+    """
+    image = image.convert("RGB")
+    width, height = image.size
+    shorter = min(width, height)
+    # The longer side is rounded down and the middle is rounded half to even, as torchvision does.
+    width, height = int(size * width / shorter), int(size * height / shorter)
+    if image.size != (width, height):
+        image = image.resize((width, height), Image.Resampling.BICUBIC)
+    left, top = round((width - size) / 2), round((height - size) / 2)
+    array = np.asarray(image)[top : top + size, left : left + size]
+    return torch.from_numpy(array.transpose(2, 0, 1).copy())
+
+
+def colours(image: Image.Image) -> Tensor:
+    """An image as bytes (3, height, width), RGB, of its own size."""
+    return torch.from_numpy(np.asarray(image.convert("RGB")).transpose(2, 0, 1).copy())
+
+
+def squeeze(image: Image.Image, size: int) -> Tensor:
+    """An image as bytes (3, size, size), RGB, resized (bicubic) in both directions."""
+    return colours(image.convert("RGB").resize((size, size), Image.Resampling.BICUBIC))
+
+
+def decode(
+    images: pa.Table, prepare: Callable[[Image.Image], Tensor], threads: int, ahead: int = 512
+) -> Iterator[Tensor]:
+    """The prepared images of a table (image_id, path, data), in its order; at most `ahead` are held in memory.
+
+    Raises ValueError that names the image and its file when one cannot be decoded.
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[Tensor]] = deque()
+        for chunk in images.to_batches(max_chunksize=ahead):
+            for row in chunk.to_pylist():
+                waiting.append(pool.submit(_decode_one, row, prepare))
+                if len(waiting) >= ahead:
+                    yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Tensor]) -> Tensor:
+    try:
+        with Image.open(row["path"] if row["data"] is None else io.BytesIO(row["data"])) as image:
+            return prepare(image)
+    except Exception as error:  # decoders raise whatever damaged bytes make them stumble over
+        place = row["path"] or "the bytes in the table of images"
+        raise ValueError(
+            f"image {row['image_id']!r} ({place}) cannot be decoded: {error}; it could be when its corpus was read, so "
+            "restore it, or delete the tables of the corpus and run again to leave it out"
+        ) from error
+
+
+def embed_images(
+    encoder: Encoder,
+    images: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    shard: str = "0-of-1",
+    threads: int = 1,
+    batch: int = 256,
+    grid: bool = False,
+) -> None:
+    """Write the embeddings of a shard of a table of images to `output`, in the order of that table, or their grids."""
+    table = read_table(images, IMAGES, ["image_id", "path", "data"])
+    part = shard_rows(shard, len(table))
+    table = table.slice(part.start, part.stop - part.start)
+    # Half precision would change the rank of about two in a thousand captions of the toy world. No caption is ranked
+    # by grids, which are large.
+    shape = encoder.grid_shape if grid else (encoder.image_dimensions,)
+    kind = embeddings_kind(math.prod(shape), "float16" if grid else "float32")
+    embed, metadata = (encoder.embed_grids, {SHAPE: list(shape)}) if grid else (encoder.embed_images, None)
+    pixels = progress(decode(table, encoder.preprocess, threads, 2 * batch), what="images", total=len(table))
+    with TableWriter(output, kind, metadata) as writer:
+        # A row group at a time: written batch by batch, a large table would fall into tiny pieces.
+        for start in range(0, len(table), kind.group_rows):
+            ids = table["image_id"].slice(start, kind.group_rows)
+            groups = (islice(pixels, min(batch, len(ids) - done)) for done in range(0, len(ids), batch))
+            values = torch.cat([embed(torch.stack(list(group))).cpu() for group in groups])
+            writer.write(embedding_rows(ids, values.numpy(), kind, output))

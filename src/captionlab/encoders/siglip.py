@@ -1,0 +1,151 @@
+"""SigLIP (Zhai et al. 2023): a CLIP with other towers and another loss; the class of transformers, frozen.
+
+After github.com/google-research/big_vision, by the names of transformers' SiglipModel, as in model.safetensors of
+google/siglip-base-patch16-224, whose tokenizer.json is needed too. Importing this module imports transformers.
+"""
+
+import os
+import re
+import string
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import tokenizers
+import torch
+from PIL import Image
+from torch import Tensor
+from transformers.models.siglip.configuration_siglip import SiglipConfig
+from transformers.models.siglip.modeling_siglip import SiglipModel
+
+from captionlab.encoders.dual_encoder import TwoTowers
+from captionlab.encoders.images import squeeze
+from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
+
+_POSITIONS = re.compile(r"\.position_ids$")
+# Padding is also the token that ends a text.
+END = "</s>"
+
+
+class SiglipError(ValueError):
+    """Files do not hold a SigLIP; the message says which and why."""
+
+
+def _build(architecture: Mapping[str, Any]) -> Any:
+    text, vision = dict(architecture["text_config"]), dict(architecture["vision_config"])
+    return SiglipModel(SiglipConfig(text_config=text, vision_config=vision))
+
+
+class Siglip(TwoTowers):
+    """A frozen SigLIP with its preprocessing and tokenizer, used as a Clip is.
+
+    `config` has architecture (the sizes of both towers, by the names of transformers) and tokenizer, the content of a
+    tokenizer.json.
+    """
+
+    family, image_tower = "siglip", "vision_model"
+    with_random_weights = staticmethod(_build)
+
+    def __init__(self, model: Any, config: Mapping[str, Any], device: str = "cpu"):
+        super().__init__(model, config, device)
+        self.tokenizer = tokenizers.Tokenizer.from_str(config["tokenizer"])
+        self.tokenizer.no_padding()
+        self.tokenizer.no_truncation()
+        self.end: Any = self.tokenizer.token_to_id(END)  # None for another tokenizer, which is refused on import
+
+    @classmethod
+    def from_published(
+        cls, weights: str | os.PathLike[str], tokenizer: str | os.PathLike[str], heads: int | None = None
+    ) -> Self:
+        """A SigLIP of the sizes that published weights have; heads are 64 wide unless their number is given."""
+        try:
+            state = {name: value for name, value in read_checkpoint(weights).items() if not _POSITIONS.search(name)}
+            width, _, _, patch = state["vision_model.embeddings.patch_embedding.weight"].shape
+            patches = len(state["vision_model.embeddings.position_embedding.weight"])
+            vocabulary, text_width = state["text_model.embeddings.token_embedding.weight"].shape
+            architecture = {
+                "vision_config": {
+                    **_tower(state, "vision_model", width, heads),
+                    "patch_size": patch,
+                    "image_size": round(patches**0.5) * patch,
+                },
+                "text_config": {
+                    **_tower(state, "text_model", text_width, heads),
+                    "vocab_size": vocabulary,
+                    "max_position_embeddings": len(state["text_model.embeddings.position_embedding.weight"]),
+                    "projection_size": len(state["text_model.head.bias"]),
+                },
+            }
+            model = _build(architecture)
+            model.load_state_dict({name: value.float() for name, value in state.items()})
+        except (KeyError, RuntimeError, CheckpointError) as error:
+            raise SiglipError(
+                f"{weights} does not hold a SigLIP under the names of transformers, as model.safetensors of "
+                f"google/siglip-base-patch16-224 does: {error}"
+            ) from error
+        content = Path(tokenizer).read_text(encoding="utf-8")
+        try:
+            encoder = cls(model, {"architecture": architecture, "tokenizer": content})
+        except Exception as error:  # the library raises bare Exception
+            raise SiglipError(f"{tokenizer} is no tokenizer.json of the tokenizers library: {error}") from error
+        if encoder.end is None or encoder.tokenizer.get_vocab_size() > vocabulary:
+            raise SiglipError(f"{tokenizer} is not the tokenizer that {weights} was trained with")
+        return encoder
+
+    @property
+    def image_dimensions(self) -> int:
+        """Size of an embedding, of an image or a text."""
+        return int(self.config["architecture"]["text_config"]["projection_size"])
+
+    @property
+    def image_size(self) -> int:
+        """Height and width of an image that the image tower takes, in pixels."""
+        return int(self.config["architecture"]["vision_config"]["image_size"])
+
+    @property
+    def context_length(self) -> int:
+        """The number of tokens that every text is filled up to or cut to."""
+        return int(self.config["architecture"]["text_config"]["max_position_embeddings"])
+
+    def preprocess(self, image: Image.Image) -> Tensor:
+        """An image as the bytes (3, image_size, image_size) that `embed_images` takes, squeezed and not cut."""
+        return squeeze(image, self.image_size)
+
+    @torch.no_grad()
+    def embed_images(self, pixels: Tensor) -> Tensor:
+        """Image embeddings (n, d), float32, not normalised, of preprocessed images (n, 3, height, width), uint8."""
+        images = pixels.to(self.device).float() / 127.5 - 1
+        embeddings: Tensor = self.model.vision_model(pixel_values=images).pooler_output
+        return embeddings.float()
+
+    @torch.no_grad()
+    def embed_texts(self, captions: Sequence[str], batch: int = 256) -> Tensor:
+        """Text embeddings (n, d), float32, not normalised, in the order of the captions; every distinct one once.
+
+        Texts are filled up to the context length, as in training: the tower sees the padding and is read at its end.
+        """
+        distinct = {caption: row for row, caption in enumerate(dict.fromkeys(captions))}
+        ids = torch.tensor([self._encode(caption) for caption in distinct], device=self.device)
+        parts = [self.model.text_model(input_ids=part).pooler_output for part in ids.split(batch)] if distinct else []
+        embeddings = torch.cat(parts) if parts else torch.empty(0, self.image_dimensions, device=self.device)
+        return embeddings[torch.tensor([distinct[c] for c in captions], dtype=torch.long, device=self.device)].float()
+
+    def _encode(self, caption: str) -> list[int]:
+        text = caption.lower().translate(str.maketrans("", "", string.punctuation))
+        text = re.sub(r"\s+", " ", text).strip()
+        ids = self.tokenizer.encode(text, add_special_tokens=False).ids[: self.context_length - 1]
+        return [*ids, *[self.end] * (self.context_length - len(ids))]
+
+
+def _tower(state: Mapping[str, Tensor], name: str, width: int, heads: int | None) -> dict[str, Any]:
+    """The sizes that both towers have."""
+    layers = {found[1] for key in state if (found := re.match(rf"{name}\.encoder\.layers\.(\d+)\.", key))}
+    return {
+        "hidden_size": width,
+        "intermediate_size": len(state[f"{name}.encoder.layers.0.mlp.fc1.bias"]),
+        "num_hidden_layers": len(layers),
+        "num_attention_heads": heads or max(1, width // 64),
+    }
+
+
+FAMILY = Siglip

@@ -1,0 +1,69 @@
+"""Tables of the evaluation stage: METEOR's paraphrases, and what captioners in their roles are worth to scorers."""
+
+import pyarrow as pa
+
+from captionlab.schemas import CORPUS
+from captionlab.tables import Column, Kind
+
+_STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
+PHRASES = Kind(
+    "phrases",
+    "a phrase of METEOR's table of paraphrases",
+    {
+        "phrase": Column(_STRING, "the phrase, in lower case"),
+        "words": Column(pa.list_(_STRING), "its runs of letters a to z and digits, and empty strings"),
+    },
+    ("phrase",),
+)
+PARAPHRASES = Kind(
+    "paraphrases",
+    "a pair of phrases that METEOR matches",
+    {
+        "probability": Column(_DOUBLE, "that the one is said for the other"),
+        "phrase": Column(_INT, "row of the phrase in the table of phrases, from 0"),
+        "paraphrase": Column(_INT, "row of the other"),
+    },
+    ("phrase", "paraphrase"),
+)
+_PLACE = {
+    "experiment": Column(_STRING, "generated: captions of captioners; else how captions were constructed"),
+    "subject": Column(_STRING, "role of the captioners; nouns or others, when words are replaced; model of a template"),
+    "source": Column(_STRING, "where a template comes from: published or mined", nullable=True),
+    "level": Column(_DOUBLE, "share of words replaced, 0 to 1, or number of nouns", nullable=True),
+    "corpus": CORPUS,
+    "measure": Column(_STRING, "score, a metric, or a share in per cent; metrics and scores as they are printed"),
+    "scorer": Column(_STRING, "the paper's name of the scorer", nullable=True),
+}
+_MEASURED = {
+    "ci_low": Column(_DOUBLE, "lower end of the 95 % interval, over images and seeds"),
+    "ci_high": Column(_DOUBLE, "upper end of the same"),
+    "seeds": Column(_INT, "trainings that the value is a mean of"),
+    "n": Column(_INT, "images, or captions where images were ablated: of the captioner with fewer"),
+}
+ROLE_VALUES = Kind(
+    "values of roles",
+    "a measure of the captions of a role, or of constructed captions",
+    {
+        **_PLACE,
+        "value": Column(_DOUBLE, "mean over seeds of the value on all images, geometric for perplexity"),
+        **_MEASURED,
+    },
+    tuple(_PLACE),
+)
+ROLE_DIFFERENCES = Kind(
+    "differences between roles",
+    "a measure of captions against that of others on the same images",
+    {
+        **_PLACE,
+        "against": Column(_STRING, "what is subtracted"),
+        "own": Column(pa.bool_(), "whether the scorer is that of the subject; missing without one", nullable=True),
+        "difference": Column(_DOUBLE, "mean over seeds of the difference; that of geometric means for perplexity"),
+        "margin": Column(
+            _DOUBLE,
+            "of a nearness or non-inferiority: what it is at no difference; else missing",
+            nullable=True,
+        ),
+        **_MEASURED,
+    },
+    (*_PLACE, "against"),
+)

@@ -1,0 +1,1 @@
+"""Papers, each a plug-in: its tables, figures, measurements, claims and published numbers."""

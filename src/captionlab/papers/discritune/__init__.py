@@ -1,0 +1,1 @@
+"""Dessì et al. 2023 (discritune): discriminative finetuning of captioners, in and across domains."""

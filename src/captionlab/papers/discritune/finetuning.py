@@ -1,0 +1,178 @@
+"""What discriminative finetuning changes that no corpus shows alone (Dessì et al. 2023): rows of ROLE_DIFFERENCES.
+
+`gains`: on which of two texts of the same images a captioner gains more over its parent (section 4.2.2). `transfer`:
+each captioner against each other on corpora that neither was trained on (section 4.2.2). `fluency`: whether captions
+have become less fluent, or repeat themselves (appendix B, which has no measure for it).
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from captionlab.evaluation.rows import row
+from captionlab.evaluation.summary import (
+    NLG_METRICS,
+    NOTHING,
+    REPETITIONS,
+    SPICE_METRICS,
+    Job,
+    Metric,
+    Result,
+    mean,
+    nlg_results,
+)
+from captionlab.intervals import SIMILAR, bootstrap_interval
+from captionlab.language.statistics import repeats_itself
+from captionlab.papers.probing.roles import FLUENCY_METRICS, PERPLEXITY, difference_rows, fluency
+
+# The metrics of the paper's Tables 2, 3 and 5.
+TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
+# How many more captions may repeat themselves, in per cent of all: who reads a hundred finds one more at most, and the
+# paper noticed none. A share of the parent's would be nothing where that repeats nothing.
+ONE_OF_A_HUNDRED = 1.0
+# What a gain on one text is held against begins so, and ends with the label of the other text.
+GAIN_ON = "the gain on "
+NOT_HIGHER = {PERPLEXITY: "non-inferiority of perplexity", REPETITIONS: "non-inferiority of repetitions"}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The text metrics of a captioner in an evaluation: its job, and tables with a row for each caption."""
+
+    job: Job
+    nlg: pa.Table
+    spice: pa.Table | None
+
+
+# Corpus, metric, and None in the place of a scorer, as in captionlab.papers.probing.roles.
+Results = dict[tuple[str, str, str | None], Result]
+
+
+def text_results(scores: Sequence[Scores], corpora: Sequence[str], seed: int) -> Results:
+    """TEXT_METRICS of a captioner on each of these corpora, from its evaluations; ValueError for two of one corpus."""
+    metrics = {name: metric for name, metric in NLG_METRICS.items() if name in TEXT_METRICS}
+    found: Results = {}
+    for one in scores:
+        tables = [(one.nlg, metrics), *([(one.spice, SPICE_METRICS)] if one.spice is not None else [])]
+        for table, of_table in tables:
+            kept = table.filter(pc.is_in(table["corpus"], pa.array(corpora, pa.string())))
+            for result in nlg_results(one.job, kept, seed, of_table):
+                place = result.corpus, result.metric, None
+                if place in found:
+                    evaluations = ", ".join(sorted((found[place].job.evaluation, one.job.evaluation)))
+                    raise ValueError(
+                        f"{result.metric} of {one.job.captioner} on {result.corpus} was measured in several "
+                        f"evaluations ({evaluations}); name the one that the tables show under "
+                        "papers.discritune.evaluations"
+                    )
+                found[place] = result
+    return found
+
+
+def same_images(scores: Scores, first: str, second: str) -> Scores:
+    """The scores on two corpora, without images that only one of them has a text of."""
+
+    def shared(table: pa.Table) -> pa.Table:
+        of_corpora = [table.filter(pc.equal(table["corpus"], corpus)) for corpus in (first, second)]
+        images = [pc.unique(one["image_id"]) for one in of_corpora]
+        kept = [
+            one.filter(pc.is_in(one["image_id"], other)) for one, other in zip(of_corpora, images[::-1], strict=True)
+        ]
+        return pa.concat_tables(kept)
+
+    return Scores(scores.job, shared(scores.nlg), None if scores.spice is None else shared(scores.spice))
+
+
+def gain_rows(
+    results: Mapping[str, Results], parents: Mapping[str, str], corpora: tuple[str, str], against: str
+) -> Iterator[dict[str, Any]]:
+    """How much more each captioner gains over its parent on the first corpus than on the second.
+
+    results: by label of the captioner, on the same images of both `corpora`. parents: label -> its parent's; pairs of
+    which one was not evaluated have no row.
+    """
+    first, second = corpora
+    for label, parent in _present(parents, results):
+        for metric in TEXT_METRICS:
+            places = [(corpus, metric, None) for corpus in (first, second)]
+            if not all(place in results[name] for place in places for name in (label, parent)):
+                continue
+            pairs = [(results[label][place], results[parent][place]) for place in places]
+            images = {result.images for pair in pairs for result in pair}
+            if len(images) > 1:
+                raise ValueError(
+                    f"{label} and its parent {parent} were evaluated on different images of {first} and {second} "
+                    f"({metric}); their gains cannot be compared"
+                )
+            gains = [_gain(*pair) for pair in pairs]
+            far = max(1.0, *(abs(result.value) for pair in pairs for result in pair))
+            # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
+            drawn = (gains[0][1] - gains[1][1]).round(3)
+            more = gains[0][0] - gains[1][0]
+            number = more, *bootstrap_interval(more, drawn, len(*images), (-far, far), NOTHING)
+            yield row(first, "gains", label, metric, number, len(*images), against=f"{GAIN_ON}{against}")
+
+
+def _present(parents: Mapping[str, str], results: Mapping[str, Results]) -> list[tuple[str, str]]:
+    """Captioners with their parents, where the run has results of both."""
+    return [pair for pair in parents.items() if {*pair} <= results.keys()]
+
+
+def _gain(result: Result, of_parent: Result) -> tuple[float, np.ndarray]:
+    """How far a captioner is above its parent, and on resamples of the images."""
+    return result.value - of_parent.value, result.resampled - of_parent.resampled
+
+
+def transfer_rows(results: Mapping[str, Results], foreign: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
+    """Each captioner against each other where both were scored, on corpora that are foreign to both.
+
+    results: by label of the captioner. foreign: label -> corpora that neither it nor its parents were trained on.
+    """
+    for label, other in permutations(results, 2):
+        of_two = {
+            name: {place: result for place, result in results[name].items() if place[0] in foreign[label]}
+            for name in (label, other)
+        }
+        for found in difference_rows({other: [other], label: [label]}, of_two, other, {}, {}):
+            if found["corpus"] in foreign[other]:
+                yield {**found, "experiment": "transfer"}
+
+
+def fluency_results(job: Job, measures: pa.Table, tokens: pa.Table, seed: int) -> Results:
+    """Perplexity and repetitions of a captioner by corpus, from its tables of MEASURES and of TOKENS."""
+    repeats = [float(repeats_itself(text.split())) for text in tokens["tokens"].to_pylist()]
+    repeated = pa.table({"corpus": tokens["corpus"], "image_id": tokens["image_id"], "repeats": repeats})
+    found = [*nlg_results(job, fluency(measures), seed, {PERPLEXITY: FLUENCY_METRICS[PERPLEXITY]})]
+    for result in nlg_results(job, repeated, seed, {REPETITIONS: Metric("repeats", mean)}):
+        of_corpus = repeated.filter(pc.equal(repeated["corpus"], result.corpus))
+        counts = dict.fromkeys(result.images, 0.0)
+        for image, count in zip(of_corpus["image_id"].to_pylist(), of_corpus["repeats"].to_pylist(), strict=True):
+            counts[image] += count * len(counts) / len(of_corpus)
+        found.append(replace(result, shares=np.array([*counts.values()])))
+    return {(result.corpus, result.metric, None): result for result in found}
+
+
+def fluency_rows(results: Mapping[str, Results], parents: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Each captioner against its parent, and whether it is no worse: NOT_HIGHER.
+
+    A non-inferiority is a margin minus the difference, above 0 where captions are worse by less than the margin:
+    SIMILAR, of the parent's perplexity, and ONE_OF_A_HUNDRED of captions that repeat themselves. Pairs of which one was
+    not evaluated have no row, and neither has a perplexity that is not finite: of captions without a known word.
+    """
+    for label, parent in _present(parents, results):
+        for found in difference_rows({parent: [parent], label: [label]}, results, parent, {}, {}):
+            if not math.isfinite(found["difference"]):
+                continue
+            yield {**found, "experiment": "fluency"}
+            corpus, measure = found["corpus"], found["measure"]
+            of_parent = results[parent][corpus, measure, None].value
+            margin = SIMILAR * of_parent if measure == PERPLEXITY else ONE_OF_A_HUNDRED
+            value, low, high = (margin - found[end] for end in ("difference", "ci_high", "ci_low"))
+            place: dict[str, Any] = {"against": parent, "margin": margin}
+            yield row(corpus, "fluency", label, NOT_HIGHER[measure], (value, low, high), found["n"], **place)

@@ -1,0 +1,1 @@
+"""Ma et al. 2022 (probing): what scorers reward when captioners are trained on them."""

@@ -1,0 +1,178 @@
+"""What scorers make of constructed captions: each against the caption that it was made of, on the same images."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from captionlab.intervals import (
+    RESAMPLES,
+    SIMILAR,
+    Ends,
+    bootstrap_interval,
+    resampled_sums,
+    seeds_interval,
+    share_interval,
+    within,
+)
+from captionlab.papers.probing.roles import HALF, PrintedScorer
+
+# Measures that say of a caption whether something is so.
+SHARES = ("preferred", "chosen")
+# What captions with more nouns are held against: those in the same template with the fewest nouns of the experiment.
+FEWEST = "the fewest nouns"
+
+Row = Mapping[str, Any]
+# Experiment, subject, source, level: one way to construct captions.
+Way = tuple[str, str, str | None, float | None]
+# One number for each image, not a number where there is no such caption.
+Column = np.ndarray
+# A column of a table: the way, measure, scorer, what it is held against (None: a value, not a difference).
+Name = tuple[Way, str, str, str | None]
+
+
+def constructed_rows(
+    parts: Sequence[tuple[Iterable[Row], Iterable[Row], Iterable[Row]]],
+    scorers: Mapping[str, PrintedScorer],
+    original: str,
+    seed: int,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of ROLE_VALUES and of ROLE_DIFFERENCES.
+
+    parts: for each table of constructed captions its rows, the scores of these captions, and the scores of the captions
+    that they were made of; several are seeds. original: the role that those stand for. `nearness of score` is above
+    0 where captions have about the score of what they are held against: those whose other words were replaced that of
+    before, those with more nouns in their scorer's template that of the fewest.
+    """
+    corpora = list(dict.fromkeys(row["corpus"] for constructions, _, _ in parts for row in constructions))
+    values, differences = [], []
+    for corpus in corpora:
+        columns = [_columns(part, corpus, scorers, original) for part in parts]
+        drawn = [_resampled(of_part, seed) for of_part in columns]
+        for name in columns[0]:
+            if not all(name in of_part for of_part in columns):
+                continue
+            (way, measure, scorer, against) = name
+            means = np.array([np.nanmean(of_part[name]) for of_part in columns])
+            resampled = _aligned([of_part[name] for of_part in drawn]).mean(axis=0)
+            n = int(np.isfinite(columns[0][name]).sum())
+            images = _images_interval(name, float(means.mean()), resampled, n, n * len(parts))
+            value, low, high = seeds_interval(means, images)
+            if measure in SHARES:
+                middle = _middle(against)
+                low, high = max(low, -middle), min(high, 100.0 - middle)
+            row = {
+                **dict(zip(("experiment", "subject", "source", "level"), way, strict=True)),
+                "corpus": corpus, "measure": measure, "scorer": scorer, "ci_low": low, "ci_high": high,
+                "seeds": len(parts), "n": n,
+            }  # fmt: skip
+            if against is None:
+                values.append({**row, "value": value})
+            else:
+                own = way[1] == scorer if way[0] in ("template", "count") else None
+                differences.append({**row, "difference": value, "against": against, "own": own, "margin": None})
+                # Said to change little: with other words replaced, and for UNITER with more nouns in its template.
+                little = (("replacement", "others", original), ("count", scorer, FEWEST))
+                if measure == "score" and (*way[:2], against) in little:
+                    before = np.mean([np.nanmean(part[way, measure, scorer, None] - part[name]) for part in columns])
+                    margin = SIMILAR * abs(float(before))
+                    near, low, high = within(value, low, high, margin)
+                    told = {**row, "measure": "nearness of score", "ci_low": low, "ci_high": high, "margin": margin}
+                    differences.append({**told, "difference": near, "against": against, "own": own})
+    return values, differences
+
+
+def _columns(
+    part: tuple[Iterable[Row], Iterable[Row], Iterable[Row]],
+    corpus: str,
+    scorers: Mapping[str, PrintedScorer],
+    original: str,
+) -> dict[Name, Column]:
+    constructions, alignment, of_original = part
+    ways = {(row["image_id"], row["caption_index"]): _way(row) for row in constructions if row["corpus"] == corpus}
+    columns: dict[Name, Column] = {}
+    for name, scorer in scorers.items():
+        given = {
+            row["image_id"]: row["score"] * scorer.factor
+            for row in of_original
+            if (row["corpus"], row["scorer"], row["caption_index"]) == (corpus, name, 0)
+        }
+        place = {image: index for index, image in enumerate(sorted(given))}
+        before = np.array([given[image] for image in place])
+        after: dict[Way, Column] = {}
+        for row in alignment:
+            if (row["corpus"], row["scorer"]) == (corpus, name):
+                way = ways[row["image_id"], row["caption_index"]]
+                scores = after.setdefault(way, np.full(len(place), np.nan))
+                scores[place[row["image_id"]]] = row["score"] * scorer.factor
+        columns |= _of_scorer(after, before, scorer.label, original)
+    return columns
+
+
+def _way(row: Row) -> Way:
+    """How a caption was constructed; a template takes as many nouns as there are."""
+    return row["experiment"], row["subject"], row["source"], None if row["experiment"] == "template" else row["level"]
+
+
+def _of_scorer(
+    after: Mapping[Way, Column], before: Column, scorer: str, original: str
+) -> Iterator[tuple[Name, Column]]:
+    """Every column of a scorer: scores, and what they are held against."""
+    fewest: dict[tuple[str, str | None], float] = {}
+    for experiment, subject, source, level in after:
+        if experiment == "count" and level is not None:
+            fewest[subject, source] = min(level, fewest.get((subject, source), level))
+    for way, scores in sorted(after.items(), key=str):
+        experiment, subject, source, level = way
+        there = np.isfinite(scores)
+        preferred = np.where(there, 100.0 * (scores > before), np.nan)
+        yield (way, "score", scorer, None), scores
+        yield (way, "score", scorer, original), scores - before
+        yield (way, "preferred", scorer, None), preferred
+        yield (way, "preferred", scorer, HALF), preferred - 50.0
+        if experiment == "replacement" and subject == "nouns":
+            others = after.get((experiment, "others", source, level))
+            if others is not None and np.isfinite(scores - others).any():
+                yield (way, "score", scorer, "others"), scores - others
+        if experiment == "count" and level != fewest[subject, source]:
+            difference = scores - after[experiment, subject, source, fewest[subject, source]]
+            if np.isfinite(difference).any():
+                yield (way, "score", scorer, FEWEST), difference
+    templates = [way for way in sorted(after, key=str) if way[0] == "template" and way[2] == "published"]
+    if templates:
+        choices = np.stack([before, *(after[way] for way in templates)], axis=1)
+        complete = np.isfinite(choices).all(axis=1)
+        best = np.where(complete, np.nan_to_num(choices, nan=-np.inf).argmax(axis=1), -1)
+        for number, way in enumerate([("generated", original, None, None), *templates]):
+            yield (way, "chosen", scorer, None), np.where(complete, 100.0 * (best == number), np.nan)
+
+
+def _resampled(columns: Mapping[Name, Column], seed: int) -> dict[Name, np.ndarray]:
+    """Means of each column on resamples of the images, without those resamples that have none of its captions."""
+    matrix = np.stack(list(columns.values()), axis=1)
+    there = np.isfinite(matrix)
+    sums = resampled_sums(np.concatenate([np.nan_to_num(matrix), there], axis=1), seed)
+    totals, counts = np.split(sums, 2, axis=1)
+    return {name: totals[:, i][counts[:, i] > 0] / counts[:, i][counts[:, i] > 0] for i, name in enumerate(columns)}
+
+
+def _images_interval(name: Name, value: float, resampled: np.ndarray, images: int, captions: int) -> Ends:
+    """The ends of the interval over images of a column's mean, in per cent where it is a share."""
+    _, measure, _, against = name
+    if measure in SHARES:
+        middle = _middle(against)
+        ends = share_interval((value + middle) / 100, float(np.var(resampled / 100)), images, captions)
+        return 100 * ends[0] - middle, 100 * ends[1] - middle
+    far = max(1.0, 2 * abs(value))
+    return bootstrap_interval(value, resampled, images, (-far, far))
+
+
+def _middle(against: str | None) -> float:
+    """What a share, in per cent, has subtracted from it."""
+    return 50.0 if against == HALF else 0.0
+
+
+def _aligned(drawn: Sequence[np.ndarray]) -> np.ndarray:
+    """The resamples of several seeds, as many as the shortest has."""
+    shortest = min(RESAMPLES, *map(len, drawn))
+    return np.array([of_seed[:shortest] for of_seed in drawn])

@@ -1,0 +1,70 @@
+"""The tables of the stage of probes."""
+
+import pyarrow as pa
+
+from captionlab.schemas import IMAGE_ID, REMOVED, ROLE
+from captionlab.tables import Column, Kind
+
+_STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
+_PROBE = Column(_STRING, "random-forest, mlp or random")
+
+SCORES = Kind(
+    "scores of probes",
+    "an F1 of a probe that was trained on a split drawn with a seed",
+    {
+        "captioner": ROLE,
+        "objects": REMOVED,
+        "probe": _PROBE,
+        "classes": Column(_STRING, "scenes, or shuffled: the control task"),
+        "test_share": Column(_DOUBLE, "share of the images that is tested on"),
+        "seed": Column(_LONG, "seed of split and probe"),
+        "average": Column(_STRING, "micro, macro, weighted, or class: of one scene"),
+        "scene": Column(_STRING, "the scene; empty for an average"),
+        "f1": Column(_DOUBLE, "0 to 1"),
+        "support": Column(_INT, "images tested on, of the scene or all"),
+    },
+    ("captioner", "objects", "probe", "classes", "test_share", "seed", "average", "scene"),
+)
+OBJECT_SCORES = Kind(
+    "scores of probes of objects",
+    "an F1 of a probe of whole images that was trained on a split drawn with a seed",
+    {
+        "captioner": ROLE,
+        "probe": Column(_STRING, "random-forest or random"),
+        "classes": Column(_STRING, "objects, or shuffled: the control task"),
+        "test_share": Column(_DOUBLE, "share of the images that is tested on"),
+        "seed": Column(_LONG, "seed of split and probe"),
+        "average": Column(_STRING, "micro, macro, or object: of one object"),
+        "label": Column(_STRING, "name of the object; empty for an average"),
+        "f1": Column(_DOUBLE, "0 to 1"),
+        "support": Column(_INT, "images tested on that have the object; of an average, added up over objects"),
+    },
+    ("captioner", "probe", "classes", "test_share", "seed", "average", "label"),
+)
+SEARCH = Kind(
+    "settings of the neural probe",
+    "settings that were tried on the states of a captioner",
+    {
+        "captioner": ROLE,
+        "rank": Column(_INT, "by macro F1, from 1, which was chosen"),
+        "hidden": Column(pa.list_(_INT), "units of each hidden layer"),
+        "alpha": Column(_DOUBLE, "strength of the L2 penalty"),
+        "macro_f1": Column(_DOUBLE, "mean over a cross-validation in the training part of a split, 0 to 1"),
+    },
+    ("captioner", "rank"),
+)
+
+
+def encodings_kind(dimensions: int) -> Kind:
+    """A table of encodings of images with so many numbers."""
+    return Kind(
+        "encodings of scenes",
+        "what a captioner makes of an image, whole or without some of its objects",
+        {
+            "image_id": IMAGE_ID,
+            "scene": Column(_STRING, "the scene that most of its captions name"),
+            "objects": REMOVED,
+            "encoding": Column(pa.list_(pa.float32(), dimensions), "mean of the last states of tags and regions"),
+        },
+        ("image_id", "objects"),
+    )

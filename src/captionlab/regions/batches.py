@@ -1,0 +1,180 @@
+"""Regions of images as tensors, from tables of regions without a Python loop over their values."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet as pq
+
+from captionlab.order import Places
+from captionlab.packing import unpack
+from captionlab.schemas import regions_kind
+from captionlab.tables import Kind, TableError, check_schema, damage_named, read_schema
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+_BOX = ("x1", "y1", "x2", "y2")
+_SIZE = ("width", "height")
+# Bytes of regions that a table keeps in memory: all of a small corpus; of a large one some 60 groups of rows, half of
+# which are mixed at a time. benchmarks/feature_tables.py says what that costs.
+MEMORY = 256 << 20
+
+
+@dataclass(frozen=True)
+class RegionBatch:
+    """The regions of N images, padded with zeros at the end of each row."""
+
+    features: Tensor
+    """(N, R, region size), float32"""
+    boxes: Tensor
+    """(N, R, 4), left, top, right and bottom edge in pixels"""
+    sizes: Tensor
+    """(N, 2), width and height of each image in pixels"""
+    counts: Sequence[int]
+    """number of regions of each image"""
+
+    def to(self, device: str | torch.device) -> RegionBatch:
+        """The same batch on another device."""
+        return RegionBatch(self.features.to(device), self.boxes.to(device), self.sizes.to(device), self.counts)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A group of rows of a file, as it is stored."""
+
+    features: np.ndarray
+    boxes: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def bytes(self) -> int:
+        return self.features.nbytes + self.boxes.nbytes + self.sizes.nbytes
+
+
+class RegionTable:
+    """The regions of many images, read when they are asked for.
+
+    Which image is where is known from the start. The groups of rows that were used last stay in memory, as precise as
+    they are stored, so a small table is read once and a large one never as a whole.
+    """
+
+    def __init__(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], memory: int = MEMORY):
+        """Open the shards of a table of regions, of which up to `memory` bytes are kept.
+
+        TableError for files whose regions differ in size, and for an image whose regions are not together in one file.
+        """
+        self.files = [str(paths)] if isinstance(paths, (str, os.PathLike)) else [str(path) for path in paths]
+        if not self.files:
+            raise TableError("no file of regions was given")
+        self.memory, self._kept = memory, 0
+        self._groups: OrderedDict[tuple[int, int], _Group] = OrderedDict()
+        stored = [_kind_of(path).columns["features"].type for path in self.files]
+        for path, type in zip(self.files, stored, strict=True):
+            if type.list_size != stored[0].list_size:
+                raise TableError(
+                    f"{path} has regions of {type.list_size} numbers, {self.files[0]} of {stored[0].list_size}"
+                )
+        self.region_size: int = stored[0].list_size
+        self._itemsize = max(type.value_type.bit_width for type in stored) // 8
+        self._open = [pq.ParquetFile(path, page_checksum_verification=True) for path in self.files]
+        # File, group of rows, and the rows of that group from the first to before the last.
+        self._place: dict[str, tuple[int, int, int, int]] = {}
+        for file in range(len(self.files)):
+            self._index(file)
+
+    def __contains__(self, image: str) -> bool:
+        return image in self._place
+
+    def batch(self, images: Sequence[str]) -> RegionBatch:
+        """The regions of these images, in this order; TableError names the first that has none."""
+        import torch  # half a gigabyte, which who reads arrays does without
+
+        features, boxes, sizes, counts = self.arrays(images)
+        return RegionBatch(torch.from_numpy(features), torch.from_numpy(boxes), torch.from_numpy(sizes), counts)
+
+    def arrays(self, images: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
+        """The fields of a RegionBatch of these images, in its order, as arrays."""
+        self._check(images)
+        places = [self._place[image] for image in images]
+        counts = [end - start for *_, start, end in places]
+        features = np.zeros((len(images), max(counts), self.region_size), np.float32)
+        boxes = np.zeros((len(images), max(counts), 4), np.float32)
+        sizes = np.empty((len(images), 2), np.float32)
+        # In the order of the files, so that a group that does not stay in memory is read once.
+        for row in sorted(range(len(images)), key=lambda row: places[row]):
+            file, number, start, end = places[row]
+            group = self._group(file, number)
+            features[row, : end - start] = group.features[start:end]
+            boxes[row, : end - start] = group.boxes[start:end]
+            sizes[row] = group.sizes[start]
+        return features, boxes, sizes, counts
+
+    def places(self, images: Sequence[str]) -> Places:
+        """Where these images lie; half of the memory is for the groups in use, so that the next ones find room."""
+        self._check(images)
+        _, groups = np.unique([self._place[image][:2] for image in images], axis=0, return_inverse=True)
+        row_bytes = self.region_size * self._itemsize + 4 * (len(_BOX) + len(_SIZE))
+        rows = max(file.metadata.row_group(n).num_rows for file in self._open for n in range(file.num_row_groups))
+        return Places(groups.reshape(-1), max(1, self.memory // (2 * rows * row_bytes)))
+
+    def _check(self, images: Sequence[str]) -> None:
+        if missing := [image for image in images if image not in self._place]:
+            raise TableError(
+                f"{', '.join(self.files)}: no regions of image {missing[0]!r} ({len(missing)} of {len(images)} are "
+                "missing); extract them, or leave these images out"
+            )
+
+    def _index(self, file: int) -> None:
+        """Note where the regions of each image of a file are."""
+        for number in range(self._open[file].num_row_groups):
+            with damage_named(self.files[file]):
+                column = self._open[file].read_row_group(number, ["image_id"], use_threads=False)["image_id"]
+            runs = pyarrow.compute.run_end_encode(column.combine_chunks())
+            ends = runs.run_ends.to_pylist()
+            for image, bounds in zip(runs.values.to_pylist(), pairwise([0, *ends]), strict=True):
+                if image in self._place:
+                    raise TableError(
+                        f"{self.files[file]}: the regions of image {image!r} are not together; write the table again"
+                    )
+                self._place[image] = (file, number, *bounds)
+
+    def _group(self, file: int, number: int) -> _Group:
+        """A group of rows, from memory when it is there."""
+        if (file, number) in self._groups:
+            self._groups.move_to_end((file, number))
+            return self._groups[file, number]
+        with damage_named(self.files[file]):
+            table = self._open[file].read_row_group(number, [*_BOX, *_SIZE, "features"], use_threads=False)
+            table = unpack(table)
+        values = table["features"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        group = _Group(
+            features=values.reshape(-1, self.region_size),
+            boxes=np.stack([table[name].to_numpy() for name in _BOX], axis=1),
+            sizes=np.stack([table[name].to_numpy() for name in _SIZE], axis=1).astype(np.float32),
+        )
+        self._groups[file, number] = group
+        self._kept += group.bytes
+        while self._kept > self.memory and len(self._groups) > 1:
+            self._kept -= self._groups.popitem(last=False)[1].bytes
+        return group
+
+
+def _kind_of(path: str) -> Kind:
+    """The kind of the table of regions in a file, with the size and precision of its features."""
+    schema = read_schema(path)
+    stored = schema.field("features").type if "features" in schema.names else pa.null()
+    if not pa.types.is_fixed_size_list(stored):
+        raise TableError(f"{path} is no table of regions; it has the columns {', '.join(schema.names)}")
+    kind = regions_kind(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
+    check_schema(path, kind)
+    return kind

@@ -1,0 +1,76 @@
+"""Regions from given boxes, each cut out of its image and embedded by an encoder (as in R-CNN, Girshick et al. 2014).
+
+A cut-out is squeezed to the square that the encoder takes. The places of the whole image, pooled over a box, would be
+cheaper; but small encoders have few of them, the toy world's a single one. The first region of an image is the whole
+image.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import torch
+from PIL import Image
+from torch import Tensor
+
+from captionlab.encoders.images import Encoder, colours, decode, squeeze
+from captionlab.regions.tables import ImageRegions
+
+# Label and box: left, top, right and bottom edge in pixels.
+Box = tuple[str | None, tuple[float, float, float, float]]
+
+
+def boxes_by_image(objects: pa.Table) -> dict[str, list[Box]]:
+    """Labels and boxes of each image of a table of objects."""
+    found: dict[str, list[Box]] = {}
+    names = ("image_id", "label", "x1", "y1", "x2", "y2")
+    for image, label, *box in zip(*(objects[name].to_pylist() for name in names), strict=True):
+        found.setdefault(image, []).append((label, (box[0], box[1], box[2], box[3])))
+    return found
+
+
+def cut_out(image: Image.Image, box: Sequence[float], size: int) -> Tensor:
+    """What is in a box of an RGB image, as bytes (3, size, size), resized (bicubic) in both directions.
+
+    All pixels that the box touches are in it, and at least one, the nearest, when it touches none.
+    """
+    edges = []
+    for start, end, length in ((box[0], box[2], image.width), (box[1], box[3], image.height)):
+        first = min(max(math.floor(start), 0), length - 1)
+        edges.append((first, max(first + 1, min(math.ceil(end), length))))
+    (left, right), (top, bottom) = edges
+    return squeeze(image.crop((left, top, right, bottom)), size)
+
+
+def cropped_regions(
+    encoder: Encoder,
+    size: int,
+    images: pa.Table,
+    boxes: Mapping[str, Sequence[Box]],
+    threads: int = 1,
+    batch: int = 64,
+) -> Iterator[ImageRegions]:
+    """The regions of each image of a table (image_id, path, data, width, height): the whole image, then its boxes.
+
+    `size` is the width and height of an image that the encoder takes; the cut-outs of `batch` images are embedded
+    together.
+    """
+    pixels = decode(images, colours, threads, 2 * batch)
+    for rows in images.select(["image_id", "width", "height"]).to_batches(max_chunksize=batch):
+        found: list[list[Box]] = []
+        parts: list[Tensor] = []
+        for image, width, height in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+            found.append([(None, (0.0, 0.0, float(width), float(height))), *boxes.get(image, ())])
+            picture = Image.fromarray(next(pixels).permute(1, 2, 0).numpy())
+            parts.append(torch.stack([cut_out(picture, box, size) for _, box in found[-1]]))
+        features = encoder.embed_images(torch.cat(parts)).cpu().split([len(part) for part in parts])
+        for row, given, of_image in zip(rows.to_pylist(), found, features, strict=True):
+            yield ImageRegions(
+                row["image_id"],
+                width=row["width"],
+                height=row["height"],
+                boxes=np.array([box for _, box in given], np.float32),
+                features=of_image.numpy(),
+                label=[label for label, _ in given],
+            )

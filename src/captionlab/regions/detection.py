@@ -1,0 +1,88 @@
+"""Regions of one's own images by a detector of torchvision: Faster R-CNN with a ResNet-50 and a feature pyramid.
+
+`fasterrcnn_resnet50_fpn_v2` (Li et al. 2021, "Benchmarking detection transfer learning with vision transformers"). The
+features of a region are what its class is told from, the output of the box head, 1,024 numbers: no scorer that was
+published reads them, but one trained here can. Importing this module imports torch's compiler, which takes seconds.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+from torchvision.models.detection import FasterRCNN_ResNet50_FPN_V2_Weights, fasterrcnn_resnet50_fpn_v2
+
+from captionlab.encoders.images import colours, decode
+from captionlab.networks.checkpoints import read_checkpoint
+from captionlab.regions.tables import ImageRegions, RegionError
+
+# What is left after one detection suppressed another is cut to the best; none is refused for low confidence, so that
+# every image has regions, as in bottom-up features with a fixed number.
+_ANY_CONFIDENCE = 0.0
+
+
+class Detector:
+    """The detector with published weights."""
+
+    def __init__(self, weights: str | os.PathLike[str], count: int = 36, size: int = 800, device: str = "cpu"):
+        """Read the state dict that torchvision publishes; RegionError when the file is another.
+
+        An image has its `count` most confident regions. It is resized so that its shorter side has `size` pixels,
+        unless the longer would have more than 1,333.
+        """
+        state = read_checkpoint(weights)
+        try:
+            classes = len(state["roi_heads.box_predictor.cls_score.bias"])
+            model = fasterrcnn_resnet50_fpn_v2(
+                weights=None,
+                weights_backbone=None,
+                num_classes=classes,
+                min_size=size,
+                box_score_thresh=_ANY_CONFIDENCE,
+                box_detections_per_img=count,
+            )
+            model.load_state_dict(state)
+        except (KeyError, RuntimeError) as error:
+            raise RegionError(
+                f"{weights} does not hold torchvision's fasterrcnn_resnet50_fpn_v2 ({error}); docs/data.md says which "
+                "file does"
+            ) from error
+        self.model: Any = model.to(device).requires_grad_(False).eval()
+        self.device = device
+        names = FasterRCNN_ResNet50_FPN_V2_Weights.COCO_V1.meta["categories"]
+        self.labels = names if len(names) == classes else None
+
+    @torch.no_grad()
+    def detect(self, image: Tensor) -> dict[str, np.ndarray]:
+        """Boxes (R, 4) in pixels, label_id (R,), confidence (R,) and features (R, 1024) of an image (3, H, W), bytes.
+
+        The regions are in the order of their confidence; there is at least one.
+        """
+        pixels = image.to(self.device).float() / 255
+        batch, _ = self.model.transform([pixels])
+        maps = self.model.backbone(batch.tensors)
+        proposals, _ = self.model.rpn(batch, maps)
+        heads = self.model.roi_heads
+        found, _ = heads(maps, proposals, batch.image_sizes)
+        if not len(found[0]["boxes"]):
+            height, width = batch.image_sizes[0]
+            whole = pixels.new_tensor([[0, 0, width, height]])
+            found = [{"boxes": whole, "labels": torch.zeros(1, dtype=torch.long), "scores": torch.zeros(1)}]
+        features = heads.box_head(heads.box_roi_pool(maps, [found[0]["boxes"]], batch.image_sizes))
+        found = self.model.transform.postprocess(found, batch.image_sizes, [tuple(image.shape[1:])])
+        return {
+            "boxes": found[0]["boxes"].cpu().numpy(),
+            "label_id": found[0]["labels"].cpu().numpy(),
+            "confidence": found[0]["scores"].cpu().numpy(),
+            "features": features.cpu().numpy(),
+        }
+
+    def regions(self, images: pa.Table, threads: int = 1) -> Iterator[ImageRegions]:
+        """The regions of each image of a table (image_id, path, data)."""
+        for image_id, image in zip(images["image_id"].to_pylist(), decode(images, colours, threads, 16), strict=True):
+            found = self.detect(image)
+            label = self.labels and [self.labels[number] for number in found["label_id"]]
+            yield ImageRegions(image_id, width=image.shape[2], height=image.shape[1], label=label, **found)

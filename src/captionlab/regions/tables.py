@@ -1,0 +1,105 @@
+"""The table of regions: what a detector found in images, one row a region."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from captionlab.schemas import regions_kind
+from captionlab.tables import Kind, TableWriter
+
+# Bytes of features in a group of rows, which is read as a whole for any of its images; and the most rows of one.
+REGION_GROUP_BYTES, GROUP_ROWS = 4 << 20, 8192
+
+
+class RegionError(ValueError):
+    """Regions cannot be read or written; the message says which file or image and which field, and what to do."""
+
+
+@dataclass(frozen=True)
+class ImageRegions:
+    """The R regions of an image, and what the detector says of each where that is known."""
+
+    image_id: str
+    width: int
+    """of the image, in pixels"""
+    height: int
+    boxes: np.ndarray
+    """(R, 4), left, top, right and bottom edge in pixels"""
+    features: np.ndarray
+    """(R, region size), float16 or float32"""
+    confidence: np.ndarray | None = None
+    """(R,), 0 to 1"""
+    label: Sequence[str | None] | None = None
+    label_id: np.ndarray | None = None
+    """(R,), whole numbers: places in the detector's vocabulary"""
+    attribute_id: np.ndarray | None = None
+    attribute_confidence: np.ndarray | None = None
+
+
+def write_regions(
+    path: str | os.PathLike[str], images: Iterable[ImageRegions], metadata: Mapping[str, Any] | None = None
+) -> int:
+    """Write a table of regions, with features as precise as those of the first image; returns the number of images.
+
+    A RegionError names an image whose arrays do not fit together or hold a value that is not a finite number.
+    """
+    images = iter(images)
+    first = next(images, None)
+    if first is None:
+        raise RegionError(f"{path}: there is no image to write the regions of")
+    kind = regions_kind(first.features.shape[1], str(first.features.dtype))
+    group = max(1, min(GROUP_ROWS, REGION_GROUP_BYTES // (first.features.itemsize * first.features.shape[1])))
+    written, rows, waiting = 0, 0, []
+    with TableWriter(path, kind, metadata) as writer:
+        for regions in chain([first], images):
+            waiting.append(_rows(regions, kind))
+            written, rows = written + 1, rows + waiting[-1].num_rows
+            if rows >= group:
+                writer.write(pa.concat_tables(waiting))
+                rows, waiting = 0, []
+        if waiting:
+            writer.write(pa.concat_tables(waiting))
+    return written
+
+
+def _rows(regions: ImageRegions, kind: Kind) -> pa.Table:
+    """The regions of an image as rows of a table of this kind."""
+    where, (count, size) = f"image {regions.image_id!r}", regions.features.shape
+    stored = kind.columns["features"].type
+    if not count:
+        raise RegionError(f"{where} has no region; take it out of the corpus")
+    if size != stored.list_size:
+        raise RegionError(f"{where} has features of {size} numbers, the first image of {stored.list_size}")
+    if regions.boxes.shape != (count, 4):
+        raise RegionError(f"{where} has {count} features and boxes of the shape {regions.boxes.shape}")
+    if min(regions.width, regions.height) < 1:
+        raise RegionError(f"{where} is said to have {regions.width} x {regions.height} pixels")
+    if not (np.isfinite(regions.features).all() and np.isfinite(regions.boxes).all()):
+        raise RegionError(f"{where} has a feature or a box that is not a finite number; is the file damaged?")
+    features = np.ascontiguousarray(regions.features, stored.value_type.to_pandas_dtype()).reshape(-1)
+    values: dict[str, Any] = {
+        "image_id": [regions.image_id] * count,
+        "region_index": np.arange(count),
+        **dict(zip(("x1", "y1", "x2", "y2"), np.asarray(regions.boxes, np.float32).T, strict=True)),
+        "width": [regions.width] * count,
+        "height": [regions.height] * count,
+        "confidence": regions.confidence,
+        "label": regions.label,
+        "label_id": regions.label_id,
+        "attribute_id": regions.attribute_id,
+        "attribute_confidence": regions.attribute_confidence,
+        "features": pa.FixedSizeListArray.from_arrays(pa.array(features), type=stored),
+    }
+    for name, column in values.items():
+        if column is None:
+            values[name] = pa.nulls(count, kind.columns[name].type)
+        elif len(column) != count:
+            raise RegionError(f"{where} has {count} regions and {len(column)} values of {name}; is the file complete?")
+        elif not isinstance(column, pa.Array):
+            values[name] = pa.array(column, kind.columns[name].type)
+    return pa.table(values, schema=kind.schema)

@@ -1,0 +1,170 @@
+"""Tags and regions of many images, from their tables to what VinVL reads."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from captionlab.order import Places
+from captionlab.regions.batches import RegionBatch, RegionTable
+from captionlab.regions.tagged_regions import TaggedRegions, padded
+from captionlab.regions.tags import TAGS
+from captionlab.tables import TableError, read_kind, read_table
+
+Paths = Iterable[str | os.PathLike[str]]
+# Numbers that say where a region is.
+BOX = 6
+
+
+@dataclass(frozen=True)
+class Tag:
+    """A tag of an image."""
+
+    label: str
+    box: tuple[float, float, float, float]
+    """left, top, right and bottom edge in pixels"""
+
+
+class TaggedImages:
+    """Images by their identifiers, as VinVL reads them."""
+
+    def __init__(
+        self,
+        regions: Paths,
+        tags: Paths,
+        encode: Callable[[Sequence[str]], list[list[int]]],
+        end: int,
+        *,
+        region_size: int,
+        max_pieces: int = 30,
+        max_regions: int = 50,
+    ):
+        """Open tables of regions and of tags.
+
+        `encode` cuts labels into word pieces. Of the pieces of all tags together the first `max_pieces` - 1 are kept,
+        and `end` follows them; of the regions the first `max_regions`. `region_size` is what the captioner reads: the
+        numbers of a region as they are, or with six for its box. ValueError for another one.
+        """
+        self.table, self.region_size, self.end = RegionTable(regions), region_size, end
+        self.max_pieces, self.max_regions = max_pieces, max_regions
+        if region_size not in (self.table.region_size, self.table.region_size + BOX):
+            raise ValueError(
+                f"{', '.join(self.table.files)}: the regions have {self.table.region_size} numbers, or "
+                f"{self.table.region_size + BOX} with their boxes, and the captioner reads {region_size}; give it the "
+                "regions that it was trained with"
+            )
+        self.tags = read_tags(tags)
+        labels = sorted({tag.label for of_image in self.tags.values() for tag in of_image})
+        self._pieces = dict(zip(labels, encode(labels), strict=True))
+
+    def __contains__(self, image: str) -> bool:
+        return image in self.table
+
+    def rows(self, images: Sequence[str]) -> TaggedRegions:
+        """These images, in this order; TableError names the first that has no regions. Tags there may be none."""
+        batch = self.table.batch(images)
+        features = batch.features
+        if self.region_size > self.table.region_size:
+            features = torch.cat([features, relative_boxes(batch)], dim=2)
+        kept = [row[:count] for row, count in zip(features, batch.counts, strict=True)]
+        pieces = [torch.tensor([piece for piece, _ in self._kept(image)] + [self.end]) for image in images]
+        return TaggedRegions(*padded(pieces, self.max_pieces), *padded(kept, self.max_regions))
+
+    def places(self, images: Sequence[str]) -> Places:
+        """Where the regions of these images lie in their table."""
+        return self.table.places(images)
+
+    def owners(self, images: Sequence[str]) -> Tensor:
+        """For each position (B, L) of the tags that `rows` gives, the number of the tag in its image, or -1."""
+        numbers = [torch.tensor([owner for _, owner in self._kept(image)] + [-1]) for image in images]
+        values, mask = padded(numbers, self.max_pieces)
+        return values.masked_fill(~mask, -1)
+
+    def labels(self, image: str) -> list[str]:
+        """The labels of the tags of an image that are read, at least in part."""
+        read = {owner for _, owner in self._kept(image)}
+        return [tag.label for number, tag in enumerate(self.tags.get(image, [])) if number in read]
+
+    def boxes(self, image: str) -> tuple[np.ndarray, np.ndarray]:
+        """Boxes, in pixels, of the regions that `rows` gives (R, 4) and of all tags (T, 4) of an image."""
+        batch = self.table.batch([image])
+        tags = [tag.box for tag in self.tags.get(image, [])]
+        regions = batch.boxes[0, : min(batch.counts[0], self.max_regions)].numpy()
+        return regions, np.array(tags, np.float32).reshape(-1, 4)
+
+    def _kept(self, image: str) -> list[tuple[int, int]]:
+        """The word pieces of the tags of an image that are read, each with the number of its tag."""
+        pairs = [
+            (piece, number) for number, tag in enumerate(self.tags.get(image, [])) for piece in self._pieces[tag.label]
+        ]
+        return pairs[: self.max_pieces - 1]
+
+
+def open_tagged_images(
+    paths: Iterable[str], tokenizer: Any, region_size: int, *, max_pieces: int = 30, max_regions: int = 50
+) -> TaggedImages:
+    """The same from tables of regions and of tags in any order, for a tokenizer of word pieces.
+
+    ValueError when there is no table of regions.
+    """
+    regions, tags = _by_kind(paths)
+    return TaggedImages(
+        regions,
+        tags,
+        tokenizer.encode,
+        tokenizer.end,
+        region_size=region_size,
+        max_pieces=max_pieces,
+        max_regions=max_regions,
+    )
+
+
+def measure_tagged_images(paths: Iterable[str]) -> tuple[int, list[str]]:
+    """How many numbers a region has, its box included, and the labels of all tags, from the same tables."""
+    regions, tags = _by_kind(paths)
+    labels = [tag.label for of_image in read_tags(tags).values() for tag in of_image]
+    return RegionTable(regions).region_size + BOX, labels
+
+
+def _by_kind(paths: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Tables of regions and tables of tags; ValueError when there is none of the former."""
+    tags: list[str] = []
+    regions: list[str] = []
+    for path in paths:
+        (tags if read_kind(path) == TAGS.name else regions).append(path)
+    if not regions:
+        raise ValueError(f"{', '.join(tags)}: tags alone; the captioner reads regions as well")
+    return regions, tags
+
+
+def read_tags(paths: Paths) -> dict[str, list[Tag]]:
+    """The tags of each image, in their order, from tables of tags; TableError for an image that is in two of them."""
+    found: dict[str, list[Tag]] = {}
+    for path in paths:
+        table = read_table(path, TAGS).sort_by("tag_index").to_pydict()
+        of_file: dict[str, list[Tag]] = {}
+        boxes = zip(*(table[name] for name in ("x1", "y1", "x2", "y2")), strict=True)
+        for image, label, box in zip(table["image_id"], table["label"], boxes, strict=True):
+            of_file.setdefault(image, []).append(Tag(label, box))
+        if repeated := found.keys() & of_file.keys():
+            raise TableError(f"{path} has tags of image {min(repeated)!r}, which other tables have too")
+        found |= of_file
+    return found
+
+
+def relative_boxes(batch: RegionBatch) -> Tensor:
+    """Six numbers (N, R, 6) for each region: x1/W, y1/H, x2/W, y2/H, w/W, h/H (bottom-up-attention's order).
+
+    Which order the published files have is not known; theirs are read as they are.
+    """
+    corners = batch.boxes / batch.sizes.repeat(1, 2)[:, None]
+    return torch.cat([corners, corners[..., 2:] - corners[..., :2]], dim=2)
+
+
+def objects_of(tags: Mapping[str, Sequence[Tag]]) -> dict[str, list[str]]:
+    """The labels of the tags of each image."""
+    return {image: [tag.label for tag in found] for image, found in tags.items()}

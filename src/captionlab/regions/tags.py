@@ -1,0 +1,119 @@
+"""Tags: the objects of an image by name, which VinVL reads beside its regions, and where they are.
+
+In the published data they come from another detector than the regions (github.com/microsoft/Oscar, issue 134), so that
+nothing but their boxes tells which region shows which object.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from captionlab.regions.readers import image_name
+from captionlab.schemas import IMAGE_ID, regions_kind
+from captionlab.tables import Column, Kind, TableWriter, read_schema, read_table
+
+logger = logging.getLogger(__name__)
+
+_FLOAT = pa.float32()
+TAGS = Kind(
+    "tags",
+    "an object of an image, as a detector or an annotator names it; those of an image are together",
+    {
+        "image_id": IMAGE_ID,
+        "tag_index": Column(pa.int32(), "rank of the tag in its image, from 0, in the order in which it is read"),
+        "label": Column(pa.string(), "name of the object"),
+        "confidence": Column(_FLOAT, "the detector's confidence, 0 to 1", nullable=True),
+        "x1": Column(_FLOAT, "left edge, pixels"),
+        "y1": Column(_FLOAT, "top edge, pixels"),
+        "x2": Column(_FLOAT, "right edge, pixels"),
+        "y2": Column(_FLOAT, "bottom edge, pixels"),
+    },
+    ("image_id", "tag_index"),
+)
+# Rows that are collected before they are written.
+GROUP = 16_384
+Row = dict[str, Any]
+
+
+class TagError(ValueError):
+    """Tags cannot be read; the message says which file and line, and what is wrong."""
+
+
+def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> Iterator[Row]:
+    """The tags of `images` in a file *.label.tsv of VinVL: name, tab, and a JSON list of {"class", "conf", "rect"}.
+
+    A TagError names a line that is of another format. An image that is found twice counts once.
+    """
+    found: set[str] = set()
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            where = f"{path}: line {number}"
+            name, tab, text = line.rstrip("\r\n").partition("\t")
+            if not tab:
+                raise TagError(f"{where} has no tab; it must be the name of an image, a tab and a list of objects")
+            image = image_name(name)
+            if image not in images or image in found:
+                continue
+            found.add(image)
+            try:
+                objects = json.loads(text)
+                # Some files have the objects in a document, as those of regions do.
+                objects = objects["objects"] if isinstance(objects, dict) else objects
+                for index, described in enumerate(objects):
+                    box = dict(zip(("x1", "y1", "x2", "y2"), map(float, described["rect"]), strict=True))
+                    confidence = described.get("conf")
+                    yield {"image_id": image, "tag_index": index, "label": described["class"],
+                           "confidence": confidence, **box}  # fmt: skip
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise TagError(
+                    f"{where} has no list of objects with class and rect after the tab: {error!r}"
+                ) from error
+    if not found:
+        raise TagError(f"{path} has tags of none of the {len(images)} images; is it the right file?")
+    if missing := len(images) - len(found):
+        logger.warning("%s has no tags of %d of %d images", path, missing, len(images))
+
+
+def labelled_rows(table: pa.Table, index: str) -> Iterator[Row]:
+    """Tags from a table of objects, or of regions with labels, whose rows are ranked by the column `index`.
+
+    Regions without a label, as the whole image, are no tags.
+    """
+    columns = {name: table[name].to_pylist() for name in ("image_id", index, "label", "x1", "y1", "x2", "y2")}
+    confidence = table["confidence"].to_pylist() if "confidence" in table.column_names else [None] * len(table)
+    rank: dict[str, int] = {}
+    place = {image: number for number, image in enumerate(dict.fromkeys(columns["image_id"]))}
+    keys = list(zip((place[image] for image in columns["image_id"]), columns[index], strict=True))
+    for row in sorted(range(len(table)), key=keys.__getitem__):
+        image = columns["image_id"][row]
+        if columns["label"][row] is not None:
+            rank[image] = rank.get(image, -1) + 1
+            box = {name: columns[name][row] for name in ("x1", "y1", "x2", "y2")}
+            yield {"image_id": image, "tag_index": rank[image], "label": columns["label"][row],
+                   "confidence": confidence[row], **box}  # fmt: skip
+
+
+def read_region_labels(path: str | os.PathLike[str]) -> pa.Table:
+    """A table of regions without their features."""
+    stored = read_schema(path).field("features").type
+    kind = regions_kind(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
+    return read_table(path, kind, ["image_id", "region_index", "label", "confidence", "x1", "y1", "x2", "y2"])
+
+
+def write_tags(path: str | os.PathLike[str], rows: Iterable[Row], metadata: Mapping[str, Any] | None = None) -> int:
+    """Write a table of tags; returns the number of rows."""
+    waiting: list[Row] = []
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with TableWriter(path, TAGS, metadata) as writer:
+        for row in rows:
+            waiting.append(row)
+            if len(waiting) >= GROUP:
+                writer.write(pa.Table.from_pylist(waiting, TAGS.schema))
+                waiting = []
+        writer.write(pa.Table.from_pylist(waiting, TAGS.schema))
+    return writer.rows

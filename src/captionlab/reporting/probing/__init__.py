@@ -1,1 +1,0 @@
-"""The tables and figures of Ma et al. 2022 (probing): what scorers reward when captioners are trained on them."""

@@ -1,1 +1,0 @@
-"""The tables and figures of Cafagna et al. 2022 (scenes): what changes when a captioner is finetuned on scenes."""

@@ -1,0 +1,75 @@
+"""From a file of a run to everything that it was made from: `python -m captionlab.tracing FILE` prints it."""
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from captionlab.files import digest
+from captionlab.provenance import file_of, written
+from captionlab.tables import read_provenance
+
+
+def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """A file and everything that it was made from, depth first: depth, file, and its provenance (empty where unknown).
+
+    A file that several were made from comes once, where it is first met. An input that is not what the job read any
+    more has {"changed": True}, and comes once as such. Paths are relative to the run's folder, or to the checkout for
+    files that come with it.
+    """
+    digest_once, jobs = cache(digest), written(Path())
+    met = {(path, False)}
+
+    def follow(path: str, depth: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        known = _maker(path, jobs, digest_once)
+        yield depth, path, known
+        for source, expected in known.get("inputs", {}).items():
+            file = file_of(source)
+            changed = not file.exists() or digest_once(file) != expected
+            if (source, changed) in met:
+                continue
+            met.add((source, changed))
+            if changed:
+                yield depth + 1, source, {"changed": True}
+            else:
+                yield from follow(source, depth + 1)
+
+    return follow(path, 0)
+
+
+def _maker(path: str, jobs: Sequence[dict[str, Any]], digest_once: Callable[[Path], str]) -> dict[str, Any]:
+    """What is known of the job that made a file; `jobs` are those without tables."""
+    if path.endswith(".parquet"):
+        return read_provenance(path)
+    for output in map(str, (Path(path), *Path(path).parents)):  # some outputs are folders
+        for job in jobs:
+            # A captioner that was imported may have been replaced by one of the same name that is trained.
+            if output in job["outputs"] and job["outputs"][output] == digest_once(file_of(output)):
+                return job
+    log = Path(path).with_name("training.parquet")
+    return read_provenance(log) if log.exists() else {}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the provenance of a file, and of what it was made from."""
+    parser = argparse.ArgumentParser(prog="python -m captionlab.tracing", description=main.__doc__)
+    parser.add_argument("file", help="a file of a run; start this in the folder that holds results/")
+    parser.add_argument("--full", action="store_true", help="everything that is known of the file itself, as JSON")
+    options = parser.parse_args(arguments)
+    if not Path(options.file).exists():
+        parser.error(f"there is no {options.file} in {Path.cwd()}; start this in the folder that holds results/")
+    found = lineage(options.file)
+    if options.full:
+        print(json.dumps(next(found)[2], indent=2, sort_keys=True))
+        return
+    for depth, path, known in found:
+        about = "changed or deleted since" if known.get("changed") else ""
+        if "rule" in known:
+            about = f"by {known['rule']}, commit {known['commit']}, {known['device']}"
+        print("  " * depth + path + (f": {about}" if about else ""))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The loop: one trainer, its batches, optimizer, checkpoints and validation."""

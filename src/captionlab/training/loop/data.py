@@ -1,0 +1,58 @@
+"""What captioners are trained on: the train split of a corpus, with or without its references."""
+
+import logging
+import os
+from collections.abc import Sequence
+
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.schemas import CAPTIONS, IMAGES
+from captionlab.tables import read_table
+
+logger = logging.getLogger(__name__)
+
+
+def training_images(images: str | os.PathLike[str], of: str = "train") -> list[str]:
+    """Ids of the images of a split, in the order of the annotation file; ValueError when there are none."""
+    table = read_table(images, IMAGES, columns=["image_id", "position", "split"]).sort_by("position").to_pydict()
+    ids = [image_id for image_id, split in zip(table["image_id"], table["split"], strict=True) if split == of]
+    if not ids:
+        splits = ", ".join(sorted(set(table["split"]))) or "no images at all"
+        use = "is trained on the split 'train'" if of == "train" else f"shall be selected on the split {of!r}"
+        raise ValueError(f"{images}: a captioner {use}, and this corpus has {splits}")
+    return ids
+
+
+def references(captions: str | os.PathLike[str], ids: Sequence[str]) -> list[list[str]]:
+    """The references of each image of `ids`, in that order; ValueError that names an image without any."""
+    table = read_table(captions, CAPTIONS).to_pydict()
+    found: dict[str, list[str]] = {image_id: [] for image_id in ids}
+    for image_id, caption in zip(table["image_id"], table["caption"], strict=True):
+        if image_id in found:
+            found[image_id].append(caption)
+    if empty := [image_id for image_id, texts in found.items() if not texts]:
+        raise ValueError(f"{captions}: {len(empty)} training images have no caption, the first is {empty[0]!r}")
+    return list(found.values())
+
+
+def other_texts(captions: str | os.PathLike[str], ids: Sequence[str]) -> list[str]:
+    """The captions of all images that are not among `ids`."""
+    table = read_table(captions, CAPTIONS, ["image_id", "caption"]).to_pydict()
+    known = set(ids)
+    return [text for image, text in zip(table["image_id"], table["caption"], strict=True) if image not in known]
+
+
+def encode_references(
+    texts: Sequence[Sequence[str]], tokenizer: Tokenizer, longest: int, cut_keeps_end: bool = False
+) -> list[list[list[int]]]:
+    """Token ids of each reference of each image, with an end token; those of more than `longest` tokens are cut.
+
+    A reference that is cut loses its end token, or, with `cut_keeps_end`, one more of its other tokens.
+    """
+    encoded = iter(tokenizer.encode([text for of_image in texts for text in of_image]))
+    tokens = [[[*next(encoded), tokenizer.end] for _ in of_image] for of_image in texts]
+    if cut := sum(len(ids) > longest for of_image in tokens for ids in of_image):
+        logger.info("%d references have more than %d tokens and are cut", cut, longest)
+    end = [tokenizer.end] if cut_keeps_end else []
+    return [
+        [ids if len(ids) <= longest else [*ids[: longest - len(end)], *end] for ids in of_image] for of_image in tokens
+    ]

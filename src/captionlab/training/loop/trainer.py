@@ -1,0 +1,264 @@
+"""The one trainer: precision, accumulation, clipping, schedule, log, checkpoint and resume for any objective.
+
+A batch is computed as a whole, or in parts: as many as `optimizer.accumulate` says, and at least one for each process
+that takes part. What an objective draws at random for a part is a function of seed, step and part. So nothing about
+random numbers has to be saved, and the same parts give the same training whichever process computes them.
+"""
+
+import logging
+import math
+import os
+import random
+import signal
+import threading
+import time
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from captionlab.distributed import add_up, is_first, largest, one_after_another, processes, share, wait_for_all
+from captionlab.progress import progress
+from captionlab.schemas import TRAINING
+from captionlab.tables import write_table
+from captionlab.training.loop.checkpoints import Checkpoints
+from captionlab.training.loop.optimizers import Adam, build_optimizer, last_step, learning_rate, total_steps
+from captionlab.training.loop.validation import Validation
+
+logger = logging.getLogger(__name__)
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class TrainingError(RuntimeError):
+    """A training that cannot go on."""
+
+
+class Objective(Protocol):
+    """What a captioner, encoder or scorer is trained to do."""
+
+    def loss(self, model: Any, batch: Any) -> tuple[torch.Tensor, dict[str, Any]]:
+        """The scalar loss of a batch, or of a part of it, with its gradient; and scalars for the log, by name."""
+
+    def end_batch(self) -> None:
+        """All parts of the batch were seen, and their gradients are known."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is kept from batch to batch: tensors and plain values."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+
+
+class Batches(Protocol):
+    """Where batches come from. To be computed in parts, a batch also has `split(parts)`, and each part a `weight`."""
+
+    def __len__(self) -> int:
+        """Number of batches in an epoch."""
+
+    def __getitem__(self, step: int) -> Any:
+        """Batch number `step`, from 0 over all epochs: a function of nothing but the step and a seed."""
+
+
+class Log:
+    """The rows of the training log, compact enough to travel with each checkpoint."""
+
+    def __init__(self) -> None:
+        self.steps, self.epochs, self.values = array("q"), array("q"), array("d")
+        self.statistics: list[str] = []
+
+    def add(self, step: int, epoch: int, statistics: dict[str, float]) -> None:
+        """Add the statistics of an update."""
+        for name, value in statistics.items():
+            self.steps.append(step)
+            self.epochs.append(epoch)
+            self.statistics.append(name)
+            self.values.append(value)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The rows, as tensors and a list of names."""
+        return {
+            "steps": torch.tensor(self.steps, dtype=torch.int64),
+            "epochs": torch.tensor(self.epochs, dtype=torch.int64),
+            "values": torch.tensor(self.values, dtype=torch.float64),
+            "statistics": self.statistics,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take the rows of a saved log."""
+        self.steps, self.epochs = array("q", state["steps"].tolist()), array("q", state["epochs"].tolist())
+        self.values, self.statistics = array("d", state["values"].tolist()), list(state["statistics"])
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the log as a table."""
+        rows = {"step": self.steps, "epoch": self.epochs, "statistic": self.statistics, "value": self.values}
+        write_table(path, TRAINING, rows)
+
+
+def train(
+    model: torch.nn.Module,
+    objective: Objective,
+    batches: Batches,
+    optimizer: dict[str, Any],
+    *,
+    seed: int,
+    log_path: str | os.PathLike[str],
+    state_directory: str | os.PathLike[str],
+    fingerprint: str,
+    device: str,
+    checkpoint_seconds: float = 300.0,
+    checkpoint_steps: int | None = None,
+    validation: Validation | None = None,
+) -> None:
+    """Train `model` in place, on the device where its parameters and the batches are, and write the log.
+
+    `optimizer` is that block of the config: kind, lr, betas, weight_decay, epochs or steps, schedule, warmup,
+    stop_after, clip_norm, clip_value, accumulate, precision. In the end the model has the weights that `validation`
+    found best, or without one, those of the last update. Checkpoints go to `state_directory`, and training goes on from
+    the newest one of the same `fingerprint` there; on the CPU it then ends with the same bytes as without the
+    interruption. The caller deletes the directory (checkpoints.remove) when the outputs are in their places. Where
+    several processes train together, each calls this with the same arguments, and the first writes.
+
+    SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
+    A loss or gradient that is not finite: TrainingError, and nothing is written.
+    """
+    if device == "cpu":
+        # Costs nothing there. torch.use_deterministic_algorithms says the same and imports torch's compiler.
+        torch.set_deterministic_debug_mode("error")
+    else:
+        tf32 = optimizer.get("precision") == "tf32"
+        torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    scheduled, steps = total_steps(optimizer, len(batches)), last_step(optimizer, len(batches))
+    stepper = build_optimizer(model.parameters(), optimizer)
+    log = Log()
+    saved: dict[str, Any] = {"model": model, "optimizer": stepper, "objective": objective, "log": log}
+    if validation:
+        validation.check(steps)
+        saved["validation"] = validation
+    with one_after_another():
+        checkpoints = Checkpoints(state_directory, fingerprint, checkpoint_seconds, checkpoint_steps)
+        state = checkpoints.newest()
+    if first := _restore(state, saved):
+        logger.info("Going on from the checkpoint of step %d of %d.", first, steps)
+    elif validation:
+        log.add(0, 0, validation.after(model, 0))
+    model.train()
+    last_line = time.monotonic()
+    with _stop_requests() as stop:
+        for step in progress(range(first, steps), what="updates", total=steps - first):
+            lr = learning_rate(optimizer, step, scheduled, len(batches))
+            statistics = _gradients(model, objective, stepper, batches[step], optimizer, device, (seed, step))
+            done = step + 1
+            _check_finite(statistics, done)
+            stepper.step(lr)
+            if validation:
+                statistics |= validation.after(model, done)
+            log.add(done, step // len(batches), {**statistics, "learning_rate": lr})
+            if time.monotonic() - last_line > SECONDS_BETWEEN_LINES or done == steps:
+                last_line = time.monotonic()
+                logger.info("update %d of %d: %s", done, steps, _in_words(statistics))
+            stopped_by = largest(stop[0] if stop else 0, device)
+            if done < steps and is_first() and (stopped_by or checkpoints.due(done)):
+                checkpoints.save(done, {"step": done, **{name: owner.state_dict() for name, owner in saved.items()}})
+            if done < steps and stopped_by:
+                wait_for_all()
+                name = signal.Signals(stopped_by).name
+                logger.warning("Stopped by %s after update %d of %d; run again to go on.", name, done, steps)
+                raise SystemExit(128 + stopped_by)
+    if validation:
+        validation.restore(model)
+    if is_first():
+        log.write(log_path)
+
+
+def _gradients(
+    model: torch.nn.Module,
+    objective: Objective,
+    stepper: Adam,
+    batch: Any,
+    config: dict[str, Any],
+    device: str,
+    place: tuple[int, int],
+) -> dict[str, float]:
+    """Give the parameters their clipped gradients for a batch; returns its statistics.
+
+    `place` is seed and step of the batch. What is computed here is the share of this process, what comes out is of all.
+    """
+    count = max(int(config.get("accumulate", 1)), processes())
+    parts = batch.split(count) if count > 1 else [batch]
+    # A part counts by its weight, so that the sum of the parts' losses is the loss of the whole batch.
+    weights = [part.weight for part in parts] if count > 1 else [1.0]
+    if min(weights) == 0:
+        raise ValueError(f"a batch cannot be cut into {count} parts; set optimizer.batch to {count} or more")
+    half = config.get("precision", "float32") == "bfloat16"
+    stepper.zero_grad()
+    sums: dict[str, torch.Tensor] = {}
+    for number in share(range(count)):
+        fraction = weights[number] / sum(weights)
+        _seed(*place, number)
+        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=half):
+            loss, statistics = objective.loss(model, parts[number])
+        (loss * fraction).backward()
+        for name, value in {"loss": loss, **statistics}.items():
+            term = torch.as_tensor(value, device=loss.device).detach().double() * fraction
+            sums[name] = sums[name] + term if name in sums else term
+    objective.end_batch()
+    add_up([*stepper.gradients, *sums.values()])
+    norm = torch.nn.utils.get_total_norm(stepper.gradients)
+    sums["gradient_norm"] = norm.double()
+    if clip_norm := config.get("clip_norm"):
+        torch.nn.utils.clip_grads_with_norm_(stepper.parameters, clip_norm, norm)
+    if clip_value := config.get("clip_value"):
+        torch.nn.utils.clip_grad_value_(stepper.parameters, clip_value)
+    # One transfer from the device for all numbers.
+    return dict(zip(sums, torch.stack(list(sums.values())).tolist(), strict=True))
+
+
+def _check_finite(statistics: dict[str, float], step: int) -> None:
+    if not math.isfinite(statistics["loss"]) or not math.isfinite(statistics["gradient_norm"]):
+        raise TrainingError(
+            f"The loss of update {step} is not finite, so training stops and nothing is written; its statistics: "
+            f"{_in_words(statistics)}. A smaller optimizer.lr or a clip_norm may help."
+        )
+
+
+def _in_words(statistics: dict[str, float]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in statistics.items())
+
+
+def _seed(*numbers: int) -> None:
+    """Seed every generator of random numbers that an objective may draw from."""
+    high, low = np.random.SeedSequence(numbers).generate_state(2)
+    random.seed(int(low))
+    np.random.seed(low)  # noqa: NPY002
+    torch.manual_seed(int(high) << 32 | int(low))
+
+
+def _restore(state: dict[str, Any] | None, saved: dict[str, Any]) -> int:
+    """Give everything the state that it had in a checkpoint; the number of updates done, 0 without a checkpoint."""
+    if state is None:
+        return 0
+    for name, owner in saved.items():
+        owner.load_state_dict(state[name])
+    return int(state["step"])
+
+
+@contextmanager
+def _stop_requests() -> Iterator[list[int]]:
+    """The signals that asked the training to stop, as they come; only a main thread receives any."""
+    received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    previous = {
+        number: signal.signal(number, lambda number, frame: received.append(number))
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        yield received
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

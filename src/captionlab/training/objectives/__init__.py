@@ -1,0 +1,1 @@
+"""What captioners, encoders and scorers are trained to do."""

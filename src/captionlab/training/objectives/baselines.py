@@ -1,0 +1,81 @@
+"""Baselines: what is subtracted from the reward before it weighs a caption, so that gradients vary less.
+
+A baseline has `predict(batch)`, asked before an update, and `update(rewards)`, told all rewards of the batch after it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from captionlab.training.objectives.reinforce import Baseline
+
+
+class NoBaseline:
+    """Zero: the reward itself weighs the caption."""
+
+    def predict(self, batch: Any) -> float:
+        """Zero for any batch."""
+        return 0.0
+
+    def update(self, rewards: torch.Tensor) -> None:
+        """Learn nothing."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take nothing back."""
+
+
+class RunningMean:
+    """The mean of the batches' mean rewards since training began; 0 before the first batch.
+
+    It is the `MeanBaseline` of EGG, which Dessì et al. (2023) train with: all batches count alike, none is forgotten.
+    """
+
+    def __init__(self) -> None:
+        self.batches, self.mean = 0, 0.0
+
+    def predict(self, batch: Any) -> float:
+        """The mean so far, the same for every image."""
+        return self.mean
+
+    def update(self, rewards: torch.Tensor) -> None:
+        """Count in the rewards (B,) of a batch."""
+        self.batches += 1
+        self.mean += (rewards.double().mean().item() - self.mean) / self.batches
+
+    def state_dict(self) -> dict[str, Any]:
+        """Batches seen and their mean."""
+        return {"batches": self.batches, "mean": self.mean}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.batches, self.mean = state["batches"], state["mean"]
+
+
+class InTurn:
+    """A baseline of its own for each of several rewards that take turns (captionlab.training.rewards.combined)."""
+
+    def __init__(self, baselines: Sequence[Baseline]):
+        self.baselines, self.turn = baselines, 0
+
+    def predict(self, batch: Any) -> float | torch.Tensor:
+        """What the baseline expects whose turn it is: the number of the batch modulo theirs."""
+        self.turn = batch.step % len(self.baselines)
+        return self.baselines[self.turn].predict(batch)
+
+    def update(self, rewards: torch.Tensor) -> None:
+        """Tell the baseline of the batch that was predicted last its rewards (B,)."""
+        self.baselines[self.turn].update(rewards)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of each."""
+        return {"baselines": [baseline.state_dict() for baseline in self.baselines]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        for baseline, of_baseline in zip(self.baselines, state["baselines"], strict=True):
+            baseline.load_state_dict(of_baseline)

@@ -1,0 +1,149 @@
+"""Training CLIP from scratch: an image and its caption close together, all other pairs of the batch apart."""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, normalize
+
+from captionlab.encoders.clip import MEAN, STD, Clip, build, encode_tokens, tokenise
+from captionlab.encoders.images import crop, decode, normalise
+from captionlab.progress import progress
+from captionlab.training.loop.batches import CaptionBatch, CaptionBatches
+from captionlab.training.loop.trainer import train
+
+# The largest factor between cosine and logit (Radford et al. 2021, section 2.5).
+LARGEST_SCALE = 100.0
+
+
+class ContrastiveObjective:
+    """Symmetric cross-entropy over the similarities of a batch's images and captions (Radford et al. 2021, figure 3).
+
+    `batch.visual` are bytes (B, 3, height, width), `batch.tokens` (B, T) token ids. The other pairs of the batch are
+    the negatives, so a batch cannot be accumulated from parts.
+    """
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float]):
+        self.mean, self.std = mean, std
+
+    def loss(self, model: Any, batch: CaptionBatch) -> tuple[Tensor, dict[str, Any]]:
+        """The loss (nats), and how often a caption finds its image in the batch."""
+        images = normalize(model.encode_image(normalise(batch.visual, self.mean, self.std)), dim=1)
+        texts = normalize(encode_tokens(model, batch.tokens), dim=1)
+        scale = model.logit_scale.clamp(max=math.log(LARGEST_SCALE)).exp()
+        logits = scale * texts @ images.T
+        target = torch.arange(len(logits), device=logits.device)
+        loss = (cross_entropy(logits, target) + cross_entropy(logits.T, target)) / 2
+        return loss, {"accuracy": (logits.argmax(dim=1) == target).float().mean(), "logit_scale": scale.detach()}
+
+    def end_batch(self) -> None:
+        """Nothing is kept from batch to batch."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take nothing back."""
+
+
+class SmallVocabulary:
+    """A text tower that for the time of its training knows only the tokens of the training captions.
+
+    The other rows of its table of token embeddings would get no gradient, but each update would pass over all 49,408.
+    Ids keep their order, so the end token stays the largest. Rows of other tokens keep their initial values.
+    """
+
+    def __init__(self, model: Any, tokens: Sequence[Sequence[int]]):
+        self.model, self.table = model, model.token_embedding
+        self.ids = torch.tensor(sorted({token for ids in tokens for token in ids}))
+        small = torch.nn.Embedding(len(self.ids), self.table.embedding_dim, device=self.table.weight.device)
+        small.weight.data.copy_(self.table.weight.data[self.ids])
+        model.token_embedding = small
+
+    def encode(self, tokens: Sequence[int]) -> list[int]:
+        """The ids that stand for these tokens during training."""
+        return torch.searchsorted(self.ids, torch.tensor(tokens)).tolist()
+
+    def restore(self) -> None:
+        """Put the trained rows back among all others."""
+        self.table.weight.data[self.ids] = self.model.token_embedding.weight.data
+        self.model.token_embedding = self.table
+
+
+def captions_by_image(images: pa.Table, captions: pa.Table) -> list[list[str]]:
+    """The captions of every image of a table of images, in its order; ValueError names an image without any."""
+    found: dict[str, list[str]] = {image_id: [] for image_id in images["image_id"].to_pylist()}
+    for image_id, caption in zip(captions["image_id"].to_pylist(), captions["caption"].to_pylist(), strict=True):
+        if image_id in found:
+            found[image_id].append(caption)
+    if empty := [image_id for image_id, texts in found.items() if not texts]:
+        raise ValueError(f"{len(empty)} images have no caption to learn from, the first is {empty[0]!r}")
+    return list(found.values())
+
+
+def train_clip(
+    config: Mapping[str, Any],
+    images: pa.Table,
+    captions: pa.Table,
+    *,
+    seed: int,
+    log_path: str | os.PathLike[str],
+    state_directory: str | os.PathLike[str],
+    fingerprint: str,
+    device: str,
+    threads: int = 1,
+    **intervals: Any,
+) -> Clip:
+    """Train a CLIP on images and captions, one random caption of an image at a time; the log goes to `log_path`.
+
+    `config` has `architecture` (of open_clip) and `optimizer`; `images` has the columns image_id, path and data,
+    `captions` image_id and caption. The images are decoded once and kept as bytes on the device. The other arguments
+    are the trainer's. On the CPU the weights depend on these arguments alone, to the byte.
+    """
+    if config["optimizer"].get("accumulate", 1) != 1:
+        raise ValueError("optimizer.accumulate must be 1: the other pairs of the whole batch are the contrast")
+    architecture = config["architecture"]
+    model = build(architecture, seed).to(device)
+    if isinstance(architecture["vision_cfg"]["layers"], list):
+        # Convolutions with few channels take two thirds of the time when the channels of a pixel lie side by side.
+        model.visual.to(memory_format=torch.channels_last)
+    texts = captions_by_image(images, captions)
+    flat = tokenise([text for of_image in texts for text in of_image], model.context_length)
+    vocabulary = SmallVocabulary(model, flat)
+    small = iter([vocabulary.encode(tokens) for tokens in flat])
+    batches = CaptionBatches(
+        decode_all(images, architecture["vision_cfg"]["image_size"], threads).to(device),
+        [[next(small) for _ in of_image] for of_image in texts],
+        config["optimizer"]["batch"],
+        seed,
+        padding=0,
+    )
+    train(
+        model,
+        ContrastiveObjective(MEAN, STD),
+        batches,
+        config["optimizer"],
+        seed=seed,
+        log_path=log_path,
+        state_directory=state_directory,
+        fingerprint=fingerprint,
+        device=device,
+        **intervals,
+    )
+    vocabulary.restore()
+    model.logit_scale.data.clamp_(max=math.log(LARGEST_SCALE))
+    return Clip(model, {"architecture": architecture, "image_mean": list(MEAN), "image_std": list(STD)}, device)
+
+
+def decode_all(images: pa.Table, size: int, threads: int) -> Tensor:
+    """All images of a table as bytes (n, 3, size, size)."""
+    pixels = torch.empty(len(images), 3, size, size, dtype=torch.uint8)
+    for row, image in enumerate(progress(decode(images, partial(crop, size=size), threads), "images", len(images))):
+        pixels[row] = image
+    return pixels

@@ -1,0 +1,57 @@
+"""Learning to match: a scorer tells captions of an image from captions of others."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, normalize
+
+from captionlab.scorers.scorer import Scorer
+from captionlab.training.itm_pairs import PairBatch
+
+
+class MatchingObjective:
+    """Cross-entropy of match or no match, the task that all four families were pre-trained on besides others."""
+
+    def loss(self, model: Scorer, batch: PairBatch) -> tuple[Tensor, dict[str, Any]]:
+        """The loss (nats) of a batch with its gradient, and the share of pairs that are told right."""
+        logits = model.logits(model.encode_image(batch.regions), model.encode_text(batch.captions), batch.rows)
+        matches = torch.tensor(batch.matches, device=logits.device)
+        index = model.matching.match_index
+        if model.matching.head == "itm":
+            loss = cross_entropy(logits, torch.where(matches, index, 1 - index))
+            told = (logits.argmax(1) == index) == matches
+        else:
+            loss = binary_cross_entropy_with_logits(logits[:, 0], matches.float())
+            told = (logits[:, 0] > 0) == matches
+        return loss, {"accuracy": told.float().mean()}
+
+    def end_batch(self) -> None:
+        """Nothing is kept from batch to batch."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take nothing back."""
+
+
+@torch.no_grad()
+def align_words(scorer: Scorer, encoder: Any) -> None:
+    """Let each word piece of a new scorer start where a region that shows it starts, as far as an encoder knows.
+
+    The regions must be embeddings by this encoder: its text tower puts words into the same space, from which the
+    scorer's projection of regions takes both. Without this, to find out which region a word is about takes a network
+    most of its training. (The published scorers start from BERT's words, and from far more data.) The deviation of the
+    embeddings stays what it was.
+    """
+    texts = normalize(encoder.embed_texts([piece.removeprefix("##") for piece in scorer.words.pieces]), dim=1)
+    words, regions = scorer.network.word_embeddings, scorer.network.region_projection
+    if texts.shape[1] != regions.in_features:
+        raise ValueError(f"the encoder's embeddings have {texts.shape[1]} numbers and regions {regions.in_features}")
+    if words.embedding_dim != regions.out_features:
+        raise ValueError(f"words are {words.embedding_dim} wide and regions {regions.out_features}; both must be equal")
+    projected = (texts - texts.mean(0)).to(regions.weight.device) @ regions.weight.T
+    words.weight.copy_(projected * (words.weight.std() / projected.std()))

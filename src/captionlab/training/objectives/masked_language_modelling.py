@@ -1,0 +1,168 @@
+"""Masked tokens: the captioner learns to tell the words of a reference that are hidden from it.
+
+As VinVL is trained to caption (github.com/microsoft/Oscar, oscar/run_captioning.py and BertCaptioningLoss of
+oscar/modeling/modeling_bert.py). Its other settings (optimizer, schedule, epochs) are the trainer's.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from captionlab.order import Order, Places
+
+# Oscar's defaults (run_captioning.py: mask_prob, max_masked_tokens).
+SHARE, MOST = 0.15, 3
+
+
+@dataclass(frozen=True)
+class MaskedBatch:
+    """Images, each with a reference of which some tokens are masked."""
+
+    visual: Any
+    """B images"""
+    ids: Tensor
+    """(B, T) token ids from [CLS] to [SEP] with some masked, then padding"""
+    chosen: Tensor
+    """(B, T) whether the token is to be told"""
+    targets: Tensor
+    """(n,) the tokens at these positions, row by row"""
+
+    @property
+    def weight(self) -> float:
+        """Number of tokens to be told: the loss of a batch is a mean over them."""
+        return float(len(self.targets))
+
+    def split(self, parts: int) -> list["MaskedBatch"]:
+        """The same batch in so many parts of nearly equal size."""
+        counts = [int(part.sum()) for part in self.chosen.tensor_split(parts)]
+        pieces = zip(
+            self.visual.tensor_split(parts),
+            self.ids.tensor_split(parts),
+            self.chosen.tensor_split(parts),
+            self.targets.split(counts),
+            strict=True,
+        )
+        return [MaskedBatch(*piece) for piece in pieces]
+
+
+class MaskedBatches:
+    """Batches of references, each with its image: each comes once in an epoch, every time with other tokens masked."""
+
+    def __init__(
+        self,
+        visual: Any,
+        captions: Sequence[Sequence[Sequence[int]]],
+        size: int,
+        seed: int,
+        *,
+        start: int,
+        mask: int,
+        vocabulary: int,
+        places: Places | None = None,
+    ):
+        """Make batches of `size` references.
+
+        `visual` gives images by their rows, on the device where the batches are wanted; `captions` has, for each image,
+        the token ids of each of its references, the end token included. `start` and `mask` are ids of a vocabulary of
+        so many tokens. `places` says where the images lie, where their table may be larger than memory.
+        """
+        self.visual, self.mask, self.vocabulary = visual, mask, vocabulary
+        self.images = np.repeat(np.arange(len(captions)), [len(references) for references in captions])
+        flat = [[start, *caption] for references in captions for caption in references]
+        self.lengths = np.array([len(ids) for ids in flat])
+        self.ids = np.zeros((len(flat), int(self.lengths.max())), np.int32)
+        self.ids[np.arange(self.ids.shape[1]) < self.lengths[:, None]] = np.concatenate(flat)
+        if places is not None:  # of the images; those of the references are wanted
+            places = replace(places, groups=places.groups[self.images])
+        self.order = Order(len(flat), size, seed, places)
+
+    def __len__(self) -> int:
+        """Number of batches in an epoch."""
+        return self.order.per_epoch
+
+    def __getitem__(self, step: int) -> MaskedBatch:
+        """Batch number `step`, counted from 0 over all epochs."""
+        rows = self.order[step]
+        lengths = self.lengths[rows]
+        ids = self.ids[rows, : lengths.max()].astype(np.int64)
+        # A stream of random numbers for each batch.
+        generator = np.random.default_rng([self.order.seed, step, 1])
+        masked, chosen = mask_tokens(ids, lengths, self.mask, self.vocabulary, generator)
+        visual = self.visual[torch.from_numpy(self.images[rows])]
+        device = visual.device
+        tensors = (torch.from_numpy(array).to(device) for array in (masked, chosen, ids[chosen]))
+        return MaskedBatch(visual, *tensors)
+
+
+class MaskedTokens:
+    """Mean divergence (nats) between smoothed targets and predictions, over the tokens to be told.
+
+    `smoothing` is the probability that a target leaves to all other tokens in equal shares. After `drop_after` updates,
+    the share `drop_worst` of the tokens with the largest losses does not count.
+    """
+
+    def __init__(self, smoothing: float = 0.0, drop_worst: float = 0.0, drop_after: int = 0):
+        """Set up the loss; ValueError for a share that is none."""
+        for name, value in (("smoothing", smoothing), ("drop_worst", drop_worst)):
+            if not 0 <= value < 1:
+                raise ValueError(f"objective.{name} is {value}; it must be at least 0 and less than 1")
+        self.smoothing, self.drop_worst, self.drop_after = smoothing, drop_worst, drop_after
+        self.updates = 0
+
+    def loss(self, model: Any, batch: MaskedBatch) -> tuple[Tensor, dict[str, Any]]:
+        """The loss of a batch with its gradient, and what to log."""
+        logits = model.masked_logits(batch.visual, batch.ids, batch.chosen).float()
+        losses = divergences(logits, batch.targets, self.smoothing)
+        if self.drop_worst and self.updates >= self.drop_after:
+            # A part of a batch may have a single token to be told.
+            losses = losses.topk(max(1, int(len(losses) * (1 - self.drop_worst))), largest=False).values
+        told = (logits.argmax(1) == batch.targets).float().mean()
+        return losses.mean(), {"masked_accuracy": told}
+
+    def end_batch(self) -> None:
+        """An update was made."""
+        self.updates += 1
+
+    def state_dict(self) -> dict[str, Any]:
+        """The number of updates."""
+        return {"updates": self.updates}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a number of updates."""
+        self.updates = int(state["updates"])
+
+
+def divergences(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    """Kullback-Leibler divergence (n,), in nats, of predictions (n, vocabulary) from the smoothed targets (n,)."""
+    log_probs = logits.log_softmax(1)
+    right = log_probs.gather(1, targets[:, None])[:, 0]
+    if not smoothing:
+        return -right
+    share = smoothing / (logits.shape[1] - 1)
+    entropy = -(1 - smoothing) * math.log(1 - smoothing) - smoothing * math.log(share)
+    return -(1 - smoothing) * right - share * (log_probs.sum(1) - right) - entropy
+
+
+def mask_tokens(
+    ids: np.ndarray, lengths: np.ndarray, mask: int, vocabulary: int, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Captions (B, T) from [CLS] to [SEP], padded, with some tokens masked, and which ones those are, (B, T).
+
+    15 % of a caption's tokens, but 1 to 3, are chosen, [SEP] among those that can be and [CLS] not; 80 % of them become
+    `mask`, 10 % any token of the vocabulary, and 10 % stay.
+    """
+    places = np.arange(ids.shape[1])
+    # A random order of the places that can be chosen, the others last.
+    keys = np.where((places > 0) & (places < lengths[:, None]), generator.random(ids.shape), 2.0)
+    rank = keys.argsort(axis=1).argsort(axis=1)
+    # The round function of numpy rounds half to even, as Python's does.
+    chosen = rank < np.clip(np.round(SHARE * lengths), 1, MOST)[:, None]
+    fate = generator.random(ids.shape)
+    strangers = generator.integers(0, vocabulary, ids.shape)
+    replaced = np.where(fate < 0.8, mask, np.where(fate < 0.9, strangers, ids))
+    return np.where(chosen, replaced, ids), chosen

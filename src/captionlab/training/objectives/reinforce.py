@@ -1,0 +1,136 @@
+"""REINFORCE: the captioner captions images, and a caption that earned more than the baseline becomes more likely."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import torch
+
+from captionlab.distributed import gathered
+from captionlab.training.loop.batches import ImageBatch
+
+
+class Reward(Protocol):
+    """How good captions of a batch's images are."""
+
+    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Reward (B,) to be maximised, and statistics (B,) for the log."""
+
+
+class Baseline(Protocol):
+    """What reward is to be expected."""
+
+    def predict(self, batch: ImageBatch) -> float | torch.Tensor:
+        """One number, or (B,), before the rewards of the batch are known."""
+
+    def update(self, rewards: torch.Tensor) -> None:
+        """Learn from the rewards of a whole batch."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What has been learnt."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+
+
+def policy_loss(reward: torch.Tensor, baseline: float | torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
+    """Mean of (baseline - reward) * log-probability over captions (B,): to descend it raises the mean reward."""
+    return ((baseline - reward) * log_prob).mean()
+
+
+def through_end(tokens: torch.Tensor, end: int) -> torch.Tensor:
+    """Where (B, T) the captions are: up to their first `end` and including it; all of a row without one."""
+    ends = (tokens == end).long()
+    return ends.cumsum(1) == ends
+
+
+def caption_log_probs(log_probs: torch.Tensor, tokens: torch.Tensor, end: int, reduction: str) -> torch.Tensor:
+    """Log-probability (B,) of captions from those of their tokens (B, T); what follows the first `end` does not count.
+
+    `sum` is the log-probability of the caption with its end, as in equation 1 of Dessì et al. (2023). `mean` is what
+    their code trains with: the end itself is not scored but counts in the length, so the sum over n tokens and an end
+    is divided by n + 1, and that over the T tokens of a caption without an end by T. That is how they finetune ClipCap;
+    with BLIP and CaMEL it is `mean-with-end`, the mean over all tokens, the end included.
+    """
+    before_end = (tokens == end).cumsum(1) == 0
+    if reduction == "sum":
+        return (log_probs * through_end(tokens, end)).sum(1)
+    if reduction == "mean":
+        length = (before_end.sum(1) + 1).clamp(max=tokens.shape[1])
+        return (log_probs * before_end).sum(1) / length
+    if reduction == "mean-with-end":
+        through = through_end(tokens, end)
+        return (log_probs * through).sum(1) / through.sum(1)
+    raise ValueError(f"objective.log_prob is {reduction!r}; it must be mean, mean-with-end or sum")
+
+
+def freeze_token_embeddings(captioner: torch.nn.Module, vocabulary: int) -> None:
+    """Exclude the table of token embeddings, and an output layer tied to it, from training.
+
+    In the authors' code the optimizer was given the table before it was replaced by a larger copy, so it never changed.
+    """
+    tables = [m for m in captioner.modules() if isinstance(m, torch.nn.Embedding) and m.num_embeddings == vocabulary]
+    if not tables:
+        raise ValueError(f"objective.freeze_embeddings: the captioner has no table of {vocabulary} token embeddings")
+    for table in tables:
+        table.requires_grad_(False)
+
+
+class Reinforce:
+    """Policy gradient of a reward of whole captions, as in Dessì et al. (2023, section 3).
+
+    The captions are made without a gradient and their log-probabilities by a second pass. With `dropout` it is active
+    in both, with different units dropped, as in the authors' code: for greedy decoding that is all the exploration.
+    """
+
+    def __init__(
+        self,
+        generate: Callable[[Any, torch.Tensor], torch.Tensor],
+        decode: Callable[[torch.Tensor], list[str]],
+        end: int,
+        reward: Reward,
+        baseline: Baseline,
+        log_prob: str = "mean",
+        dropout: bool = True,
+    ):
+        """Set up the objective.
+
+        `generate` gives a model's captions of visual features as token ids (B, T), with `end` after each caption that
+        is shorter than T; `decode` turns them into text; `log_prob` is mean or sum (see caption_log_probs).
+        """
+        self.generate, self.decode, self.end = generate, decode, end
+        self.reward, self.baseline = reward, baseline
+        self.log_prob, self.dropout = log_prob, dropout
+        self._rewards: list[torch.Tensor] = []
+
+    def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
+        """The policy loss of a batch with its gradient, and what to log."""
+        model.train(self.dropout)
+        with torch.no_grad():
+            tokens = self.generate(model, batch.visual)
+        captions = self.decode(tokens)
+        reward, statistics = self.reward(batch, captions)
+        self._rewards.append(reward)
+        log_probs = model.log_probs(batch.visual, tokens, through_end(tokens, self.end))
+        log_prob = caption_log_probs(log_probs, tokens, self.end, self.log_prob)
+        baseline = self.baseline.predict(batch)
+        return policy_loss(reward, baseline, log_prob), {
+            "reward": reward.mean(),
+            **{name: values.mean() for name, values in statistics.items()},
+            "baseline": torch.as_tensor(baseline).float().mean(),
+            "log_prob": log_prob.mean(),
+            "caption_length": ((tokens == self.end).cumsum(1) == 0).sum(1).float().mean(),
+            "distinct": len(set(captions)) / len(captions),
+        }
+
+    def end_batch(self) -> None:
+        """Tell the baseline the rewards of the whole batch, which it was not to know before."""
+        self.baseline.update(gathered(torch.cat(self._rewards)))
+        self._rewards.clear()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of the baseline."""
+        return {"baseline": self.baseline.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.baseline.load_state_dict(state["baseline"])

@@ -1,0 +1,150 @@
+"""Self-critical training (Rennie et al. 2017): samples that earn more than the captioner's own best guess.
+
+After github.com/ruotianluo/ImageCaptioning.pytorch (captioning/modules/loss_wrapper.py, losses.py), with which Ma et
+al. (2022) train. With the other baseline it is the "new self-critical" of the same repository (Luo 2020).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from captionlab.generation.decoding import Decoded, Decoding, decode, decode_with_gradient
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.training.loop.batches import ImageBatch
+from captionlab.training.objectives.reinforce import Reward, caption_log_probs, policy_loss
+
+BASELINES = ("greedy", "leave-one-out")
+
+
+def self_critical_loss(
+    reward: torch.Tensor, baseline: torch.Tensor, log_prob: torch.Tensor, lengths: torch.Tensor
+) -> torch.Tensor:
+    """The policy loss of captions (N,) as a mean over their tokens, the end token included.
+
+    `log_prob` (N,) are sums over the tokens, of which there are `lengths` (N,): every token of a caption is weighed by
+    the same reward.
+    """
+    return policy_loss(reward, baseline, log_prob) * len(lengths) / lengths.sum()
+
+
+class SelfCritical:
+    """Policy gradient of several samples of each image, against a baseline of the same images.
+
+    Where the steps of a captioner have a gradient, it is that of the very pass that drew the sample, with its dropout;
+    else, and with `log_prob`, the log-probabilities come from a second pass, with other units dropped.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        decoding: Decoding,
+        reward: Reward,
+        samples: int = 5,
+        baseline: str = "greedy",
+        temperature: float = 1.0,
+        dropout: bool = True,
+        scale: float = 1.0,
+        kl: float = 0.0,
+        parent: Any = None,
+        log_prob: str | None = None,
+    ):
+        """Set up the objective.
+
+        `decoding` is greedy: that of the baseline; samples end as it does. The baseline is the reward of the `greedy`
+        caption, made without dropout, or, `leave-one-out`, the mean reward of the image's other samples. `dropout` is
+        that of the samples. `scale` multiplies rewards. With `kl`, the reward of a caption loses so many times the mean
+        over its tokens of log-probability minus that under `parent`, a frozen captioner: on average over samples that
+        is the divergence of the captioner from the parent, per token. With `log_prob` (see caption_log_probs) the loss
+        is REINFORCE's, a mean over captions whose log-probabilities come from a second pass; without, one over tokens.
+        """
+        if baseline not in BASELINES:
+            raise ValueError(f"objective.baseline is {baseline!r}; it must be {' or '.join(BASELINES)}")
+        if baseline == "leave-one-out" and samples < 2:
+            raise ValueError("objective.samples is 1; the baseline leave-one-out needs at least 2")
+        if kl and parent is None:
+            raise ValueError("objective.kl needs a parent to stay close to")
+        self.tokenizer, self.greedy, self.reward = tokenizer, decoding, reward
+        self.sampling = Decoding("sample", decoding.max_tokens, decoding.stop, temperature=temperature)
+        self.samples, self.baseline, self.dropout = samples, baseline, dropout
+        self.scale, self.kl, self.parent, self.log_prob = scale, kl, parent, log_prob
+
+    def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
+        """The loss of a batch with its gradient, and what to log."""
+        model.train(self.dropout)
+        sampled, log_prob = self._sample(model, batch.visual.repeat_interleave(self.samples, dim=0))
+        captions = [self.tokenizer.decode(sampled.tokens.tolist())]
+        penalty = self._divergence(sampled, batch.visual, self.samples)
+        if self.baseline == "greedy":
+            model.eval()
+            greedy = decode(model, batch.visual, self.greedy, self.tokenizer)
+            model.train(self.dropout)
+            captions.append(self.tokenizer.decode(greedy.tokens.tolist()))
+            penalty = torch.cat([penalty, self._divergence(greedy, batch.visual, 1)], dim=1)
+        rewards, statistics = self._rewards(batch, captions)
+        net = self.scale * rewards - self.kl * penalty
+        earned = net[:, : self.samples]
+        if self.baseline == "greedy":
+            baseline = net[:, self.samples :].expand_as(earned)
+        else:
+            baseline = (earned.sum(1, keepdim=True) - earned) / (self.samples - 1)
+        rewarded = earned.flatten(), baseline.flatten(), log_prob
+        loss = policy_loss(*rewarded) if self.log_prob else self_critical_loss(*rewarded, sampled.lengths)
+        return loss, {
+            "reward": rewards[:, : self.samples].mean(),
+            **{name: values[:, : self.samples].mean() for name, values in statistics.items()},
+            **({"kl": penalty[:, : self.samples].mean()} if self.kl else {}),
+            "baseline": baseline.mean(),
+            "log_prob": log_prob.mean(),
+            "caption_length": sampled.lengths.float().mean(),
+            "distinct": len(set(captions[0])) / len(captions[0]),
+        }
+
+    def _sample(self, model: Any, visual: torch.Tensor) -> tuple[Decoded, torch.Tensor]:
+        """A sample of each row, and its log-probability (rows,) as the loss weighs it, with a gradient."""
+        if getattr(model, "differentiable_steps", False) and not self.log_prob:
+            sampled = decode_with_gradient(model, visual, self.sampling, self.tokenizer)
+            return sampled, sampled.log_prob
+        sampled = decode(model, visual, self.sampling, self.tokenizer)
+        log_probs = model.log_probs(visual, sampled.tokens, sampled.mask)
+        sampled = replace(sampled, log_prob=log_probs.sum(1))
+        if not self.log_prob:
+            return sampled, sampled.log_prob
+        return sampled, caption_log_probs(log_probs, sampled.tokens, self.tokenizer.end, self.log_prob)
+
+    def _rewards(
+        self, batch: ImageBatch, captions: Sequence[Sequence[str]]
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Rewards and statistics (images, captions of an image) of the samples and perhaps a greedy caption.
+
+        The reward sees all captions at once, because a scorer reads each image only once, and equal captions too.
+        """
+        of_image = [
+            [*captions[0][row * self.samples : (row + 1) * self.samples], *(of_all[row] for of_all in captions[1:])]
+            for row in range(len(batch.visual))
+        ]
+        shape = len(of_image), len(of_image[0])
+        reward, statistics = self.reward(
+            replace(batch, captions=shape[1]), [caption for captions in of_image for caption in captions]
+        )
+        return reward.view(shape), {name: values.view(shape) for name, values in statistics.items()}
+
+    @torch.no_grad()
+    def _divergence(self, decoded: Decoded, visual: torch.Tensor, copies: int) -> torch.Tensor:
+        """Mean per token of the log-probability minus the parent's, (images, copies); zeros where it does not count."""
+        if not self.kl:
+            return visual.new_zeros(len(visual), copies)
+        rows = visual.repeat_interleave(copies, dim=0)
+        parents = self.parent.log_probs(rows, decoded.tokens, decoded.mask).sum(1)
+        return ((decoded.log_prob - parents) / decoded.lengths).view(len(visual), copies)
+
+    def end_batch(self) -> None:
+        """Nothing is kept from batch to batch."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take nothing back."""

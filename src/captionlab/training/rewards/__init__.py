@@ -1,0 +1,1 @@
+"""Rewards: what makes a caption good, one module each."""

@@ -1,0 +1,83 @@
+"""Rewards: how good the captioner's own captions are, without references.
+
+The discriminative reward of Dessì et al. (2023, section 3) asks a frozen retriever to find the image by its caption
+among the images of the batch. Rewards are to be maximised; the paper's code minimises their negatives.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch.nn.functional import normalize
+
+from captionlab.training.loop.batches import ImageBatch
+
+KINDS = ("discriminative", "accuracy", "similarity")
+
+
+def scores(text: torch.Tensor, image: torch.Tensor, scale: float) -> torch.Tensor:
+    """Scaled cosine of each text with each image: (B, D) and (N, D) to (B, N)."""
+    return scale * normalize(text, dim=-1) @ normalize(image, dim=-1).T
+
+
+def rewards(kind: str, scores: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Reward and accuracy (B,) of captions from their scores (B, C) with candidates, of which `target` (B,) is right.
+
+    `discriminative` is the log-probability of the target in a softmax over the candidates, `accuracy` whether no other
+    candidate scores higher (a tie is in favour of the target), and `similarity` the score of the target.
+    """
+    right = scores.gather(1, target[:, None])[:, 0]
+    accuracy = (right >= scores.max(1).values).to(scores.dtype)
+    if kind == "discriminative":
+        return right - scores.logsumexp(1), accuracy
+    if kind == "accuracy":
+        return accuracy, accuracy
+    if kind == "similarity":
+        return right, accuracy
+    raise ValueError(f"reward.kind is {kind!r}; it must be {', '.join(KINDS)}")
+
+
+class Discriminative:
+    """Retrieval of the image by its caption among the images of its group in the batch, by a frozen retriever.
+
+    With neighbours, each image has hard negatives of its own besides (Dessì et al. 2023, appendix D.2).
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        embed_texts: Callable[[Sequence[str]], torch.Tensor],
+        image_embeddings: torch.Tensor,
+        candidates: int,
+        scale: float,
+        neighbours: torch.Tensor | None = None,
+    ):
+        """Set up the reward.
+
+        `embed_texts` gives the retriever's embeddings (B, D) of captions; `image_embeddings` (images, D) are those of
+        the training images, in the order of the batches' rows; the softmax is over cosines times `scale` (1 gives the
+        plain dot product of the paper). Of the `candidates`, as many as `neighbours` (images, k) has columns are hard
+        negatives, rows of the training images; the others come from the batch, which is cut into groups of so many.
+        """
+        self.kind, self.embed_texts, self.image_embeddings = kind, embed_texts, image_embeddings
+        self.neighbours, self.scale = neighbours, scale
+        self.group = candidates - (0 if neighbours is None else neighbours.shape[1])
+
+    @torch.no_grad()
+    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """The reward (B,) of a caption per image of the batch, and statistics (B,)."""
+        if len(batch.images) % self.group:
+            raise ValueError(
+                f"a batch of {len(batch.images)} images cannot be cut into groups of {self.group} candidates; set "
+                "optimizer.batch to a multiple of reward.candidates, less the hard negatives"
+            )
+        text = self.embed_texts(captions).float()
+        images = self.image_embeddings[batch.images].float()
+        with_all = scores(text, images, self.scale)
+        group, target = batch.rows // self.group, batch.rows % self.group
+        compared = with_all.view(len(text), -1, self.group)[torch.arange(len(text)), group]
+        if self.neighbours is not None:
+            hard = self.image_embeddings[self.neighbours[batch.images[batch.rows]]].float()
+            of_hard = torch.einsum("bd,bkd->bk", normalize(text, dim=1), normalize(hard, dim=2))
+            compared = torch.cat([compared, self.scale * of_hard], dim=1)
+        reward, accuracy = rewards(self.kind, compared, target)
+        return reward, {"accuracy": accuracy}
