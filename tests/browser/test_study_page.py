@@ -5,7 +5,6 @@ Needs Chromium (Debian's package `chromium`). With CAPTIONLAB_SCREENSHOTS=<folde
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 from chromium import Page, browser, program
+from study_stand_in import study_screens, write_images
 
 from captionlab.schemas import IMAGES
 from captionlab.study.page import read_template, study_page
@@ -22,9 +22,6 @@ from captionlab.study.pictures import pictures, write_pictures
 from captionlab.study.responses import read_answers
 from captionlab.study.stimuli import study_name
 from captionlab.tables import read_table
-
-sys.path.append(str(Path(__file__).parents[1] / "unit"))
-from study_stand_in import study_screens, write_images
 
 pytestmark = [
     pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium"),

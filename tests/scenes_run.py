@@ -14,7 +14,7 @@ from captionlab.schemas import CAPTIONS, COMPARISONS, IMAGES, OBJECTS, SCENES, S
 from captionlab.tables import write_table
 from captionlab.workflow.scenes_paper import SCENES_TABLES
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 # What an image of a scene shows, and how its scene captions go.
 TELLING = {"sea": ["boat", "sky"], "road": ["car", "sky"], "restaurant": ["wine glass"]}
 PLACES = {"sea": "at the sea", "road": "on a road", "restaurant": "the picture is taken in a restaurant"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
 # Keys of a config whose values are files or folders.
 PLACES = {"annotations", "images", "files", "weights", "tokenizer", "vocabulary"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from snakemake.cli import get_argument_parser
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 def test_the_conda_environment_agrees_with_the_lock_file():

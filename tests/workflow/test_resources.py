@@ -49,7 +49,7 @@ def test_regions_are_never_held_as_a_whole(tmp_path, monkeypatch, factor):
 
 
 def test_an_encoder_holds_all_images_that_it_is_trained_on(tmp_path):
-    config = yaml.safe_load((ROOT / "tests" / "workflow" / "config.yaml").read_text())
+    config = yaml.safe_load((ROOT / "tests" / "runs" / "config.yaml").read_text())
     pq.write_table(pa.table({"image_id": ["a"] * 50}), tmp_path / "images.parquet")
     pixels = Experiments(config, ROOT).embedding.pixels(
         SimpleNamespace(encoder="clip-a"), {"images": str(tmp_path / "images.parquet")}

@@ -159,7 +159,7 @@ def test_a_killed_tokeniser_is_named(tmp_path, monkeypatch):
 
 def test_a_read_only_folder_is_an_error(tmp_path):
     if os.geteuid() == 0:
-        pytest.skip("the superuser may write anywhere; tests/workflow/test_broken_runs.py mounts a read-only folder")
+        pytest.skip("the superuser may write anywhere; tests/runs/test_broken_runs.py mounts a read-only folder")
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(PermissionError) as raised:

@@ -19,7 +19,7 @@ from captionlab.reporting.footnotes import run_notes
 from captionlab.schemas import TRAINING
 from captionlab.tables import read_metadata, read_provenance, write_table
 
-RULES = Path(__file__).parents[2] / "workflow" / "rules"
+RULES = Path(__file__).parents[1] / "workflow" / "rules"
 ROWS = {"step": [1], "epoch": [0], "statistic": ["loss"], "value": [2.5]}
 
 

@@ -17,7 +17,7 @@ from captionlab.scorers.schemas import MATCHING
 from captionlab.tables import Kind, read_table, write_table
 from captionlab.workflow.probing import PROBING_TABLES
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 SCRIPTS = ROOT / "workflow" / "scripts"
 CORPUS, EVALUATION = "toy-coco", "probing"
 THINGS = ("dog", "cat", "boat", "horse", "tree", "house", "bird", "table", "car", "ball")
