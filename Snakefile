@@ -3,10 +3,12 @@
 `snakemake --cores all results/tables/` makes everything that the config asks for.
 """
 
+from functools import partial
 from pathlib import Path
 
 from snakemake.utils import min_version
 
+from captionlab import paths
 from captionlab.workflow.config import ConfigError
 from captionlab.workflow.experiments import Experiments
 
@@ -68,7 +70,7 @@ include: "workflow/rules/scenes.smk"
 rule all:
     default_target: True
     input:
-        "results/tables",
+        paths.TABLES,
         lab.figures(),
         lab.study.results(),
         lab.scenes.results(),

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from captionlab import paths
 from captionlab.schemas import COST
 from captionlab.tables import write_table
 
-LOGS = Path("results/logs")
+LOGS = Path(paths.LOGS)
 
 
 @contextmanager

@@ -15,11 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from captionlab import paths
 from captionlab.files import digest, replacing
 
 CHECKOUT = Path(__file__).parents[2]
-# Where the jobs of a run that make no table say what made their files.
-BESIDE_TABLES = Path("results/provenance")
+BESIDE_TABLES = Path(paths.PROVENANCE)
 
 _jobs: list[Any] = []
 

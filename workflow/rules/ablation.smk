@@ -12,12 +12,12 @@ rule label_scenes:
         captions=lab.scenes.labelling(),
         tagger=lab.language.tagger_files(),
     output:
-        labels="results/ablation/labels.parquet",
-        chosen="results/ablation/chosen.parquet",
+        labels=paths.ablation("labels"),
+        chosen=paths.ablation("chosen"),
     log:
-        "results/logs/label_scenes.log",
+        paths.log("label_scenes"),
     benchmark:
-        "results/benchmarks/label_scenes.tsv"
+        paths.benchmark("label_scenes")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -37,15 +37,15 @@ rule label_scenes:
 
 rule compute_pmi:
     input:
-        labels="results/ablation/labels.parquet",
-        chosen="results/ablation/chosen.parquet",
+        labels=paths.ablation("labels"),
+        chosen=paths.ablation("chosen"),
         tags=lab.scenes.tags_table(),
     output:
-        "results/ablation/information.parquet",
+        paths.ablation("information"),
     log:
-        "results/logs/compute_pmi.log",
+        paths.log("compute_pmi"),
     benchmark:
-        "results/benchmarks/compute_pmi.tsv"
+        paths.benchmark("compute_pmi")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -67,12 +67,12 @@ rule tag_regions:
         images=lab.scenes.table("images"),
         features=lab.scenes.shared_features(),
     output:
-        matches="results/ablation/matches.parquet",
-        coverage="results/ablation/coverage.parquet",
+        matches=paths.ablation("matches"),
+        coverage=paths.ablation("coverage"),
     log:
-        "results/logs/tag_regions.log",
+        paths.log("tag_regions"),
     benchmark:
-        "results/benchmarks/tag_regions.tsv"
+        paths.benchmark("tag_regions")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -91,20 +91,20 @@ rule tag_regions:
 
 rule ablate_objects:
     input:
-        config="results/captioners/{captioner}/config.json",
-        weights="results/captioners/{captioner}/model.safetensors",
-        tokenizer="results/captioners/{captioner}/tokenizer.json",
-        labels="results/ablation/labels.parquet",
-        chosen="results/ablation/chosen.parquet",
-        information="results/ablation/information.parquet",
-        matches="results/ablation/matches.parquet",
+        config=paths.captioner("config.json"),
+        weights=paths.captioner("model.safetensors"),
+        tokenizer=paths.captioner("tokenizer.json"),
+        labels=paths.ablation("labels"),
+        chosen=paths.ablation("chosen"),
+        information=paths.ablation("information"),
+        matches=paths.ablation("matches"),
         features=lab.scenes.features,
     output:
-        "results/ablation/{captioner}/captions.parquet",
+        paths.of_captioner("ablation", "captions"),
     log:
-        "results/logs/ablate_objects/{captioner}.log",
+        paths.log("ablate_objects/{captioner}"),
     benchmark:
-        "results/benchmarks/ablate_objects/{captioner}.tsv"
+        paths.benchmark("ablate_objects/{captioner}")
     wildcard_constraints:
         captioner=lab.scenes.captioners(),
     conda:
@@ -131,12 +131,12 @@ rule compare_captions:
         pretrained=lab.scenes.of("pretrained", "ablation", "captions"),
         finetuned=lab.scenes.of("finetuned", "ablation", "captions"),
     output:
-        effects="results/ablation/effects.parquet",
-        splits="results/ablation/splits.parquet",
+        effects=paths.ablation("effects"),
+        splits=paths.ablation("splits"),
     log:
-        "results/logs/compare_captions.log",
+        paths.log("compare_captions"),
     benchmark:
-        "results/benchmarks/compare_captions.tsv"
+        paths.benchmark("compare_captions")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

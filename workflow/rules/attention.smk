@@ -8,20 +8,20 @@ results/attention/{densities,differences,rankings,overlaps,correlations}.parquet
 
 rule extract_attention:
     input:
-        config="results/captioners/{captioner}/config.json",
-        weights="results/captioners/{captioner}/model.safetensors",
-        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        config=paths.captioner("config.json"),
+        weights=paths.captioner("model.safetensors"),
+        tokenizer=paths.captioner("tokenizer.json"),
         images=lab.scenes.table("images"),
         features=lab.scenes.features,
     output:
-        blocks="results/attention/{captioner}/blocks.parquet",
-        received="results/attention/{captioner}/received.parquet",
-        shares="results/attention/{captioner}/shares.parquet",
-        matrices="results/attention/{captioner}/matrices.parquet",
+        blocks=paths.of_captioner("attention", "blocks"),
+        received=paths.of_captioner("attention", "received"),
+        shares=paths.of_captioner("attention", "shares"),
+        matrices=paths.of_captioner("attention", "matrices"),
     log:
-        "results/logs/extract_attention/{captioner}.log",
+        paths.log("extract_attention/{captioner}"),
     benchmark:
-        "results/benchmarks/extract_attention/{captioner}.tsv"
+        paths.benchmark("extract_attention/{captioner}")
     wildcard_constraints:
         captioner=lab.scenes.captioners(),
     conda:
@@ -50,12 +50,12 @@ rule estimate_density:
         pretrained=lab.scenes.of("pretrained", "attention", "blocks"),
         finetuned=lab.scenes.of("finetuned", "attention", "blocks"),
     output:
-        densities="results/attention/densities.parquet",
-        differences="results/attention/differences.parquet",
+        densities=paths.attention("densities"),
+        differences=paths.attention("differences"),
     log:
-        "results/logs/estimate_density.log",
+        paths.log("estimate_density"),
     benchmark:
-        "results/benchmarks/estimate_density.tsv"
+        paths.benchmark("estimate_density")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -77,17 +77,17 @@ rule rank_objects:
     input:
         pretrained=lab.scenes.of("pretrained", "attention", "received"),
         finetuned=lab.scenes.of("finetuned", "attention", "received"),
-        labels="results/ablation/labels.parquet",
-        chosen="results/ablation/chosen.parquet",
+        labels=paths.ablation("labels"),
+        chosen=paths.ablation("chosen"),
         tags=lab.scenes.tags_table(),
     output:
-        rankings="results/attention/rankings.parquet",
-        overlaps="results/attention/overlaps.parquet",
-        correlations="results/attention/correlations.parquet",
+        rankings=paths.attention("rankings"),
+        overlaps=paths.attention("overlaps"),
+        correlations=paths.attention("correlations"),
     log:
-        "results/logs/rank_objects.log",
+        paths.log("rank_objects"),
     benchmark:
-        "results/benchmarks/rank_objects.tsv"
+        paths.benchmark("rank_objects")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -11,14 +11,14 @@ rule pretrain_captioner:
         captions=lab.judging.captions,
         features=lab.training_features,
     output:
-        config="results/captioners/{captioner}/config.json",
-        weights="results/captioners/{captioner}/model.safetensors",
-        tokenizer="results/captioners/{captioner}/tokenizer.json",
-        training="results/captioners/{captioner}/training.parquet",
+        config=paths.captioner("config.json"),
+        weights=paths.captioner("model.safetensors"),
+        tokenizer=paths.captioner("tokenizer.json"),
+        training=paths.captioner("training.parquet"),
     log:
-        "results/logs/pretrain_captioner/{captioner}.log",
+        paths.log("pretrain_captioner/{captioner}"),
     benchmark:
-        "results/benchmarks/pretrain_captioner/{captioner}.tsv"
+        paths.benchmark("pretrain_captioner/{captioner}")
     wildcard_constraints:
         captioner=lab.captioners_of("pretrained"),
     # Trainings are the longest way through the DAG.
@@ -45,14 +45,14 @@ rule import_captioner:
     input:
         files=lab.captioner_files,
     output:
-        config="results/captioners/{captioner}/config.json",
-        weights="results/captioners/{captioner}/model.safetensors",
-        tokenizer="results/captioners/{captioner}/tokenizer.json",
-        provenance="results/provenance/import_captioner/{captioner}.json",
+        config=paths.captioner("config.json"),
+        weights=paths.captioner("model.safetensors"),
+        tokenizer=paths.captioner("tokenizer.json"),
+        provenance=paths.provenance("import_captioner/{captioner}"),
     log:
-        "results/logs/import_captioner/{captioner}.log",
+        paths.log("import_captioner/{captioner}"),
     benchmark:
-        "results/benchmarks/import_captioner/{captioner}.tsv"
+        paths.benchmark("import_captioner/{captioner}")
     wildcard_constraints:
         captioner=lab.captioners_of("imported"),
     conda:

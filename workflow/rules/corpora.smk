@@ -7,15 +7,15 @@ Makes: results/corpora/{corpus}/{images,captions,objects,scenes,rejects}.parquet
 
 rule render_toyworld:
     output:
-        images="results/corpora/{corpus}/images.parquet",
-        captions="results/corpora/{corpus}/captions.parquet",
-        objects="results/corpora/{corpus}/objects.parquet",
-        scenes="results/corpora/{corpus}/scenes.parquet",
-        rejects="results/corpora/{corpus}/rejects.parquet",
+        images=paths.corpus("images"),
+        captions=paths.corpus("captions"),
+        objects=paths.corpus("objects"),
+        scenes=paths.corpus("scenes"),
+        rejects=paths.corpus("rejects"),
     log:
-        "results/logs/render_toyworld/{corpus}.log",
+        paths.log("render_toyworld/{corpus}"),
     benchmark:
-        "results/benchmarks/render_toyworld/{corpus}.tsv"
+        paths.benchmark("render_toyworld/{corpus}")
     wildcard_constraints:
         corpus=lab.corpora_read_by(toyworld=True),
     conda:
@@ -38,15 +38,15 @@ rule read_corpus:
     input:
         annotations=lab.annotation_files,
     output:
-        images="results/corpora/{corpus}/images.parquet",
-        captions="results/corpora/{corpus}/captions.parquet",
-        objects="results/corpora/{corpus}/objects.parquet",
-        scenes="results/corpora/{corpus}/scenes.parquet",
-        rejects="results/corpora/{corpus}/rejects.parquet",
+        images=paths.corpus("images"),
+        captions=paths.corpus("captions"),
+        objects=paths.corpus("objects"),
+        scenes=paths.corpus("scenes"),
+        rejects=paths.corpus("rejects"),
     log:
-        "results/logs/read_corpus/{corpus}.log",
+        paths.log("read_corpus/{corpus}"),
     benchmark:
-        "results/benchmarks/read_corpus/{corpus}.tsv"
+        paths.benchmark("read_corpus/{corpus}")
     wildcard_constraints:
         corpus=lab.corpora_read_by(toyworld=False),
     conda:

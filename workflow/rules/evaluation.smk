@@ -8,14 +8,14 @@ and METEOR's paraphrases in results/paraphrases/
 
 rule tokenize_references:
     input:
-        images="results/corpora/{corpus}/images.parquet",
-        captions="results/corpora/{corpus}/captions.parquet",
+        images=paths.corpus("images"),
+        captions=paths.corpus("captions"),
     output:
-        "results/evaluation/references/{corpus}.parquet",
+        paths.references(),
     log:
-        "results/logs/tokenize_references/{corpus}.log",
+        paths.log("tokenize_references/{corpus}"),
     benchmark:
-        "results/benchmarks/tokenize_references/{corpus}.tsv"
+        paths.benchmark("tokenize_references/{corpus}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -34,13 +34,13 @@ rule tokenize_references:
 
 rule tokenize_captions:
     input:
-        "results/captions/{captioner}/{evaluation}.parquet",
+        paths.captions(),
     output:
-        "results/evaluation/{captioner}/{evaluation}/tokens.parquet",
+        paths.evaluation("tokens"),
     log:
-        "results/logs/tokenize_captions/{captioner}/{evaluation}.log",
+        paths.log("tokenize_captions/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/tokenize_captions/{captioner}/{evaluation}.tsv"
+        paths.benchmark("tokenize_captions/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -58,12 +58,12 @@ rule tokenize_captions:
 
 rule index_paraphrases:
     output:
-        phrases="results/paraphrases/phrases.parquet",
-        paraphrases="results/paraphrases/paraphrases.parquet",
+        phrases=paths.paraphrases("phrases"),
+        paraphrases=paths.paraphrases("paraphrases"),
     log:
-        "results/logs/index_paraphrases.log",
+        paths.log("index_paraphrases"),
     benchmark:
-        "results/benchmarks/index_paraphrases.tsv"
+        paths.benchmark("index_paraphrases")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -81,16 +81,16 @@ rule index_paraphrases:
 
 rule score_nlg:
     input:
-        tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
+        tokens=paths.evaluation("tokens"),
         references=lab.references,
-        phrases="results/paraphrases/phrases.parquet",
-        paraphrases="results/paraphrases/paraphrases.parquet",
+        phrases=paths.paraphrases("phrases"),
+        paraphrases=paths.paraphrases("paraphrases"),
     output:
-        "results/evaluation/{captioner}/{evaluation}/nlg.parquet",
+        paths.evaluation("nlg"),
     log:
-        "results/logs/score_nlg/{captioner}/{evaluation}.log",
+        paths.log("score_nlg/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/score_nlg/{captioner}/{evaluation}.tsv"
+        paths.benchmark("score_nlg/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -113,12 +113,12 @@ rule fetch_spice_models:
         pom=lab.spice_file("pom.xml"),
         checksums=lab.spice_file("checksums.sha256"),
     output:
-        directory("results/spice/models"),
-        provenance="results/provenance/fetch_spice_models.json",
+        directory(paths.SPICE_MODELS),
+        provenance=paths.provenance("fetch_spice_models"),
     log:
-        "results/logs/fetch_spice_models.log",
+        paths.log("fetch_spice_models"),
     benchmark:
-        "results/benchmarks/fetch_spice_models.tsv"
+        paths.benchmark("fetch_spice_models")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -136,14 +136,14 @@ rule fetch_spice_models:
 
 rule parse_references:
     input:
-        models="results/spice/models",
-        references="results/evaluation/references/{corpus}.parquet",
+        models=paths.SPICE_MODELS,
+        references=paths.references(),
     output:
-        "results/spice/parses/{corpus}.parquet",
+        paths.parses(),
     log:
-        "results/logs/parse_references/{corpus}.log",
+        paths.log("parse_references/{corpus}"),
     benchmark:
-        "results/benchmarks/parse_references/{corpus}.tsv"
+        paths.benchmark("parse_references/{corpus}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 2
@@ -161,16 +161,16 @@ rule parse_references:
 
 rule score_spice:
     input:
-        models="results/spice/models",
-        tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
+        models=paths.SPICE_MODELS,
+        tokens=paths.evaluation("tokens"),
         references=lab.references,
         parses=lab.parses,
     output:
-        "results/evaluation/{captioner}/{evaluation}/spice.parquet",
+        paths.evaluation("spice"),
     log:
-        "results/logs/score_spice/{captioner}/{evaluation}.log",
+        paths.log("score_spice/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/score_spice/{captioner}/{evaluation}.tsv"
+        paths.benchmark("score_spice/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 2
@@ -190,17 +190,17 @@ rule score_spice:
 
 rule retrieve_images:
     input:
-        captions="results/captions/{captioner}/{evaluation}.parquet",
+        captions=paths.captions(),
         images=lab.evaluated_tables("images"),
         configs=lab.retriever_files("config.json"),
         weights=lab.retriever_files("model.safetensors"),
         features=lab.retriever_features,
     output:
-        "results/evaluation/{captioner}/{evaluation}/retrieval.parquet",
+        paths.evaluation("retrieval"),
     log:
-        "results/logs/retrieve_images/{captioner}/{evaluation}.log",
+        paths.log("retrieve_images/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/retrieve_images/{captioner}/{evaluation}.tsv"
+        paths.benchmark("retrieve_images/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

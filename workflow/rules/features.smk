@@ -11,13 +11,13 @@ rule train_encoder:
         images=lab.embedding.corpus("images"),
         captions=lab.embedding.corpus("captions"),
     output:
-        config="results/encoders/{encoder}/config.json",
-        weights="results/encoders/{encoder}/model.safetensors",
-        training="results/encoders/{encoder}/training.parquet",
+        config=paths.encoder("config.json"),
+        weights=paths.encoder("model.safetensors"),
+        training=paths.encoder("training.parquet"),
     log:
-        "results/logs/train_encoder/{encoder}.log",
+        paths.log("train_encoder/{encoder}"),
     benchmark:
-        "results/benchmarks/train_encoder/{encoder}.tsv"
+        paths.benchmark("train_encoder/{encoder}")
     wildcard_constraints:
         encoder=lab.embedding.encoders_with_weights(False),
     # Trainings are the longest way through the DAG.
@@ -44,13 +44,13 @@ rule import_encoder:
     input:
         weights=lab.embedding.weights,
     output:
-        config="results/encoders/{encoder}/config.json",
-        weights="results/encoders/{encoder}/model.safetensors",
-        provenance="results/provenance/import_encoder/{encoder}.json",
+        config=paths.encoder("config.json"),
+        weights=paths.encoder("model.safetensors"),
+        provenance=paths.provenance("import_encoder/{encoder}"),
     log:
-        "results/logs/import_encoder/{encoder}.log",
+        paths.log("import_encoder/{encoder}"),
     benchmark:
-        "results/benchmarks/import_encoder/{encoder}.tsv"
+        paths.benchmark("import_encoder/{encoder}")
     wildcard_constraints:
         encoder=lab.embedding.encoders_with_weights(True),
     conda:
@@ -72,15 +72,15 @@ rule import_encoder:
 
 rule embed_images:
     input:
-        images="results/corpora/{corpus}/images.parquet",
+        images=paths.corpus("images"),
         config=lab.embedding.seeing("config.json"),
         weights=lab.embedding.seeing("model.safetensors"),
     output:
-        "results/features/{encoder}/{corpus}/{shard}.parquet",
+        paths.features(),
     log:
-        "results/logs/embed_images/{encoder}/{corpus}/{shard}.log",
+        paths.log("embed_images/{encoder}/{corpus}/{shard}"),
     benchmark:
-        "results/benchmarks/embed_images/{encoder}/{corpus}/{shard}.tsv"
+        paths.benchmark("embed_images/{encoder}/{corpus}/{shard}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -100,16 +100,16 @@ rule embed_images:
 
 rule read_tags:
     input:
-        images="results/corpora/{corpus}/images.parquet",
+        images=paths.corpus("images"),
         objects=lab.scenes.tags_objects,
         regions=lab.scenes.tags_regions,
         files=lab.scenes.tags_files,
     output:
-        "results/tags/{tags}/{corpus}/tags.parquet",
+        paths.tags(),
     log:
-        "results/logs/read_tags/{tags}/{corpus}.log",
+        paths.log("read_tags/{tags}/{corpus}"),
     benchmark:
-        "results/benchmarks/read_tags/{tags}/{corpus}.tsv"
+        paths.benchmark("read_tags/{tags}/{corpus}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -127,14 +127,14 @@ rule read_tags:
 
 rule mine_neighbours:
     input:
-        images="results/corpora/{corpus}/images.parquet",
+        images=paths.corpus("images"),
         features=lab.judging.mined_features,
     output:
-        "results/neighbours/{encoder}/{corpus}/{neighbours}.parquet",
+        paths.neighbours(),
     log:
-        "results/logs/mine_neighbours/{encoder}/{corpus}/{neighbours}.log",
+        paths.log("mine_neighbours/{encoder}/{corpus}/{neighbours}"),
     benchmark:
-        "results/benchmarks/mine_neighbours/{encoder}/{corpus}/{neighbours}.tsv"
+        paths.benchmark("mine_neighbours/{encoder}/{corpus}/{neighbours}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

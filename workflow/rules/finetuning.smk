@@ -19,14 +19,14 @@ rule finetune_captioner:
         judges_regions=lab.judging.tables("regions"),
         neighbours=lab.judging.neighbours,
     output:
-        config="results/captioners/{captioner}/config.json",
-        weights="results/captioners/{captioner}/model.safetensors",
-        tokenizer="results/captioners/{captioner}/tokenizer.json",
-        training="results/captioners/{captioner}/training.parquet",
+        config=paths.captioner("config.json"),
+        weights=paths.captioner("model.safetensors"),
+        tokenizer=paths.captioner("tokenizer.json"),
+        training=paths.captioner("training.parquet"),
     log:
-        "results/logs/finetune_captioner/{captioner}.log",
+        paths.log("finetune_captioner/{captioner}"),
     benchmark:
-        "results/benchmarks/finetune_captioner/{captioner}.tsv"
+        paths.benchmark("finetune_captioner/{captioner}")
     wildcard_constraints:
         captioner=lab.captioners_of("finetuned"),
     # Trainings are the longest way through the DAG.

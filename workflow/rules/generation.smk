@@ -7,18 +7,18 @@ Makes: results/captions/{captioner}/{evaluation}.parquet, where the evaluation h
 
 rule generate_captions:
     input:
-        config="results/captioners/{captioner}/config.json",
-        weights="results/captioners/{captioner}/model.safetensors",
-        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        config=paths.captioner("config.json"),
+        weights=paths.captioner("model.safetensors"),
+        tokenizer=paths.captioner("tokenizer.json"),
         images=lab.evaluated_tables("images"),
         described=lab.described,
         features=lab.evaluated_features,
     output:
-        "results/captions/{captioner}/{evaluation}.parquet",
+        paths.captions(),
     log:
-        "results/logs/generate_captions/{captioner}/{evaluation}.log",
+        paths.log("generate_captions/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/generate_captions/{captioner}/{evaluation}.tsv"
+        paths.benchmark("generate_captions/{captioner}/{evaluation}")
     wildcard_constraints:
         captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
         evaluation=lab.evaluations_in_shards(False),
@@ -45,11 +45,11 @@ rule generate_captions:
 
 use rule generate_captions as generate_shard with:
     output:
-        "results/captions/{captioner}/{evaluation}/{shard}.parquet",
+        paths.captions(shard="{shard}"),
     log:
-        "results/logs/generate_shard/{captioner}/{evaluation}/{shard}.log",
+        paths.log("generate_shard/{captioner}/{evaluation}/{shard}"),
     benchmark:
-        "results/benchmarks/generate_shard/{captioner}/{evaluation}/{shard}.tsv"
+        paths.benchmark("generate_shard/{captioner}/{evaluation}/{shard}")
     wildcard_constraints:
         captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
         evaluation=lab.evaluations_in_shards(True),
@@ -69,11 +69,11 @@ rule join_captions:
     input:
         lab.captioned_shards,
     output:
-        "results/captions/{captioner}/{evaluation}.parquet",
+        paths.captions(),
     log:
-        "results/logs/join_captions/{captioner}/{evaluation}.log",
+        paths.log("join_captions/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/join_captions/{captioner}/{evaluation}.tsv"
+        paths.benchmark("join_captions/{captioner}/{evaluation}")
     wildcard_constraints:
         captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
         evaluation=lab.evaluations_in_shards(True),
@@ -98,11 +98,11 @@ rule import_captions:
         images=lab.evaluated_tables("images"),
         captions=lab.evaluated_tables("captions"),
     output:
-        "results/captions/{captioner}/{evaluation}.parquet",
+        paths.captions(),
     log:
-        "results/logs/import_captions/{captioner}/{evaluation}.log",
+        paths.log("import_captions/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/import_captions/{captioner}/{evaluation}.tsv"
+        paths.benchmark("import_captions/{captioner}/{evaluation}")
     wildcard_constraints:
         captioner=lab.captioners_of("file", "human"),
     conda:

@@ -13,12 +13,12 @@ rule train_language_model:
         images=lab.language.corpus("images"),
         captions=lab.language.corpus("captions"),
     output:
-        "results/language/model.arpa",
-        provenance="results/provenance/train_language_model.json",
+        paths.LANGUAGE_MODEL,
+        provenance=paths.provenance("train_language_model"),
     log:
-        "results/logs/train_language_model.log",
+        paths.log("train_language_model"),
     benchmark:
-        "results/benchmarks/train_language_model.tsv"
+        paths.benchmark("train_language_model")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -37,14 +37,14 @@ rule train_language_model:
 
 rule tag_captions:
     input:
-        captions="results/captions/{captioner}/{evaluation}.parquet",
+        captions=paths.captions(),
         tagger=lab.language.tagger_files(),
     output:
-        "results/language/{captioner}/{evaluation}/tags.parquet",
+        paths.language("tags"),
     log:
-        "results/logs/tag_captions/{captioner}/{evaluation}.log",
+        paths.log("tag_captions/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/tag_captions/{captioner}/{evaluation}.tsv"
+        paths.benchmark("tag_captions/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -64,15 +64,15 @@ rule tag_captions:
 rule measure_fluency:
     input:
         model=lab.language.model(),
-        tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
-        tags="results/language/{captioner}/{evaluation}/tags.parquet",
+        tokens=paths.evaluation("tokens"),
+        tags=paths.language("tags"),
     output:
-        captions="results/language/{captioner}/{evaluation}/measures.parquet",
-        statistics="results/language/{captioner}/{evaluation}/statistics.parquet",
+        captions=paths.language("measures"),
+        statistics=paths.language("statistics"),
     log:
-        "results/logs/measure_fluency/{captioner}/{evaluation}.log",
+        paths.log("measure_fluency/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/measure_fluency/{captioner}/{evaluation}.tsv"
+        paths.benchmark("measure_fluency/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -90,14 +90,14 @@ rule measure_fluency:
 
 rule mine_patterns:
     input:
-        tags="results/language/{captioner}/{evaluation}/tags.parquet",
+        tags=paths.language("tags"),
         published=lab.published("probing_patterns.csv"),
     output:
-        "results/language/{captioner}/{evaluation}/patterns.parquet",
+        paths.language("patterns"),
     log:
-        "results/logs/mine_patterns/{captioner}/{evaluation}.log",
+        paths.log("mine_patterns/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/mine_patterns/{captioner}/{evaluation}.tsv"
+        paths.benchmark("mine_patterns/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -114,14 +114,14 @@ rule mine_patterns:
 
 rule count_unigrams:
     input:
-        tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
-        tags="results/language/{captioner}/{evaluation}/tags.parquet",
+        tokens=paths.evaluation("tokens"),
+        tags=paths.language("tags"),
     output:
-        "results/language/{captioner}/{evaluation}/unigrams.parquet",
+        paths.language("unigrams"),
     log:
-        "results/logs/count_unigrams/{captioner}/{evaluation}.log",
+        paths.log("count_unigrams/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/count_unigrams/{captioner}/{evaluation}.tsv"
+        paths.benchmark("count_unigrams/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -146,12 +146,12 @@ rule construct_captions:
         templates=lab.published("probing_templates.csv"),
         tagger=lab.language.tagger_files(),
     output:
-        captions="results/captions/{captioner}/{evaluation}.parquet",
-        constructions="results/language/{captioner}/{evaluation}/constructions.parquet",
+        captions=paths.captions(),
+        constructions=paths.language("constructions"),
     log:
-        "results/logs/construct_captions/{captioner}/{evaluation}.log",
+        paths.log("construct_captions/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/construct_captions/{captioner}/{evaluation}.tsv"
+        paths.benchmark("construct_captions/{captioner}/{evaluation}")
     wildcard_constraints:
         captioner=lab.captioners_of("constructed"),
     conda:
@@ -179,11 +179,11 @@ rule associate_lemmas:
     input:
         tags=lab.language.measured("tags", lab.language.caption_types()),
     output:
-        "results/language/associations.parquet",
+        paths.ASSOCIATIONS,
     log:
-        "results/logs/associate_lemmas.log",
+        paths.log("associate_lemmas"),
     benchmark:
-        "results/benchmarks/associate_lemmas.tsv"
+        paths.benchmark("associate_lemmas")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

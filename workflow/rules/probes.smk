@@ -7,20 +7,20 @@ Makes: results/probes/{captioner}/{encodings,scores,search,objects}.parquet
 
 rule encode_scenes:
     input:
-        config="results/captioners/{captioner}/config.json",
-        weights="results/captioners/{captioner}/model.safetensors",
-        tokenizer="results/captioners/{captioner}/tokenizer.json",
-        labels="results/ablation/labels.parquet",
-        chosen="results/ablation/chosen.parquet",
-        information="results/ablation/information.parquet",
-        matches="results/ablation/matches.parquet",
+        config=paths.captioner("config.json"),
+        weights=paths.captioner("model.safetensors"),
+        tokenizer=paths.captioner("tokenizer.json"),
+        labels=paths.ablation("labels"),
+        chosen=paths.ablation("chosen"),
+        information=paths.ablation("information"),
+        matches=paths.ablation("matches"),
         features=lab.scenes.features,
     output:
-        "results/probes/{captioner}/encodings.parquet",
+        paths.of_captioner("probes", "encodings"),
     log:
-        "results/logs/encode_scenes/{captioner}.log",
+        paths.log("encode_scenes/{captioner}"),
     benchmark:
-        "results/benchmarks/encode_scenes/{captioner}.tsv"
+        paths.benchmark("encode_scenes/{captioner}")
     wildcard_constraints:
         captioner=lab.scenes.captioners(),
     conda:
@@ -48,16 +48,16 @@ rule encode_scenes:
 
 rule train_probe:
     input:
-        encodings="results/probes/{captioner}/encodings.parquet",
+        encodings=paths.of_captioner("probes", "encodings"),
         tags=lab.scenes.tags_table(),
     output:
-        scores="results/probes/{captioner}/scores.parquet",
-        search="results/probes/{captioner}/search.parquet",
-        objects="results/probes/{captioner}/objects.parquet",
+        scores=paths.of_captioner("probes", "scores"),
+        search=paths.of_captioner("probes", "search"),
+        objects=paths.of_captioner("probes", "objects"),
     log:
-        "results/logs/train_probe/{captioner}.log",
+        paths.log("train_probe/{captioner}"),
     benchmark:
-        "results/benchmarks/train_probe/{captioner}.tsv"
+        paths.benchmark("train_probe/{captioner}")
     wildcard_constraints:
         captioner=lab.scenes.captioners(),
     conda:

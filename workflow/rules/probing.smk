@@ -19,12 +19,12 @@ rule summarise_probing:
         constructed=lab.probing.scored("alignment", lab.probing.constructed()),
         originals=lab.probing.scored("alignment", lab.probing.originals()),
     output:
-        values="results/reporting/probing/values.parquet",
-        differences="results/reporting/probing/differences.parquet",
+        values=paths.reporting("probing/values.parquet"),
+        differences=paths.reporting("probing/differences.parquet"),
     log:
-        "results/logs/summarise_probing.log",
+        paths.log("summarise_probing"),
     benchmark:
-        "results/benchmarks/summarise_probing.tsv"
+        paths.benchmark("summarise_probing")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -49,8 +49,8 @@ rule summarise_probing:
 
 rule collect_probing_tables:
     input:
-        values="results/reporting/probing/values.parquet",
-        differences="results/reporting/probing/differences.parquet",
+        values=paths.reporting("probing/values.parquet"),
+        differences=paths.reporting("probing/differences.parquet"),
         captions=lab.probing.captions(lab.probing.first_captioners()),
         alignment=lab.probing.scored("alignment", lab.probing.first_captioners()),
         patterns=lab.probing.language("patterns", lab.probing.first_captioners()),
@@ -65,115 +65,115 @@ rule collect_probing_tables:
         published=lab.published("probing.csv"),
     output:
         multiext(
-            "results/reporting/probing/probing_table1_choices",
+            paths.reporting("probing/probing_table1_choices"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_table2_scores",
+            paths.reporting("probing/probing_table2_scores"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_table3_examples",
+            paths.reporting("probing/probing_table3_examples"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_table4_statistics",
+            paths.reporting("probing/probing_table4_statistics"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_table5_patterns",
+            paths.reporting("probing/probing_table5_patterns"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_table6_constructed",
+            paths.reporting("probing/probing_table6_constructed"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_table7_templates",
+            paths.reporting("probing/probing_table7_templates"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_figure1_patterns",
+            paths.reporting("probing/probing_figure1_patterns"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_figure2_replacements",
+            paths.reporting("probing/probing_figure2_replacements"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_figure3_visual_words",
+            paths.reporting("probing/probing_figure3_visual_words"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_figure4_unigrams",
+            paths.reporting("probing/probing_figure4_unigrams"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_figure4_words",
+            paths.reporting("probing/probing_figure4_words"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_rewards",
+            paths.reporting("probing/probing_rewards"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_generalisation",
+            paths.reporting("probing/probing_generalisation"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/probing/probing_matching",
+            paths.reporting("probing/probing_matching"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
-        provenance="results/provenance/collect_probing_tables.json",
+        provenance=paths.provenance("collect_probing_tables"),
     log:
-        "results/logs/collect_probing_tables.log",
+        paths.log("collect_probing_tables"),
     benchmark:
-        "results/benchmarks/collect_probing_tables.tsv"
+        paths.benchmark("collect_probing_tables")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -199,8 +199,8 @@ rule collect_probing_tables:
 
 rule plot_probing_figures:
     input:
-        values="results/reporting/probing/values.parquet",
-        differences="results/reporting/probing/differences.parquet",
+        values=paths.reporting("probing/values.parquet"),
+        differences=paths.reporting("probing/differences.parquet"),
         patterns=lab.probing.language("patterns", lab.probing.first_captioners()),
         unigrams=lab.probing.language("unigrams", lab.probing.first_captioners()),
         tags=lab.probing.language("tags", lab.probing.first_captioners()),
@@ -208,34 +208,34 @@ rule plot_probing_figures:
         published=lab.published("probing.csv"),
     output:
         patterns=report(
-            "results/figures/probing_figure1_patterns.png",
+            paths.figure("probing_figure1_patterns"),
             caption="../report/probing_figure1.rst",
             category="probing",
             labels={"figure": "1: patterns"},
         ),
         replacements=report(
-            "results/figures/probing_figure2_replacements.png",
+            paths.figure("probing_figure2_replacements"),
             caption="../report/probing_figure2.rst",
             category="probing",
             labels={"figure": "2: words replaced"},
         ),
         visual_words=report(
-            "results/figures/probing_figure3_visual_words.png",
+            paths.figure("probing_figure3_visual_words"),
             caption="../report/probing_figure3.rst",
             category="probing",
             labels={"figure": "3: more visual words"},
         ),
         unigrams=report(
-            "results/figures/probing_figure4_unigrams.png",
+            paths.figure("probing_figure4_unigrams"),
             caption="../report/probing_figure4.rst",
             category="probing",
             labels={"figure": "4: most frequent words"},
         ),
-        provenance="results/provenance/plot_probing_figures.json",
+        provenance=paths.provenance("plot_probing_figures"),
     log:
-        "results/logs/plot_probing_figures.log",
+        paths.log("plot_probing_figures"),
     benchmark:
-        "results/benchmarks/plot_probing_figures.tsv"
+        paths.benchmark("plot_probing_figures")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -13,12 +13,12 @@ rule summarise_evaluation:
         alignment=lab.scored("alignment"),
         captions=lab.scored_captions(),
     output:
-        summary="results/reporting/summary.parquet",
-        comparisons="results/reporting/comparisons.parquet",
+        summary=paths.reporting("summary.parquet"),
+        comparisons=paths.reporting("comparisons.parquet"),
     log:
-        "results/logs/summarise_evaluation.log",
+        paths.log("summarise_evaluation"),
     benchmark:
-        "results/benchmarks/summarise_evaluation.tsv"
+        paths.benchmark("summarise_evaluation")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -41,14 +41,14 @@ rule summarise_evaluation:
 
 rule collect_evaluation:
     input:
-        summary="results/reporting/summary.parquet",
+        summary=paths.reporting("summary.parquet"),
     output:
-        tables=multiext("results/reporting/evaluation", ".csv", ".md", ".html"),
-        provenance="results/provenance/collect_evaluation.json",
+        tables=multiext(paths.reporting("evaluation"), ".csv", ".md", ".html"),
+        provenance=paths.provenance("collect_evaluation"),
     log:
-        "results/logs/collect_evaluation.log",
+        paths.log("collect_evaluation"),
     benchmark:
-        "results/benchmarks/collect_evaluation.tsv"
+        paths.benchmark("collect_evaluation")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -66,19 +66,19 @@ rule collect_evaluation:
 
 rule measure_validity:
     input:
-        summary="results/reporting/summary.parquet",
+        summary=paths.reporting("summary.parquet"),
         captions=lab.validity.captions(),
         references=lab.validity.references(),
         objects=lab.validity.objects(),
         matching=lab.validity.matching(),
         accuracy=lab.validity.accuracy(),
     output:
-        tables=multiext("results/reporting/validity", ".csv", ".md", ".html"),
-        provenance="results/provenance/measure_validity.json",
+        tables=multiext(paths.reporting("validity"), ".csv", ".md", ".html"),
+        provenance=paths.provenance("measure_validity"),
     log:
-        "results/logs/measure_validity.log",
+        paths.log("measure_validity"),
     benchmark:
-        "results/benchmarks/measure_validity.tsv"
+        paths.benchmark("measure_validity")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -104,16 +104,16 @@ rule measure_validity:
 
 rule collect_discritune_tables:
     input:
-        summary="results/reporting/summary.parquet",
-        comparisons="results/reporting/comparisons.parquet",
+        summary=paths.reporting("summary.parquet"),
+        comparisons=paths.reporting("comparisons.parquet"),
         published=lab.published("discritune.csv"),
     output:
         lab.discritune.table_files(),
-        provenance="results/provenance/collect_discritune_tables.json",
+        provenance=paths.provenance("collect_discritune_tables"),
     log:
-        "results/logs/collect_discritune_tables.log",
+        paths.log("collect_discritune_tables"),
     benchmark:
-        "results/benchmarks/collect_discritune_tables.tsv"
+        paths.benchmark("collect_discritune_tables")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -136,14 +136,14 @@ rule summarise_discritune:
         captions=lab.discritune.compared_captions(),
         nlg=lab.discritune.compared("nlg"),
         spice=lab.discritune.compared("spice"),
-        measures=lab.discritune.spoken("language", "measures"),
-        tokens=lab.discritune.spoken("evaluation", "tokens"),
+        measures=lab.discritune.spoken(partial(paths.language, "measures")),
+        tokens=lab.discritune.spoken(partial(paths.evaluation, "tokens")),
     output:
-        "results/reporting/discritune/differences.parquet",
+        paths.reporting("discritune/differences.parquet"),
     log:
-        "results/logs/summarise_discritune.log",
+        paths.log("summarise_discritune"),
     benchmark:
-        "results/benchmarks/summarise_discritune.tsv"
+        paths.benchmark("summarise_discritune")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -170,12 +170,12 @@ rule summarise_ablations:
         retrieval=lab.discritune.ablated("retrieval"),
         spice=lab.discritune.ablated("spice"),
     output:
-        values="results/reporting/discritune/ablation_values.parquet",
-        differences="results/reporting/discritune/ablation_differences.parquet",
+        values=paths.reporting("discritune/ablation_values.parquet"),
+        differences=paths.reporting("discritune/ablation_differences.parquet"),
     log:
-        "results/logs/summarise_ablations.log",
+        paths.log("summarise_ablations"),
     benchmark:
-        "results/benchmarks/summarise_ablations.tsv"
+        paths.benchmark("summarise_ablations")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -196,16 +196,16 @@ rule summarise_ablations:
 
 rule collect_ablation_tables:
     input:
-        values="results/reporting/discritune/ablation_values.parquet",
-        differences="results/reporting/discritune/ablation_differences.parquet",
+        values=paths.reporting("discritune/ablation_values.parquet"),
+        differences=paths.reporting("discritune/ablation_differences.parquet"),
         published=lab.published("discritune.csv"),
     output:
         lab.discritune.ablation_files(),
-        provenance="results/provenance/collect_ablation_tables.json",
+        provenance=paths.provenance("collect_ablation_tables"),
     log:
-        "results/logs/collect_ablation_tables.log",
+        paths.log("collect_ablation_tables"),
     benchmark:
-        "results/benchmarks/collect_ablation_tables.tsv"
+        paths.benchmark("collect_ablation_tables")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -228,49 +228,49 @@ rule collect_language_tables:
         statistics=lab.language.measured("statistics"),
         patterns=lab.language.measured("patterns"),
         unigrams=lab.language.measured("unigrams"),
-        associations="results/language/associations.parquet",
+        associations=paths.ASSOCIATIONS,
         published=lab.published("discritune.csv"),
     output:
         multiext(
-            "results/reporting/language/language_statistics",
+            paths.reporting("language/language_statistics"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/language/language_patterns",
+            paths.reporting("language/language_patterns"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/language/language_unigrams",
+            paths.reporting("language/language_unigrams"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/language/discritune_table7_adjectives",
+            paths.reporting("language/discritune_table7_adjectives"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/language/discritune_table14_nouns",
+            paths.reporting("language/discritune_table14_nouns"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
-        provenance="results/provenance/collect_language_tables.json",
+        provenance=paths.provenance("collect_language_tables"),
     log:
-        "results/logs/collect_language_tables.log",
+        paths.log("collect_language_tables"),
     benchmark:
-        "results/benchmarks/collect_language_tables.tsv"
+        paths.benchmark("collect_language_tables")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -291,33 +291,33 @@ rule collect_language_tables:
 
 rule plot_discritune_figures:
     input:
-        summary="results/reporting/summary.parquet",
+        summary=paths.reporting("summary.parquet"),
         training=expand(
-            "results/captioners/{captioner}/training.parquet",
+            paths.captioner("training.parquet"),
             captioner=lab.finetuned("discritune"),
         ),
         style=lab.style,
         published=lab.published("discritune.csv"),
     output:
         retrieval=report(
-            "results/figures/discritune_retrieval.png",
+            paths.figure("discritune_retrieval"),
             caption="../report/discritune_retrieval.rst",
             category="discritune",
             subcategory="figures",
             labels={"figure": "retrieval"},
         ),
         finetuning=report(
-            "results/figures/discritune_finetuning.png",
+            paths.figure("discritune_finetuning"),
             caption="../report/discritune_finetuning.rst",
             category="discritune",
             subcategory="figures",
             labels={"figure": "finetuning"},
         ),
-        provenance="results/provenance/plot_discritune_figures.json",
+        provenance=paths.provenance("plot_discritune_figures"),
     log:
-        "results/logs/plot_discritune_figures.log",
+        paths.log("plot_discritune_figures"),
     benchmark:
-        "results/benchmarks/plot_discritune_figures.tsv"
+        paths.benchmark("plot_discritune_figures")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -338,8 +338,8 @@ rule plot_discritune_figures:
 rule check_claims:
     input:
         **lab.study.of_people(),
-        summary="results/reporting/summary.parquet",
-        comparisons="results/reporting/comparisons.parquet",
+        summary=paths.reporting("summary.parquet"),
+        comparisons=paths.reporting("comparisons.parquet"),
         probing=lab.probing.differences(),
         discritune=lab.discritune.differences(),
         ablations=lab.discritune.ablation_differences(),
@@ -350,12 +350,12 @@ rule check_claims:
             for paper in ("discritune", "probing", "scenes")
         ],
     output:
-        tables=multiext("results/reporting/claims", ".csv", ".md", ".html"),
-        provenance="results/provenance/check_claims.json",
+        tables=multiext(paths.reporting("claims"), ".csv", ".md", ".html"),
+        provenance=paths.provenance("check_claims"),
     log:
-        "results/logs/check_claims.log",
+        paths.log("check_claims"),
     benchmark:
-        "results/benchmarks/check_claims.tsv"
+        paths.benchmark("check_claims")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -378,12 +378,12 @@ rule collect_cost:
     input:
         lab.measured_tables(),
     output:
-        multiext("results/reporting/cost", ".csv", ".md", ".html"),
-        jobs="results/cost.parquet",
+        multiext(paths.reporting("cost"), ".csv", ".md", ".html"),
+        jobs=paths.COST,
     log:
-        "results/logs/collect_cost.log",
+        paths.log("collect_cost"),
     benchmark:
-        "results/benchmarks/collect_cost.tsv"
+        paths.benchmark("collect_cost")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -405,18 +405,18 @@ rule collect_tables:
         tables=lab.tables(),
     output:
         report(
-            directory("results/tables"),
+            directory(paths.TABLES),
             patterns=[r"{name,(?!index\.)[^./]+}.{ending,csv|html}"],
             caption="../report/tables.rst",
             category=lab.paper_of,
             subcategory="tables",
             labels=lab.labels_of,
         ),
-        provenance="results/provenance/collect_tables.json",
+        provenance=paths.provenance("collect_tables"),
     log:
-        "results/logs/collect_tables.log",
+        paths.log("collect_tables"),
     benchmark:
-        "results/benchmarks/collect_tables.tsv"
+        paths.benchmark("collect_tables")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -8,8 +8,8 @@ Makes: results/reporting/scenes/ and results/figures/scenes_*.png
 
 rule summarise_scenes:
     input:
-        summary="results/reporting/summary.parquet",
-        comparisons="results/reporting/comparisons.parquet",
+        summary=paths.reporting("summary.parquet"),
+        comparisons=paths.reporting("comparisons.parquet"),
         blocks=[
             lab.scenes_paper.of(role, "attention", "blocks")
             for role in lab.scenes.roles
@@ -28,18 +28,18 @@ rule summarise_scenes:
         objects=[
             lab.scenes_paper.of(role, "probes", "objects") for role in lab.scenes.roles
         ],
-        differences="results/attention/differences.parquet",
-        rankings="results/attention/rankings.parquet",
-        overlaps="results/attention/overlaps.parquet",
-        correlations="results/attention/correlations.parquet",
-        effects="results/ablation/effects.parquet",
+        differences=paths.attention("differences"),
+        rankings=paths.attention("rankings"),
+        overlaps=paths.attention("overlaps"),
+        correlations=paths.attention("correlations"),
+        effects=paths.ablation("effects"),
     output:
-        values="results/reporting/scenes/values.parquet",
-        differences="results/reporting/scenes/differences.parquet",
+        values=paths.reporting("scenes/values.parquet"),
+        differences=paths.reporting("scenes/differences.parquet"),
     log:
-        "results/logs/summarise_scenes.log",
+        paths.log("summarise_scenes"),
     benchmark:
-        "results/benchmarks/summarise_scenes.tsv"
+        paths.benchmark("summarise_scenes")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -59,14 +59,14 @@ rule summarise_scenes:
 
 rule collect_scenes_tables:
     input:
-        values="results/reporting/scenes/values.parquet",
-        differences="results/reporting/scenes/differences.parquet",
-        attention="results/attention/differences.parquet",
-        overlaps="results/attention/overlaps.parquet",
-        correlations="results/attention/correlations.parquet",
-        information="results/ablation/information.parquet",
-        coverage="results/ablation/coverage.parquet",
-        splits="results/ablation/splits.parquet",
+        values=paths.reporting("scenes/values.parquet"),
+        differences=paths.reporting("scenes/differences.parquet"),
+        attention=paths.attention("differences"),
+        overlaps=paths.attention("overlaps"),
+        correlations=paths.attention("correlations"),
+        information=paths.ablation("information"),
+        coverage=paths.ablation("coverage"),
+        splits=paths.ablation("splits"),
         captions=[
             lab.scenes_paper.of(role, "ablation", "captions")
             for role in lab.scenes.roles
@@ -79,108 +79,108 @@ rule collect_scenes_tables:
         published=lab.published("scenes.csv"),
     output:
         multiext(
-            "results/reporting/scenes/scenes_table1_metrics",
+            paths.reporting("scenes/scenes_table1_metrics"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_table2_overlap",
+            paths.reporting("scenes/scenes_table2_overlap"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_table3_objects",
+            paths.reporting("scenes/scenes_table3_objects"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_table4_probes",
+            paths.reporting("scenes/scenes_table4_probes"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_table5_samples",
+            paths.reporting("scenes/scenes_table5_samples"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_table6_classifiers",
+            paths.reporting("scenes/scenes_table6_classifiers"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_table7_splits",
+            paths.reporting("scenes/scenes_table7_splits"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_table8_examples",
+            paths.reporting("scenes/scenes_table8_examples"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_figure4_attention",
+            paths.reporting("scenes/scenes_figure4_attention"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_figure5_examples",
+            paths.reporting("scenes/scenes_figure5_examples"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_figure6_ablation",
+            paths.reporting("scenes/scenes_figure6_ablation"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_figure9_classes",
+            paths.reporting("scenes/scenes_figure9_classes"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_figure10_special_tokens",
+            paths.reporting("scenes/scenes_figure10_special_tokens"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
         multiext(
-            "results/reporting/scenes/scenes_object_probes",
+            paths.reporting("scenes/scenes_object_probes"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
-        provenance="results/provenance/collect_scenes_tables.json",
+        provenance=paths.provenance("collect_scenes_tables"),
     log:
-        "results/logs/collect_scenes_tables.log",
+        paths.log("collect_scenes_tables"),
     benchmark:
-        "results/benchmarks/collect_scenes_tables.tsv"
+        paths.benchmark("collect_scenes_tables")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -202,9 +202,9 @@ rule collect_scenes_tables:
 
 rule plot_scenes_figures:
     input:
-        values="results/reporting/scenes/values.parquet",
-        differences="results/reporting/scenes/differences.parquet",
-        densities="results/attention/densities.parquet",
+        values=paths.reporting("scenes/values.parquet"),
+        differences=paths.reporting("scenes/differences.parquet"),
+        densities=paths.attention("densities"),
         matrices=[
             lab.scenes_paper.of(role, "attention", "matrices")
             for role in lab.scenes.roles
@@ -226,82 +226,82 @@ rule plot_scenes_figures:
         published=lab.published("scenes.csv"),
     output:
         before_and_after=report(
-            "results/figures/scenes_figure2_captions.png",
+            paths.figure("scenes_figure2_captions"),
             caption="../report/scenes_figure2.rst",
             category="scenes",
             labels={"figure": "2: captions before and after"},
         ),
         matrices=report(
-            "results/figures/scenes_figure3_attention.png",
+            paths.figure("scenes_figure3_attention"),
             caption="../report/scenes_figure3.rst",
             category="scenes",
             labels={"figure": "3: attention matrices"},
         ),
         density=report(
-            "results/figures/scenes_figure4_attention_density.png",
+            paths.figure("scenes_figure4_attention_density"),
             caption="../report/scenes_figure4.rst",
             category="scenes",
             labels={"figure": "4: spread of attention"},
         ),
         examples=report(
-            "results/figures/scenes_figure5_examples.png",
+            paths.figure("scenes_figure5_examples"),
             caption="../report/scenes_figure5.rst",
             category="scenes",
             labels={"figure": "5: captions that change"},
         ),
         confidence=report(
-            "results/figures/scenes_figure6_confidence.png",
+            paths.figure("scenes_figure6_confidence"),
             caption="../report/scenes_figure6.rst",
             category="scenes",
             labels={"figure": "6: confidence after ablation"},
         ),
         shift=report(
-            "results/figures/scenes_figure7_confidence_shift.png",
+            paths.figure("scenes_figure7_confidence_shift"),
             caption="../report/scenes_figure7.rst",
             category="scenes",
             labels={"figure": "7: confidence shift"},
         ),
         classes=report(
-            "results/figures/scenes_figure8_classes.png",
+            paths.figure("scenes_figure8_classes"),
             caption="../report/scenes_figure8.rst",
             category="scenes",
             labels={"figure": "8: images of scenes"},
         ),
         probes=report(
-            "results/figures/scenes_figure9_probes.png",
+            paths.figure("scenes_figure9_probes"),
             caption="../report/scenes_figure9.rst",
             category="scenes",
             labels={"figure": "9: probes, most difficult split"},
         ),
         special_tokens=report(
-            "results/figures/scenes_figure10_special_tokens.png",
+            paths.figure("scenes_figure10_special_tokens"),
             caption="../report/scenes_figure10.rst",
             category="scenes",
             labels={"figure": "10: attention to special tokens"},
         ),
         layers=report(
-            "results/figures/scenes_figure11_layers.png",
+            paths.figure("scenes_figure11_layers"),
             caption="../report/scenes_figure11.rst",
             category="scenes",
             labels={"figure": "11: attention in three layers"},
         ),
         splits=report(
-            "results/figures/scenes_figure12_splits.png",
+            paths.figure("scenes_figure12_splits"),
             caption="../report/scenes_figure12.rst",
             category="scenes",
             labels={"figure": "12: confidence by split"},
         ),
         easy_probes=report(
-            "results/figures/scenes_figure13_probes.png",
+            paths.figure("scenes_figure13_probes"),
             caption="../report/scenes_figure13.rst",
             category="scenes",
             labels={"figure": "13: probes, easiest split"},
         ),
-        provenance="results/provenance/plot_scenes_figures.json",
+        provenance=paths.provenance("plot_scenes_figures"),
     log:
-        "results/logs/plot_scenes_figures.log",
+        paths.log("plot_scenes_figures"),
     benchmark:
-        "results/benchmarks/plot_scenes_figures.tsv"
+        paths.benchmark("plot_scenes_figures")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -10,17 +10,17 @@ results/evaluation/{captioner}/{evaluation}/alignment.parquet, a row for each ca
 
 rule extract_regions:
     input:
-        images="results/corpora/{corpus}/images.parquet",
+        images=paths.corpus("images"),
         objects=lab.scoring.regions_objects,
         encoder_config=lab.scoring.regions_encoder("config.json"),
         encoder_weights=lab.scoring.regions_encoder("model.safetensors"),
         weights=lab.scoring.regions_weights,
     output:
-        "results/regions/{regions}/{corpus}/{shard}.parquet",
+        paths.regions(),
     log:
-        "results/logs/extract_regions/{regions}/{corpus}/{shard}.log",
+        paths.log("extract_regions/{regions}/{corpus}/{shard}"),
     benchmark:
-        "results/benchmarks/extract_regions/{regions}/{corpus}/{shard}.tsv"
+        paths.benchmark("extract_regions/{regions}/{corpus}/{shard}")
     wildcard_constraints:
         regions=lab.scoring.regions_from("boxes", "detector"),
     conda:
@@ -42,14 +42,14 @@ rule extract_regions:
 
 rule read_regions:
     input:
-        images="results/corpora/{corpus}/images.parquet",
+        images=paths.corpus("images"),
         files=lab.scoring.regions_files,
     output:
-        "results/regions/{regions}/{corpus}/{shard}.parquet",
+        paths.regions(),
     log:
-        "results/logs/read_regions/{regions}/{corpus}/{shard}.log",
+        paths.log("read_regions/{regions}/{corpus}/{shard}"),
     benchmark:
-        "results/benchmarks/read_regions/{regions}/{corpus}/{shard}.tsv"
+        paths.benchmark("read_regions/{regions}/{corpus}/{shard}")
     wildcard_constraints:
         regions=lab.scoring.regions_from("files"),
     conda:
@@ -72,14 +72,14 @@ rule import_scorer:
         weights=lab.scoring.scorer_file("weights"),
         vocabulary=lab.scoring.scorer_file("vocabulary"),
     output:
-        config="results/scorers/{scorer}/config.json",
-        weights="results/scorers/{scorer}/model.safetensors",
-        vocabulary="results/scorers/{scorer}/vocab.txt",
-        provenance="results/provenance/import_scorer/{scorer}.json",
+        config=paths.scorer("config.json"),
+        weights=paths.scorer("model.safetensors"),
+        vocabulary=paths.scorer("vocab.txt"),
+        provenance=paths.provenance("import_scorer/{scorer}"),
     log:
-        "results/logs/import_scorer/{scorer}.log",
+        paths.log("import_scorer/{scorer}"),
     benchmark:
-        "results/benchmarks/import_scorer/{scorer}.tsv"
+        paths.benchmark("import_scorer/{scorer}")
     wildcard_constraints:
         scorer=lab.scoring.scorers_of("imported"),
     conda:
@@ -103,13 +103,13 @@ rule adopt_encoder:
         config=lab.scoring.scorer_encoder("config.json"),
         weights=lab.scoring.scorer_encoder("model.safetensors"),
     output:
-        config="results/scorers/{scorer}/config.json",
-        weights="results/scorers/{scorer}/model.safetensors",
-        provenance="results/provenance/adopt_encoder/{scorer}.json",
+        config=paths.scorer("config.json"),
+        weights=paths.scorer("model.safetensors"),
+        provenance=paths.provenance("adopt_encoder/{scorer}"),
     log:
-        "results/logs/adopt_encoder/{scorer}.log",
+        paths.log("adopt_encoder/{scorer}"),
     benchmark:
-        "results/benchmarks/adopt_encoder/{scorer}.tsv"
+        paths.benchmark("adopt_encoder/{scorer}")
     wildcard_constraints:
         scorer=lab.scoring.scorers_of("encoder"),
     conda:
@@ -137,15 +137,15 @@ rule pretrain_scorer:
         encoder_config=lab.scoring.training_encoder("config.json"),
         encoder_weights=lab.scoring.training_encoder("model.safetensors"),
     output:
-        config="results/scorers/{scorer}/config.json",
-        weights="results/scorers/{scorer}/model.safetensors",
-        vocabulary="results/scorers/{scorer}/vocab.txt",
-        training="results/scorers/{scorer}/training.parquet",
-        matching="results/scorers/{scorer}/matching.parquet",
+        config=paths.scorer("config.json"),
+        weights=paths.scorer("model.safetensors"),
+        vocabulary=paths.scorer("vocab.txt"),
+        training=paths.scorer("training.parquet"),
+        matching=paths.scorer("matching.parquet"),
     log:
-        "results/logs/pretrain_scorer/{scorer}.log",
+        paths.log("pretrain_scorer/{scorer}"),
     benchmark:
-        "results/benchmarks/pretrain_scorer/{scorer}.tsv"
+        paths.benchmark("pretrain_scorer/{scorer}")
     wildcard_constraints:
         scorer=lab.scoring.scorers_of("trained"),
     # Trainings are the longest way through the DAG.
@@ -171,15 +171,15 @@ rule pretrain_scorer:
 
 rule score_alignment:
     input:
-        captions="results/captions/{captioner}/{evaluation}.parquet",
+        captions=paths.captions(),
         scorers=lab.scoring.evaluated_folders,
         features=lab.scoring.evaluated_features,
     output:
-        "results/evaluation/{captioner}/{evaluation}/alignment.parquet",
+        paths.evaluation("alignment"),
     log:
-        "results/logs/score_alignment/{captioner}/{evaluation}.log",
+        paths.log("score_alignment/{captioner}/{evaluation}"),
     benchmark:
-        "results/benchmarks/score_alignment/{captioner}/{evaluation}.tsv"
+        paths.benchmark("score_alignment/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -15,11 +15,11 @@ rule sample_stimuli:
         features=lab.study.features(lab.study.encoder()),
         exclude=lab.study.data("exclude"),
     output:
-        "results/study/stimuli.parquet",
+        paths.study("stimuli.parquet"),
     log:
-        "results/logs/sample_stimuli.log",
+        paths.log("sample_stimuli"),
     benchmark:
-        "results/benchmarks/sample_stimuli.tsv"
+        paths.benchmark("sample_stimuli")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -44,20 +44,20 @@ rule sample_stimuli:
 
 rule build_study:
     input:
-        stimuli="results/study/stimuli.parquet",
+        stimuli=paths.study("stimuli.parquet"),
         images=lab.study.table("images"),
         consent=lab.study.consent(),
         page=lab.study.resource("page.html"),
         review=lab.study.resource("review.html"),
     output:
-        web=directory("results/study/web"),
-        psychopy=directory("results/study/psychopy"),
-        review="results/study/review.html",
-        provenance="results/provenance/build_study.json",
+        web=directory(paths.study("web")),
+        psychopy=directory(paths.study("psychopy")),
+        review=paths.study("review.html"),
+        provenance=paths.provenance("build_study"),
     log:
-        "results/logs/build_study.log",
+        paths.log("build_study"),
     benchmark:
-        "results/benchmarks/build_study.tsv"
+        paths.benchmark("build_study")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -77,15 +77,15 @@ rule build_study:
 rule simulate_responses:
     input:
         **lab.study.encoder_files(lab.study.simulating()),
-        stimuli="results/study/stimuli.parquet",
+        stimuli=paths.study("stimuli.parquet"),
         features=lab.study.features(lab.study.simulating()),
     output:
-        "results/study/simulated/responses.csv",
-        provenance="results/provenance/simulate_responses.json",
+        paths.SIMULATED_RESPONSES,
+        provenance=paths.provenance("simulate_responses"),
     log:
-        "results/logs/simulate_responses.log",
+        paths.log("simulate_responses"),
     benchmark:
-        "results/benchmarks/simulate_responses.tsv"
+        paths.benchmark("simulate_responses")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -106,18 +106,18 @@ rule simulate_responses:
 
 rule analyse_responses:
     input:
-        stimuli="results/study/stimuli.parquet",
+        stimuli=paths.study("stimuli.parquet"),
         responses=lab.study.responses,
     output:
-        answers="results/study/{participants}/answers.parquet",
-        participants="results/study/{participants}/participants.parquet",
-        accuracy="results/study/{participants}/accuracy.parquet",
-        pairwise="results/study/{participants}/pairwise.parquet",
-        agreement="results/study/{participants}/agreement.parquet",
+        answers=paths.answers("answers"),
+        participants=paths.answers("participants"),
+        accuracy=paths.answers("accuracy"),
+        pairwise=paths.answers("pairwise"),
+        agreement=paths.answers("agreement"),
     log:
-        "results/logs/analyse_responses/{participants}.log",
+        paths.log("analyse_responses/{participants}"),
     benchmark:
-        "results/benchmarks/analyse_responses/{participants}.tsv"
+        paths.benchmark("analyse_responses/{participants}")
     wildcard_constraints:
         participants="people|simulated",
     conda:
@@ -138,24 +138,24 @@ rule analyse_responses:
 
 rule collect_study_table:
     input:
-        accuracy="results/study/{participants}/accuracy.parquet",
-        pairwise="results/study/{participants}/pairwise.parquet",
-        agreement="results/study/{participants}/agreement.parquet",
-        participants="results/study/{participants}/participants.parquet",
+        accuracy=paths.answers("accuracy"),
+        pairwise=paths.answers("pairwise"),
+        agreement=paths.answers("agreement"),
+        participants=paths.answers("participants"),
         published=lab.published("discritune.csv"),
     output:
         tables=multiext(
-            "results/reporting/study/discritune_table6_{participants}",
+            paths.reporting("study/discritune_table6_{participants}"),
             ".csv",
             ".md",
             ".tex",
             ".html",
         ),
-        provenance="results/provenance/collect_study_table/{participants}.json",
+        provenance=paths.provenance("collect_study_table/{participants}"),
     log:
-        "results/logs/collect_study_table/{participants}.log",
+        paths.log("collect_study_table/{participants}"),
     benchmark:
-        "results/benchmarks/collect_study_table/{participants}.tsv"
+        paths.benchmark("collect_study_table/{participants}")
     wildcard_constraints:
         participants="people|simulated",
     conda:
@@ -178,23 +178,23 @@ rule collect_study_table:
 
 rule plot_study_figures:
     input:
-        stimuli="results/study/stimuli.parquet",
-        answers="results/study/{participants}/answers.parquet",
+        stimuli=paths.study("stimuli.parquet"),
+        answers=paths.answers("answers"),
         images=lab.study.table("images"),
         style=lab.style,
     output:
         report(
-            "results/figures/discritune_figure2_{participants}.png",
+            paths.figure("discritune_figure2_{participants}"),
             caption="../report/discritune_figure2.rst",
             category="discritune",
             subcategory="figures",
             labels={"figure": "examples of the study, {participants}"},
         ),
-        provenance="results/provenance/plot_study_figures/{participants}.json",
+        provenance=paths.provenance("plot_study_figures/{participants}"),
     log:
-        "results/logs/plot_study_figures/{participants}.log",
+        paths.log("plot_study_figures/{participants}"),
     benchmark:
-        "results/benchmarks/plot_study_figures/{participants}.tsv"
+        paths.benchmark("plot_study_figures/{participants}")
     wildcard_constraints:
         participants="people|simulated",
     conda:
@@ -216,22 +216,22 @@ rule plot_study_figures:
 
 rule plot_study_screen:
     input:
-        stimuli="results/study/stimuli.parquet",
+        stimuli=paths.study("stimuli.parquet"),
         images=lab.study.table("images"),
         style=lab.style,
     output:
         report(
-            "results/figures/discritune_figure3_screen.png",
+            paths.figure("discritune_figure3_screen"),
             caption="../report/discritune_figure3.rst",
             category="discritune",
             subcategory="figures",
             labels={"figure": "a screen of the study"},
         ),
-        provenance="results/provenance/plot_study_screen.json",
+        provenance=paths.provenance("plot_study_screen"),
     log:
-        "results/logs/plot_study_screen.log",
+        paths.log("plot_study_screen"),
     benchmark:
-        "results/benchmarks/plot_study_screen.tsv"
+        paths.benchmark("plot_study_screen")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

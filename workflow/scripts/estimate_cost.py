@@ -9,6 +9,7 @@ import argparse
 import logging
 from pathlib import Path
 
+from captionlab import paths
 from captionlab.reporting.costs import estimate, estimate_text, measured_jobs
 
 
@@ -21,8 +22,7 @@ def pending_jobs(arguments: list[str]) -> list[tuple[str, str]]:
     def watch(record: logging.LogRecord) -> bool:
         """Note a job that a dry run announces, and keep all but errors quiet."""
         if logs := getattr(record, "log", None):
-            # results/logs/{rule}/{job}.log
-            found.append((record.rule_name, "/".join(Path(logs[0]).with_suffix("").parts[3:])))
+            found.append((record.rule_name, paths.job_of(logs[0])))
         return record.levelno >= logging.ERROR
 
     logger = logging.getLogger("snakemake.logging")

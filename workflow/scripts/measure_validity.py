@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from captionlab import paths
 from captionlab.evaluation.naming import different, names_of, relative_naming
 from captionlab.evaluation.unknown_words import has_unknown, known_words, non_words, share_of
 from captionlab.provenance import commit
@@ -31,8 +31,8 @@ EXAMPLES = 3
 def main(snakemake: Any) -> None:
     inputs, params = snakemake.input, snakemake.params
     summary = read_table(inputs.summary, SUMMARY).to_pylist()
-    accuracy = {name: read_table(path, ACCURACY).to_pylist() for name, path in by_folder(inputs.accuracy).items()}
-    matching = {name: read_table(path, MATCHING).to_pylist() for name, path in by_folder(inputs.matching).items()}
+    accuracy = {name: read_table(path, ACCURACY).to_pylist() for name, path in by_owner(inputs.accuracy).items()}
+    matching = {name: read_table(path, MATCHING).to_pylist() for name, path in by_owner(inputs.matching).items()}
     notes: list[str] = []
     findings = [
         *retrieval_findings(summary, params.corpus, params.humans, params.rewarding),
@@ -45,17 +45,17 @@ def main(snakemake: Any) -> None:
     write_table_files(table, snakemake.output.tables)
 
 
-def by_folder(paths: list[str]) -> dict[str, str]:
-    """Files by the name of their folder: results/scorers/{scorer}/matching.parquet and the like."""
-    return {Path(path).parts[-2]: path for path in paths}
+def by_owner(tables: list[str]) -> dict[str, str]:
+    """Tables by what they are about."""
+    return {paths.owner_of(path): path for path in tables}
 
 
 def learned_findings(snakemake: Any, notes: list[str]) -> Iterator[Finding]:
     """Whether captioners name objects, and vary, on the corpus whose references they learned; adds to the notes."""
     inputs, params = snakemake.input, snakemake.params
-    references, objects = by_folder(inputs.references), by_folder(inputs.objects)
+    references, objects = by_owner(inputs.references), by_owner(inputs.objects)
     for path in inputs.captions:
-        captioner, evaluation = Path(path).parts[-2], Path(path).stem
+        captioner, evaluation = paths.captioner_of(path)
         corpus = params.learned.get(captioner)
         captions = read_table(path, GENERATED)
         captions = captions.filter(pc.equal(captions["corpus"], pa.scalar(corpus, pa.string())))
@@ -98,13 +98,13 @@ def names_of_images(labels: pa.Table, toyworld: bool) -> dict[str, set[str]]:
     return names
 
 
-def word_findings(paths: list[str], references: list[str], seed: int) -> Iterator[Finding]:
+def word_findings(tables: list[str], references: list[str], seed: int) -> Iterator[Finding]:
     """The captioner with most captions that have UNK, and the one with most that have a word of no corpus."""
     texts = (read_table(path, CAPTIONS, ["caption"])["caption"].to_pylist() for path in references)
     known = known_words(chain.from_iterable(texts))
     captioners: dict[str, list[dict[str, Any]]] = {}
-    for path in paths:
-        captioners.setdefault(Path(path).parts[-2], []).extend(read_table(path, GENERATED).to_pylist())
+    for path in tables:
+        captioners.setdefault(paths.captioner_of(path)[0], []).extend(read_table(path, GENERATED).to_pylist())
     found: dict[str, list[Finding]] = {"unknown": [], "non-words": []}
     for captioner, rows in captioners.items():
         images = [f"{row['corpus']}/{row['image_id']}" for row in rows]

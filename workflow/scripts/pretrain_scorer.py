@@ -4,6 +4,7 @@ from pathlib import Path
 
 import torch
 
+from captionlab import paths
 from captionlab.distributed import is_first
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.neighbours import nearest
@@ -33,7 +34,7 @@ def main(snakemake):
     if config.get("word_embeddings") == "encoder":
         align_words(scorer, load_encoder(Path(snakemake.input.encoder_weights[0]).parent, device()))
     directory = Path(snakemake.output.weights).parent
-    state_directory = Path("results/state/pretrain_scorer") / directory.name
+    state_directory = paths.state("pretrain_scorer", directory.name)
     hard, size = config["negatives"]["hard"], config["optimizer"]["batch"]
     train(
         scorer,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from captionlab import paths
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.store import load_encoder
 from captionlab.evaluation.retrieval import ranks, unit_length
@@ -26,11 +27,9 @@ def main(snakemake: Any) -> None:
     captions: dict[str, list[dict[str, Any]]] = {corpus: [] for corpus in parameters.corpora}
     for row in read_table(snakemake.input.captions, GENERATED).to_pylist():
         captions[row["corpus"]].append(row)
-    # results/features/{encoder}/{corpus}/{shard}.parquet
     shards: dict[tuple[str, str], list[str]] = {}
     for path in snakemake.input.features:
-        encoder, corpus = Path(path).parts[-3:-1]
-        shards.setdefault((encoder, corpus), []).append(path)
+        shards.setdefault(paths.embedded_in(path), []).append(path)
     settings = {**parameters.config, "seed": parameters.seed}
     with TableWriter(snakemake.output[0], RETRIEVAL, {"device": device_name()}) as writer:
         for retriever, config in zip(parameters.retrievers, snakemake.input.configs, strict=True):

@@ -1,8 +1,8 @@
 """Measure the ablations of the discritune paper: means over seeds with intervals, and differences."""
 
-from pathlib import Path
 from typing import Any
 
+from captionlab import paths
 from captionlab.evaluation.devices import device_note
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.spice import SPICE
@@ -14,12 +14,13 @@ from captionlab.tables import read_table, write_table
 
 
 def main(snakemake: Any) -> None:
-    params, paths = snakemake.params, snakemake.input
-    # results/evaluation/{captioner}/{evaluation}/{kind}.parquet
-    retrieval, spice = ({Path(path).parts[-3:-1]: path for path in found} for found in (paths.retrieval, paths.spice))
+    params, inputs = snakemake.params, snakemake.input
+    retrieval, spice = (
+        {paths.captioner_of(path): path for path in found} for found in (inputs.retrieval, inputs.spice)
+    )
     results: dict[str, dict[str, Any]] = {}
-    for path in paths.nlg:
-        captioner, evaluation = place = Path(path).parts[-3:-1]
+    for path in inputs.nlg:
+        captioner, evaluation = place = paths.captioner_of(path)
         results.setdefault(evaluation, {})[captioner] = evaluated_results(
             Job(captioner, evaluation, **params.evaluations[evaluation]),
             params.seed,
@@ -30,7 +31,7 @@ def main(snakemake: Any) -> None:
     found = [
         ablation_rows(name, ablation, results[ablation["evaluation"]]) for name, ablation in params.ablations.items()
     ]
-    notes = device_note([*paths.captions, *paths.retrieval])
+    notes = device_note([*inputs.captions, *inputs.retrieval])
     for path, kind, number in (
         (snakemake.output.values, ROLE_VALUES, 0),
         (snakemake.output.differences, ROLE_DIFFERENCES, 1),

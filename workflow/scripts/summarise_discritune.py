@@ -1,8 +1,8 @@
 """Measure what the discritune paper says of several captioners or corpora at once: gains, transfer, fluency."""
 
-from pathlib import Path
 from typing import Any
 
+from captionlab import paths
 from captionlab.evaluation.devices import device_note
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.evaluation.spice import SPICE
@@ -28,7 +28,7 @@ DESCRIPTIONS, CAPTIONS = "Concadia-Descriptions", "Concadia-Captions"
 
 
 def main(snakemake: Any) -> None:
-    params, paths = snakemake.params, snakemake.input
+    params, inputs = snakemake.params, snakemake.input
     paper = Reproduction(params.config, params.lineage)
     labels = {name: label for label, name in sorted(paper.captioners.items(), reverse=True)}
     parents = {label: parent for label in labels.values() if (parent := paper.parent(label))}
@@ -49,24 +49,22 @@ def main(snakemake: Any) -> None:
     }
     found += transfer_rows(results, foreign)
     spoken: dict[str, Results] = {}
-    for measures, tokens in zip(paths.measures, paths.tokens, strict=True):
-        # results/language/{captioner}/{evaluation}/measures.parquet
-        captioner, evaluation = Path(measures).parts[-3:-1]
+    for measures, tokens in zip(inputs.measures, inputs.tokens, strict=True):
+        captioner, evaluation = paths.captioner_of(measures)
         job = Job(captioner, evaluation, **params.evaluations[evaluation])
         read = read_table(measures, MEASURES), read_table(tokens, TOKENS)
         spoken.setdefault(labels[captioner], {}).update(fluency_results(job, *read, params.seed))
     found += fluency_rows(spoken, parents)
     columns = {name: [row[name] for row in found] for name in ROLE_DIFFERENCES.columns}
-    write_table(snakemake.output[0], ROLE_DIFFERENCES, columns, device_note(paths.captions))
+    write_table(snakemake.output[0], ROLE_DIFFERENCES, columns, device_note(inputs.captions))
 
 
 def read_scores(snakemake: Any, labels: dict[str, str]) -> dict[str, list[Scores]]:
     """By label of the captioner its scores in every evaluation."""
-    # results/evaluation/{captioner}/{evaluation}/{kind}.parquet
-    spice = {Path(path).parts[-3:-1]: path for path in snakemake.input.spice}
+    spice = {paths.captioner_of(path): path for path in snakemake.input.spice}
     scores: dict[str, list[Scores]] = {}
     for path in snakemake.input.nlg:
-        captioner, evaluation = place = Path(path).parts[-3:-1]
+        captioner, evaluation = place = paths.captioner_of(path)
         job = Job(captioner, evaluation, **snakemake.params.evaluations[evaluation])
         of_spice = read_table(spice[place], SPICE) if place in spice else None
         scores.setdefault(labels[captioner], []).append(Scores(job, read_table(path, NLG), of_spice))

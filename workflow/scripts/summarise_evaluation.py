@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+from captionlab import paths
 from captionlab.evaluation.devices import device_note, devices_of
 from captionlab.evaluation.spice import SPICE
 from captionlab.evaluation.summary import (
@@ -38,11 +38,9 @@ def _results(snakemake: Any) -> Iterator[Result]:
     sources += [(path, SPICE, spice_results) for path in snakemake.input.spice]
     of_scorers = partial(alignment_results, factors=snakemake.params.factors)
     sources += [(path, ALIGNMENT, of_scorers) for path in snakemake.input.alignment]
-    # results/captions/{captioner}/{evaluation}.parquet
-    captions = {(Path(path).parent.name, Path(path).stem): path for path in snakemake.input.captions}
+    captions = {paths.captioner_of(path): path for path in snakemake.input.captions}
     for path, kind, results_of in progress(sources, "tables of scores", len(sources)):
-        # results/evaluation/{captioner}/{evaluation}/{kind}.parquet
-        captioner, evaluation = Path(path).parts[-3:-1]
+        captioner, evaluation = paths.captioner_of(path)
         context = snakemake.params.evaluations[evaluation]
         device = devices_of([captions[captioner, evaluation], path])
         job = Job(captioner, evaluation, context["decoding"], context["splits"], device)

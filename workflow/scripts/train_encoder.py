@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 import torch
 
+from captionlab import paths
 from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.scripting import device, run
 from captionlab.tables import read_table
@@ -19,7 +20,7 @@ def main(snakemake):
     images = read_table(snakemake.input.images, IMAGES, columns=["image_id", "split", "path", "data"])
     images = images.filter(pc.equal(images["split"], "train"))
     directory = Path(snakemake.output.weights).parent
-    state_directory = Path("results/state/train_encoder") / directory.name
+    state_directory = paths.state("train_encoder", directory.name)
     clip = train_clip(
         snakemake.params.config,
         images,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from captionlab import paths
 from captionlab.provenance import written
 from captionlab.reporting.render import escape_markdown
 from captionlab.reporting.sheets import PROVENANCE
@@ -100,7 +101,7 @@ def _parameters(made: Mapping[str, Any]) -> dict[str, Any]:
 
     Without its code, and without what footers say of the run, which other jobs say too.
     """
-    outside = {path: digest for path, digest in made["inputs"].items() if not path.startswith("results/")}
+    outside = {path: digest for path, digest in made["inputs"].items() if not path.startswith(f"{paths.RESULTS}/")}
     given = {name: value for name, value in made["params"].items() if name not in ("code", "provenance")}
     return {**given, "input": outside}
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from captionlab import paths
 from captionlab.captioners.store import save_captioner
 from captionlab.distributed import is_first
 from captionlab.networks.tokenizer import Tokenizer
@@ -37,7 +38,7 @@ def train_captioner(job: Any, captioner: Any, tokenizer: Tokenizer, data: Traini
         seed=params.seed,
     )
     directory = Path(job.output.weights).parent
-    state_directory = Path("results/state") / job.rule / directory.name
+    state_directory = paths.state(job.rule, directory.name)
     train(
         captioner.to(device()),
         objective,

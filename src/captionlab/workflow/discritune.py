@@ -1,8 +1,9 @@
 """What the discritune paper's part of the config asks for: its tables and figures."""
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from captionlab import paths
 from captionlab.reporting.render import FORMATS
 from captionlab.workflow.blocks import Block, normalise, plain_rewards
 from captionlab.workflow.probing_references import listed
@@ -53,34 +54,34 @@ class Discritune:
 
     def table_files(self) -> list[str]:
         """Every file of these tables."""
-        return [f"results/reporting/discritune/{name}.{ending}" for name in self.tables() for ending in FORMATS]
+        return [paths.reporting(f"discritune/{name}.{ending}") for name in self.tables() for ending in FORMATS]
 
     def compared(self, table: str) -> list[str]:
         """A table of the evaluation stage for each captioner in each of the paper's evaluations."""
-        wanted = {f"results/evaluation/{captioner}/{of}/{table}.parquet" for captioner, of in self._evaluated()}
+        wanted = {paths.evaluation(table, captioner, of) for captioner, of in self._evaluated()}
         return sorted(wanted & set(self.lab.scored(table)))
 
     def compared_captions(self) -> list[str]:
         """The captions that these tables score."""
-        places = [Path(path).parts[-3:-1] for path in self.compared("nlg")]
-        return [f"results/captions/{captioner}/{evaluation}.parquet" for captioner, evaluation in places]
+        places = [paths.captioner_of(path) for path in self.compared("nlg")]
+        return [paths.captions(captioner, evaluation) for captioner, evaluation in places]
 
-    def spoken(self, stage: str, table: str) -> list[str]:
-        """A table of a stage for each captioner of the paper and the one of the paper that it is finetuned from.
+    def spoken(self, table: Callable[[str, str], str]) -> list[str]:
+        """A table for each captioner of the paper and the one of the paper that it is finetuned from.
 
         Evaluations are those of `language.fluency`, of which one counts where it has both captioners.
         """
-        paths, of_paper = [], set(self.block.get("captioners", {}).values())
+        found, of_paper = [], set(self.block.get("captioners", {}).values())
         for evaluation in self.lab.language.fluency():
             studied = of_paper & set(self.lab.evaluations[evaluation]["captioners"])
             parents = {name: self.lab.captioners[name].get("parent") for name in studied}
             paired = {one for name, parent in parents.items() if parent in studied for one in (name, parent)}
-            paths += [f"results/{stage}/{name}/{evaluation}/{table}.parquet" for name in sorted(paired)]
-        return paths
+            found += [table(name, evaluation) for name in sorted(paired)]
+        return found
 
     def differences(self) -> list[str]:
         """The table that claims about several captioners or corpora are judged by."""
-        return ["results/reporting/discritune/differences.parquet"] if self.block else []
+        return [paths.reporting("discritune/differences.parquet")] if self.block else []
 
     def _evaluated(self) -> set[tuple[str, str]]:
         """Each captioner of the paper with each evaluation on a corpus of the paper that its tables show."""
@@ -115,12 +116,12 @@ class Discritune:
 
     def ablated(self, table: str) -> list[str]:
         """A table of the evaluation stage for each captioner of an ablation."""
-        wanted = {f"results/evaluation/{captioner}/{of}/{table}.parquet" for captioner, of in self._ablated()}
+        wanted = {paths.evaluation(table, captioner, of) for captioner, of in self._ablated()}
         return sorted(wanted & set(self.lab.scored(table)))
 
     def ablated_captions(self) -> list[str]:
         """Captions of each captioner of an ablation."""
-        return sorted(f"results/captions/{captioner}/{of}.parquet" for captioner, of in self._ablated())
+        return sorted(paths.captions(captioner, of) for captioner, of in self._ablated())
 
     def ablation_retrievers(self) -> Block:
         """For each ablation the retrievers of its evaluation in the config's order, and by label who gave rewards."""
@@ -135,13 +136,11 @@ class Discritune:
 
     def ablation_files(self) -> list[str]:
         """Every file of these tables."""
-        return [
-            f"results/reporting/discritune/{name}.{ending}" for name in self.ablation_tables() for ending in FORMATS
-        ]
+        return [paths.reporting(f"discritune/{name}.{ending}") for name in self.ablation_tables() for ending in FORMATS]
 
     def ablation_differences(self) -> list[str]:
         """The table that claims about ablations are judged by; nothing when the config has no ablations."""
-        return ["results/reporting/discritune/ablation_differences.parquet"] if self.ablations() else []
+        return [paths.reporting("discritune/ablation_differences.parquet")] if self.ablations() else []
 
     def _ablated(self) -> set[tuple[str, str]]:
         """Each captioner of an ablation with the evaluation that it is compared in."""

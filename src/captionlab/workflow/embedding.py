@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from captionlab import paths
 from captionlab.shards import shard_names
 from captionlab.workflow.blocks import Block, any_of, normalise, without
 from captionlab.workflow.resources import on_disk
@@ -41,7 +42,7 @@ class Embedding:
 
     def seeing(self, file: str) -> Callable[[Wildcards], str]:
         """A file of an encoder, or of that whose grid it is."""
-        return lambda wildcards: f"results/encoders/{self._seen_by(wildcards)}/{file}"
+        return lambda wildcards: paths.encoder(file, self._seen_by(wildcards))
 
     def is_grid(self, wildcards: Wildcards) -> bool:
         """Whether an encoder gives a vector for each place of an image."""
@@ -73,7 +74,7 @@ class Embedding:
 
     def corpus(self, table: str) -> Callable[[Wildcards], str]:
         """A table of the corpus that an encoder is trained on."""
-        return lambda wildcards: f"results/corpora/{self.lab.encoders[wildcards.encoder]['corpus']}/{table}.parquet"
+        return lambda wildcards: paths.corpus(table, self.lab.encoders[wildcards.encoder]["corpus"])
 
     def pixels(self, wildcards: Wildcards, input: Mapping[str, Any]) -> int:
         """Bytes of all images of the corpus that an encoder is trained on, at the size at which it sees them."""
@@ -94,7 +95,7 @@ class Embedding:
 
     def features(self, encoder: str, corpus: str) -> list[str]:
         """Feature tables of a corpus."""
-        return [f"results/features/{encoder}/{corpus}/{shard}.parquet" for shard in self.shards(corpus)]
+        return [paths.features(encoder, corpus, shard) for shard in self.shards(corpus)]
 
 
 def has_file(encoder: Block) -> bool:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from captionlab import paths
 from captionlab.reporting.render import FORMATS
 from captionlab.shards import shard_names
 from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, root_of, without
@@ -188,7 +189,7 @@ class Experiments:
 
     def parent(self, file: str) -> Callable[[Wildcards], str]:
         """A file of the captioner that this one is finetuned from."""
-        return lambda wildcards: f"results/captioners/{self.captioners[wildcards.captioner]['parent']}/{file}"
+        return lambda wildcards: paths.captioner(file, self.captioners[wildcards.captioner]["parent"])
 
     def captioner_files(self, wildcards: Wildcards) -> list[str]:
         """Files that a captioner is imported from: weights and tokenizer."""
@@ -224,8 +225,8 @@ class Experiments:
 
     def captioned_shards(self, wildcards: Wildcards) -> list[str]:
         """The shards of a captioner's captions for an evaluation."""
-        folder = f"results/captions/{wildcards.captioner}/{wildcards.evaluation}"
-        return [f"{folder}/{shard}.parquet" for shard in shard_names(self.evaluations[wildcards.evaluation]["shards"])]
+        shards = shard_names(self.evaluations[wildcards.evaluation]["shards"])
+        return [paths.captions(wildcards.captioner, wildcards.evaluation, shard) for shard in shards]
 
     def decoding_block(self, wildcards: Wildcards) -> Block:
         """The decoding of an evaluation, spelled out."""
@@ -250,7 +251,7 @@ class Experiments:
 
     def references(self, wildcards: Wildcards) -> list[str]:
         """Tokenised references of each corpus of an evaluation."""
-        return [f"results/evaluation/references/{corpus}.parquet" for corpus in self.evaluated_corpora(wildcards)]
+        return [paths.references(corpus) for corpus in self.evaluated_corpora(wildcards)]
 
     def references_per_image(self, wildcards: Wildcards) -> int | None:
         """How many of these captions are compared with, the first ones; None for all."""
@@ -270,7 +271,7 @@ class Experiments:
 
     def retriever_files(self, file: str) -> Callable[[Wildcards], list[str]]:
         """A file of each retriever of an evaluation."""
-        return lambda wildcards: [f"results/encoders/{name}/{file}" for name in self.retrievers(wildcards)]
+        return lambda wildcards: [paths.encoder(file, name) for name in self.retrievers(wildcards)]
 
     def retriever_features(self, wildcards: Wildcards) -> list[str]:
         """Feature tables of every corpus of an evaluation by every retriever."""
@@ -292,7 +293,7 @@ class Experiments:
     def scored(self, table: str) -> list[str]:
         """One table of scores for every evaluation and captioner that has it."""
         return [
-            f"results/evaluation/{captioner}/{name}/{table}.parquet"
+            paths.evaluation(table, captioner, name)
             for name, evaluation in sorted(self.evaluations.items())
             for captioner in sorted(evaluation["captioners"])
             if self._has(table, captioner, evaluation)
@@ -301,8 +302,8 @@ class Experiments:
     def scored_captions(self) -> list[str]:
         """The captions that these tables score, whatever the table."""
         tables = [path for table in ("nlg", "retrieval", "spice", "alignment") for path in self.scored(table)]
-        places = sorted({Path(path).parts[-3:-1] for path in tables})
-        return [f"results/captions/{captioner}/{evaluation}.parquet" for captioner, evaluation in places]
+        places = sorted({paths.captioner_of(path) for path in tables})
+        return [paths.captions(captioner, evaluation) for captioner, evaluation in places]
 
     def _has(self, table: str, captioner: str, evaluation: Block) -> bool:
         if self.family(captioner) == "constructed":
@@ -321,7 +322,7 @@ class Experiments:
 
     def parses(self, wildcards: Wildcards) -> list[str]:
         """Parsed references of each corpus of an evaluation."""
-        return [f"results/spice/parses/{corpus}.parquet" for corpus in self.evaluated_corpora(wildcards)]
+        return [paths.parses(corpus) for corpus in self.evaluated_corpora(wildcards)]
 
     # ------------------------------------------------------------------------------------------- reporting
     def lineage(self) -> Block:
@@ -373,26 +374,26 @@ class Experiments:
 
     def tables(self) -> list[str]:
         """Every table that the config asks for, in every format, and what they cost."""
-        return [*self.measured_tables(), *(f"results/reporting/cost.{ending}" for ending in GENERAL_FORMATS)]
+        return [*self.measured_tables(), *(paths.reporting(f"cost.{ending}") for ending in GENERAL_FORMATS)]
 
     def measured_tables(self) -> list[str]:
         """The tables of measurements among them."""
         general = ["evaluation", *(["claims"] if self.papers else []), *self.validity.tables()]
         return [
-            *(f"results/reporting/study/{name}.{ending}" for name in self.study.tables() for ending in FORMATS),
-            *(f"results/reporting/language/{name}.{ending}" for name in self.language.tables() for ending in FORMATS),
-            *(f"results/reporting/{name}.{ending}" for name in general for ending in GENERAL_FORMATS),
+            *(paths.reporting(f"study/{name}.{ending}") for name in self.study.tables() for ending in FORMATS),
+            *(paths.reporting(f"language/{name}.{ending}") for name in self.language.tables() for ending in FORMATS),
+            *(paths.reporting(f"{name}.{ending}") for name in general for ending in GENERAL_FORMATS),
             *self.discritune.table_files(),
             *self.discritune.ablation_files(),
-            *(f"results/reporting/probing/{n}.{ending}" for n in self.probing.tables() for ending in FORMATS),
-            *(f"results/reporting/scenes/{n}.{ending}" for n in self.scenes_paper.tables() for ending in FORMATS),
+            *(paths.reporting(f"probing/{n}.{ending}") for n in self.probing.tables() for ending in FORMATS),
+            *(paths.reporting(f"scenes/{n}.{ending}") for n in self.scenes_paper.tables() for ending in FORMATS),
         ]
 
     def figures(self) -> list[str]:
         """Every figure that the config asks for."""
         of_papers = (self.discritune, self.probing, self.study, self.scenes_paper)
         papers = [name for paper in of_papers for name in paper.figures()]
-        return [f"results/figures/{name}.png" for name in papers]
+        return [paths.figure(name) for name in papers]
 
     def stages(self) -> dict[str, str]:
         """The stage of each rule: the name of its file, in the order of the Snakefile."""
@@ -415,7 +416,7 @@ class Experiments:
 
 
 def _corpus_table(corpus: str, table: str) -> str:
-    return f"results/corpora/{corpus}/{table}.parquet"
+    return paths.corpus(table, corpus)
 
 
 @cache

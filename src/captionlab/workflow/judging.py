@@ -4,9 +4,9 @@ A rule names a method of `Judging` as its input function or parameter; Snakemake
 """
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from captionlab import paths
 from captionlab.workflow.blocks import RETRIEVAL, Block, plain_rewards
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Judging:
         block = self.lab.captioners[wildcards.captioner]
         kinds = {block["objective"]["kind"], *(reward["kind"] for reward in self._rewards(wildcards))}
         needed = "validation" in block or kinds & READ_REFERENCES
-        return [f"results/corpora/{block['corpus']}/captions.parquet"] if needed else []
+        return [paths.corpus("captions", block["corpus"])] if needed else []
 
     def judges(self, wildcards: Captioned) -> Block:
         """The retrievers and scorers that a reward asks: folder, and feature tables of the training corpus."""
@@ -50,10 +50,13 @@ class Judging:
                 found[f"encoders/{reward['retriever']}"] = self.lab.embedding.features(reward["retriever"], corpus)
             elif reward["kind"] == "scorer":
                 found[f"scorers/{reward['scorer']}"] = self.lab.scoring.features(reward["scorer"], corpus)
-        judges: Block = {name: {"directory": f"results/{name}", "features": found[name]} for name in sorted(found)}
+        judges: Block = {
+            name: {"directory": paths.retriever_or_scorer(*name.split("/")), "features": found[name]}
+            for name in sorted(found)
+        }
         for reward in self._rewards(wildcards):
             if "hard_negatives" in reward:
-                table = f"results/neighbours/{reward['retriever']}/{corpus}/{reward['hard_negatives']}.parquet"
+                table = paths.neighbours(reward["retriever"], corpus, reward["hard_negatives"])
                 judges[f"encoders/{reward['retriever']}"]["neighbours"] = [table]
         return judges
 
@@ -62,18 +65,18 @@ class Judging:
         files = []
         for judge in self.judges(wildcards):
             kind, name = judge.split("/")
-            encoder = [f"results/encoders/{name}/{file}" for file in ("config.json", "model.safetensors")]
+            encoder = [paths.encoder(file, name) for file in ("config.json", "model.safetensors")]
             files += self.lab.scoring.folder(name) if kind == "scorers" else encoder
         return files
 
     def tables(self, kind: str) -> Callable[[Captioned], list[str]]:
         """Their tables of embeddings (`kind` features) or of regions, each once."""
 
-        def paths(wildcards: Captioned) -> list[str]:
+        def chosen(wildcards: Captioned) -> list[str]:
             every = [path for judge in self.judges(wildcards).values() for path in judge["features"]]
-            return [path for path in dict.fromkeys(every) if Path(path).parts[1] == kind]
+            return [path for path in dict.fromkeys(every) if paths.stage_of(path) == kind]
 
-        return paths
+        return chosen
 
     def neighbours(self, wildcards: Captioned) -> list[str]:
         """Tables of hard negatives, where the reward has some."""

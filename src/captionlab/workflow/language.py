@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from captionlab import paths
 from captionlab.workflow.blocks import Block
 from captionlab.workflow.resources import on_disk
 
@@ -44,17 +45,17 @@ class Language:
     def measured(self, table: str, captioners: Iterable[str] | None = None) -> list[str]:
         """A table of the language stage for each of some captioners; without them, for all of the evaluation."""
         names = self.captioners() if captioners is None else captioners
-        return [f"results/language/{name}/{self.config.get('evaluation')}/{table}.parquet" for name in names]
+        return [paths.language(table, name, str(self.config.get("evaluation"))) for name in names]
 
     def model(self) -> str:
         """The trigram language model: a file that the config names, or what rule train_language_model makes."""
         given = self.config.get("model", {}).get("arpa")
-        return on_disk(Path(self.lab.data) / given) if given else "results/language/model.arpa"
+        return on_disk(Path(self.lab.data) / given) if given else paths.LANGUAGE_MODEL
 
     def corpus(self, table: str) -> list[str]:
         """A table of the corpus that the language model is trained on; none where it is given or not asked for."""
         model = self.config.get("model", {})
-        return [f"results/corpora/{model['corpus']}/{table}.parquet"] if "corpus" in model else []
+        return [paths.corpus(table, model["corpus"])] if "corpus" in model else []
 
     def splits(self) -> list[str]:
         """Splits of that corpus."""

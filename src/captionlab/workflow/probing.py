@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from captionlab import paths
 from captionlab.workflow.blocks import Block, normalise, scorer_kind
 from captionlab.workflow.probing_references import listed, reward_scorers
 
@@ -49,7 +50,7 @@ class Probing:
 
     def original_captions(self, wildcards: "Wildcards") -> str:
         """Captions that others are constructed of."""
-        return f"results/captions/{self._constructed(wildcards)['captions_of']}/{wildcards.evaluation}.parquet"
+        return paths.captions(self._constructed(wildcards)["captions_of"], wildcards.evaluation)
 
     def original_tags(self, wildcards: "Wildcards") -> str:
         """The same, tagged."""
@@ -71,7 +72,7 @@ class Probing:
         return normalise({name: block[name] for name in kept if name in block})
 
     def _tags(self, captioner: str, evaluation: str) -> str:
-        return f"results/language/{captioner}/{evaluation}/tags.parquet"
+        return paths.language("tags", captioner, evaluation)
 
     # ------------------------------------------------------------------------------- roles and their tables
     @property
@@ -102,7 +103,7 @@ class Probing:
     def scored(self, table: str, captioners: list[str] | None = None) -> list[str]:
         """A table of the evaluation stage for each captioner of a role, or each of these."""
         names = self.captioners() if captioners is None else captioners
-        return [f"results/evaluation/{name}/{self.evaluation}/{table}.parquet" for name in names]
+        return [paths.evaluation(table, name, self.evaluation) for name in names]
 
     def spice(self) -> list[str]:
         """SPICE of each captioner of a role; nothing when the config goes without."""
@@ -111,11 +112,11 @@ class Probing:
     def language(self, table: str, captioners: list[str] | None = None) -> list[str]:
         """A table of the language stage for each captioner of a role, or each of these."""
         names = self.captioners() if captioners is None else captioners
-        return [f"results/language/{name}/{self.evaluation}/{table}.parquet" for name in names]
+        return [paths.language(table, name, self.evaluation) for name in names]
 
     def captions(self, captioners: list[str]) -> list[str]:
         """Captions of each of these captioners."""
-        return [f"results/captions/{name}/{self.evaluation}.parquet" for name in captioners]
+        return [paths.captions(name, self.evaluation) for name in captioners]
 
     def corpora(self) -> list[str]:
         """Corpora of the paper."""
@@ -123,7 +124,7 @@ class Probing:
 
     def corpus_tables(self, table: str) -> list[str]:
         """A table of each of these corpora."""
-        return [f"results/corpora/{corpus}/{table}.parquet" for corpus in self.corpora()]
+        return [paths.corpus(table, corpus) for corpus in self.corpora()]
 
     def factors(self) -> dict[str, float]:
         """For each scorer of the config the factor that puts its scores into per cent."""
@@ -166,14 +167,14 @@ class Probing:
 
     def matching(self) -> list[str]:
         """How well each of these tells pairs from strangers."""
-        return [f"results/scorers/{name}/matching.parquet" for name in self.trained_scorers()]
+        return [paths.scorer("matching.parquet", name) for name in self.trained_scorers()]
 
     def _scorers_of(self, captioner: str) -> list[str]:
         return reward_scorers(self.lab.captioners[captioner].get("objective", {}).get("reward", {}))
 
     def differences(self) -> list[str]:
         """The table that the paper's claims are judged by; nothing when the config does not ask for the paper."""
-        return ["results/reporting/probing/differences.parquet"] if self.block else []
+        return [paths.reporting("probing/differences.parquet")] if self.block else []
 
     def tables(self) -> list[str]:
         """Names of the paper's tables that the config asks for."""

@@ -7,9 +7,11 @@ from typing import Any
 
 from snakemake.io import local
 
+from captionlab import paths
+
 # Of these tables a job holds something else than what its rule says of its features: of regions a few groups of rows,
 # however many there are (`base` has room for them); of tags, objects of Python.
-HELD = {"results/regions/": 0.0, "results/tags/": 10.0}
+HELD = {"regions": 0.0, "tags": 10.0}
 
 
 def memory(
@@ -27,7 +29,7 @@ def memory(
         for name, factor in factors.items():
             files = input[name]
             for path in [files] if isinstance(files, str) else files:
-                factor_of[path] = next((own for folder, own in HELD.items() if folder in path), factor)
+                factor_of[path] = HELD.get(paths.stage_of(path), factor)
         size = sum(factor * os.path.getsize(path) for path, factor in factor_of.items())
         return attempt * int(base + (size + (held(wildcards, input) if held else 0)) / 1e6)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from snakemake.io import local
 
+from captionlab import paths
 from captionlab.roles import ROLES
 from captionlab.workflow.blocks import Block, any_of, normalise
 
@@ -81,13 +82,13 @@ class Scenes:
     def tags_objects(self, wildcards: Wildcards) -> list[str]:
         """The table of annotated objects, where these are the tags."""
         annotated = self.tags[wildcards.tags]["source"] == "objects"
-        return [f"results/corpora/{wildcards.corpus}/objects.parquet"] if annotated else []
+        return [paths.corpus("objects", wildcards.corpus)] if annotated else []
 
     def captioner_tables(self, block: Block, corpus: str) -> list[str]:
         """Tables of a corpus that a captioner of regions, whose block this is, reads: its regions and its tags."""
         return [
             *self.lab.scoring.regions_tables(block["regions"], corpus),
-            f"results/tags/{block['tags']}/{corpus}/tags.parquet",
+            paths.tags(block["tags"], corpus),
         ]
 
     # ---------------------------------------------------------------------------------------- the analysis
@@ -126,7 +127,7 @@ class Scenes:
 
     def table(self, table: str) -> list[str]:
         """A table of the corpus."""
-        return [f"results/corpora/{self.config['corpus']}/{table}.parquet"] if self.config else []
+        return [paths.corpus(table, self.config["corpus"])] if self.config else []
 
     def labelling(self) -> list[str]:
         """The table of the corpus whose captions say which scene an image depicts."""
@@ -147,11 +148,11 @@ class Scenes:
     def model(self, role: str = "pretrained") -> list[str]:
         """The files of a captioner in a role."""
         files = ("config.json", "model.safetensors", "tokenizer.json")
-        return [f"results/captioners/{self.config[role]}/{file}" for file in files] if self.config else []
+        return [paths.captioner(file, self.config[role]) for file in files] if self.config else []
 
     def of(self, role: str, stage: str, table: str) -> list[str]:
         """A table of a stage about the captioner in a role."""
-        return [f"results/{stage}/{self.config[role]}/{table}.parquet"] if self.config else []
+        return [paths.of_captioner(stage, table, self.config[role])] if self.config else []
 
     def results(self) -> list[str]:
         """The tables at the end of the analysis."""
@@ -159,8 +160,8 @@ class Scenes:
             return []
         names = ["densities", "differences", "rankings", "overlaps", "correlations"]
         return [
-            *(f"results/attention/{name}.parquet" for name in names),
-            *(f"results/ablation/{name}.parquet" for name in ("coverage", "effects", "splits")),
+            *(paths.attention(name) for name in names),
+            *(paths.ablation(name) for name in ("coverage", "effects", "splits")),
             *(path for role in ROLES for path in self.of(role, "probes", "scores")),
         ]
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from captionlab import paths
 from captionlab.roles import PRETRAINED
 from captionlab.workflow.blocks import Block
 from captionlab.workflow.names import known
@@ -80,13 +81,13 @@ class ScenesPaper:
 
     def learnt(self) -> list[str]:
         """The table of the images of the corpus that the finetuned captioner learnt from."""
-        return [f"results/corpora/{self._training()}/images.parquet"] if self.block else []
+        return [paths.corpus("images", self._training())] if self.block else []
 
     def described(self) -> dict[str, list[str]]:
         """The tables of what people wrote of objects and of scenes."""
         if not self.block:
             return {"objects": [], "scenes": []}
-        objects = f"results/corpora/{self.block['object_captions']}/captions.parquet"
+        objects = paths.corpus("captions", self.block["object_captions"])
         return {"objects": [objects], "scenes": self.lab.scenes.labelling()}
 
     def job(self) -> dict[str, Any]:
@@ -115,7 +116,7 @@ class ScenesPaper:
 
     def differences(self) -> list[str]:
         """The table that the paper's claims are judged by."""
-        return ["results/reporting/scenes/differences.parquet"] if self.block else []
+        return [paths.reporting("scenes/differences.parquet")] if self.block else []
 
     def _training(self) -> str:
         """The corpus that the finetuned captioner learnt from; one that came from elsewhere counts as of the same."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from captionlab import paths
 from captionlab.workflow.blocks import Block, any_of, normalise, scorer_kind
 from captionlab.workflow.resources import on_disk
 
@@ -71,11 +72,11 @@ class Scoring:
     def regions_objects(self, wildcards: Wildcards) -> list[str]:
         """The table of annotated objects, where regions are pooled in their boxes."""
         given = self.regions[wildcards.regions]["source"] == "boxes"
-        return [f"results/corpora/{wildcards.corpus}/objects.parquet"] if given else []
+        return [paths.corpus("objects", wildcards.corpus)] if given else []
 
     def regions_encoder(self, file: str) -> Callable[[Wildcards], list[str]]:
         """A file of the encoder whose features are pooled."""
-        return lambda wildcards: [f"results/encoders/{e}/{file}" for e in self._pooled(wildcards)]
+        return lambda wildcards: [paths.encoder(file, e) for e in self._pooled(wildcards)]
 
     def regions_code(self, script: str) -> Callable[[Wildcards], str]:
         """Fingerprint of the script that extracts regions, with the family of the encoder whose features are pooled."""
@@ -98,7 +99,7 @@ class Scoring:
         """Tables of regions of a corpus. What is read from files is one table: each shard would read all of them."""
         whole = self.regions[regions]["source"] == "files"
         shards = ["0-of-1"] if whole else self.lab.embedding.shards(corpus)
-        return [f"results/regions/{regions}/{corpus}/{shard}.parquet" for shard in shards]
+        return [paths.regions(regions, corpus, shard) for shard in shards]
 
     def _paths(self, regions: str, corpus: str) -> list[str]:
         given = self.regions[regions]["files"][corpus]
@@ -115,7 +116,7 @@ class Scoring:
     def folder(self, scorer: str) -> list[str]:
         """The files of a scorer; all lie in one folder, which `captionlab.scorers.store.load_scorer` takes."""
         words = [] if scorer_kind(self.scorers[scorer]) == "encoder" else ["vocab.txt"]
-        return [f"results/scorers/{scorer}/{file}" for file in ("config.json", "model.safetensors", *words)]
+        return [paths.scorer(file, scorer) for file in ("config.json", "model.safetensors", *words)]
 
     def features(self, scorer: str, corpus: str) -> list[str]:
         """The tables that `captionlab.scorers.images.ScorerImages` reads: regions, embeddings or the images."""
@@ -123,7 +124,7 @@ class Scoring:
         if scorer_kind(block) == "encoder":
             return self.lab.embedding.features(block["encoder"], corpus)
         if "regions" not in block:
-            return [f"results/corpora/{corpus}/images.parquet"]
+            return [paths.corpus("images", corpus)]
         return self.regions_tables(block["regions"], corpus)
 
     def modules(self, *scorers: str) -> list[str]:
@@ -165,11 +166,11 @@ class Scoring:
 
     def scorer_encoder(self, file: str) -> Callable[[Wildcards], str]:
         """A file of the encoder that a scorer is."""
-        return lambda wildcards: f"results/encoders/{self.scorers[wildcards.scorer]['encoder']}/{file}"
+        return lambda wildcards: paths.encoder(file, self.scorers[wildcards.scorer]["encoder"])
 
     def training_table(self, table: str) -> Callable[[Wildcards], str]:
         """A table of the corpus that a scorer is trained on."""
-        return lambda wildcards: f"results/corpora/{self.scorers[wildcards.scorer]['corpus']}/{table}.parquet"
+        return lambda wildcards: paths.corpus(table, self.scorers[wildcards.scorer]["corpus"])
 
     def training_regions(self, wildcards: Wildcards) -> list[str]:
         """Tables of regions of the corpus that a scorer is trained on."""
@@ -183,7 +184,7 @@ class Scoring:
 
     def training_encoder(self, file: str) -> Callable[[Wildcards], list[str]]:
         """A file of the encoder that word pieces start from, which is that of the regions; none for a random start."""
-        return lambda wildcards: [f"results/encoders/{e}/{file}" for e in self._words_encoder(wildcards)]
+        return lambda wildcards: [paths.encoder(file, e) for e in self._words_encoder(wildcards)]
 
     def _words_encoder(self, wildcards: Wildcards) -> list[str]:
         block = self.scorers[wildcards.scorer]
@@ -220,8 +221,8 @@ class Scoring:
     def evaluated_features(self, wildcards: Wildcards) -> list[str]:
         """The tables of every corpus of an evaluation that its scorers read."""
         corpora = self.lab.evaluations[wildcards.evaluation]["corpora"]
-        paths = [path for name in self.evaluated(wildcards) for c in corpora for path in self.features(name, c)]
-        return list(dict.fromkeys(paths))
+        found = [path for name in self.evaluated(wildcards) for c in corpora for path in self.features(name, c)]
+        return list(dict.fromkeys(found))
 
     def evaluated_sources(self, wildcards: Wildcards) -> Block:
         """For each scorer of an evaluation, the tables that it reads of each corpus."""

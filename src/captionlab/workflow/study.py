@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from captionlab import paths
 from captionlab.workflow.blocks import Block, captioner_kind
 from captionlab.workflow.resources import on_disk
 
@@ -54,11 +55,11 @@ class Study:
 
     def captions(self) -> list[str]:
         """Tables of captions, a captioner each."""
-        return [f"results/captions/{name}/{self.config['evaluation']}.parquet" for name in self.captioners()]
+        return [paths.captions(name, self.config["evaluation"]) for name in self.captioners()]
 
     def table(self, table: str) -> list[str]:
         """A table of the corpus."""
-        return [f"results/corpora/{self.config['corpus']}/{table}.parquet"] if self.config else []
+        return [paths.corpus(table, self.config["corpus"])] if self.config else []
 
     def features(self, encoder: str | None) -> list[str]:
         """Feature tables of the corpus by an encoder."""
@@ -86,8 +87,8 @@ class Study:
 
     def encoder_files(self, encoder: str | None) -> dict[str, str]:
         """Config and weights of an encoder, by name."""
-        folder = f"results/encoders/{encoder}"
-        return {"config": f"{folder}/config.json", "weights": f"{folder}/model.safetensors"} if encoder else {}
+        files = {"config": "config.json", "weights": "model.safetensors"}
+        return {name: paths.encoder(file, encoder) for name, file in files.items()} if encoder else {}
 
     def data(self, key: str) -> list[str]:
         """The file, or the files, that the block names under a key."""
@@ -104,11 +105,7 @@ class Study:
 
     def responses(self, wildcards: Participants) -> list[str]:
         """Files of answers: of people as the config names them, or of simulated participants."""
-        return (
-            ["results/study/simulated/responses.csv"]
-            if wildcards.participants == "simulated"
-            else self.data("responses")
-        )
+        return [paths.SIMULATED_RESPONSES] if wildcards.participants == "simulated" else self.data("responses")
 
     def participants(self) -> list[str]:
         """Whose answers are analysed."""
@@ -117,7 +114,7 @@ class Study:
     def of_people(self) -> dict[str, str]:
         """By name, the tables that claims about people are judged by; nothing before people took part."""
         tables = ("accuracy", "pairwise") if "people" in self.participants() else ()
-        return {name: f"results/study/people/{name}.parquet" for name in tables}
+        return {name: paths.answers(name, "people") for name in tables}
 
     def tables(self) -> list[str]:
         """Names of the tables on the answers."""
@@ -130,7 +127,7 @@ class Study:
 
     def results(self) -> list[str]:
         """What the study makes for people to use."""
-        return ["results/study/web", "results/study/psychopy", "results/study/review.html"] if self.config else []
+        return [paths.study("web"), paths.study("psychopy"), paths.study("review.html")] if self.config else []
 
     def missing_files(self) -> Iterator[str]:
         """A sentence for each file that the block names and that is not there."""

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from captionlab import paths
 from captionlab.workflow.blocks import Block, captioner_kind, plain_rewards, scorer_kind
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Validity:
     def captions(self) -> list[str]:
         """Captions by captioners that are trained here, for every evaluation."""
         return [
-            f"results/captions/{captioner}/{name}.parquet"
+            paths.captions(captioner, name)
             for name, evaluation in self._evaluations()
             for captioner in sorted(evaluation["captioners"])
             if captioner_kind(self.lab.captioners[captioner]) in ("pretrained", "finetuned")
@@ -63,7 +64,7 @@ class Validity:
 
     def references(self) -> list[str]:
         """The references of all corpora."""
-        return [f"results/corpora/{name}/captions.parquet" for name in sorted(self.lab.corpora) if self.config]
+        return [paths.corpus("captions", name) for name in sorted(self.lab.corpora) if self.config]
 
     def objects(self) -> list[str]:
         """The objects of the corpora that captioners learned and are evaluated on."""
@@ -74,18 +75,18 @@ class Validity:
             for captioner in evaluation["captioners"]
             if learned.get(captioner) in evaluation["corpora"]
         }
-        return [f"results/corpora/{corpus}/objects.parquet" for corpus in sorted(corpora)]
+        return [paths.corpus("objects", corpus) for corpus in sorted(corpora)]
 
     def matching(self) -> list[str]:
         """How good the scorers are that are trained here."""
         scorers = self.lab.scoring.scorers if self.config else {}
         trained = [name for name, block in sorted(scorers.items()) if scorer_kind(block) == "trained"]
-        return [f"results/scorers/{name}/matching.parquet" for name in trained]
+        return [paths.scorer("matching.parquet", name) for name in trained]
 
     def accuracy(self) -> list[str]:
         """How often participants of the study are right: people, simulated ones or both."""
         participants = self.lab.study.participants() if self.config else []
-        return [f"results/study/{who}/accuracy.parquet" for who in participants]
+        return [paths.answers("accuracy", who) for who in participants]
 
     def _evaluations(self) -> list[tuple[str, Block]]:
         return sorted(self.lab.evaluations.items()) if self.config else []
