@@ -162,6 +162,21 @@ def test_what_another_caption_finds_too_is_no_example(also):
     assert examples(SCREENS, rows, "people", TUNED) == []
 
 
+@pytest.mark.parametrize("other", ["plain", "people"])
+def test_the_same_words_are_no_example_of_a_difference(other):
+    tuned = {s["stimulus"]: s["caption"] for s in SCREENS if s["caption_type"] == "tuned"}
+    target = next(s["target"] for s in SCREENS if s["stimulus"] == "set-0001")
+    same = [
+        s | {"caption": tuned[s["stimulus"]]} if (s["stimulus"], s["caption_type"]) == ("set-0001", other) else s
+        for s in SCREENS
+    ]
+    rows = answers()
+    targets = {example["target"] for example in examples(SCREENS, rows, "people", TUNED, number=100)}
+    assert target in targets
+    chosen = examples(same, rows, "people", TUNED, number=100)
+    assert {example["target"] for example in chosen} == targets - {target}
+
+
 def test_half_of_the_answers_do_not_find_an_image():
     """Two answers to each screen: those by the finetuned caption are right once, so the target is not found."""
     rows = [row for row in answers(6) if row["role"] == "question"]

@@ -33,10 +33,11 @@ def examples(
     `people` is the type of human captions, `parents` has finetuned type -> that of its parent. A set is found by a
     caption when more than half of the answers to it are right, and not found when fewer are; here it is by the
     finetuned one, and neither by the human nor by the parent's. Of a tie either could be said, so such sets are left
-    out. Each example has `target`, `captions` (type -> caption, the human one first and the
-    finetuned one last), `answers` and `right` (type -> how many, and how many of them are right) and `chosen`, the
-    wrong image that most answers to the human caption chose. Clear is a set by how much larger the share of right
-    answers to the finetuned caption is than the next largest; of sets alike in this, by more answers.
+    out; and so are those where two of the captions are the same words, as answers to these differ by chance. Each
+    example has `target`, `captions` (type -> caption, the human one first and the finetuned one last), `answers` and
+    `right` (type -> how many, and how many of them are right) and `chosen`, the wrong image that most answers to the
+    human caption chose. Clear is a set by how much larger the share of right answers to the finetuned caption is than
+    the next largest; of sets alike in this, by more answers.
     """
     by_set: dict[str, dict[str, list[Row]]] = {}
     for answer in answers:
@@ -53,13 +54,14 @@ def examples(
                 continue
             right = {name: sum(a["correct"] for a in by_type[name]) for name in types}
             *others, best = (right[name] / len(by_type[name]) for name in types)
-            if best <= 0.5 or max(others) >= 0.5:
+            captions = {name: shown[stimulus][name]["caption"] for name in types}
+            if best <= 0.5 or max(others) >= 0.5 or len(set(captions.values())) < len(types):
                 continue
             wrong = Counter(a["chosen"] for a in by_type[people] if not a["correct"])
             example = {
                 "target": shown[stimulus][people]["target"],
                 "chosen": wrong.most_common(1)[0][0],
-                "captions": {name: shown[stimulus][name]["caption"] for name in types},
+                "captions": captions,
                 "answers": {name: len(by_type[name]) for name in types},
                 "right": right,
             }
