@@ -29,6 +29,8 @@ from captionlab.training.objectives.contrastive import (
     ContrastiveObjective,
     SmallVocabulary,
     captions_by_image,
+    decode_all,
+    set_length,
     train_clip,
 )
 
@@ -342,6 +344,22 @@ class TestTraining:
         assert results[0].keys() == results[1].keys()
         for name, value in results[0].items():
             torch.testing.assert_close(results[1][name], value, atol=1e-5, rtol=1e-4, msg=name)
+
+    @pytest.mark.parametrize("architecture", [VIT, RESNET])
+    def test_embeddings_are_scaled_to_a_mean_length(self, architecture):
+        encoder, images = clip(architecture), pixels(6, size=architecture["vision_cfg"]["image_size"])
+        before = encoder.embed_images(images)
+        set_length(encoder, images)
+        after = encoder.embed_images(images)
+        assert np.linalg.norm(after.numpy().astype(float), axis=1).mean() == pytest.approx(10, rel=1e-4)
+        torch.testing.assert_close(after, before * (after.norm() / before.norm()), atol=1e-4, rtol=1e-4)
+
+    def test_embeddings_of_a_trained_encoder_have_the_length(self, tmp_path):
+        encoder, _ = train_small(tmp_path / "a")
+        paths = [str(tmp_path / "a" / f"{index}.png") for index in range(9)]
+        images = pa.table({"image_id": paths, "path": paths, "data": pa.array([None] * 9, pa.binary())})
+        embeddings = encoder.embed_images(decode_all(images, 32, 1))
+        assert embeddings.norm(dim=1).mean().item() == pytest.approx(10, rel=1e-4)
 
     def test_same_seed_same_bytes(self, tmp_path):
         _, first = train_small(tmp_path / "a")

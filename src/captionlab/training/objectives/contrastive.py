@@ -19,6 +19,10 @@ from captionlab.training.loop.trainer import train
 
 # The largest factor between cosine and logit (Radford et al. 2021, section 2.5).
 LARGEST_SCALE = 100.0
+# The usual length of an image embedding of OpenAI's ViT-B/32. The loss asks for directions only and leaves lengths to
+# chance, but captioners and region features read embeddings as they are. Measured in the toy world, on training images
+# set aside: at length 45, as it came out, an FC captioner named an object .80 times as often as people do, at 10 .83.
+LENGTH, MEASURED = 10.0, 1000
 
 
 class ContrastiveObjective:
@@ -117,8 +121,9 @@ def train_clip(
     flat = tokenise([text for of_image in texts for text in of_image], model.context_length)
     vocabulary = SmallVocabulary(model, flat)
     small = iter([vocabulary.encode(tokens) for tokens in flat])
+    pixels = decode_all(images, architecture["vision_cfg"]["image_size"], threads).to(device)
     batches = CaptionBatches(
-        decode_all(images, architecture["vision_cfg"]["image_size"], threads).to(device),
+        pixels,
         [[next(small) for _ in of_image] for of_image in texts],
         config["optimizer"]["batch"],
         seed,
@@ -138,7 +143,22 @@ def train_clip(
     )
     vocabulary.restore()
     model.logit_scale.data.clamp_(max=math.log(LARGEST_SCALE))
-    return Clip(model, {"architecture": architecture, "image_mean": list(MEAN), "image_std": list(STD)}, device)
+    clip = Clip(model, {"architecture": architecture, "image_mean": list(MEAN), "image_std": list(STD)}, device)
+    set_length(clip, pixels[:MEASURED])
+    return clip
+
+
+@torch.no_grad()
+def set_length(clip: Clip, pixels: Tensor) -> None:
+    """Scale the last layer of the image tower so that embeddings of images (n, 3, height, width) have a mean LENGTH.
+
+    Where several embeddings are compared by their cosine, this changes nothing.
+    """
+    lengths = torch.cat([clip.embed_images(part).norm(dim=1) for part in pixels.split(100)])
+    tower = clip.model.visual
+    convolutional = isinstance(clip.config["architecture"]["vision_cfg"]["layers"], list)
+    for parameter in tower.attnpool.c_proj.parameters() if convolutional else [tower.proj]:
+        parameter *= LENGTH / lengths.mean()
 
 
 def decode_all(images: pa.Table, size: int, threads: int) -> Tensor:
