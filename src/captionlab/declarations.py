@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-NAME = "DECLARATION"
+NAME, ROOT = "DECLARATION", Path(__file__).parent
 T = TypeVar("T")
 
 
@@ -76,15 +76,23 @@ class ScorerFamily:
     """keys of `architecture`, each with its JSON schema; none where it cannot be trained here"""
 
 
+class Member:
+    """What is of a family: the family is named as the module that defines it."""
+
+    @property
+    def family(self) -> str:
+        """The name of the family."""
+        return type(self).__module__.rpartition(".")[2]
+
+
 @cache
 def declared(package: str, kind: type[T], marker: str = "FAMILY") -> Mapping[str, T]:
     """What each module of a package of captionlab that defines `marker` declares of itself, by the module's name.
 
     `kind` is a dataclass of literals. DeclarationError for a module whose declaration is missing or does not fit it.
     """
-    folder = Path(__file__).parent.joinpath(*package.split("."))
     found = {}
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(ROOT.joinpath(*package.split(".")).glob("*.py")):
         source = path.read_text(encoding="utf-8")
         if marker not in source and NAME not in source:
             continue
@@ -96,11 +104,11 @@ def declared(package: str, kind: type[T], marker: str = "FAMILY") -> Mapping[str
 
 def family_class(package: str, family: str) -> Any:
     """The class of a family of a package, which imports its module; ValueError for one that there is not."""
-    folder = Path(__file__).parent / package
     try:
         return importlib.import_module(f"captionlab.{package}.{family}").FAMILY
     except (ModuleNotFoundError, AttributeError) as error:
-        there = sorted(path.stem for path in folder.glob("*.py") if "\nFAMILY = " in path.read_text(encoding="utf-8"))
+        files = sorted((ROOT / package).glob("*.py"))
+        there = [path.stem for path in files if "\nFAMILY = " in path.read_text(encoding="utf-8")]
         if family in there:
             raise
         raise ValueError(f"{package} have no family {family!r}; there are {', '.join(there)}") from error
@@ -159,4 +167,6 @@ def _shown(hint: Any) -> str:
     """A type, for a sentence."""
     if get_origin(hint) is Literal:
         return "one of " + ", ".join(map(repr, get_args(hint)))
-    return f"a tuple, ('...',), each {_shown(get_args(hint)[0])}" if get_origin(hint) is tuple else str(hint)
+    if get_origin(hint) is tuple:
+        return f"a tuple, as ('x',), in which each is {_shown(get_args(hint)[0])}"
+    return "a dict" if get_origin(hint) is Mapping else f"a {hint.__name__}"
