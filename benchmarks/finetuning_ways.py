@@ -15,7 +15,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.encoders.clip import MEAN, STD, Clip, build, normalise, pad, tokenise
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.objectives.baselines import RunningMean
 from captionlab.training.objectives.reinforce import Reinforce

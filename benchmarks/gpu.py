@@ -26,12 +26,13 @@ from torch.utils.flop_counter import FlopCounterMode
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.encoders.clip import MEAN, STD, Clip, build
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.wordpiece import WordPieces
 from captionlab.provenance import device_name
 from captionlab.regions.batches import RegionBatch
 from captionlab.regions.tagged_regions import TaggedRegions
-from captionlab.scorers.scorer import Scorer
+from captionlab.scorers.scorer import NetworkScorer
 from captionlab.scorers.uniter import Uniter
 from captionlab.training.loop.batches import ImageBatches
 from captionlab.training.loop.trainer import train
@@ -123,9 +124,8 @@ def match(device: str, precision: str, batch: int) -> Task:
     """Matching scores of images and captions, the captions read anew for each."""
     pieces = ["[UNK]", "[CLS]", "[SEP]", *WORDS]
     words = WordPieces([*pieces, *(f"[{number}]" for number in range(28_996 - len(pieces)))])
-    scorer = (
-        Scorer(Uniter(28_996, region_size=2048, **BERT), words, Uniter.MATCHING).to(device).eval().requires_grad_(False)
-    )
+    network = Uniter(28_996, region_size=2048, **BERT)
+    scorer = NetworkScorer(network, words, Uniter.MATCHING).to(device).eval().requires_grad_(False)
     regions = RegionBatch(
         torch.randn(batch, 36, 2048), torch.rand(batch, 36, 4) * 100, torch.full((batch, 2), 300.0), [36] * batch
     ).to(device)

@@ -30,7 +30,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from captionlab.captioners.newfc import NewFC
 from captionlab.encoders.embeddings import embedding_rows
-from captionlab.generation.decoding import Decoding
+from captionlab.generation.contract import Decoding
 from captionlab.networks.words import learn_words
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.generation.decoding import Decoded, Decoding, decode
+from captionlab.generation.contract import Decoded, Decoding
+from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions
 
 BASE = {"vocabulary": 30522, "positions": 512, "width": 768, "layers": 12, "heads": 12, "feed_forward": 3072}
@@ -38,7 +39,7 @@ class PlainLoop:
         self.plain, self.cached = 0, 0
 
     def start(self, visual: TaggedRegions, max_tokens: int) -> tuple[Tensor, Any]:
-        """The first logits, as Decodable has it."""
+        """The first logits, as Captioner has it."""
         image = visual.mask.shape[1]
         # Tags and regions once; of the last layer only keys and values.
         sizes = self.captioner.architecture

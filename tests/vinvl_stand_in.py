@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.networks.pieces import pieces_tokenizer
 from captionlab.networks.tokenizer import Tokenizer
+from captionlab.networks.wordpiece import pieces_tokenizer
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.regions.tagged_images import TaggedImages
 from captionlab.regions.tags import write_tags

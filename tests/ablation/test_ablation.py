@@ -28,7 +28,8 @@ from captionlab.ablation.scenes import (
     scene_nouns,
     stop_words,
 )
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.regions.removal import Removal, Sample, remove, samples
 from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.texts.tagging import load_tagger, tag

@@ -26,7 +26,7 @@ from captionlab.attention.schemas import (
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.captioning import caption_images
 from captionlab.generation.captions import evaluated_images
-from captionlab.generation.decoding import Decoding
+from captionlab.generation.contract import Decoding
 from captionlab.probes.schemas import SCORES, SEARCH, encodings_kind
 from captionlab.regions.tags import TAGS
 from captionlab.schemas import CAPTIONS, SCENES, TRAINING

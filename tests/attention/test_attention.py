@@ -12,7 +12,8 @@ from captionlab.attention.differences import paired_difference
 from captionlab.attention.extraction import extract_attention
 from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.tables import write_table
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from captionlab.captioners.blip import ADDED, Blip
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 
 END, PROMPT, MAX_TOKENS = 3, [60, 11, 12, 13], 9
 

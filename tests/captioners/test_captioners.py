@@ -13,7 +13,8 @@ from safetensors.torch import load_file, save_file
 
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.captioners.store import import_captioner, load_captioner, save_captioner
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.gpt2 import GPT2
 from captionlab.networks.tokenizer import Tokenizer
@@ -322,7 +323,11 @@ def changed(captioner: ClipCap, name: str, value: torch.Tensor | None) -> dict[s
         ("gpt.transformer.h.1.attn.c_attn.scale", torch.ones(1), "unexpected gpt.transformer.h.1.attn.c_attn.scale"),
         ("gpt.transformer.ln_f.bias", torch.ones(15), r"ln_f.bias is \(15,\), expected \(16,\)"),
         ("gpt.lm_head.weight", torch.ones(280, 16), "gpt.lm_head.weight differs from gpt.transformer.wte.weight"),
-        ("gpt.transformer.wte.weight", torch.ones(7, 16), r"expected \(7, 16\)"),
+        (
+            "gpt.transformer.wte.weight",
+            torch.ones(7, 16),
+            r"gpt.lm_head.weight differs from gpt.transformer.wte.weight",
+        ),
         ("clip_project.model.0.weight", None, "no checkpoint of the family 'clipcap'.*its 32 keys start with clip_pro"),
     ],
 )

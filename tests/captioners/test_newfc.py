@@ -10,7 +10,8 @@ import torch
 
 from captionlab.captioners.newfc import NewFC
 from captionlab.captioners.store import import_captioner, load_captioner, save_captioner
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.words import learn_words, read_words, words_of

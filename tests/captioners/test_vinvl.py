@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.training.objectives.masked_language_modelling import (
     MaskedBatch,

@@ -12,8 +12,9 @@ from transformers.models.siglip.image_processing_pil_siglip import SiglipImagePr
 
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.images import embed_images
-from captionlab.encoders.siglip import Siglip, SiglipError
+from captionlab.encoders.siglip import Siglip
 from captionlab.encoders.store import load_encoder
+from captionlab.networks.checkpoints import CheckpointError
 from captionlab.schemas import IMAGES
 from captionlab.scorers.clip import ClipScorer
 from captionlab.scorers.store import load_scorer
@@ -104,12 +105,12 @@ def test_scores(encoder, tmp_path):
 def test_wrong_files(theirs, tmp_path):
     weights, tokenizer = theirs[1] / "model.safetensors", theirs[1] / "tokenizer.json"
     save_file({"visual.proj": torch.zeros(1)}, tmp_path / "clip.safetensors")
-    with pytest.raises(SiglipError, match=r"clip\.safetensors does not hold a SigLIP"):
+    with pytest.raises(CheckpointError, match=r"clip\.safetensors does not hold a SigLIP"):
         Siglip.from_published(tmp_path / "clip.safetensors", tokenizer)
     (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(SiglipError, match=r"tokenizer\.json is no tokenizer\.json"):
+    with pytest.raises(CheckpointError, match=r"tokenizer\.json is no tokenizer\.json"):
         Siglip.from_published(weights, tmp_path / "tokenizer.json", heads=2)
     other = tokenizers.Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
     other.save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(SiglipError, match="is not the tokenizer that"):
+    with pytest.raises(CheckpointError, match="is not the tokenizer that"):
         Siglip.from_published(weights, tmp_path / "tokenizer.json", heads=2)

@@ -14,7 +14,8 @@ from captionlab.captioners.clipcap import ClipCap
 from captionlab.captioners.store import load_captioner, save_captioner
 from captionlab.generation import captioning
 from captionlab.generation.captions import CaptionFileError, evaluated_images, one_line, read_caption_file
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, embeddings_kind
 from captionlab.shards import shard_names

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.clipcap import ClipCap
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 
 TOKENS, END, STOPS = 24, 5, {3, 17}
 

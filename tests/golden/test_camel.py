@@ -11,7 +11,8 @@ from safetensors.torch import load_file
 
 from captionlab.captioners.camel import Camel
 from captionlab.captioners.store import import_captioner, load_captioner
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.words import learn_words
 
 FOLDER = Path(__file__).parent

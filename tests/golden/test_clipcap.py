@@ -8,7 +8,8 @@ import torch
 from safetensors.torch import load_file
 
 from captionlab.captioners.clipcap import ClipCap
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 
 FIXTURE = Path(__file__).parent / "clipcap"
 CONFIG = json.loads((FIXTURE / "config.json").read_text())

@@ -8,7 +8,8 @@ import torch
 from safetensors.torch import load_file
 
 from captionlab.captioners.newfc import NewFC
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.training.loop.batches import CaptionBatch
 from captionlab.training.objectives.cross_entropy import CrossEntropy
 from captionlab.training.objectives.reinforce import through_end

@@ -8,7 +8,8 @@ import torch
 from safetensors.torch import load_file
 
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.training.objectives.masked_language_modelling import MaskedBatch, MaskedTokens
 

@@ -11,7 +11,8 @@ import torch
 
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.encoders.clip import MEAN, STD, Clip, build
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.schemas import COST, TRAINING
 from captionlab.tables import read_table
 from captionlab.training.loop.batches import ImageBatches

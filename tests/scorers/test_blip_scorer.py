@@ -9,9 +9,10 @@ from PIL import Image
 from transformers import BlipConfig, BlipForImageTextRetrieval
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
+from captionlab.networks.checkpoints import CheckpointError
 from captionlab.schemas import IMAGES
 from captionlab.scorers.images import ScorerImages
-from captionlab.scorers.store import ScorerError, import_scorer, load_scorer
+from captionlab.scorers.store import import_scorer, load_scorer
 from captionlab.tables import TableError, write_table
 
 PIECES = [
@@ -81,7 +82,6 @@ def test_scores(theirs, scorer, images, tmp_path):
 
 
 def test_settings(scorer, images, tmp_path):
-    assert scorer.reads == "pixels"
     assert (scorer.matching.match_index, scorer.matching.max_tokens) == (1, 35)
     assert scorer.words.pieces[-2:] == ["[DEC]", "[ENC]"]
     with pytest.raises(TableError, match=r"images\.parquet: there is no image 'c'"):
@@ -89,7 +89,7 @@ def test_settings(scorer, images, tmp_path):
 
 
 def test_wrong_settings(theirs, tmp_path):
-    with pytest.raises(ScorerError, match="BLIP's head for matching is its itm head"):
+    with pytest.raises(CheckpointError, match="BLIP's head for matching is its itm head"):
         import_scorer(
             {"family": "blip", "head": "retrieval"}, theirs[1] / "model.safetensors", theirs[1] / "vocab.txt", tmp_path
         )

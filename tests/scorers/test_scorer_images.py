@@ -9,12 +9,13 @@ import torch
 
 from captionlab.encoders.clip import Clip, build
 from captionlab.encoders.embeddings import embedding_rows
+from captionlab.networks.checkpoints import CheckpointError
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import embeddings_kind
 from captionlab.scorers.clip import ClipScorer
 from captionlab.scorers.images import ScorerImages
-from captionlab.scorers.store import ScorerError, build_scorer, load_scorer, save_scorer
+from captionlab.scorers.store import build_scorer, load_scorer, save_scorer
 from captionlab.tables import TableError, write_table
 
 DIMENSIONS = 8
@@ -130,5 +131,5 @@ def test_regions(tmp_path):
 
 def test_other_folders(tmp_path):
     (tmp_path / "config.json").write_text('{"family": "clap"}')
-    with pytest.raises(ScorerError, match=r"config\.json does not describe a scorer"):
+    with pytest.raises(CheckpointError, match=r"config\.json does not describe a scorer"):
         load_scorer(tmp_path)

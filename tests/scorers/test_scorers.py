@@ -11,13 +11,14 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
+from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.wordpiece import WordPieces
 from captionlab.regions.batches import RegionBatch, RegionTable
 from captionlab.regions.readers import image_name, read_regions
 from captionlab.regions.tables import write_regions
 from captionlab.scorers.matching import Matching
-from captionlab.scorers.scorer import Scorer
-from captionlab.scorers.store import ScorerError, build_scorer, family_class, import_scorer, load_scorer, save_scorer
+from captionlab.scorers.scorer import NetworkScorer
+from captionlab.scorers.store import build_scorer, family_class, import_scorer, load_scorer, save_scorer
 from captionlab.scorers.visual import Visual
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,'!-A", "##s", "##ing", "##nd"]
@@ -60,7 +61,7 @@ def vocabulary(tmp_path_factory):
     return path
 
 
-def build(family, vocabulary, region_size=12, scale_weights=1.0, **config) -> Scorer:
+def build(family, vocabulary, region_size=12, scale_weights=1.0, **config) -> NetworkScorer:
     """A scorer with weights that are large enough for its inputs to matter."""
     torch.manual_seed(3)
     block = {"family": family, "architecture": ARCHITECTURES[family], "max_tokens": 20, **config}
@@ -187,7 +188,7 @@ def test_any_batching_gives_the_same(family, vocabulary):
         for size in (1, 2, 3, 100):
             together = scorer.logits(visual, tokens, rows, batch=size)
             torch.testing.assert_close(together, torch.stack(naive), atol=1e-5, rtol=0)
-    index = family_class(family).MATCHING.match_index
+    index = family_class("scorers", family).MATCHING.match_index
     torch.testing.assert_close(
         scorer.score(visual, captions, rows), torch.stack(naive).softmax(1)[:, index], atol=1e-5, rtol=0
     )
@@ -258,7 +259,7 @@ def test_vilbert_of_several_tasks(vocabulary):
     text.word_embeddings.weight.data[word] = with_tasks.task_embeddings.weight[3] - text.token_type_embeddings.weight[0]
     tokens = scorer.encode_text(["a cat", "two dogs and a cat"])
     as_words = scorer.logits(scorer.encode_image(regions((4, 2))), [[ids[0], word, *ids[1:]] for ids in tokens])
-    tasked = Scorer(with_tasks, scorer.words, scorer.matching)
+    tasked = NetworkScorer(with_tasks, scorer.words, scorer.matching)
     torch.testing.assert_close(tasked.logits(tasked.encode_image(regions((4, 2))), tokens), as_words)
 
 
@@ -319,7 +320,7 @@ def test_order_of_vilberts_layers(vocabulary, tmp_path, order):
     torch.testing.assert_close(ours, torch.stack(naive), atol=1e-5, rtol=0)
     if len(order[0]) == 4:
         with pytest.raises(
-            ScorerError, match=r"v_biattention_id is \[-1, 0, 1, 2\], and there are 4 connections and 3"
+            CheckpointError, match=r"v_biattention_id is \[-1, 0, 1, 2\], and there are 4 connections and 3"
         ):
             import_scorer(config, tmp_path / "pytorch_model.safetensors", vocabulary, tmp_path / "default")
         return
@@ -339,7 +340,7 @@ def test_order_of_vilberts_layers(vocabulary, tmp_path, order):
     ],
 )
 def test_orders_that_do_not_fit(vocabulary, ids, message):
-    with pytest.raises(ScorerError, match=message):
+    with pytest.raises(CheckpointError, match=message):
         build("vilbert", vocabulary, architecture={**ARCHITECTURES["vilbert"], **ids})
 
 
@@ -367,7 +368,7 @@ def test_scores(head, scale, match_index):
 )
 def test_defaults(family, index, tokens, lowercase, strip):
     expected = Matching(index, tokens, "itm", 1.0, lowercase, strip)
-    assert expected == family_class(family).MATCHING
+    assert expected == family_class("scorers", family).MATCHING
 
 
 @pytest.mark.parametrize(
@@ -382,7 +383,7 @@ def test_defaults(family, index, tokens, lowercase, strip):
     ],
 )
 def test_wrong_settings(config, message, vocabulary):
-    with pytest.raises(ScorerError, match=message):
+    with pytest.raises(CheckpointError, match=message):
         build("uniter", vocabulary, **config)
 
 
@@ -410,7 +411,7 @@ def test_saved_and_loaded(family, vocabulary, tmp_path):
     assert json.loads((tmp_path / "scorer" / "config.json").read_text())["origin"] == {"from": "a test"}
 
 
-def published(scorer: Scorer) -> dict[str, torch.Tensor]:
+def published(scorer: NetworkScorer) -> dict[str, torch.Tensor]:
     """The weights of a scorer of UNITER under the names of its authors."""
     names = {"embeddings.": "uniter.embeddings.", "img_embeddings.": "uniter.img_embeddings."}
     names |= {"layer.": "uniter.encoder.layer.", "pooler.": "uniter.pooler.", "head.": "itm_output."}
@@ -421,7 +422,7 @@ def published(scorer: Scorer) -> dict[str, torch.Tensor]:
     }
 
 
-def imported(weights, vocabulary, folder, **config) -> Scorer:
+def imported(weights, vocabulary, folder, **config) -> NetworkScorer:
     """A scorer from weights under the names of UNITER's authors, through files."""
     torch.save(weights, folder / "weights.pt")
     config = {"family": "uniter", "heads": 4, "max_tokens": 20, **config}
@@ -497,7 +498,7 @@ def test_twelve_in_one(vocabulary, tmp_path):
 @pytest.mark.parametrize("family", ["rosita", "lxmert"])
 def test_no_retrieval_head(family, tmp_path, vocabulary):
     save_file({"a": torch.zeros(1)}, tmp_path / "weights.safetensors")
-    with pytest.raises(ScorerError, match="has no retrieval head"):
+    with pytest.raises(CheckpointError, match="has no retrieval head"):
         import_scorer(
             {"family": family, "head": "retrieval"}, tmp_path / "weights.safetensors", vocabulary, tmp_path / "x"
         )
@@ -536,21 +537,21 @@ def test_lxmert_under_the_names_of_transformers(vocabulary, tmp_path):
 def test_wrong_checkpoints(vocabulary, tmp_path):
     weights = published(build("uniter", vocabulary))
     other = {name: value for name, value in weights.items() if "itm_output" not in name}
-    with pytest.raises(ScorerError, match=r"makes no uniter scorer: it has no tensor 'itm_output\.weight'"):
+    with pytest.raises(CheckpointError, match=r"makes no uniter scorer: it has no tensor 'itm_output\.weight'"):
         imported(other, vocabulary, tmp_path)
-    with pytest.raises(ScorerError, match=r"does not fit uniter: missing layer\.1\.output\.dense\.bias"):
+    with pytest.raises(CheckpointError, match=r"does not fit uniter: missing layer\.1\.output\.dense\.bias"):
         imported(
             {k: v for k, v in weights.items() if k != "uniter.encoder.layer.1.output.dense.bias"}, vocabulary, tmp_path
         )
-    with pytest.raises(ScorerError, match=r"unexpected layer\.0\.adapter"):
+    with pytest.raises(CheckpointError, match=r"unexpected layer\.0\.adapter"):
         imported({**weights, "uniter.encoder.layer.0.adapter": torch.zeros(1)}, vocabulary, tmp_path)
     wrong = {**weights, "uniter.pooler.dense.bias": torch.zeros(3)}
-    with pytest.raises(ScorerError, match=r"pooler\.dense\.bias is \(3,\), expected \(32,\)"):
+    with pytest.raises(CheckpointError, match=r"pooler\.dense\.bias is \(3,\), expected \(32,\)"):
         imported(wrong, vocabulary, tmp_path)
     (tmp_path / "short.txt").write_text("\n".join(PIECES[:-1]))
-    with pytest.raises(ScorerError, match=r"the vocabulary has \d+ word pieces and the uniter network"):
+    with pytest.raises(CheckpointError, match=r"the vocabulary has \d+ word pieces and the uniter network"):
         imported(weights, tmp_path / "short.txt", tmp_path)
-    with pytest.raises(ScorerError, match="unexpected keyword argument 'layers'"):
+    with pytest.raises(CheckpointError, match="unexpected keyword argument 'layers'"):
         imported(weights, vocabulary, tmp_path, layers=2)
     assert not (tmp_path / "out").exists()
 
@@ -563,7 +564,7 @@ class Payload:
 
 
 def test_code_in_weights_is_not_run(vocabulary, tmp_path, capsys):
-    with pytest.raises(ScorerError, match="not unpickled"):
+    with pytest.raises(CheckpointError, match="not unpickled"):
         imported({"uniter.x": Payload()}, vocabulary, tmp_path)
     assert "executed" not in capsys.readouterr().out
 
@@ -572,16 +573,17 @@ def test_broken_files(vocabulary, tmp_path):
     save_scorer(build("uniter", vocabulary), tmp_path)
     weights = load_file(tmp_path / "model.safetensors")
     save_file({name: value for name, value in weights.items() if name != "head.bias"}, tmp_path / "model.safetensors")
-    with pytest.raises(ScorerError, match=r"model\.safetensors does not fit uniter: missing head\.bias"):
+    with pytest.raises(CheckpointError, match=r"model\.safetensors does not fit uniter: missing head\.bias"):
         load_scorer(tmp_path)
     (tmp_path / "config.json").write_text('{"family": "unifier"}')
-    with pytest.raises(ScorerError, match=r"config\.json does not describe a scorer"):
+    with pytest.raises(CheckpointError, match=r"config\.json does not describe a scorer"):
         load_scorer(tmp_path)
 
 
 def test_only_lxmert_imports_transformers():
     """It takes several seconds, which the other families shall not pay."""
-    code = "import sys, captionlab.scorers.store as s; [s.family_class(f) for f in ('uniter', 'rosita', 'vilbert')]; "
+    code = "import sys; from captionlab.declarations import family_class; import captionlab.scorers.store; "
+    code += "[family_class('scorers', family) for family in ('uniter', 'rosita', 'vilbert')]; "
     code += "print('transformers' in sys.modules, 'captionlab.scorers.lxmert' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split() == ["False"] * 2
 

@@ -9,11 +9,13 @@ import pyarrow as pa
 import pytest
 import torch
 
+from captionlab.captioners import images
 from captionlab.captioners.store import load_captioner
 from captionlab.encoders.clip import Clip, build
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings
 from captionlab.encoders.neighbours import NEIGHBOURS, nearest, neighbour_columns
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import CAPTIONS, IMAGES, TRAINING, embeddings_kind
@@ -215,8 +217,9 @@ def test_finetuning(world, monkeypatch):
 def test_features_are_read_once_where_captioner_and_retriever_share_them(world, monkeypatch):
     script("pretrain_captioner").main(pretraining("parent"))
     run = script("finetune_captioner").main
-    read, original = [], objectives.load_embeddings
-    monkeypatch.setattr(objectives, "load_embeddings", lambda *given: (read.append(given), original(*given))[1])
+    read = []
+    for module in (objectives, images):
+        monkeypatch.setattr(module, "load_embeddings", lambda *given: (read.append(given), load_embeddings(*given))[1])
     run(finetuning("shared"))
     assert len(read) == 1
     own = finetuning("own")

@@ -62,7 +62,8 @@ def test_cider_of_a_captioner_is_the_evaluation_s(references):
 
     from captionlab.captioners.newfc import NewFC
     from captionlab.evaluation.ptb import tokenize
-    from captionlab.generation.decoding import Decoding, decode
+    from captionlab.generation.contract import Decoding
+    from captionlab.generation.decoding import decode
     from captionlab.networks.words import learn_words
     from captionlab.training.loop.caption_quality import CiderOfCaptions
 
@@ -89,7 +90,7 @@ def test_cider_of_captions_in_the_words_of_the_references(references, monkeypatc
     """Words of all references, whatever the last of them says."""
     import torch
 
-    from captionlab.generation.decoding import Decoding
+    from captionlab.generation.contract import Decoding
     from captionlab.networks.words import learn_words
     from captionlab.training.loop import caption_quality
 

@@ -8,10 +8,11 @@ import pytest
 import torch
 from torch.nn.functional import log_softmax
 
+from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.wordpiece import WordPieces, learn_pieces
 from captionlab.regions.batches import RegionBatch, RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.scorers.store import ScorerError, new_scorer
+from captionlab.scorers.store import new_scorer
 from captionlab.training.itm_evaluation import MATCHING, examine
 from captionlab.training.itm_pairs import MatchingBatches, Negatives, PairBatch
 from captionlab.training.objectives.itm import MatchingObjective, align_words
@@ -71,7 +72,9 @@ def test_learnt_pieces():
     assert [pieces[number] for number in ids] == ["[CLS]", "cat", "##s", "[UNK]", "[SEP]"]
     assert "The" in learn_pieces(["The cat"], 100, lowercase=False)
     assert "dogs" in learn_pieces(["dog's"], 100, strip_punctuation=True)
-    with pytest.raises(ScorerError, match=r"architecture\.vocabulary is 9; the special tokens and characters alone"):
+    with pytest.raises(
+        CheckpointError, match=r"architecture\.vocabulary is 9; the special tokens and characters alone"
+    ):
         scorer(architecture={**SIZES, "vocabulary": 9})
 
 

@@ -9,7 +9,8 @@ from safetensors.torch import load_file
 
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.captioners.newfc import NewFC
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.words import learn_words
 from captionlab.training.loop.batches import ImageBatches

@@ -116,6 +116,11 @@ def test_a_module_loaded_by_name_counts_when_it_is_named(fingerprint):
     assert fingerprint(*change, also=("lib.family",)) != fingerprint(also=("lib.family",))
 
 
+def test_what_a_module_declares_is_no_code(fingerprint):
+    family = "src/lib/family.py", "SIZE = 1\n", "DECLARATION = Family(heads=2)\nSIZE = 1\n"
+    assert fingerprint(*family, also=("lib.family",)) == fingerprint(also=("lib.family",))
+
+
 def test_a_guarded_import_is_followed(fingerprint, tmp_path):
     job = tmp_path / "workflow/scripts/job.py"
     job.write_text("try:\n    from lib.alpha import entry\nexcept ImportError:\n    entry = None\n\nX = entry\n")

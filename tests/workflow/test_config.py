@@ -38,7 +38,8 @@ scorers:
     family: lxmert
     regions: boxes
     corpus: world
-    architecture: {vocabulary: 90, positions: 20, width: 8, layers: 1, heads: 1, feed_forward: 8}
+    architecture:
+      {vocabulary: 90, positions: 20, width: 8, layers: 1, heads: 1, feed_forward: 8, visual_layers: 1, cross_layers: 1}
     negatives: {encoder: clip, hard: 0.5, nearest: 0.1}
     optimizer: {kind: adamw, lr: 1.0e-3, batch: 4, steps: 2}
   clip: {family: clip, encoder: clip, prompt: "A photo depicts "}
@@ -160,16 +161,20 @@ def test_the_example_is_accepted():
             "bud",
             "scorers.uniter.regions is 'bud', which is not among the regions; did you mean",
         ),
-        ("scorers.uniter.v_biattention_id", [0], "uniter.v_biattention_id is something that vilbert can have; drop it"),
         (
-            "scorers.uniter.t_biattention_id",
-            [-1],
-            "scorers.uniter.t_biattention_id.0: -1 is less than the minimum of 0",
+            "scorers.uniter.v_biattention_id",
+            [0],
+            "scorers.uniter has no key 'v_biattention_id', which vilbert can have; known keys",
+        ),
+        (
+            "scorers.vilbert",
+            {**CONFIG["scorers"]["uniter"], "family": "vilbert", "t_biattention_id": [-1]},
+            "scorers.vilbert.t_biattention_id.0: -1 is less than the minimum of 0",
         ),
         (
             "scorers.vilbert",
             {**CONFIG["scorers"]["uniter"], "family": "vilbert", "v_biattention_id": [0]},
-            "scorers.vilbert must have v_biattention_id and t_biattention_id, or none of them",
+            "scorers.vilbert: 't_biattention_id' is a dependency of 'v_biattention_id'",
         ),
         ("scorers.ours.negatives", ..., "scorers.ours lacks the key 'negatives'"),
         ("scorers.ours.negatives.encoder", "x", "scorers.ours.negatives.encoder is 'x'"),
@@ -183,7 +188,7 @@ def test_the_example_is_accepted():
         ),
         ("scorers.blip", {"family": "blip", "weights": "w"}, "scorers.blip lacks the key 'vocabulary'"),
         ("scorers.uniter.regions", ..., "scorers.uniter lacks the key 'regions'"),
-        ("encoders.siglip", {"family": "siglip", "weights": "w"}, "it needs weights and tokenizer, and no model"),
+        ("encoders.siglip", {"family": "siglip", "weights": "w"}, "encoders.siglip lacks the key 'tokenizer'"),
         ("scorers.clip.scael", 1, "scorers.clip has no key 'scael'; did you mean 'scale'?"),
         ("scorers.clip.encoder", "clop", "scorers.clip.encoder is 'clop'"),
         ("evaluations.main.scorers", ["blip"], "evaluations.main.scorers is 'blip', which is not among the scorers"),
@@ -194,13 +199,13 @@ def test_the_example_is_accepted():
         ),
         ("evaluations.given.scorers", ["clip"], "no scorer look at it"),
         ("corpora.photos.imges", "x", "corpora.photos has no key 'imges'; did you mean 'images'?"),
-        ("corpora.photos.domain", "coco", "corpora.photos has no key 'domain'; known keys: "),
+        ("corpora.photos.domain", "coco", "corpora.photos has no key 'domain', which nocaps can have; known keys: "),
         ("corpora.photos.reader", "karpaty", "Did you mean 'karpathy'?"),
         ("corpora.photos.annotations", ..., "corpora.photos lacks the key 'annotations'"),
         ("corpora.world.domain", "cocoo", "did you mean 'coco'?"),
         ("corpora.world.images", {"train": 3}, "evaluations use the split 'test', but images names train"),
-        ("encoders.clip.corpus", "world", "encoders.clip has weights, so it is not trained here: drop corpus"),
-        ("encoders.clip.weights", ..., "encoders.clip has no weights, so it is trained here and needs architecture"),
+        ("encoders.clip.corpus", "world", "encoders.clip has no key 'corpus'; known keys: family, heads, model, "),
+        ("encoders.clip.weights", ..., "encoders.clip lacks the key 'architecture'"),
         ("captioners.base.optimizer.lr", "1e-3", "must be a number; YAML reads '1e-3' as text"),
         ("captioners.base.optimizer.epochs", 3, "captioners.base.optimizer must have exactly one of"),
         ("captioners.base.famly", "x", "captioners.base has no key 'famly'; did you mean 'family'?"),
@@ -231,22 +236,30 @@ def test_the_example_is_accepted():
         ("tags.named.regions", "bute", "tags.named.regions is 'bute', which is not among the regions"),
         ("captioners.tagged.tags", "thing", "captioners.tagged.tags is 'thing', which is not among the tags; did you"),
         ("captioners.tagged.tags", "detected", "the captioner reads tags.detected, which has no files of 'world'"),
-        ("captioners.tagged.tags", ..., "captioners.tagged must have exactly one of"),
+        ("captioners.tagged.tags", ..., "a vinvl reads regions and tags of images, so it needs tags"),
         ("captioners.tagged.architecture.max_pices", 3, "no key 'max_pices'; did you mean 'max_pieces'?"),
         ("captioners.tagged.objective.smoothing", 1.5, "captioners.tagged.objective.smoothing: 1.5 is greater than"),
-        ("captioners.base.objective.kind", "masked-tokens", "clipcap predicts no masked tokens; write `kind: cross-en"),
+        (
+            "captioners.base.objective.kind",
+            "masked-tokens",
+            "by which a clipcap cannot be trained; write cross-entropy or",
+        ),
         (
             "captioners.base",
             {"family": "vinvl", "encoder": "clip", "weights": "a.pt", "tokenizer": "vocab.txt"},
-            "captioners.base: a vinvl reads regions and tags, not encoder",
+            "captioners.base: a vinvl reads regions and tags of images, not encoder",
         ),
         (
             "captioners.tagged",
             {"family": "newfc", "regions": "boxes", "tags": "things", "weights": "a.pt", "tokenizer": "b.json"},
-            "captioners.tagged: a newfc reads an encoder, not regions",
+            "captioners.tagged: a newfc reads encoder of images, not regions",
         ),
         ("captioners.scened.optimizer.stop_after", 3, "stop_after must be at most epochs, which it needs"),
-        ("scenes.finetuned", "child", "scenes.finetuned is 'child', a clipcap captioner; only vinvl attends to tags"),
+        (
+            "scenes.finetuned",
+            "child",
+            "scenes.finetuned is 'child', a clipcap captioner; what is analysed is attention to",
+        ),
         ("scenes.corpus", "photos", "'photos', which has no scene captions; write scenes.labels: {table: captions}"),
         ("scenes.pretrained", "people", "scenes.pretrained is 'people', a human captioner"),
         (
@@ -324,17 +337,25 @@ def test_the_example_is_accepted():
         (
             "encoders.grid",
             {"grid_of": "clip", "seed": 1},
-            "encoders.grid is the grid of 'clip', so it has no keys of its own",
+            "encoders.grid has no key 'seed'; known keys: grid_of",
         ),
-        ("encoders.grid", {"seed": 1}, "encoders.grid lacks the key 'family', or 'grid_of'"),
-        ("encoders.blip", {"family": "blip"}, "encoders.blip is a blip, which is read from a file"),
-        ("captioners.base.objective.teacher", {}, "is something that blip and camel can have; drop it"),
+        ("encoders.grid", {"seed": 1}, "encoders.grid lacks the key 'family'"),
+        ("encoders.blip", {"family": "blip"}, "encoders.blip lacks the key 'weights'"),
+        (
+            "captioners.base.objective.teacher",
+            {},
+            "objective.teacher is nothing that a clipcap can do, but a blip or a camel; drop it",
+        ),
         (
             "captioners.camel",
             {**IMPORTED, "family": "clipcap", "encoder": "clip"},
-            "grid_positions is something that camel can have; drop",
+            "has no key 'grid_positions', which camel can have",
         ),
-        ("captioners.camel", {**IMPORTED, "heads": 2}, "camel.heads is something that clipcap and blip and vinvl can"),
+        (
+            "captioners.camel",
+            {**IMPORTED, "heads": 2},
+            "camel has no key 'heads', which blip and clipcap and vinvl can have",
+        ),
         ("captioners.camel", {**IMPORTED, "grid_positions": 1}, "camel.grid_positions: 1 is not of type 'boolean'"),
         ("captioners.base.grid_positions", True, "captioners.base has no key 'grid_positions'"),
         ("captioners.child.objective.reward.hard_negatives", 4, "4 hard_negatives of 4 candidates leave no place"),
@@ -343,7 +364,7 @@ def test_the_example_is_accepted():
             1,
             "a batch of 4 is no multiple of 4 candidates less 1 hard negatives; write `optimizer: {batch: 3}`",
         ),
-        ("encoders.clip", {"family": "resnet"}, "encoders.clip is a resnet, which is read from a file"),
+        ("encoders.clip", {"family": "resnet"}, "encoders.clip lacks the key 'weights'"),
         ("encoders.clip.family", "resnet", "is 'clip', a resnet, which has no text side"),
         ("captioners.fc.architecture.widht", 3, "captioners.fc.architecture has no key 'widht'; did you mean 'width'?"),
         ("captioners.fc.architecture", {"width": 1, "input_width": 2}, "lacks the key 'min_count'"),
@@ -355,7 +376,7 @@ def test_the_example_is_accepted():
         (
             "captioners.base.objective",
             CONFIG["captioners"]["fc"]["objective"],
-            "scheduled_sampling is something that newfc can do and clipcap cannot",
+            "scheduled_sampling is nothing that a clipcap can do, but a newfc; drop it",
         ),
         ("captioners.critical.objective.sample", 5, "objective has no key 'sample'; did you mean 'samples'?"),
         ("captioners.critical.objective.kind", "self-citical", "Did you mean 'self-critical'?"),

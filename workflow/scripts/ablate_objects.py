@@ -7,7 +7,7 @@ from captionlab.ablation.captioning import caption_samples
 from captionlab.ablation.schemas import ABLATED
 from captionlab.ablation.tables import read_informative, read_removal, read_scenes
 from captionlab.captioners.store import load_captioner
-from captionlab.generation.decoding import Decoding
+from captionlab.generation.contract import Decoding
 from captionlab.provenance import device_name
 from captionlab.regions.removal import Sample, samples
 from captionlab.scripting import device, run

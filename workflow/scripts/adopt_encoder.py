@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
+from captionlab.declarations import family_class
 from captionlab.encoders.store import load_encoder
-from captionlab.scorers.clip import ClipScorer
 from captionlab.scripting import run
 
 
 def main(snakemake):
     encoder = load_encoder(Path(snakemake.input.weights).parent)
-    settings = {key: value for key, value in snakemake.params.config.items() if key != "family"}
-    ClipScorer(encoder, **settings).save(Path(snakemake.output.config).parent)
+    settings = dict(snakemake.params.config)
+    scorer = family_class("scorers", settings.pop("family"))(encoder, **settings)
+    scorer.save(Path(snakemake.output.config).parent)
 
 
 if __name__ == "__main__":

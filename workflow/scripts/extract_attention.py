@@ -9,7 +9,7 @@ from captionlab.attention.extraction import extract_attention
 from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.captions import evaluated_images
-from captionlab.generation.decoding import Decoding
+from captionlab.generation.contract import Decoding
 from captionlab.scripting import device, run
 from captionlab.tables import write_table
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.captioning import caption_images
 from captionlab.generation.captions import evaluated_images, joined
-from captionlab.generation.decoding import Decoding
+from captionlab.generation.contract import Decoding
 from captionlab.provenance import device_name
 from captionlab.schemas import GENERATED
 from captionlab.scripting import device, run

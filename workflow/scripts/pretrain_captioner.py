@@ -4,7 +4,7 @@ from itertools import chain
 
 import torch
 
-from captionlab.captioners.store import family_class
+from captionlab.declarations import family_class
 from captionlab.scripting import run
 from captionlab.training.captioners import train_captioner, training_data
 from captionlab.training.loop.data import other_texts
@@ -14,13 +14,10 @@ def main(snakemake):
     config = snakemake.params.config
     data = training_data(snakemake)
     torch.manual_seed(snakemake.params.seed)
-    family, texts = family_class(config["family"]), chain.from_iterable(data.texts)
-    if hasattr(family, "measure_images"):
-        size, labels = family.measure_images(data.features)
-        texts = chain(texts, labels)
-    else:
-        size = data.visual.shape[-1]
-    captioner, tokenizer = family.for_corpus(texts, other_texts(data.captions, data.ids), size, config["architecture"])
+    family = family_class("captioners", config["family"])
+    size, labels = family.measure_images(data.features)
+    texts, others = chain(chain.from_iterable(data.texts), labels), other_texts(data.captions, data.ids)
+    captioner, tokenizer = family.for_corpus(texts, others, size, config["architecture"])
     train_captioner(snakemake, captioner, tokenizer, data)
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.generation.captions import one_line
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.progress import progress
 from captionlab.regions.removal import Removal, Sample

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from captionlab.ablation.scenes import images_of_scenes, one_scene
 from captionlab.ablation.schemas import CHOSEN, INFORMATION, LABELS, MATCHES
-from captionlab.networks.pieces import PADDING, piece_id
 from captionlab.networks.tokenizer import Tokenizer
+from captionlab.networks.wordpiece import PADDING, piece_id
 from captionlab.regions.removal import Removal
 from captionlab.regions.tagged_images import TaggedImages
 from captionlab.tables import read_table

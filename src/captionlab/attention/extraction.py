@@ -9,7 +9,8 @@ import torch
 
 from captionlab.attention.blocks import blocks, image_attention, received, special_shares
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.progress import progress
 from captionlab.regions.tagged_images import TaggedImages

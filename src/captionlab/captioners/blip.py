@@ -12,13 +12,35 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
+from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.sharing import images_kept
+from captionlab.declarations import CaptionerFamily
 from captionlab.networks.gpt2 import Cache
-from captionlab.networks.pieces import pieces_tokenizer
 from captionlab.networks.tokenizer import Tokenizer
+from captionlab.networks.wordpiece import pieces_tokenizer
+
+DECLARATION = CaptionerFamily(
+    reads="grid",
+    libraries=("transformers",),
+    objectives=("cross-entropy", "reinforce", "self-critical"),
+    options=("teacher",),
+    attention=False,
+    imported={
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
+    },
+    architecture={
+        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
+        "layers": {"type": "integer", "minimum": 1, "description": "layers of the text decoder"},
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
+        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
+        "positions": {"type": "integer", "minimum": 2, "description": "prompt and caption together"},
+        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
+        "vocabulary": {"type": "integer", "minimum": 257, "description": "most tokens; 256 are bytes, one is the end"},
+    },
+)
 
 # Ids of "[DEC] a picture of" in the vocabulary of bert-base-uncased with the two pieces that BLIP adds to it.
 PROMPT = (30522, 1037, 3861, 1997)
@@ -36,10 +58,9 @@ class State:
     """keys and values of prompt and words so far"""
 
 
-class Blip(nn.Module):
+class Blip(Captioner[State]):
     """The captioner. `visual` is what the vision tower says of the places of an image, (B, S, visual_size)."""
 
-    family = "blip"
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
     prompt: Tensor
 
@@ -56,20 +77,9 @@ class Blip(nn.Module):
         dropout: float = 0.1,
     ):
         """Build a captioner with random weights; the ids of the `prompt` stand before every caption."""
-        super().__init__()
+        super().__init__({**locals(), "prompt": list(prompt)})
         from transformers import BlipTextConfig, BlipTextLMHeadModel
 
-        self.architecture: dict[str, Any] = {
-            "visual_size": visual_size,
-            "vocabulary": vocabulary,
-            "width": width,
-            "layers": layers,
-            "heads": heads,
-            "feed_forward": feed_forward,
-            "positions": positions,
-            "prompt": list(prompt),
-            "dropout": dropout,
-        }
         self.heads, self.positions, self.dropout = heads, positions, dropout
         self.text_decoder = BlipTextLMHeadModel(
             BlipTextConfig(

@@ -12,9 +12,37 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.sharing import images_kept
+from captionlab.declarations import CaptionerFamily
 from captionlab.networks.gpt2 import Cache
 from captionlab.networks.tokenizer import Tokenizer
+
+DECLARATION = CaptionerFamily(
+    reads="grid",
+    libraries=(),
+    objectives=("cross-entropy", "reinforce", "self-critical"),
+    options=("teacher",),
+    attention=False,
+    imported={
+        "network": {"enum": ["online", "target"], "description": "which of the two that were trained; default online"},
+        "grid_positions": {"type": "boolean", "description": "trained with positions in its grid (--with_pe)?"},
+    },
+    architecture={
+        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
+        "encoder_layers": {"type": "integer", "minimum": 1, "description": "layers over the image"},
+        "decoder_layers": {"type": "integer", "minimum": 1, "description": "layers over the caption"},
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
+        "head_size": {"type": "integer", "minimum": 1, "default": 64, "description": "numbers in a head"},
+        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
+        "memory": {"type": "integer", "minimum": 0, "description": "keys and values of a layer that are of no image"},
+        "meshed": {"type": "boolean", "description": "does the decoder read all layers of the encoder, or the last?"},
+        "longest": {"type": "integer", "minimum": 1, "default": 40, "description": "most tokens, the end included"},
+        "grid_positions": {"type": "boolean", "default": False, "description": "are places told apart by their rank?"},
+        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
+        "vocabulary": {"type": "integer", "minimum": 257, "description": "most tokens; 256 are bytes, one is the end"},
+    },
+)
 
 # Of the published captioner: a head is 64 wide, a caption up to 40 tokens long, an image up to 500 places large; the
 # ids of CLIP's start token and of padding, which also is that of "!".
@@ -29,7 +57,7 @@ class Projections(nn.Module):
     def __init__(self, width: int, heads: int, head_size: int, memory: int = 0):
         super().__init__()
         inner = heads * head_size
-        self.heads, self.head_size = heads, head_size
+        self.heads, self.head_size, self.memory = heads, head_size, memory
         self.fc_q, self.fc_k, self.fc_v = (nn.Linear(width, inner) for _ in range(3))
         self.fc_o = nn.Linear(inner, width)
         if memory:
@@ -38,10 +66,10 @@ class Projections(nn.Module):
     def context(self, states: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values (B, heads, S, head size) of states (B, S, width), and of the memory after them."""
         keys, values = self.fc_k(states), self.fc_v(states)
-        if hasattr(self, "m_k"):
-            rows, (_, memory, _) = len(states), self.m_k.shape
+        if self.memory:
+            rows = len(states)
             keys = torch.cat([keys, self.head_size**0.5 * self.m_k.expand(rows, -1, -1)], dim=1)
-            values = torch.cat([values, memory**0.5 * self.m_v.expand(rows, -1, -1)], dim=1)
+            values = torch.cat([values, self.memory**0.5 * self.m_v.expand(rows, -1, -1)], dim=1)
         return self._split(keys), self._split(values)
 
     def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -176,13 +204,10 @@ class State:
     """(positions, N) whether a word is padding, which is not attended to"""
 
 
-class Camel(nn.Module):
+class Camel(Captioner[State]):
     """The captioner. `visual` is a grid of features (B, S, visual_size), the encoder's as they are."""
 
-    family = "camel"
-    prompt_length = 1  # the start token
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
-    read_tokenizer = Tokenizer.load
 
     def __init__(
         self,
@@ -207,25 +232,8 @@ class Camel(nn.Module):
         `start` is the id that stands before every caption; `padding` one that is never attended to and after which
         every word is equally likely, as the original treats 0 wherever it stands. `longest` counts the end token.
         """
-        super().__init__()
-        self.architecture = {
-            "visual_size": visual_size,
-            "vocabulary": vocabulary,
-            "width": width,
-            "encoder_layers": encoder_layers,
-            "decoder_layers": decoder_layers,
-            "heads": heads,
-            "feed_forward": feed_forward,
-            "memory": memory,
-            "meshed": meshed,
-            "start": start,
-            "padding": padding,
-            "longest": longest,
-            "head_size": head_size,
-            "grid_positions": grid_positions,
-            "dropout": dropout,
-        }
-        self.start_id, self.padding, self.longest, self.meshed = start, padding, longest, meshed
+        super().__init__(locals())
+        self.start_id, self.padding, self.meshed = start, padding, meshed
         self.heads, self.head_size = heads, head_size
         sizes = width, heads, head_size, feed_forward
         self.encoder = Encoder(visual_size, encoder_layers, (*sizes, memory, dropout), grid_positions)
@@ -287,6 +295,11 @@ class Camel(nn.Module):
             grid_positions=grid_positions,
         )
         return captioner, weights
+
+    @property
+    def longest(self) -> int:
+        """The most tokens of a caption, the end token included."""
+        return int(self.architecture["longest"])
 
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
         """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.

@@ -5,14 +5,36 @@ Parameter names are those of the published checkpoints (rmokady/CLIP_prefix_capt
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionlab.captioners.captioner import Captioner
+from captionlab.declarations import CaptionerFamily
 from captionlab.networks.gpt2 import GPT2, Cache
 from captionlab.networks.tokenizer import Tokenizer
+
+DECLARATION = CaptionerFamily(
+    reads="vector",
+    libraries=(),
+    objectives=("cross-entropy", "reinforce", "self-critical"),
+    options=(),
+    attention=False,
+    imported={
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
+    },
+    architecture={
+        "prefix_length": {"type": "integer", "minimum": 1, "description": "tokens that stand for the image"},
+        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
+        "layers": {"type": "integer", "minimum": 1, "description": "layers of the text decoder"},
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
+        "positions": {"type": "integer", "minimum": 2, "description": "prefix and caption together"},
+        "mapper_hidden": {"type": "integer", "minimum": 0, "description": "units of the mapper; 0: one linear layer"},
+        "vocabulary": {"type": "integer", "minimum": 257, "description": "most tokens; 256 are bytes, one is the end"},
+    },
+)
 
 # Masks that old versions of transformers stored with the weights; they are no parameters.
 _MASK = re.compile(r"gpt\.transformer\.h\.\d+\.attn\.(bias|masked_bias)")
@@ -31,11 +53,8 @@ class Mapper(nn.Module):
         return mapped
 
 
-class ClipCap(nn.Module):
+class ClipCap(Captioner[Cache]):
     """The captioner. `visual` is always the raw, un-normalised CLIP embedding of images, (B, prefix_size)."""
-
-    family = "clipcap"
-    finetuned_as: ClassVar = {"log_prob": "mean", "freeze_embeddings": True}
 
     def __init__(
         self,
@@ -54,20 +73,11 @@ class ClipCap(nn.Module):
         `mapper_hidden` hidden units, 0 makes it one linear layer; by default it is as in the original: half its outputs
         for a prefix of up to 10 vectors, one linear layer for a longer one.
         """
-        super().__init__()
+        super().__init__(locals())
         outputs = prefix_length * width
         if mapper_hidden is None:
             mapper_hidden = outputs // 2 if prefix_length <= 10 else 0
-        self.architecture = {
-            "prefix_size": prefix_size,
-            "prefix_length": prefix_length,
-            "width": width,
-            "layers": layers,
-            "heads": heads,
-            "positions": positions,
-            "vocabulary": vocabulary,
-            "mapper_hidden": mapper_hidden,
-        }
+        self.architecture["mapper_hidden"] = mapper_hidden
         self.prefix_length, self.positions = prefix_length, positions
         self.clip_project: nn.Module = (
             Mapper(prefix_size, mapper_hidden, outputs) if mapper_hidden else nn.Linear(prefix_size, outputs)

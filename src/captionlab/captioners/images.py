@@ -1,15 +1,13 @@
-"""What captioners read of images: embeddings, or whatever their family opens by itself.
-
-A family that reads no embeddings has `open_images`, which gives an object whose `rows` are images by their identifiers
-and whose `places` say where these lie, and, to be trained from scratch, `measure_images`.
-"""
+"""The images of a corpus as a captioner reads them, all by their rows or some at a time."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from captionlab.encoders.embeddings import stream_embeddings
+from captionlab.captioners.captioner import Captioner, Images
+from captionlab.encoders.embeddings import load_embeddings, stream_embeddings
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.order import Places
 
@@ -17,7 +15,7 @@ from captionlab.order import Places
 class Rows:
     """Images of a family that opens them by itself, read when they are asked for, in the place of a tensor."""
 
-    def __init__(self, images: Any, ids: Sequence[str], device: str | torch.device):
+    def __init__(self, images: Images, ids: Sequence[str], device: str | torch.device):
         """The images `ids`, in this order, on a device."""
         self.images, self.ids, self.device = images, list(ids), torch.device(device)
 
@@ -27,10 +25,9 @@ class Rows:
     @property
     def places(self) -> Places:
         """Where these images lie in their table."""
-        found: Places = self.images.places(self.ids)
-        return found
+        return self.images.places(self.ids)
 
-    def __getitem__(self, rows: torch.Tensor | slice) -> Any:
+    def __getitem__(self, rows: Tensor | slice) -> Any:
         ids = self.ids[rows] if isinstance(rows, slice) else [self.ids[row] for row in rows.tolist()]
         return self.images.rows(ids).to(self.device)
 
@@ -40,12 +37,25 @@ class Rows:
             yield self[start : start + size]
 
 
+def read_images(
+    captioner: Captioner[Any],
+    tokenizer: Tokenizer,
+    features: Sequence[str],
+    ids: Sequence[str],
+    device: str | torch.device,
+) -> Tensor | Rows:
+    """The images `ids` from their tables by row, as a captioner reads them: embeddings (images, ...), or Rows."""
+    if (images := captioner.open_images(features, tokenizer)) is not None:
+        return Rows(images, ids, device)
+    return load_embeddings(features, ids).values.to(device)
+
+
 def stream_images(
-    captioner: Any, tokenizer: Tokenizer, features: Sequence[str], ids: Sequence[str], batch: int
+    captioner: Captioner[Any], tokenizer: Tokenizer, features: Sequence[str], ids: Sequence[str], batch: int
 ) -> Iterator[Any]:
-    """The images `ids` from their tables as a captioner reads them, `batch` at a time, on the captioner's device."""
+    """The same, `batch` at a time, on the captioner's device; of embeddings, few are in memory."""
     device = next(captioner.parameters()).device
-    if hasattr(captioner, "open_images"):
-        yield from Rows(captioner.open_images(features, tokenizer), ids, device).split(batch)
+    if (images := captioner.open_images(features, tokenizer)) is not None:
+        yield from Rows(images, ids, device).split(batch)
     else:
         yield from (visual.to(device) for visual in stream_embeddings(features, ids, batch))

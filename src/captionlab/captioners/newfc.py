@@ -11,8 +11,26 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionlab.captioners.captioner import Captioner
+from captionlab.declarations import CaptionerFamily
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.words import learn_words, read_words
+
+DECLARATION = CaptionerFamily(
+    reads="vector",
+    libraries=(),
+    objectives=("cross-entropy", "reinforce", "self-critical"),
+    options=("scheduled_sampling",),
+    attention=False,
+    imported={},
+    architecture={
+        "width": {"type": "integer", "minimum": 1, "description": "units of the LSTM"},
+        "input_width": {"type": "integer", "minimum": 1, "description": "numbers in the embedding of word and image"},
+        "min_count": {"type": "integer", "minimum": 1, "description": "words that occur less often become UNK"},
+        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.5, "description": "share"},
+        "max_words": {"type": "integer", "minimum": 1, "default": 16, "description": "longer references are cut"},
+    },
+)
 
 # The id that begins, ends and fills up a caption.
 BEGIN = 0
@@ -36,11 +54,9 @@ class MaxoutCell(nn.Module):
         return show * cell.tanh(), cell
 
 
-class NewFC(nn.Module):
+class NewFC(Captioner[State]):
     """The captioner. `visual` is one vector for each image, (B, visual_size): the encoder's embedding, as it is."""
 
-    family = "newfc"
-    prompt_length = 1  # the start token
     # A step changes no tensor in place, so a caption can be sampled with gradient.
     differentiable_steps = True
     # A reference that is cut keeps its end token.
@@ -54,15 +70,7 @@ class NewFC(nn.Module):
         `width` units read embeddings of `input_width` numbers, of the image first and then of each word; `dropout` is
         on what they put out, not on what they pass on. References are cut to `max_words`.
         """
-        super().__init__()
-        self.architecture = {
-            "visual_size": visual_size,
-            "width": width,
-            "input_width": input_width,
-            "vocabulary": vocabulary,
-            "dropout": dropout,
-            "max_words": max_words,
-        }
+        super().__init__(locals())
         self.embed = nn.Embedding(vocabulary, input_width)
         self.fc_embed = nn.Linear(visual_size, input_width)
         self.logit = nn.Linear(width, vocabulary)

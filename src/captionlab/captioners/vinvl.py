@@ -6,26 +6,55 @@ tags and all regions; tags and regions attend to each other and never to the cap
 image, in every layer, is computed once per image, whatever the caption, the step and the beam.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
+from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.oscar import Bert, Head
 from captionlab.captioners.sharing import images_kept
+from captionlab.declarations import CaptionerFamily
 from captionlab.networks.bert import attend, count_layers, initialise
 from captionlab.networks.gpt2 import Cache
-from captionlab.networks.pieces import MASK as MASK_PIECE
-from captionlab.networks.pieces import SPECIAL, piece_id, pieces_tokenizer, read_pieces
-from captionlab.networks.pieces import START as START_PIECE
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.networks.wordpiece import learn_pieces
+from captionlab.networks.wordpiece import MASK as MASK_PIECE
+from captionlab.networks.wordpiece import SPECIAL, learn_pieces, piece_id, pieces_tokenizer, read_pieces
+from captionlab.networks.wordpiece import START as START_PIECE
 from captionlab.regions.tagged_images import TaggedImages, measure_tagged_images, open_tagged_images
 from captionlab.regions.tagged_regions import TaggedRegions
+
+DECLARATION = CaptionerFamily(
+    reads="tagged-regions",
+    libraries=(),
+    objectives=("cross-entropy", "masked-tokens", "reinforce", "self-critical"),
+    options=(),
+    attention=True,
+    imported={
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
+        "tag_position": {"type": "integer", "minimum": 1, "description": "where the positions of tags start"},
+        "start": {"type": "integer", "minimum": 0, "description": "id of [CLS]"},
+        "mask": {"type": "integer", "minimum": 0, "description": "id of [MASK]"},
+        "max_pieces": {"type": "integer", "minimum": 1, "description": "word pieces of tags read, the end included"},
+        "max_regions": {"type": "integer", "minimum": 1, "description": "regions that are read"},
+    },
+    architecture={
+        "vocabulary": {"type": "integer", "minimum": 6, "description": "most word pieces"},
+        "positions": {"type": "integer", "minimum": 3, "description": "of captions and, from tag_position on, of tags"},
+        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
+        "layers": {"type": "integer", "minimum": 1, "description": "layers of the BERT"},
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
+        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
+        "tag_position": {"type": "integer", "minimum": 2, "default": 40, "description": "where tags' positions start"},
+        "max_pieces": {"type": "integer", "minimum": 1, "default": 30, "description": "word pieces of tags read"},
+        "max_regions": {"type": "integer", "minimum": 1, "default": 50, "description": "regions that are read"},
+        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
+    },
+)
 
 # Ids of [CLS] and [MASK] in the vocabulary of bert-base-uncased, and where the positions of tags start in training
 # (max_seq_a_length), which captioning keeps whatever the length of captions.
@@ -66,11 +95,8 @@ class State:
         return self.captions.keys.shape[2]
 
 
-class Vinvl(nn.Module):
+class Vinvl(Captioner[State]):
     """The captioner. `visual` always is the tags and regions of B images; tokens do not include [CLS]."""
-
-    family = "vinvl"
-    prompt_length = 1  # the start token
 
     def __init__(
         self,
@@ -94,22 +120,7 @@ class Vinvl(nn.Module):
         pieces of an image's tags the first `max_pieces` are read, the end token among them, and of its regions the
         first `max_regions`.
         """
-        super().__init__()
-        self.architecture: dict[str, Any] = {
-            "vocabulary": vocabulary,
-            "positions": positions,
-            "width": width,
-            "layers": layers,
-            "heads": heads,
-            "feed_forward": feed_forward,
-            "region_size": region_size,
-            "tag_position": tag_position,
-            "start": start,
-            "mask": mask,
-            "max_pieces": max_pieces,
-            "max_regions": max_regions,
-            "dropout": dropout,
-        }
+        super().__init__(locals())
         self.bert = Bert(vocabulary, positions, width, layers, heads, feed_forward, region_size, dropout)
         initialise(self)
         self.cls = Head(self.bert.embeddings.word_embeddings)
@@ -170,7 +181,12 @@ class Vinvl(nn.Module):
         return cls(vocabulary=tokenizer.size, region_size=visual_size, **ids, **sizes), tokenizer
 
     read_tokenizer = staticmethod(read_pieces)
-    measure_images = staticmethod(measure_tagged_images)
+
+    @classmethod
+    def measure_images(cls, features: Sequence[str]) -> tuple[int, list[str]]:
+        """How many numbers a region has, its box included, and the labels of all tags."""
+        return measure_tagged_images(features)
+
     # A reference that is cut to the places before the tags still ends.
     cut_keeps_end = True
 
@@ -179,7 +195,7 @@ class Vinvl(nn.Module):
         """The most tokens of a reference that are learnt, the end token included: [CLS] and they stand before tags."""
         return int(self.tag_position) - 1
 
-    def open_images(self, features: Iterable[str], tokenizer: Tokenizer) -> TaggedImages:
+    def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> TaggedImages:
         """What gives this captioner images by their identifiers, from their tables of regions and of tags."""
         return open_tagged_images(
             features,

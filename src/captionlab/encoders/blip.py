@@ -5,62 +5,58 @@ cropped as CLIP's are, as Dessì et al. 2023 did, while LAVIS squashes them to a
 longer than torch, so it is imported when a tower is built.
 """
 
-import json
-import os
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import torch
 from PIL import Image
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from captionlab.declarations import EncoderFamily
+from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.images import crop, normalise
-from captionlab.files import replacing
+
+DECLARATION = EncoderFamily(
+    libraries=("transformers",),
+    texts=False,
+    grids=True,
+    files=("weights",),
+    imported={"heads": {"type": "integer", "minimum": 1, "description": "attention heads when not width / 64"}},
+    architecture={},
+)
 
 EPSILON = 1e-6
 # Those of CLIP, which BLIP took over.
 MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 
 
-class BlipEncoder:
-    """A frozen vision tower with its preprocessing. `sizes` has image_size, patch_size, width, layers, heads, inner."""
+class BlipEncoder(Encoder):
+    """A frozen vision tower with its preprocessing.
+
+    `config` has `sizes`: image_size, patch_size, width, layers, heads and inner.
+    """
 
     batch = 64
 
-    def __init__(self, model: Any, sizes: Mapping[str, int], device: str = "cpu"):
-        self.model, self.sizes, self.device = model.to(device).requires_grad_(False).eval(), dict(sizes), device
-
     @classmethod
-    def load(cls, directory: str | os.PathLike[str], device: str = "cpu") -> Self:
-        """The encoder that `save` wrote."""
-        sizes = json.loads((Path(directory) / "config.json").read_text(encoding="utf-8"))["sizes"]
-        model = build(sizes)
-        model.load_state_dict(load_file(Path(directory) / "model.safetensors"))
-        return cls(model, sizes, device)
-
-    def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write config.json and model.safetensors."""
-        with replacing(Path(directory) / "model.safetensors") as path:
-            save_file({name: value.contiguous() for name, value in self.model.state_dict().items()}, path)
-        with replacing(Path(directory) / "config.json") as path:
-            text = json.dumps({"family": "blip", "sizes": self.sizes}, indent=2, sort_keys=True)
-            path.write_text(text + "\n", encoding="utf-8")
+    def with_random_weights(cls, config: Mapping[str, Any]) -> Any:
+        """A vision tower of these sizes."""
+        return build(config["sizes"])
 
     @property
     def image_dimensions(self) -> int:
         """Size of the class token's vector."""
-        return self.sizes["width"]
+        return int(self.config["sizes"]["width"])
 
     @property
     def grid_shape(self) -> tuple[int, int]:
         """Places, the class token among them, and the size of the vector of each."""
-        return (self.sizes["image_size"] // self.sizes["patch_size"]) ** 2 + 1, self.sizes["width"]
+        sizes = self.config["sizes"]
+        return (sizes["image_size"] // sizes["patch_size"]) ** 2 + 1, sizes["width"]
 
     def preprocess(self, image: Image.Image) -> Tensor:
         """An image as bytes (3, image_size, image_size)."""
-        return crop(image, self.sizes["image_size"])
+        return crop(image, self.config["sizes"]["image_size"])
 
     def embed_images(self, pixels: Tensor) -> Tensor:
         """The class token's vectors (n, width), float32, of preprocessed images."""

@@ -50,7 +50,7 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> B
         raise CheckpointError(
             f"{file} has no vision tower of BLIP ({error}); its {len(found)} tensors start with {shown}"
         ) from error
-    return BlipEncoder(model, sizes)
+    return BlipEncoder(model, {"sizes": sizes})
 
 
 def _renamed(name: str) -> str:

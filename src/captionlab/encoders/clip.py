@@ -15,8 +15,27 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from captionlab.encoders.dual_encoder import TwoTowers
+from captionlab.declarations import EncoderFamily
+from captionlab.encoders.dual_encoder import DualEncoder
 from captionlab.encoders.images import crop, normalise
+
+DECLARATION = EncoderFamily(
+    libraries=("open_clip_torch",),
+    texts=True,
+    grids=True,
+    files=("weights",),
+    imported={
+        "model": {"type": "string", "description": "open_clip's name of the architecture; weights then is a tag"},
+        "heads": {"type": "integer", "minimum": 1, "description": "text heads when they are not width / 64"},
+        "quick_gelu": {"type": "boolean", "description": "of a file: the activation is OpenAI's; default true"},
+    },
+    architecture={
+        "embed_dim": {"type": "integer", "minimum": 1, "description": "numbers in an embedding"},
+        "vision_cfg": {"type": "object", "description": "open_clip's, of the image tower"},
+        "text_cfg": {"type": "object", "description": "open_clip's, of the text tower"},
+        "quick_gelu": {"type": "boolean", "default": False, "description": "whether the activation is OpenAI's"},
+    },
+)
 
 
 @contextmanager
@@ -101,11 +120,11 @@ def encode_tokens(model: open_clip.CLIP, tokens: Tensor) -> Tensor:
     return states[torch.arange(len(tokens), device=tokens.device), tokens.argmax(dim=1)] @ model.text_projection
 
 
-class Clip(TwoTowers):
+class Clip(DualEncoder):
     """A frozen CLIP with its preprocessing. `config` has architecture, image_mean and image_std."""
 
-    family, image_tower = "clip", "visual"
-    with_random_weights = staticmethod(build)
+    image_tower = "visual"
+    build = staticmethod(build)
 
     @property
     def image_dimensions(self) -> int:
@@ -140,9 +159,9 @@ class Clip(TwoTowers):
     def grid_shape(self) -> tuple[int, int]:
         """Places of the image tower's last layer, and the size of the vector of each."""
         vision = self.config["architecture"]["vision_cfg"]
-        if isinstance(vision["layers"], int):
-            return (self.image_size // vision["patch_size"]) ** 2, int(vision["width"])
-        return (self.image_size // 32) ** 2, 32 * int(vision["width"])
+        if self._is_resnet:
+            return (self.image_size // 32) ** 2, 32 * int(vision["width"])
+        return (self.image_size // vision["patch_size"]) ** 2, int(vision["width"])
 
     @torch.no_grad()
     def embed_grids(self, pixels: Tensor) -> Tensor:
@@ -153,11 +172,16 @@ class Clip(TwoTowers):
         images = normalise(pixels.to(self.device), self.config["image_mean"], self.config["image_std"])
         tower = self.model.visual
         with torch.autocast("cuda", torch.float16, enabled=images.is_cuda):
-            if hasattr(tower, "stem"):
+            if self._is_resnet:
                 states = tower.layer4(tower.layer3(tower.layer2(tower.layer1(tower.stem(images)))))
                 return states.flatten(2).transpose(1, 2).float()
             # All states of a ViT; the first is that of the class token.
             return tower.ln_post(tower.transformer(tower._embeds(images)))[:, 1:].float()
+
+    @property
+    def _is_resnet(self) -> bool:
+        """Whether the image tower is a ResNet, with so many blocks in each of its stages, or a ViT."""
+        return not isinstance(self.config["architecture"]["vision_cfg"]["layers"], int)
 
     @torch.no_grad()
     def embed_texts(self, captions: Sequence[str], batch: int = 256) -> Tensor:

@@ -2,19 +2,15 @@
 
 import logging
 import os
-import pickle
 import re
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 
 from captionlab.encoders.clip import MEAN, STD, Clip, build, open_clip
+from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
 
 logger = logging.getLogger(__name__)
 
@@ -22,16 +18,12 @@ logger = logging.getLogger(__name__)
 NO_WEIGHTS = ("input_resolution", "context_length", "vocab_size")
 
 
-class WeightsError(ValueError):
-    """Published weights cannot be had or used; the message says which file or name, and what to do."""
-
-
 def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | None = None) -> Clip:
     """The encoder of a config block: by published name (model and weights), or from a file when one is given.
 
     Of a file, all sizes are read off the tensors; `heads` of the block is the number of heads of the text tower when it
     is not its width / 64, and `quick_gelu` says whether the activation is x * sigmoid(1.702 x), as in all weights by
-    OpenAI (default) and in few others. Raises WeightsError.
+    OpenAI (default) and in few others. Raises CheckpointError.
     """
     if file is None:
         architecture, mean, std, path = _published(config["model"], config["weights"])
@@ -45,11 +37,11 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | Non
     try:
         model = build(architecture)
     except ValueError as error:
-        raise WeightsError(f"{config.get('model', path)} is no CLIP that can be used here: {error}") from error
+        raise CheckpointError(f"{config.get('model', path)} is no CLIP that can be used here: {error}") from error
     try:
         model.load_state_dict(state)
     except RuntimeError as error:
-        raise WeightsError(f"{path}: the tensors do not fit the architecture {architecture}: {error}") from error
+        raise CheckpointError(f"{path}: the tensors do not fit the architecture {architecture}: {error}") from error
     return Clip(model, {"architecture": architecture, "image_mean": list(mean), "image_std": list(std)})
 
 
@@ -80,7 +72,7 @@ def architecture_of(
     except KeyError as error:
         other = any(name.startswith("text_model.") for name in shapes)
         layout = "; these are the names of transformers' CLIPModel" if other else ""
-        raise WeightsError(
+        raise CheckpointError(
             f"{path} has no tensor {error.args[0]!r}{layout}. OpenAI's names are needed, as in the file "
             "open_clip_model.safetensors of timm/vit_base_patch32_clip_224.openai on the Hugging Face hub"
         ) from error
@@ -95,18 +87,20 @@ def _published(model: str, tag: str) -> tuple[dict[str, Any], Any, Any, Path]:
     """Architecture, image mean and deviation, and the downloaded file of weights known to open_clip."""
     architecture, published = open_clip.get_model_config(model), open_clip.get_pretrained_cfg(model, tag)
     if architecture is None:
-        raise WeightsError(f"model: open_clip knows no {model!r}; it has {', '.join(open_clip.list_models())}")
+        raise CheckpointError(f"model: open_clip knows no {model!r}; it has {', '.join(open_clip.list_models())}")
     if not published:
         tags = ", ".join(open_clip.list_pretrained_tags_by_model(model)) or "none"
-        raise WeightsError(f"weights: open_clip knows no {tag!r} for {model}; published are: {tags}")
+        raise CheckpointError(f"weights: open_clip knows no {tag!r} for {model}; published are: {tags}")
     if published.get("interpolation", "bicubic") != "bicubic" or published.get("resize_mode", "shortest") != "shortest":
-        raise WeightsError(f"model {model}, weights {tag}: not supported, as its images are not cropped as CLIP's are")
+        raise CheckpointError(
+            f"model {model}, weights {tag}: not supported, as its images are not cropped as CLIP's are"
+        )
     architecture["quick_gelu"] = bool(published.get("quick_gelu", architecture.get("quick_gelu", False)))
     try:
         path = Path(open_clip.download_pretrained(published))
     except Exception as error:  # each hub and network layer has errors of its own
         place = published.get("hf_hub") or published.get("url")
-        raise WeightsError(
+        raise CheckpointError(
             f"could not download the weights {tag} of {model} from {place} ({error}). Without a connection, put the "
             "file open_clip_model.safetensors from there under the data folder, and in the config replace `model` and "
             "`weights` by `weights: <its path>`"
@@ -115,33 +109,11 @@ def _published(model: str, tag: str) -> tuple[dict[str, Any], Any, Any, Path]:
 
 
 def _read(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file, float32. Nothing is executed: pickles are read by torch's restricted reader."""
-    if not path.is_file():
-        raise WeightsError(f"{path}: no such file of weights")
-    if _is_program(path):
-        raise WeightsError(
-            f"{path} is a TorchScript archive, a program that would have to be executed to be read. Use the same "
-            "weights as safetensors: open_clip_model.safetensors of timm/vit_base_patch32_clip_224.openai and its like "
-            "on the Hugging Face hub"
-        )
-    try:
-        if path.suffix == ".safetensors":
-            state: dict[str, Any] = load_file(path)
-        else:
-            state = torch.load(path, map_location="cpu", weights_only=True)
-    except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
-        raise WeightsError(f"{path} cannot be read as weights: {error}") from error
+    """The tensors of a file, float32."""
+    state = read_checkpoint(path)
     tensors = {
         name.removeprefix("module."): value.float()
         for name, value in state.get("state_dict", state).items()
         if isinstance(value, Tensor)
     }
     return {name: value for name, value in tensors.items() if name not in NO_WEIGHTS}
-
-
-def _is_program(path: Path) -> bool:
-    """Whether a file is a TorchScript archive: torch's files are zip archives too, but without code."""
-    if not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return any("/code/" in name for name in archive.namelist())

@@ -69,6 +69,11 @@ def load_embeddings(paths: Paths, ids: Sequence[str] | None = None) -> Embedding
     return found
 
 
+def embedding_shape(paths: Paths) -> tuple[int, ...]:
+    """The shape of an embedding in the shards of a table: (d,), or (places, d)."""
+    return _files(paths)[2]
+
+
 def stream_embeddings(paths: Paths, ids: Sequence[str], batch: int) -> Iterator[Tensor]:
     """The embeddings of `ids`, in that order, `batch` at a time (fewer in the last one), as float32 (n, ...).
 

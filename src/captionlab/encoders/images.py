@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,34 +16,11 @@ from PIL import Image
 from torch import Tensor
 
 from captionlab.encoders.embeddings import SHAPE, embedding_rows
+from captionlab.encoders.encoder import Encoder
 from captionlab.progress import progress
 from captionlab.schemas import IMAGES, embeddings_kind
 from captionlab.shards import shard_rows
 from captionlab.tables import TableWriter, read_table
-
-
-class Encoder(Protocol):
-    """What turns images into embeddings: FAMILY of a module of this package, named as the family."""
-
-    batch: int
-    """so many preprocessed images are embedded at once; 1 where they differ in size"""
-
-    @property
-    def image_dimensions(self) -> int:
-        """Size of an embedding."""
-
-    def preprocess(self, image: Image.Image) -> Tensor:
-        """An image as bytes (3, height, width)."""
-
-    def embed_images(self, pixels: Tensor) -> Tensor:
-        """Embeddings (n, d) of preprocessed images (n, 3, height, width)."""
-
-    @property
-    def grid_shape(self) -> tuple[int, int]:
-        """Places of a grid, and the size of the vector of each."""
-
-    def embed_grids(self, pixels: Tensor) -> Tensor:
-        """Grids (n, places, d) of preprocessed images: a vector for each place, row by row."""
 
 
 def normalise(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:

@@ -5,52 +5,42 @@ scripts/prepro_feats.py): the network of He et al. (2016) with its strides as in
 a crop. Importing this module imports torchvision, which takes longer than torch.
 """
 
-import json
-import os
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Self
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from PIL import Image
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torchvision.models.resnet import Bottleneck, ResNet
 
+from captionlab.declarations import EncoderFamily
+from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.images import colours, normalise
-from captionlab.files import replacing
+
+DECLARATION = EncoderFamily(
+    libraries=("torchvision",), texts=False, grids=False, files=("weights",), imported={}, architecture={}
+)
 
 # Of ImageNet's colours, 0 to 1.
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 DIMENSIONS = 512 * Bottleneck.expansion
 
 
-class ResnetEncoder:
-    """A frozen ResNet with its preprocessing."""
+class ResnetEncoder(Encoder):
+    """A frozen ResNet with its preprocessing. `config` has `blocks`, their number in each of the four stages."""
 
     # Images differ in size.
     batch = 1
-    image_dimensions = DIMENSIONS
-
-    def __init__(self, network: ResNet, blocks: Sequence[int], device: str = "cpu"):
-        """Use a network with so many blocks in each of its four stages."""
-        self.network, self.blocks, self.device = network.to(device).requires_grad_(False).eval(), list(blocks), device
 
     @classmethod
-    def load(cls, directory: str | os.PathLike[str], device: str = "cpu") -> Self:
-        """The encoder that `save` wrote."""
-        blocks = json.loads((Path(directory) / "config.json").read_text(encoding="utf-8"))["blocks"]
-        network = build(blocks)
-        network.load_state_dict(load_file(Path(directory) / "model.safetensors"))
-        return cls(network, blocks, device)
+    def with_random_weights(cls, config: Mapping[str, Any]) -> ResNet:
+        """A ResNet with so many blocks."""
+        return build(config["blocks"])
 
-    def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write config.json and model.safetensors."""
-        text = json.dumps({"family": "resnet", "blocks": self.blocks}, indent=2, sort_keys=True)
-        with replacing(Path(directory) / "model.safetensors") as path:
-            save_file(self.network.state_dict(), path)
-        with replacing(Path(directory) / "config.json") as path:
-            path.write_text(text + "\n", encoding="utf-8")
+    @property
+    def image_dimensions(self) -> int:
+        """Size of the mean of the last layer."""
+        return DIMENSIONS
 
     def preprocess(self, image: Image.Image) -> Tensor:
         """An image as bytes (3, height, width), RGB, of its own size."""
@@ -59,7 +49,7 @@ class ResnetEncoder:
     @torch.no_grad()
     def embed_images(self, pixels: Tensor) -> Tensor:
         """Image embeddings (n, 2048), float32, of images (n, 3, height, width), uint8, of one size."""
-        net = self.network
+        net = self.model
         x = net.maxpool(net.relu(net.bn1(net.conv1(normalise(pixels.to(self.device), MEAN, STD)))))
         states: Tensor = net.layer4(net.layer3(net.layer2(net.layer1(x))))
         return states.mean(dim=(2, 3))

@@ -8,31 +8,22 @@ from captionlab.encoders.resnet import ResnetEncoder, build
 from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
 
 
-class WeightsError(ValueError):
-    """Published weights cannot be used; the message says which file and what does not fit."""
-
-
-def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | None = None) -> ResnetEncoder:
+def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> ResnetEncoder:
     """The encoder of a config block, from a file with torchvision's names of tensors; the classifier is left out.
 
-    resnet101.pth of github.com/ruotianluo/ImageCaptioning.pytorch is such a file. Raises WeightsError.
+    resnet101.pth of github.com/ruotianluo/ImageCaptioning.pytorch is such a file. Raises CheckpointError.
     """
-    if file is None:
-        raise WeightsError("a resnet is read from a file: give it as `weights`, without `model`")
-    try:
-        weights = {name: value for name, value in read_checkpoint(file).items() if not name.startswith("fc.")}
-    except (CheckpointError, OSError) as error:
-        raise WeightsError(str(error)) from error
+    weights = {name: value for name, value in read_checkpoint(file).items() if not name.startswith("fc.")}
     blocks = [len({name.split(".")[1] for name in weights if name.startswith(f"layer{s}.")}) for s in range(1, 5)]
     if not all(blocks) or "layer1.0.conv3.weight" not in weights:
         shown = ", ".join(list(weights)[:5])
-        raise WeightsError(f"{file} holds no ResNet with bottlenecks; its {len(weights)} tensors start with {shown}")
+        raise CheckpointError(f"{file} holds no ResNet with bottlenecks; its {len(weights)} tensors start with {shown}")
     network = build(blocks)
     try:
         missing, unexpected = network.load_state_dict(weights, strict=False)
     except RuntimeError as error:
-        raise WeightsError(f"{file} does not fit a ResNet with {blocks} blocks: {error}") from error
+        raise CheckpointError(f"{file} does not fit a ResNet with {blocks} blocks: {error}") from error
     # Old files do not count batches, which is of no use here.
     if wrong := [*(name for name in missing if not name.endswith("num_batches_tracked")), *unexpected]:
-        raise WeightsError(f"{file}: {len(wrong)} tensors are missing or unexpected, the first is {wrong[0]}")
-    return ResnetEncoder(network, blocks)
+        raise CheckpointError(f"{file}: {len(wrong)} tensors are missing or unexpected, the first is {wrong[0]}")
+    return ResnetEncoder(network, {"blocks": blocks})

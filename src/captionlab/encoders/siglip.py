@@ -18,17 +18,23 @@ from torch import Tensor
 from transformers.models.siglip.configuration_siglip import SiglipConfig
 from transformers.models.siglip.modeling_siglip import SiglipModel
 
-from captionlab.encoders.dual_encoder import TwoTowers
+from captionlab.declarations import EncoderFamily
+from captionlab.encoders.dual_encoder import DualEncoder
 from captionlab.encoders.images import squeeze
 from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
+
+DECLARATION = EncoderFamily(
+    libraries=("transformers",),
+    texts=True,
+    grids=False,
+    files=("weights", "tokenizer"),
+    imported={"heads": {"type": "integer", "minimum": 1, "description": "of both towers, when not width / 64"}},
+    architecture={},
+)
 
 _POSITIONS = re.compile(r"\.position_ids$")
 # Padding is also the token that ends a text.
 END = "</s>"
-
-
-class SiglipError(ValueError):
-    """Files do not hold a SigLIP; the message says which and why."""
 
 
 def _build(architecture: Mapping[str, Any]) -> Any:
@@ -36,15 +42,15 @@ def _build(architecture: Mapping[str, Any]) -> Any:
     return SiglipModel(SiglipConfig(text_config=text, vision_config=vision))
 
 
-class Siglip(TwoTowers):
+class Siglip(DualEncoder):
     """A frozen SigLIP with its preprocessing and tokenizer, used as a Clip is.
 
     `config` has architecture (the sizes of both towers, by the names of transformers) and tokenizer, the content of a
     tokenizer.json.
     """
 
-    family, image_tower = "siglip", "vision_model"
-    with_random_weights = staticmethod(_build)
+    image_tower = "vision_model"
+    build = staticmethod(_build)
 
     def __init__(self, model: Any, config: Mapping[str, Any], device: str = "cpu"):
         super().__init__(model, config, device)
@@ -79,7 +85,7 @@ class Siglip(TwoTowers):
             model = _build(architecture)
             model.load_state_dict({name: value.float() for name, value in state.items()})
         except (KeyError, RuntimeError, CheckpointError) as error:
-            raise SiglipError(
+            raise CheckpointError(
                 f"{weights} does not hold a SigLIP under the names of transformers, as model.safetensors of "
                 f"google/siglip-base-patch16-224 does: {error}"
             ) from error
@@ -87,9 +93,9 @@ class Siglip(TwoTowers):
         try:
             encoder = cls(model, {"architecture": architecture, "tokenizer": content})
         except Exception as error:  # the library raises bare Exception
-            raise SiglipError(f"{tokenizer} is no tokenizer.json of the tokenizers library: {error}") from error
+            raise CheckpointError(f"{tokenizer} is no tokenizer.json of the tokenizers library: {error}") from error
         if encoder.end is None or encoder.tokenizer.get_vocab_size() > vocabulary:
-            raise SiglipError(f"{tokenizer} is not the tokenizer that {weights} was trained with")
+            raise CheckpointError(f"{tokenizer} is not the tokenizer that {weights} was trained with")
         return encoder
 
     @property

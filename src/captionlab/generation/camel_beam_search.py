@@ -7,11 +7,12 @@ the search goes on until all beams of an image are finished.
 import torch
 from torch import Tensor
 
-from captionlab.generation.decoding import Decodable, Decoded, Decoding, State
+from captionlab.captioners.captioner import Captioner, State
+from captionlab.generation.contract import Decoded, Decoding
 
 
 def beam_search(
-    captioner: Decodable[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
+    captioner: Captioner[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
 ) -> Decoded:
     """The best caption of each image; `logits` (images, vocabulary) are those of the first token.
 

@@ -5,15 +5,17 @@ from typing import Any
 
 import torch
 
+from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.images import stream_images
 from captionlab.generation.captions import generated_rows
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.progress import progress
 
 
 def caption_images(
-    captioner: Any,
+    captioner: Captioner[Any],
     tokenizer: Tokenizer,
     ids: Sequence[str],
     features: Sequence[str],

@@ -1,4 +1,4 @@
-"""Decoding: greedy, sampled or by beam search, over a batch of images, for any captioner that is Decodable.
+"""Decoding: greedy, sampled or by beam search, over a batch of images, for any captioner.
 
 Beam search gives the tokens and scores of transformers' `generate` with its defaults (length_penalty 1, early_stopping
 False, the prefix not counted). `stop` is the rule of the authors of Dessì et al. (2023): after a token whose text
@@ -16,123 +16,24 @@ open beam may finish, and where a caption is cut, the end token takes the place 
 `rules: camel` is the beam search of captionlab.generation.camel_beam_search; greedy decoding and sampling are not its.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Protocol, Self, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-KEYS = {
-    "greedy": {"max_tokens", "stop", "rules"},
-    "sample": {"max_tokens", "stop", "rules", "temperature", "samples"},
-    "beam": {"max_tokens", "stop", "rules", "beams"},
-}
-RULES = ("transformers", "transformers-2022", "oscar", "camel")
-
-State = TypeVar("State")
-
-
-class Decodable(Protocol[State]):
-    """What decoding asks of a captioner. `visual` is whatever the captioner reads, a row for each image."""
-
-    @property
-    def prompt_length(self) -> int:
-        """Positions before a caption that the original's decoding begins with: prefix, prompt or start token."""
-
-    def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, State]:
-        """Logits (B, vocabulary) of the first token, and a state: a row for each image, room for `max_tokens`."""
-
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Logits (N, vocabulary) after `tokens` (N,), and the next state; the old one is not used again."""
-
-    def reorder(self, state: State, index: Tensor) -> State:
-        """The rows `index` (N,) of a state, in that order, repeated or left out; the old state is not used again."""
-
-
-class Vocabulary(Protocol):
-    """What decoding asks of a tokenizer."""
-
-    @property
-    def end(self) -> int:
-        """Id of the end token."""
-
-    def stop_ids(self, text: str) -> list[int]:
-        """Ids of the tokens whose text contains `text`."""
-
-
-@dataclass(frozen=True)
-class Decoding:
-    """How captions are decoded: an entry of `decodings` in the config."""
-
-    kind: str
-    """greedy, sample or beam"""
-    max_tokens: int
-    """longest caption in tokens, the end token included, a prefix or prompt not"""
-    stop: str | None = None
-    """a token that contains this text is the last one"""
-    rules: str = "transformers"
-    """whose beam search and whose way to cut a caption: transformers, transformers-2022, oscar or camel"""
-    beams: int = 5
-    temperature: float = 1.0
-    """divides the logits before sampling"""
-    samples: int = 1
-    """captions drawn for each image"""
-
-    def __post_init__(self) -> None:
-        if self.kind not in KEYS:
-            raise ValueError(f"decoding.kind is {self.kind!r}; it must be {', '.join(KEYS)}")
-        if self.rules not in RULES:
-            raise ValueError(f"decoding.rules is {self.rules!r}; it must be one of {', '.join(RULES)}")
-        if self.beams < 2:
-            raise ValueError(f"decoding.beams is {self.beams}; beam search has at least 2, one beam is kind: greedy")
-        for name in ("max_tokens", "samples", "temperature"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"decoding.{name} is {getattr(self, name)}; it must be more than 0")
-
-    @classmethod
-    def from_config(cls, block: Mapping[str, Any]) -> Self:
-        """Read a config entry; ValueError for a key that its kind of decoding does not have."""
-        known = KEYS.get(block.get("kind", ""), {field.name for field in fields(cls)})
-        if unknown := sorted(set(block) - known - {"kind"}):
-            raise ValueError(f"decoding.{unknown[0]}: {block.get('kind')} decoding has only {', '.join(sorted(known))}")
-        if missing := [name for name in ("kind", "max_tokens") if name not in block]:
-            raise ValueError(f"decoding.{missing[0]} is missing")
-        return cls(**block)
-
-
-@dataclass(frozen=True)
-class Decoded:
-    """Captions as tokens; N rows: one for each image, or `samples` consecutive ones."""
-
-    tokens: Tensor
-    """(N, T) ids, filled up with the end token"""
-    lengths: Tensor
-    """(N,) number of tokens, the end token included where there is one"""
-    log_prob: Tensor
-    """(N,) log-probability (nats) of these tokens under the captioner itself: no temperature, no forced end; where
-    an end token took the place of the last token, that of the latter"""
-    score: Tensor
-    """(N,) what the search maximised, a forced end counting 0: for a beam, log-probability / length as its rules count
-    it, by those of CaMEL log-probability; else `log_prob`"""
-
-    @property
-    def mask(self) -> Tensor:
-        """(N, T) whether a position holds a token of the caption, the end token included."""
-        return torch.arange(self.tokens.shape[1], device=self.tokens.device) < self.lengths[:, None]
-
-    @property
-    def confidence(self) -> Tensor:
-        """(N,) geometric mean of the probabilities of the tokens."""
-        return (self.log_prob / self.lengths).exp()
+from captionlab.captioners.captioner import Captioner, State
+from captionlab.generation.camel_beam_search import beam_search as camel_beam_search
+from captionlab.generation.contract import Decoded, Decoding
+from captionlab.networks.tokenizer import Tokenizer
 
 
 @torch.no_grad()
 def decode(
-    captioner: Decodable[State],
+    captioner: Captioner[State],
     visual: Any,
     decoding: Decoding,
-    vocabulary: Vocabulary,
+    vocabulary: Tokenizer,
     generator: torch.Generator | None = None,
 ) -> Decoded:
     """Give captions to a batch of images.
@@ -144,10 +45,10 @@ def decode(
 
 
 def decode_with_gradient(
-    captioner: Decodable[State],
+    captioner: Captioner[State],
     visual: Any,
     decoding: Decoding,
-    vocabulary: Vocabulary,
+    vocabulary: Tokenizer,
     generator: torch.Generator | None = None,
 ) -> Decoded:
     """The same, where `log_prob` has a gradient, for a captioner that changes no state in place; no beam search."""
@@ -156,16 +57,14 @@ def decode_with_gradient(
     if decoding.stop is not None:
         stops[vocabulary.stop_ids(decoding.stop)] = True
     if decoding.kind == "beam" and decoding.rules == "camel":
-        from captionlab.generation.camel_beam_search import beam_search
-
-        return beam_search(captioner, logits, state, decoding, vocabulary.end, stops)
+        return camel_beam_search(captioner, logits, state, decoding, vocabulary.end, stops)
     if decoding.kind == "beam":
         return _beam_search(captioner, logits, state, decoding, vocabulary.end, stops)
     return _one_path(captioner, logits, state, decoding, vocabulary.end, stops, generator)
 
 
 def _one_path(
-    captioner: Decodable[State],
+    captioner: Captioner[State],
     logits: Tensor,
     state: State,
     decoding: Decoding,
@@ -239,7 +138,7 @@ class _Best:
 
 
 def _beam_search(
-    captioner: Decodable[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
+    captioner: Captioner[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
 ) -> Decoded:
     count, width, device, oscar = len(logits), decoding.beams, logits.device, decoding.rules == "oscar"
     former = decoding.rules == "transformers-2022"

@@ -1,5 +1,7 @@
-"""Reading weights from files, whoever wrote them."""
+"""Models in files: reading weights, whoever wrote them, and writing and checking those of a folder."""
 
+import hashlib
+import json
 import os
 import pickle
 import zipfile
@@ -9,15 +11,33 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from captionlab.files import replacing
 
 
 class CheckpointError(ValueError):
-    """A file of weights, or the folder of a model, that cannot be used."""
+    """A file of weights, or the folder of a model, that cannot be used; the message says which and why."""
+
+
+class Rebuilt(nn.Module):
+    """A network that is stored with the arguments that build it again, its architecture."""
+
+    def __init__(self, given: Mapping[str, Any]):
+        """`given` are the locals() of the constructor of a family at its start: its arguments."""
+        super().__init__()
+        self.architecture = {name: value for name, value in given.items() if name not in ("self", "__class__")}
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The dict in a .safetensors or PyTorch file; nothing but tensors and plain values is unpickled."""
+    if _is_program(path):
+        raise CheckpointError(
+            f"{path} is a TorchScript archive, a program that would have to be executed to be read; use the same "
+            "weights as safetensors, for a CLIP open_clip_model.safetensors of timm/vit_base_patch32_clip_224.openai "
+            "and its like on the Hugging Face hub"
+        )
     try:
         if Path(path).suffix == ".safetensors":
             return dict(load_file(path))
@@ -32,6 +52,46 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(checkpoint, Mapping):
         raise CheckpointError(f"{path} holds a {type(checkpoint).__name__}, not a state dict")
     return dict(checkpoint)
+
+
+def origin_of(weights: str | os.PathLike[str]) -> dict[str, str]:
+    """Which file of weights a model was imported from."""
+    with open(weights, "rb") as file:
+        return {"weights": Path(weights).name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def write_model(directory: str | os.PathLike[str], config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
+    """Write config.json and model.safetensors into a folder, which is made."""
+    folder = Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / "model.safetensors") as path:
+        save_file({name: value.cpu().contiguous() for name, value in weights.items()}, path)
+    with replacing(folder / "config.json") as path:
+        path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def check_fit(
+    path: str | os.PathLike[str], model: str, expected: Mapping[str, Tensor], given: Mapping[str, Tensor], *more: str
+) -> None:
+    """Raise a CheckpointError that says which tensors of a file are not as a model expects them, and what `more`."""
+    problems = [f"missing {name}" for name in expected if name not in given]
+    problems += [f"unexpected {name}" for name in given if name not in expected]
+    problems += [
+        f"{name} is {tuple(value.shape)}, expected {tuple(expected[name].shape)}"
+        for name, value in given.items()
+        if name in expected and value.shape != expected[name].shape
+    ]
+    if problems := [*problems, *more]:
+        rest = f" and {len(problems) - 10} more" if len(problems) > 10 else ""
+        raise CheckpointError(f"{path} does not fit {model}: {'; '.join(problems[:10])}{rest}")
+
+
+def _is_program(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a TorchScript archive: torch's files are zip archives too, but without code."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any("/code/" in name for name in archive.namelist())
 
 
 def _first_line(error: Exception) -> str:

@@ -1,4 +1,8 @@
-"""Captions as BERT's word pieces, from a vocab.txt (one piece a line, its id is the number of the line)."""
+"""BERT's word pieces, from a vocab.txt (one piece a line, its id is the number of the line).
+
+Text is cut at spaces and punctuation, then into the longest piece first. Captioners generate pieces, so theirs are a
+Tokenizer, which knows special pieces when it reads and writes; scorers read whole captions, between two special pieces.
+"""
 
 import os
 import re
@@ -8,39 +12,58 @@ from pathlib import Path
 from typing import Self
 
 import tokenizers
-from tokenizers import models, normalizers, pre_tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers
 
-PADDING, UNKNOWN, START, END = "[PAD]", "[UNK]", "[CLS]", "[SEP]"
+from captionlab.networks.tokenizer import Tokenizer
+
+PADDING, UNKNOWN, START, END, MASK = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 # Anything but spaces, letters and digits, as ROSITA's readers take it out.
 _PUNCTUATION = re.compile(r"([^\s\w]|_)+")
 
 
+def pieces_tokenizer(pieces: Sequence[str]) -> Tokenizer:
+    """A captioner's tokenizer of these word pieces, in the order of their ids, for text in lower case.
+
+    ValueError when a special piece is missing, or a piece is there twice.
+    """
+    tokenizer = _word_piece(pieces, SPECIAL, lowercase=True)
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.add_special_tokens(list(SPECIAL))
+    return Tokenizer(tokenizer)
+
+
+def read_pieces(path: str | os.PathLike[str]) -> Tokenizer:
+    """The same of a published vocab.txt; ValueError names the file when it is none."""
+    try:
+        return pieces_tokenizer(_lines(path))
+    except ValueError as error:
+        raise ValueError(f"{path} is no vocab.txt of word pieces: {error}") from error
+
+
+def piece_id(tokenizer: Tokenizer, piece: str) -> int:
+    """The id of a piece; ValueError when the tokenizer has no such piece."""
+    if (number := tokenizer.tokenizer.token_to_id(piece)) is None:
+        raise ValueError(f"the tokenizer has no piece {piece!r}; it is none of a BERT")
+    return int(number)
+
+
 class WordPieces:
-    """A vocabulary, and how BERT cuts text into its pieces: at spaces and punctuation, then the longest piece first."""
+    """A scorer's vocabulary, and how it reads captions."""
 
     def __init__(self, pieces: Sequence[str], lowercase: bool = True, strip_punctuation: bool = False):
         """Use these pieces, in the order of their ids; ValueError when a piece that is needed is missing or repeated.
 
         `lowercase` also takes accents off; `strip_punctuation` takes punctuation out of the text before all else.
         """
-        ids = {piece: number for number, piece in enumerate(pieces)}
-        if missing := [piece for piece in (UNKNOWN, START, END) if piece not in ids]:
-            raise ValueError(f"the vocabulary has no {missing[0]}; it is none of BERT's")
-        if len(ids) < len(pieces):
-            repeated = next(piece for number, piece in enumerate(pieces) if ids[piece] != number)
-            raise ValueError(f"the vocabulary has {repeated!r} twice")
-        self.pieces, self.start, self.end = list(pieces), ids[START], ids[END]
-        self.strip_punctuation = strip_punctuation
-        self._tokenizer = tokenizers.Tokenizer(models.WordPiece(ids, unk_token=UNKNOWN, max_input_chars_per_word=100))
-        self._tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
-        self._tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        self._tokenizer = _word_piece(pieces, (UNKNOWN, START, END), lowercase)
+        self.pieces, self.strip_punctuation = list(pieces), strip_punctuation
+        self.start, self.end = self.pieces.index(START), self.pieces.index(END)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], lowercase: bool = True, strip_punctuation: bool = False) -> Self:
         """Read a vocab.txt; ValueError names the file when it is none."""
         try:
-            pieces = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
-            return cls([piece.strip() for piece in pieces], lowercase, strip_punctuation)
+            return cls(_lines(path), lowercase, strip_punctuation)
         except ValueError as error:
             raise ValueError(f"{path} is no vocab.txt of word pieces: {error}") from error
 
@@ -75,3 +98,22 @@ def learn_pieces(texts: Iterable[str], size: int, lowercase: bool = True, strip_
         )
     words = sorted((word for word in counts if len(word) > 1), key=lambda word: (-counts[word], word))
     return pieces + words[: size - len(pieces)]
+
+
+def _word_piece(pieces: Sequence[str], needed: Iterable[str], lowercase: bool) -> tokenizers.Tokenizer:
+    """What cuts text into these pieces; ValueError when one is there twice or one of the `needed` is not there."""
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    if missing := [piece for piece in needed if piece not in ids]:
+        raise ValueError(f"the vocabulary has no {missing[0]}; it is none of BERT's")
+    if len(ids) < len(pieces):
+        repeated = next(piece for number, piece in enumerate(pieces) if ids[piece] != number)
+        raise ValueError(f"the vocabulary has {repeated!r} twice")
+    tokenizer = tokenizers.Tokenizer(models.WordPiece(ids, unk_token=UNKNOWN, max_input_chars_per_word=100))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return tokenizer
+
+
+def _lines(path: str | os.PathLike[str]) -> list[str]:
+    """The pieces of a vocab.txt."""
+    return [line.strip() for line in Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")]

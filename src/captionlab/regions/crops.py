@@ -14,7 +14,8 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from captionlab.encoders.images import Encoder, colours, decode, squeeze
+from captionlab.encoders.encoder import Encoder
+from captionlab.encoders.images import colours, decode, squeeze
 from captionlab.regions.tables import ImageRegions
 
 # Label and box: left, top, right and bottom edge in pixels.

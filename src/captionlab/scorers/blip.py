@@ -5,7 +5,7 @@ model.safetensors or pytorch_model.bin of Salesforce/blip-itm-base-coco. Importi
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import torch
@@ -14,20 +14,31 @@ from transformers.models.blip.configuration_blip import BlipTextConfig, BlipVisi
 from transformers.models.blip.modeling_blip import BlipVisionModel
 from transformers.models.blip.modeling_blip_text import BlipTextModel
 
+from captionlab.declarations import ScorerFamily
 from captionlab.encoders.clip import MEAN, STD
 from captionlab.encoders.images import normalise
+from captionlab.scorers.images import PixelTable
 from captionlab.scorers.matching import Matching
+from captionlab.scorers.scorer import ScorerNetwork
 from captionlab.scorers.visual import Visual
+
+DECLARATION = ScorerFamily(
+    reads="pixels",
+    libraries=("transformers", "open_clip_torch", "pillow"),
+    imported={
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
+        "visual_heads": {"type": "integer", "minimum": 1, "description": "those of the image when not width / 64"},
+    },
+    architecture={},
+)
 
 _KEPT = ("vision_model.", "text_encoder.", "itm_head.")
 _POSITIONS = ("text_encoder.embeddings.position_ids",)
 
 
-class Blip(nn.Module):
+class Blip(ScorerNetwork):
     """The network; a match is index 1. Text is cut to 35 tokens, as the authors did (data/coco_karpathy_dataset.py)."""
 
-    family = "blip"
-    reads = "pixels"
     MATCHING = Matching(match_index=1, max_tokens=35)
     # BERT's vocabulary is followed by two tokens that other tasks begin a text with (models/blip.py: init_tokenizer).
     ADDED = ("[DEC]", "[ENC]")
@@ -49,22 +60,7 @@ class Blip(nn.Module):
         outputs: int = 2,
     ):
         """Build a network with random weights."""
-        super().__init__()
-        self.architecture = {
-            "vocabulary": vocabulary,
-            "positions": positions,
-            "width": width,
-            "layers": layers,
-            "heads": heads,
-            "feed_forward": feed_forward,
-            "image_size": image_size,
-            "patch_size": patch_size,
-            "visual_width": visual_width,
-            "visual_layers": visual_layers,
-            "visual_heads": visual_heads,
-            "visual_feed_forward": visual_feed_forward,
-            "outputs": outputs,
-        }
+        super().__init__(locals())
         self.vision_model = BlipVisionModel(
             BlipVisionConfig(
                 hidden_size=visual_width,
@@ -124,15 +120,20 @@ class Blip(nn.Module):
     def load_state_dict(self, *given: Any, **options: Any) -> Any:
         """Load weights; the numbers of positions are none, and a network built without values gets them here."""
         result = super().load_state_dict(*given, **options)
-        for module in self.modules():
-            if isinstance(positions := getattr(module, "position_ids", None), Tensor):
-                module.position_ids = torch.arange(positions.shape[-1])[None]
+        for name, buffer in list(self.named_buffers()):
+            module, _, attribute = name.rpartition(".")
+            if attribute == "position_ids":
+                self.get_submodule(module).position_ids = torch.arange(buffer.shape[-1])[None]
         return result
 
     @property
     def image_size(self) -> int:
         """Width and height of the images, in pixels."""
         return int(self.architecture["image_size"])
+
+    def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Tensor]:
+        """What gives images of these tables by their identifiers, as pixels."""
+        return PixelTable(paths, self.image_size).batch
 
     def encode_image(self, pixels: Tensor) -> Visual:
         """The patches, and the token before them, of images (N, 3, image_size, image_size) as bytes."""

@@ -5,26 +5,43 @@ Radford et al. 2021. CLIPScore (Hessel et al. 2021, github.com/jmhessel/clipscor
 """
 
 import os
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import normalize
 
+from captionlab.declarations import Member, ScorerFamily
+from captionlab.encoders.embeddings import load_embeddings
+from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.store import load_encoder
+from captionlab.scorers.scorer import Scorer
 from captionlab.scorers.visual import Visual
 
+DECLARATION = ScorerFamily(
+    reads="embeddings",
+    libraries=(),
+    imported={
+        "prompt": {"type": "string", "description": "what goes before each caption; CLIPScore's is 'A photo depicts '"},
+        "scale": {"type": "number", "exclusiveMinimum": 0, "default": 100, "description": "factor; CLIPScore's is 2.5"},
+        "clamp": {"type": "boolean", "default": False, "description": "no score below 0, as CLIPScore"},
+    },
+    architecture={},
+)
 
-class ClipScorer(nn.Module):
+
+class ClipScorer(Scorer, Member):
     """A scorer that is an encoder with a text tower."""
 
-    reads = "embeddings"
-
-    def __init__(self, encoder: Any, prompt: str = "", scale: float = 100.0, clamp: bool = False):
+    def __init__(self, encoder: Encoder, prompt: str = "", scale: float = 100.0, clamp: bool = False):
         """Score by an encoder: `prompt` goes before each caption; with `clamp`, no score is below 0."""
         super().__init__()
         self.encoder, self.prompt, self.scale, self.clamp = encoder, prompt, scale, clamp
+
+    def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Tensor]:
+        """What gives images of these tables by their identifiers: their embeddings by the encoder."""
+        return load_embeddings(paths).rows
 
     def encode_image(self, images: Tensor) -> Visual:
         """Image embeddings (N, d) of length 1, a single state of each image."""
@@ -48,7 +65,7 @@ class ClipScorer(nn.Module):
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write config.json and model.safetensors: the encoder's, without its image tower, and the settings."""
         settings = {"prompt": self.prompt, "scale": self.scale, "clamp": self.clamp}
-        self.encoder.text_tower({"scorer": "clip", "matching": settings}).save(directory)
+        self.encoder.text_tower({"scorer": self.family, "matching": settings}).save(directory)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> Self:

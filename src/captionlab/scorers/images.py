@@ -1,18 +1,15 @@
 """The images of a corpus as a scorer reads them."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.images import decode, squeeze
-from captionlab.regions.batches import RegionTable
 from captionlab.schemas import IMAGES
-from captionlab.scorers.scorer import ImageTextScorer
+from captionlab.scorers.scorer import Scorer
 from captionlab.scorers.visual import Visual
 from captionlab.tables import TableError, read_table
 
@@ -20,7 +17,7 @@ from captionlab.tables import TableError, read_table
 class PixelTable:
     """Images from tables of images, decoded when they are asked for and squeezed to a square."""
 
-    def __init__(self, paths: list[str], size: int):
+    def __init__(self, paths: Sequence[str], size: int):
         """Read the tables, but no image that is in a file; `size` is the width and height in pixels."""
         self.table = read_table(paths, IMAGES, ["image_id", "path", "data"])
         self.row = {image: row for row, image in enumerate(self.table["image_id"].to_pylist())}
@@ -34,26 +31,18 @@ class PixelTable:
         return torch.stack(list(decode(rows, partial(squeeze, size=self.size), threads=torch.get_num_threads())))
 
 
-# What a scorer reads, and how images are had from tables of that.
-_SOURCES: dict[str, Callable[[Any, list[str]], Callable[[Sequence[str]], Any]]] = {
-    "regions": lambda scorer, paths: RegionTable(paths).batch,
-    "embeddings": lambda scorer, paths: load_embeddings(paths).rows,
-    "pixels": lambda scorer, paths: PixelTable(paths, scorer.network.image_size).batch,
-}
-
-
 class ScorerImages:
     """Images for a scorer, from tables of what it reads; of regions and pixels, few are in memory at a time."""
 
     def __init__(
         self,
-        scorer: ImageTextScorer,
+        scorer: Scorer,
         feature_paths: Iterable[str | os.PathLike[str]],
         device: str | torch.device = "cpu",
     ):
         """Open the tables, all shards of a corpus: of regions, of embeddings by the scorer's encoder, or of images."""
         self.scorer, self.device = scorer, device
-        self._batch = _SOURCES[scorer.reads](scorer, [str(path) for path in feature_paths])
+        self._batch = scorer.open_images([str(path) for path in feature_paths])
 
     @torch.no_grad()
     def visual(self, image_ids: Sequence[str]) -> Visual:

@@ -13,18 +13,37 @@ from torch import Tensor, nn
 from transformers.models.lxmert.configuration_lxmert import LxmertConfig
 from transformers.models.lxmert.modeling_lxmert import LxmertModel
 
+from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import initialise
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.boxes import corners
 from captionlab.scorers.matching import Matching
+from captionlab.scorers.scorer import ScorerNetwork
 from captionlab.scorers.visual import Visual
 
+DECLARATION = ScorerFamily(
+    reads="regions",
+    libraries=("transformers",),
+    imported={
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
+    },
+    architecture={
+        "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
+        "positions": {"type": "integer", "minimum": 3, "description": "most tokens of a text"},
+        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
+        "layers": {"type": "integer", "minimum": 1, "description": "layers of the text alone"},
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
+        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
+        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
+        "visual_layers": {"type": "integer", "minimum": 1, "description": "layers of the regions alone"},
+        "cross_layers": {"type": "integer", "minimum": 1, "description": "layers of both together"},
+    },
+)
 
-class Lxmert(nn.Module):
+
+class Lxmert(ScorerNetwork):
     """The network; a match is index 1. Text is cut to 20 tokens, as the authors did."""
 
-    family = "lxmert"
-    reads = "regions"
     MATCHING = Matching(match_index=1, max_tokens=20)
 
     def __init__(
@@ -42,20 +61,7 @@ class Lxmert(nn.Module):
         dropout: float = 0.1,
     ):
         """Build a network with random weights for regions with `region_size` numbers; the head has 2 or 1 `outputs`."""
-        super().__init__()
-        self.architecture = {
-            "vocabulary": vocabulary,
-            "positions": positions,
-            "width": width,
-            "layers": layers,
-            "visual_layers": visual_layers,
-            "cross_layers": cross_layers,
-            "heads": heads,
-            "feed_forward": feed_forward,
-            "region_size": region_size,
-            "outputs": outputs,
-            "dropout": dropout,
-        }
+        super().__init__(locals())
         config = LxmertConfig(
             vocab_size=vocabulary,
             max_position_embeddings=positions,

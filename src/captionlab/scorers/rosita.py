@@ -8,12 +8,30 @@ from typing import Any, Self
 
 from torch import Tensor, nn
 
+from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import EPSILON
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.boxes import corners_area
 from captionlab.scorers.matching import Matching
 from captionlab.scorers.single_stream import SingleStream
 from captionlab.scorers.visual import Visual
+
+DECLARATION = ScorerFamily(
+    reads="regions",
+    libraries=(),
+    imported={
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
+    },
+    architecture={
+        "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
+        "positions": {"type": "integer", "minimum": 3, "description": "most tokens of a text"},
+        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
+        "layers": {"type": "integer", "minimum": 1, "description": "layers"},
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
+        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
+        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
+    },
+)
 
 # The modules that scoring needs, as the checkpoints name them and as they are named here.
 _MODULES = {
@@ -55,7 +73,6 @@ class RegionEmbeddings(nn.Module):
 class Rosita(SingleStream):
     """The network; a match is index 1. Text is cut to 30 tokens, as in the authors' retrieval."""
 
-    family = "rosita"
     REGIONS = RegionEmbeddings
     MATCHING = Matching(match_index=1, max_tokens=30, strip_punctuation=True)
 

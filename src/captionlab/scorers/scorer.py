@@ -1,29 +1,40 @@
-"""A scorer: what it offers; and those that are a network, its word pieces and its way of making a score."""
+"""What every scorer offers: the contract, and that of the families of networks that most scorers are.
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+A family is a module of this package: its FAMILY is a subclass of ScorerNetwork, or, for an encoder that is a scorer
+itself, of Scorer; its DECLARATION says what the graph must know of it (captionlab.declarations.ScorerFamily), and its
+name is the name of the module.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 
+from captionlab.declarations import Member
+from captionlab.networks.checkpoints import Rebuilt
 from captionlab.networks.wordpiece import WordPieces
-from captionlab.regions.batches import RegionBatch
+from captionlab.regions.batches import RegionBatch, RegionTable
 from captionlab.scorers.matching import Matching
 from captionlab.scorers.visual import Visual, padding_mask
 
 
-class ImageTextScorer(Protocol):
-    """Says how well captions match images, whatever the family.
+class Scorer(nn.Module, ABC):
+    """Says how well captions match images.
 
     Images are encoded once, by `encode_image`; `score` then costs only what depends on the caption.
     """
 
-    reads: str
-    """what `encode_image` is given: regions (a RegionBatch), embeddings (N, d), or pixels (N, 3, height, width)"""
+    @abstractmethod
+    def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Any]:
+        """What gives images of these tables by their identifiers, as `encode_image` takes them."""
 
+    @abstractmethod
     def encode_image(self, images: Any) -> Visual:
         """What does not depend on captions, computed once per image."""
 
+    @abstractmethod
     def score(
         self, visual: Visual, captions: Sequence[str], rows: Sequence[int] | Tensor | None = None, batch: int = 32
     ) -> Tensor:
@@ -33,10 +44,51 @@ class ImageTextScorer(Protocol):
         """
 
 
-class Scorer(nn.Module):
-    """A scorer that is a network with word pieces; the families of networks are modules of this package."""
+class ScorerNetwork(Rebuilt, Member, ABC):
+    """The network of a family, which reads the regions of an image and word pieces, if it does not say otherwise."""
 
-    def __init__(self, network: Any, words: WordPieces, matching: Matching):
+    MATCHING: ClassVar[Matching]
+    """its authors' way to make a score"""
+    ADDED: ClassVar[tuple[str, ...]] = ()
+    """word pieces that follow those of a published vocabulary"""
+
+    @classmethod
+    @abstractmethod
+    def from_published(cls, *checkpoint: Any, **options: Any) -> tuple[Self, dict[str, Tensor]]:
+        """A network of the sizes that a published state dict has, and the weights to load into it.
+
+        `options` are the `head` of `Matching` and what the weights do not tell: the keys of the config that the family
+        declares. A KeyError names a tensor that a checkpoint of this family must have; ValueError for a head that there
+        is not.
+        """
+
+    def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Any]:
+        """What gives images of these tables by their identifiers, by default as a RegionBatch."""
+        return RegionTable(paths).batch
+
+    @abstractmethod
+    def encode_image(self, images: Any) -> Visual:
+        """What does not depend on captions."""
+
+    @abstractmethod
+    def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """What the head says (B, outputs) about each image and text; `mask` (B, T) hides padding of `ids` (B, T)."""
+
+    @property
+    def word_embeddings(self) -> nn.Embedding:
+        """The table of word pieces, of a family that can be trained here."""
+        raise NotImplementedError
+
+    @property
+    def region_projection(self) -> nn.Linear:
+        """The layer that the features of regions go through first, of a family that can be trained here."""
+        raise NotImplementedError
+
+
+class NetworkScorer(Scorer):
+    """A scorer that is a network with word pieces and a way to make a score."""
+
+    def __init__(self, network: ScorerNetwork, words: WordPieces, matching: Matching):
         """Join a network of one of the families, its vocabulary and settings; ValueError when they do not fit."""
         super().__init__()
         architecture = network.architecture
@@ -50,7 +102,10 @@ class Scorer(nn.Module):
         if matching.max_tokens > architecture["positions"]:
             raise ValueError(f"max_tokens is {matching.max_tokens}; there are {architecture['positions']} positions")
         self.network, self.words, self.matching = network, words, matching
-        self.reads: str = network.reads
+
+    def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Any]:
+        """What gives images of these tables by their identifiers, as the network reads them."""
+        return self.network.open_images(paths)
 
     def encode_image(self, images: RegionBatch | Tensor) -> Visual:
         """What does not depend on captions, computed once per image; ValueError for regions of another detector."""
@@ -61,8 +116,7 @@ class Scorer(nn.Module):
                     f"the regions have {size} numbers and this scorer reads {expected}; give it regions of the "
                     "detector that it was trained with"
                 )
-        visual: Visual = self.network.encode_image(images)
-        return visual
+        return self.network.encode_image(images)
 
     def encode_text(self, captions: Sequence[str]) -> list[list[int]]:
         """Token ids of each caption, cut to the length that the scorer reads."""
@@ -101,7 +155,5 @@ class Scorer(nn.Module):
         longest = max(lengths)
         device = visual.states.device
         ids = torch.tensor([[*ids, *[0] * (longest - len(ids))] for _, ids in pairs], device=device)
-        logits: Tensor = self.network.logits(
-            visual.select([image for image, _ in pairs]), ids, padding_mask(lengths, longest, device)
-        )
-        return logits
+        visual = visual.select([image for image, _ in pairs])
+        return self.network.logits(visual, ids, padding_mask(lengths, longest, device))

@@ -7,17 +7,17 @@ import torch
 from torch import Tensor, nn
 
 from captionlab.networks.bert import FIRST, Layer, Pooler, TextEmbeddings, count_layers, initialise, join
+from captionlab.scorers.scorer import ScorerNetwork
 from captionlab.scorers.visual import Visual
 
 
-class SingleStream(nn.Module):
+class SingleStream(ScorerNetwork):
     """A BERT over [text, regions]. A family sets `REGIONS`, the module that embeds regions.
 
     The originals pad differently (UNITER packs text and regions without a gap, ROSITA pads both), which changes
     nothing: padding is masked, and regions have no position.
     """
 
-    reads = "regions"
     REGIONS: type[nn.Module]
 
     def __init__(
@@ -33,18 +33,7 @@ class SingleStream(nn.Module):
         dropout: float = 0.1,
     ):
         """Build a network with random weights for regions with `region_size` numbers; the head has 2 or 1 `outputs`."""
-        super().__init__()
-        self.architecture = {
-            "vocabulary": vocabulary,
-            "positions": positions,
-            "width": width,
-            "layers": layers,
-            "heads": heads,
-            "feed_forward": feed_forward,
-            "region_size": region_size,
-            "outputs": outputs,
-            "dropout": dropout,
-        }
+        super().__init__(locals())
         self.embeddings = TextEmbeddings(vocabulary, positions, width, dropout)
         self.img_embeddings = self.REGIONS(region_size, width, dropout)
         self.layer = nn.ModuleList(Layer(width, heads, feed_forward, dropout) for _ in range(layers))

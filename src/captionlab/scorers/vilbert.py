@@ -13,6 +13,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import (
     EPSILON,
     FIRST,
@@ -29,7 +30,49 @@ from captionlab.networks.bert import (
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.boxes import corners_area
 from captionlab.scorers.matching import Matching
+from captionlab.scorers.scorer import ScorerNetwork
 from captionlab.scorers.visual import Visual
+
+DECLARATION = ScorerFamily(
+    reads="regions",
+    libraries=(),
+    imported={
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
+        "visual_heads": {"type": "integer", "minimum": 1, "description": "those of regions when not width / 128"},
+        "joint_heads": {"type": "integer", "minimum": 1, "description": "those of connections when not width / 128"},
+        "task": {"type": "integer", "minimum": 0, "description": "of weights of several tasks: 7 is retrieval in COCO"},
+        "v_biattention_id": {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 0},
+            "minItems": 1,
+            "x-needs": ["t_biattention_id"],
+            "description": "visual layers before each connection, as in the configuration of its authors",
+        },
+        "t_biattention_id": {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 0},
+            "minItems": 1,
+            "x-needs": ["v_biattention_id"],
+            "description": "layers of the text before each connection",
+        },
+    },
+    architecture={
+        "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
+        "positions": {"type": "integer", "minimum": 3, "description": "most tokens of a text"},
+        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
+        "layers": {"type": "integer", "minimum": 1, "description": "layers of the text"},
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
+        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
+        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
+        "visual_width": {"type": "integer", "minimum": 1, "description": "numbers in a state of a region"},
+        "visual_layers": {"type": "integer", "minimum": 1, "description": "layers of the regions"},
+        "visual_heads": {"type": "integer", "minimum": 1, "description": "attention heads of these"},
+        "visual_feed_forward": {"type": "integer", "minimum": 1, "description": "units inside their feed-forward part"},
+        "connections": {"type": "integer", "minimum": 1, "description": "layers in which both attend to each other"},
+        "joint_width": {"type": "integer", "minimum": 1, "description": "numbers in a state of these"},
+        "joint_heads": {"type": "integer", "minimum": 1, "description": "attention heads of these"},
+    },
+)
 
 # What scoring needs of a checkpoint, beside the head. The layers q_dense1 and q_dense2 are there, and never used.
 _KEPT = (
@@ -121,7 +164,7 @@ class Connection(nn.Module):
         return self.v_output(self.v_intermediate(v), v), self.t_output(self.t_intermediate(t), t)
 
 
-class Vilbert(nn.Module):
+class Vilbert(ScorerNetwork):
     """The network; a match is index 0, the sentence that follows in BERT's words. Text is cut to 36 tokens.
 
     Connection k comes after so many layers of vision and of text as `v_biattention_id` and `t_biattention_id` say at k,
@@ -129,8 +172,6 @@ class Vilbert(nn.Module):
     in the config of the published weights.
     """
 
-    family = "vilbert"
-    reads = "regions"
     MATCHING = Matching(match_index=0, max_tokens=36)
 
     def __init__(
@@ -160,33 +201,12 @@ class Vilbert(nn.Module):
 
         With `tasks` > 0 there is an embedding per task, and the one of number `task` follows the start of the text.
         """
-        super().__init__()
+        super().__init__(locals())
         self.v_done = _layers_done("v_biattention_id", v_biattention_id, connections, visual_layers)
         self.t_done = _layers_done("t_biattention_id", t_biattention_id, connections, layers)
         if tasks and not 0 <= task < tasks:
             raise ValueError(f"task is {task}; there are embeddings of the tasks 0 to {tasks - 1}")
-        self.architecture = {
-            "vocabulary": vocabulary,
-            "positions": positions,
-            "width": width,
-            "layers": layers,
-            "heads": heads,
-            "feed_forward": feed_forward,
-            "visual_width": visual_width,
-            "visual_layers": visual_layers,
-            "visual_heads": visual_heads,
-            "visual_feed_forward": visual_feed_forward,
-            "connections": connections,
-            "joint_width": joint_width,
-            "joint_heads": joint_heads,
-            "region_size": region_size,
-            "outputs": outputs,
-            "dropout": dropout,
-            "tasks": tasks,
-            "task": task,
-            "v_biattention_id": self.v_done,
-            "t_biattention_id": self.t_done,
-        }
+        self.architecture |= {"v_biattention_id": self.v_done, "t_biattention_id": self.t_done}
         self.task = task
         self.embeddings = TextEmbeddings(vocabulary, positions, width, dropout)
         self.task_embeddings = nn.Embedding(tasks, width) if tasks else None

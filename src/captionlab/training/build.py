@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from captionlab.captioners.images import Rows
+from captionlab.captioners.captioner import Captioner
+from captionlab.captioners.images import Rows, read_images
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.neighbours import read_neighbours
 from captionlab.encoders.store import load_encoder
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.words import words_of
 from captionlab.order import Places
@@ -32,8 +34,6 @@ from captionlab.training.rewards.references import Bleu, Cider, Fluency
 from captionlab.training.rewards.retrieval import KINDS, Discriminative
 
 Path = str | os.PathLike[str]
-# Of a family that does not say it.
-FINETUNED_AS = {"log_prob": "mean", "freeze_embeddings": True}
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class TrainingData:
     """The corpus that a captioner is trained on; what an objective does not ask for is not read."""
 
     images: Path
-    features: Sequence[Path]
+    features: Sequence[str]
     device: str
     captions: Path | None = None
     """nothing where no objective reads references"""
-    reader: tuple[Any, Tokenizer] | None = None
-    """a captioner that opens images by itself, and its tokenizer; without one, images are embeddings"""
+    reader: tuple[Captioner[Any], Tokenizer] | None = None
+    """the captioner that reads the images, and its tokenizer; without one, images are embeddings"""
 
     @cached_property
     def ids(self) -> list[str]:
@@ -73,8 +73,7 @@ class TrainingData:
         """The same of these images."""
         if self.reader is None:
             return load_embeddings(self.features, ids).values.to(self.device)
-        captioner, tokenizer = self.reader
-        return Rows(captioner.open_images(self.features, tokenizer), ids, self.device)
+        return read_images(*self.reader, self.features, ids, self.device)
 
     @cached_property
     def texts(self) -> list[list[str]]:
@@ -90,7 +89,7 @@ class TrainingData:
 
 def build_objective(
     config: Mapping[str, Any],
-    captioner: Any,
+    captioner: Captioner[Any],
     tokenizer: Tokenizer,
     data: TrainingData,
     judges: Mapping[str, Judge],
@@ -105,8 +104,7 @@ def build_objective(
     """
     places = find_places(data, judges)
     if config["kind"] in ("cross-entropy", "masked-tokens"):
-        cut_keeps_end = getattr(captioner, "cut_keeps_end", False)
-        tokens = encode_references(data.texts, tokenizer, captioner.longest, cut_keeps_end)
+        tokens = encode_references(data.texts, tokenizer, captioner.longest, captioner.cut_keeps_end)
     if config["kind"] == "masked-tokens":
         settings = {name: value for name, value in config.items() if name != "kind"}
         if settings.pop("freeze_embeddings", False):
@@ -131,7 +129,7 @@ def build_objective(
     decoding = Decoding.from_config(config["decoding"])
     reward = build_reward(config["reward"], data, judges)
     if config["kind"] == "reinforce":
-        settings = {**getattr(captioner, "finetuned_as", FINETUNED_AS), **config}
+        settings = {**captioner.finetuned_as, **config}
         if settings["freeze_embeddings"]:
             freeze_token_embeddings(captioner, tokenizer.size)
         objective: Objective = Reinforce(
@@ -157,7 +155,7 @@ def find_places(data: TrainingData, judges: Mapping[str, Judge]) -> Places | Non
 
     The captioner's own regions, or else those of the first judge that has some.
     """
-    if data.reader is not None:
+    if isinstance(data.visual, Rows):
         return data.visual.places
     for judge in judges.values():
         if read_kind(judge.features[0]) == "regions":

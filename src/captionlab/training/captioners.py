@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from captionlab import paths
+from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.store import save_captioner
 from captionlab.distributed import is_first
 from captionlab.networks.tokenizer import Tokenizer
@@ -20,14 +21,13 @@ def training_data(job: Any) -> TrainingData:
     return TrainingData(job.input.images, job.input.features, device(), captions[0] if captions else None)
 
 
-def train_captioner(job: Any, captioner: Any, tokenizer: Tokenizer, data: TrainingData) -> None:
+def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, data: TrainingData) -> None:
     """Train a captioner by the objective of the rule's config, and write what the rule declares.
 
     `job` is the `snakemake` object. Checkpoints lie in results/state until all outputs are in their places.
     """
     params, config = job.params, job.params.config
-    if hasattr(captioner, "open_images"):
-        data = replace(data, reader=(captioner, tokenizer))
+    data = replace(data, reader=(captioner, tokenizer))
     objective, batches = build_objective(
         config["objective"],
         captioner,

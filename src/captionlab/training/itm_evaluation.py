@@ -9,7 +9,7 @@ from captionlab.intervals import resampled_sums, share_interval
 from captionlab.progress import progress
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.schemas import MATCHING
-from captionlab.scorers.scorer import Scorer
+from captionlab.scorers.scorer import NetworkScorer
 from captionlab.training.itm_pairs import Negatives
 
 # Images whose captions are scored together.
@@ -17,7 +17,7 @@ CHUNK = 64
 
 
 def examine(
-    scorer: Scorer,
+    scorer: NetworkScorer,
     images: ScorerImages,
     ids: Sequence[str],
     captions: Sequence[Sequence[str]],

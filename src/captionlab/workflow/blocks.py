@@ -27,6 +27,13 @@ def captioner_kind(block: Mapping[str, Any]) -> str:
     return "imported" if "weights" in block else "pretrained"
 
 
+def encoder_kind(block: Mapping[str, Any]) -> str:
+    """How an encoder comes about: grid (of another one), imported or trained."""
+    if "grid_of" in block:
+        return "grid"
+    return "imported" if "weights" in block else "trained"
+
+
 def scorer_kind(block: Mapping[str, Any]) -> str:
     """How a scorer comes about: encoder, imported or trained."""
     if "encoder" in block:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, plain_rewards, root_of
+from captionlab.workflow.families import READS, captioners
 from captionlab.workflow.names import (
-    broken_line,
+    a_family,
     family_of,
     files_mistakes,
     known,
@@ -13,16 +14,6 @@ from captionlab.workflow.names import (
     size_mistakes,
 )
 
-# Families of captioners that read a vector for each place of an image.
-READS_GRIDS = {"blip", "camel"}
-# What the weights of a family do not tell, and other families do not take.
-IMPORTED = {
-    "clipcap": {"heads"},
-    "newfc": set[str](),
-    "blip": {"heads"},
-    "camel": {"network", "grid_positions"},
-    "vinvl": {"heads", "tag_position", "start", "mask", "max_pieces", "max_regions"},
-}
 # What a learning rate that falls in steps needs.
 STAIRCASE = ("decay", "decay_epochs")
 
@@ -39,54 +30,47 @@ def captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]:
     for section, key in (("encoders", "encoder"), ("regions", "regions"), ("tags", "tags")):
         if key in block:
             yield from known(config, section, block[key], f"{where}.{key}")
-    if "encoder" in block:
-        encoder, grids = config.get("encoders", {}).get(block["encoder"], {}), block["family"] in READS_GRIDS
-        if encoder and ("grid_of" in encoder) != grids:
-            wanted = (
-                "a grid; name an encoder with `grid_of`" if grids else "one vector; name an encoder without `grid_of`"
-            )
-            yield f"{where}.encoder is {block['encoder']!r}, and {block['family']} reads of each image {wanted}"
-    if "teacher" in block.get("objective", {}) and block.get("family") not in READS_GRIDS:
-        yield f"{where}.objective.teacher is something that {' and '.join(sorted(READS_GRIDS))} can have; drop it"
-    yield from _reader_mistakes(config, where, name, block)
-    if captioner_kind(block) == "imported":
-        yield from _import_mistakes(where, block)
+    yield from _family_mistakes(config, where, name, block)
     for corpus in block.get("captions", {}):
         yield from known(config, "corpora", corpus, f"{where}.captions")
     if "optimizer" in block:
         yield from _optimizer_mistakes(where, block["optimizer"])
-    if "scheduled_sampling" in block.get("objective", {}):
-        family = None if broken_line(config, name) else config["captioners"][root_of(config, name)]["family"]
-        if family not in (None, "newfc"):
-            yield f"{where}.objective.scheduled_sampling is something that newfc can do and {family} cannot; drop it"
     if validation := block.get("validation"):
         yield from _validation_mistakes(config, where, block, validation)
     if "reward" in block.get("objective", {}):
         yield from _reward_mistakes(config, where, block)
 
 
-def _import_mistakes(where: str, block: Block) -> Iterator[str]:
-    for key in sorted(set().union(*IMPORTED.values()) & block.keys() - IMPORTED[block["family"]]):
-        families = " and ".join(family for family, keys in IMPORTED.items() if key in keys)
-        yield f"{where}.{key} is something that {families} can have; drop it"
-
-
-def _reader_mistakes(config: Block, where: str, name: str, block: Block) -> Iterator[str]:
+def _family_mistakes(config: Block, where: str, name: str, block: Block) -> Iterator[str]:
     """What a captioner reads of images, and what it is trained by, suit its family."""
     if (family := family_of(config, name)) is None or captioner_kind(block) in GIVEN:
         return
+    root, declared = config["captioners"][root_of(config, name)], captioners()[family]
     if "corpus" in block and "optimizer" in block:
-        root = config["captioners"][root_of(config, name)]
         yield from files_mistakes(config, where, root, block["corpus"], "the captioner")
-    for key in ("encoder", "regions", "tags"):
-        if key in block and (key == "encoder") == (family == "vinvl"):
-            yield f"{where}: a {family} reads {'regions and tags' if family == 'vinvl' else 'an encoder'}, not {key}"
-    if block.get("objective", {}).get("kind") == "masked-tokens" and family != "vinvl":
-        yield f"{where}.objective: {family} predicts no masked tokens; write `kind: cross-entropy`"
-    if "stop_after" in block.get("optimizer", {}):
-        optimizer = block["optimizer"]
-        if optimizer["stop_after"] > optimizer.get("epochs", 0):
-            yield f"{where}.optimizer.stop_after must be at most epochs, which it needs"
+    if "family" in block:
+        yield from _reading_mistakes(config, where, block, declared.reads)
+    objective = block.get("objective", {})
+    if (kind := objective.get("kind", declared.objectives[0])) not in declared.objectives:
+        able = " or ".join(declared.objectives)
+        yield f"{where}.objective.kind is {kind!r}, by which a {family} cannot be trained; write {able}"
+    known_options = {option for other in captioners().values() for option in other.options}
+    for option in sorted(known_options & objective.keys() - {*declared.options}):
+        able = a_family(name for name, other in captioners().items() if option in other.options)
+        yield f"{where}.objective.{option} is nothing that a {family} can do, but {able}; drop it"
+
+
+def _reading_mistakes(config: Block, where: str, block: Block, reads: str) -> Iterator[str]:
+    """A captioner names what its family `reads`, and nothing else."""
+    family, needed = block["family"], READS[reads]
+    for key in dict.fromkeys(key for keys in READS.values() for key in keys):
+        if (key in block) != (key in needed):
+            what = f"not {key}" if key in block else f"so it needs {key}"
+            yield f"{where}: a {family} reads {' and '.join(needed)} of images, {what}"
+    encoder = config.get("encoders", {}).get(block.get("encoder"), {})
+    if encoder and needed == READS["grid"] and ("grid_of" in encoder) != (reads == "grid"):
+        wanted = "a grid; name an encoder with" if reads == "grid" else "one vector; name an encoder without"
+        yield f"{where}.encoder is {block['encoder']!r}, and {family} reads of each image {wanted} `grid_of`"
 
 
 def _optimizer_mistakes(where: str, optimizer: Block) -> Iterator[str]:
@@ -94,6 +78,8 @@ def _optimizer_mistakes(where: str, optimizer: Block) -> Iterator[str]:
         yield f"{where}.optimizer: the schedule staircase needs {' and '.join(missing)}"
     if optimizer.get("schedule") != "staircase" and (given := [k for k in STAIRCASE if k in optimizer]):
         yield f"{where}.optimizer.{given[0]} is for `schedule: staircase`"
+    if optimizer.get("stop_after", 0) > optimizer.get("epochs", 0):
+        yield f"{where}.optimizer.stop_after must be at most epochs, which it needs"
 
 
 def _validation_mistakes(config: Block, where: str, block: Block, validation: Block) -> Iterator[str]:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from captionlab.declarations import NAME as DECLARATION
+
 WHOLE = "*"
 # How a job logs, shows its progress, waits for a GPU, explains a failure, is measured and is traced.
 PLUMBING = frozenset(
@@ -113,6 +115,8 @@ class Repository:
         """The statements of a symbol, and the symbols of this and other modules that they use."""
         if symbol == WHOLE:
             statements = [s for s in module.tree.body if not isinstance(s, (ast.Import, ast.ImportFrom))]
+            # What a module declares decides inputs and parameters of jobs, and their code does not look at it.
+            statements = [s for s in statements if _bound_names(s) != {DECLARATION}]
         elif symbol == "":  # the module is imported: only its effects run
             statements = module.effects
         elif symbol in module.bindings:

@@ -9,7 +9,9 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from captionlab.workflow.blocks import RETRIEVAL, Block, captioner_kind, scorer_kind
+from captionlab.declarations import DeclarationError
+from captionlab.workflow.blocks import RETRIEVAL, Block, captioner_kind, encoder_kind, scorer_kind
+from captionlab.workflow.families import family_parts
 from captionlab.workflow.probing_references import probing_mistakes
 from captionlab.workflow.references import reference_mistakes
 from captionlab.workflow.scenes_paper import scenes_paper_mistakes
@@ -27,6 +29,10 @@ class ConfigError(ValueError):
 def validate_config(config: Block, schema_path: Path) -> None:
     """Raise a ConfigError that lists every mistake, one sentence each."""
     schema = yaml.safe_load(schema_path.read_text(encoding="utf-8"))
+    try:
+        schema["$defs"] |= family_parts()
+    except DeclarationError as error:
+        raise ConfigError(str(error)) from error
     mistakes = list(_schema_mistakes(config, schema))
     mistakes = mistakes or [*reference_mistakes(config), *probing_mistakes(config), *scenes_paper_mistakes(config)]
     if mistakes:
@@ -43,19 +49,24 @@ def _schema_mistakes(config: Block, schema: Block) -> Iterator[str]:
         if decoding.get("kind") in ("greedy", "sample", "beam"):
             part = schema["$defs"][f"decoding_{decoding['kind']}"]
             yield from _validate(decoding, part, schema, ("decodings", name))
+    for name, encoder in _mapping(config, "encoders"):
+        part = _of_family(f"encoder_{encoder_kind(encoder)}", encoder, schema)
+        yield from _validate(encoder, part, schema, ("encoders", name))
     for name, captioner in _mapping(config, "captioners"):
-        part = schema["$defs"][f"captioner_{captioner_kind(captioner)}"]
+        part = _of_family(f"captioner_{captioner_kind(captioner)}", captioner, schema)
         yield from _validate(captioner, part, schema, ("captioners", name))
-        family = schema["$defs"].get(f"architecture_{captioner.get('family')}")
-        if family and "architecture" in captioner:
-            yield from _validate(captioner["architecture"], family, schema, ("captioners", name, "architecture"))
         yield from _objective_mistakes(captioner.get("objective"), schema, ("captioners", name, "objective"))
     for name, regions in _mapping(config, "regions"):
         if regions.get("source") in ("boxes", "files", "detector"):
             yield from _validate(regions, schema["$defs"][f"regions_{regions['source']}"], schema, ("regions", name))
     for name, scorer in _mapping(config, "scorers"):
-        part = schema["$defs"][f"scorer_{scorer_kind(scorer)}"]
+        part = _of_family(f"scorer_{scorer_kind(scorer)}", scorer, schema)
         yield from _validate(scorer, part, schema, ("scorers", name))
+
+
+def _of_family(name: str, block: Block, schema: Block) -> Block:
+    """The definition of that name for the family of a block, or, where there is none, for any family."""
+    return schema["$defs"].get(f"{name}_{block.get('family')}", schema["$defs"][name])
 
 
 def _objective_mistakes(objective: Any, schema: Block, where: tuple[str, ...]) -> Iterator[str]:
@@ -100,7 +111,7 @@ def _sentences(error: ValidationError, where: tuple[str, ...], schema: Block) ->
         for key in sorted(set(error.instance) - known):
             close = difflib.get_close_matches(str(key), sorted(known), n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"known keys: {', '.join(sorted(known))}"
-            yield f"{place} has no key {key!r}; {hint}"
+            yield f"{place} has no key {key!r}{_able(key, error.schema, schema)}; {hint}"
     elif error.validator == "type" and error.validator_value == "number" and isinstance(error.instance, str):
         yield f"{place} must be a number; YAML reads {error.instance!r} as text, write it with a point, as 1.0e-4"
     elif error.validator == "enum":
@@ -108,12 +119,18 @@ def _sentences(error: ValidationError, where: tuple[str, ...], schema: Block) ->
         hint = f" Did you mean {close[0]!r}?" if close else ""
         yield f"{place} is {error.instance!r}; it must be one of {', '.join(map(str, error.validator_value))}.{hint}"
     elif error.validator == "required":
-        missing = next(k for k in error.validator_value if k not in error.instance)
-        yield f"{place} lacks the key {missing!r}"
+        yield f"{place} lacks the key {error.message.split(' is a required')[0]}"
     elif error.validator == "oneOf":
         yield f"{place} must have exactly one of the keys epochs and steps"
     else:
         yield f"{place}: {error.message}"
+
+
+def _able(key: str, part: Mapping[str, Any], schema: Block) -> str:
+    """Which other definitions that extend the same one as this part have a key, where it extends one."""
+    siblings = {name: other for name, other in schema["$defs"].items() if other.get("$ref", "") == part.get("$ref")}
+    able = {name.rpartition("_")[2] for name, other in siblings.items() if key in other.get("properties", {})}
+    return f", which {' and '.join(sorted(able))} can have" if able else ""
 
 
 def _known_keys(part: Mapping[str, Any], schema: Block) -> set[str]:

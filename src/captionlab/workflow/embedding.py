@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from captionlab import paths
 from captionlab.shards import shard_names
+from captionlab.workflow import families
 from captionlab.workflow.blocks import Block, any_of, normalise, without
 from captionlab.workflow.resources import on_disk
 
@@ -54,12 +55,11 @@ class Embedding:
 
     def modules(self, *encoders: str) -> list[str]:
         """Modules that encoders, or those whose grids they are, load by name, for fingerprints of code."""
-        return sorted({f"captionlab.encoders.{self._family_of(encoder)}" for encoder in encoders})
+        return families.modules("encoders", map(self._family_of, encoders))
 
     def libraries(self, *encoders: str) -> set[str]:
         """Libraries whose versions matter to what encoders compute."""
-        library = {"siglip": "transformers", "blip": "transformers", "resnet": "torchvision"}
-        return {library.get(self._family_of(encoder), "open_clip_torch") for encoder in encoders}
+        return {name for encoder in encoders for name in families.encoders()[self._family_of(encoder)].libraries}
 
     def _family_of(self, encoder: str) -> str:
         return str(self.lab.encoders[self.lab.encoders[encoder].get("grid_of", encoder)]["family"])
@@ -85,9 +85,23 @@ class Embedding:
 
     def weights(self, wildcards: Wildcards) -> list[str]:
         """The files that an encoder is imported from; nothing when open_clip downloads it by its published name."""
-        encoder = self.lab.encoders[wildcards.encoder]
-        files = [encoder[key] for key in ("weights", "tokenizer") if key in encoder]
-        return [on_disk(Path(self.lab.data) / file) for file in files] if has_file(encoder) else []
+        return [on_disk(Path(self.lab.data) / file) for file in self._files(wildcards.encoder).values()]
+
+    def missing_files(self) -> list[str]:
+        """A sentence for each file that an encoder is imported from and that is not there."""
+        files = {
+            f"encoders.{name}.{key}": file for name in self.lab.encoders for key, file in self._files(name).items()
+        }
+        return [
+            f"{key}: no such file {path}" for key, path in files.items() if not (Path(self.lab.data) / path).is_file()
+        ]
+
+    def _files(self, encoder: str) -> dict[str, str]:
+        """The files that an encoder is imported from; weights with the name of a model are a tag, which is none."""
+        block = self.lab.encoders[encoder]
+        if "weights" not in block or "model" in block:
+            return {}
+        return {key: block[key] for key in families.encoders()[block["family"]].files}
 
     def shards(self, corpus: str) -> list[str]:
         """Names of the shards that a corpus is embedded in."""
@@ -96,8 +110,3 @@ class Embedding:
     def features(self, encoder: str, corpus: str) -> list[str]:
         """Feature tables of a corpus."""
         return [paths.features(encoder, corpus, shard) for shard in self.shards(corpus)]
-
-
-def has_file(encoder: Block) -> bool:
-    """Weights with a model's name are a tag that open_clip downloads; alone they are a file."""
-    return "weights" in encoder and "model" not in encoder

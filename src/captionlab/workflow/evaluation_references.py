@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from captionlab.roles import ROLES
 from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, root_of
+from captionlab.workflow.families import attends_to_tags, captioners
 from captionlab.workflow.names import (
+    a_family,
     family_of,
     files_mistakes,
     hint,
@@ -35,7 +37,7 @@ def evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterato
     for captioner in evaluation["captioners"]:
         yield from known(config, "captioners", captioner, f"{where}.captioners")
         block = config["captioners"].get(captioner, {})
-        if family_of(config, captioner) == "vinvl":
+        if family_of(config, captioner):
             root = config["captioners"][root_of(config, captioner)]
             for corpus in evaluation["corpora"]:
                 yield from files_mistakes(config, where, root, corpus, f"the captioner {captioner!r}")
@@ -168,8 +170,9 @@ def scenes_mistakes(config: Block, scenes: Block) -> Iterator[str]:
     for role in ROLES:
         name = scenes[role]
         yield from known(config, "captioners", name, f"scenes.{role}")
-        if (family := family_of(config, name)) not in (None, "vinvl"):
-            yield f"scenes.{role} is {name!r}, a {family} captioner; only vinvl attends to tags"
+        if (family := family_of(config, name)) and not attends_to_tags(family):
+            able = a_family(name for name in captioners() if attends_to_tags(name))
+            yield f"scenes.{role} is {name!r}, a {family} captioner; what is analysed is attention to tags, of {able}"
         elif family:
             root = config["captioners"][root_of(config, name)]
             yield from files_mistakes(config, f"scenes.{role}", root, scenes["corpus"], "the captioner")
@@ -191,7 +194,7 @@ def scenes_mistakes(config: Block, scenes: Block) -> Iterator[str]:
 def _roots_mistakes(config: Block, scenes: Block) -> Iterator[str]:
     """Both captioners are compared on the same tags and regions, which are those of the roots of their lines."""
     names = {role: scenes[role] for role in ROLES}
-    if any(family_of(config, name) != "vinvl" for name in names.values()):
+    if not all((family := family_of(config, name)) and attends_to_tags(family) for name in names.values()):
         return
     roots = {role: root_of(config, name) for role, name in names.items()}
     for key in ("regions", "tags"):

@@ -15,11 +15,12 @@ from typing import Protocol
 from captionlab import paths
 from captionlab.reporting.render import FORMATS
 from captionlab.shards import shard_names
+from captionlab.workflow import families
 from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, root_of, without
 from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.discritune import Discritune
-from captionlab.workflow.embedding import Embedding, has_file
+from captionlab.workflow.embedding import Embedding
 from captionlab.workflow.judging import Judging
 from captionlab.workflow.language import Language
 from captionlab.workflow.probing import Probing
@@ -82,15 +83,12 @@ class Experiments:
                 except CorpusError as mistake:
                     mistakes.append(str(mistake))
         files: dict[str, str] = {}
-        for name, block in self.encoders.items():
-            if has_file(block):
-                files |= {f"encoders.{name}.{key}": block[key] for key in ("weights", "tokenizer") if key in block}
         for name, block in self.captioners.items():
             files |= {f"captioners.{name}.{key}": block[key] for key in ("weights", "tokenizer") if key in block}
             files |= {f"captioners.{name}.captions.{c}": path for c, path in block.get("captions", {}).items()}
         missing = {key: Path(self.data) / path for key, path in files.items() if not (Path(self.data) / path).is_file()}
         mistakes += [f"{key}: no such file {path}" for key, path in missing.items()]
-        for part in (self.language, self.study, self.scoring, self.scenes):
+        for part in (self.embedding, self.language, self.study, self.scoring, self.scenes):
             mistakes += part.missing_files()
         if mistakes:
             raise ConfigError.listing(
@@ -117,7 +115,11 @@ class Experiments:
 
     def family_code(self, script: str) -> Callable[[Wildcards], str]:
         """The same for a script that loads the captioner's family by name."""
-        return lambda wildcards: self.code(script, f"captionlab.captioners.{self.family(wildcards.captioner)}")
+        return lambda wildcards: self.code(script, *self.family_modules(wildcards.captioner))
+
+    def family_modules(self, captioner: str) -> list[str]:
+        """The module that a captioner's family is loaded from by name."""
+        return families.modules("captioners", [self.family(captioner)])
 
     def family_versions(self, *libraries: str) -> Callable[[Wildcards], dict[str, str]]:
         """Versions of these libraries and of those that the captioner's family computes with."""
@@ -125,7 +127,7 @@ class Experiments:
 
     def family_libraries(self, captioner: str) -> set[str]:
         """Libraries whose versions matter to what a captioner computes, whatever it is made for."""
-        return {"torch", "tokenizers", *(["transformers"] if self.family(captioner) == "blip" else [])}
+        return {"torch", "tokenizers", *families.captioners()[self.family(captioner)].libraries}
 
     # --------------------------------------------------------------------------------------- names by kind
     def corpora_read_by(self, toyworld: bool) -> str:

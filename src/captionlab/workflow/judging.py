@@ -88,12 +88,11 @@ class Judging:
 
     def code(self, wildcards: Captioned) -> str:
         """Fingerprint of the finetuning script with the families of the captioner and of the judges that it asks."""
-        captioner = f"captionlab.captioners.{self.lab.family(wildcards.captioner)}"
         judges = [
             *self.lab.scoring.modules(*self._scorers(wildcards)),
             *self.lab.embedding.modules(*self._retrievers(wildcards)),
         ]
-        return self.lab.code("finetune_captioner", captioner, *sorted(set(judges)))
+        return self.lab.code("finetune_captioner", *self.lab.family_modules(wildcards.captioner), *sorted(set(judges)))
 
     def versions(self, wildcards: Captioned) -> dict[str, str]:
         """Versions of the libraries whose numerics matter to finetuning and to the judges that it asks."""

@@ -1,13 +1,11 @@
 """Names in a config: whether they lead to something, and to what."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, root_of
-
-# Families of encoders.
-HAVE_GRIDS, HAVE_TEXT_SIDE = ("clip", "blip"), ("clip", "siglip")
+from captionlab.workflow.families import encoders
 
 
 def known(config: Block, section: str, name: str, where: str) -> Iterator[str]:
@@ -40,9 +38,15 @@ def retriever_mistakes(config: Block, name: str, where: str) -> Iterator[str]:
     """A retriever is an encoder that reads text."""
     yield from known(config, "encoders", name, where)
     encoder = config.get("encoders", {}).get(name, {})
-    if encoder and encoder.get("family") not in HAVE_TEXT_SIDE:
-        what = "a grid" if "grid_of" in encoder else f"a {encoder.get('family')}"
-        yield f"{where} is {name!r}, {what}, which has no text side; name a {' or a '.join(HAVE_TEXT_SIDE)}"
+    if encoder and not (encoder.get("family") and encoders()[encoder["family"]].texts):
+        what = "a grid" if "grid_of" in encoder else f"a {encoder['family']}"
+        able = a_family(name for name, family in encoders().items() if family.texts)
+        yield f"{where} is {name!r}, {what}, which has no text side; name {able}"
+
+
+def a_family(names: Iterable[str]) -> str:
+    """One of these families, for a sentence."""
+    return " or ".join(f"a {name}" for name in names)
 
 
 def family_of(config: Block, captioner: str) -> str | None:

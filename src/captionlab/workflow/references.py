@@ -13,10 +13,8 @@ from captionlab.workflow.evaluation_references import (
     study_mistakes,
     validity_mistakes,
 )
-from captionlab.workflow.names import HAVE_GRIDS, files_mistakes, hint, known, size_mistakes
-
-# What the weights of a ViLBERT do not tell, and those of other families do not have.
-OF_VILBERT = ("joint_heads", "task", "v_biattention_id", "t_biattention_id")
+from captionlab.workflow.families import encoders
+from captionlab.workflow.names import a_family, files_mistakes, hint, known, size_mistakes
 
 
 def reference_mistakes(config: Block) -> Iterator[str]:
@@ -71,39 +69,16 @@ def _corpus_mistakes(name: str, corpus: Block) -> Iterator[str]:
 
 
 def _encoder_mistakes(config: Block, name: str, encoder: Block) -> Iterator[str]:
-    if encoder.get("family") == "siglip" and not (
-        encoder.keys() >= {"weights", "tokenizer"} and "model" not in encoder
-    ):
-        yield f"encoders.{name} is imported from files: it needs weights and tokenizer, and no model"
-        return
-    training = ("architecture", "corpus", "optimizer")
-    others = ("model", "heads", "quick_gelu", *training)
-    if "grid_of" in encoder:
-        yield from _grid_mistakes(config, name, encoder)
-    elif "family" not in encoder:
-        yield f"encoders.{name} lacks the key 'family', or 'grid_of' for the grid of another encoder"
-    elif encoder["family"] == "blip" and ("weights" not in encoder or set(encoder) - {"family", "weights", "heads"}):
-        yield f"encoders.{name} is a blip, which is read from a file; it has only `family`, `weights`, perhaps `heads`"
-    elif encoder["family"] == "resnet" and ("weights" not in encoder or any(key in encoder for key in others)):
-        yield f"encoders.{name} is a resnet, which is read from a file and has only `family` and `weights`"
-    elif "weights" in encoder:
-        if given := [key for key in training if key in encoder]:
-            yield f"encoders.{name} has weights, so it is not trained here: drop {', '.join(given)}"
-    elif missing := [key for key in training if key not in encoder]:
-        yield f"encoders.{name} has no weights, so it is trained here and needs {', '.join(missing)}"
-    else:
+    if "corpus" in encoder:
         yield from known(config, "corpora", encoder["corpus"], f"encoders.{name}.corpus")
-
-
-def _grid_mistakes(config: Block, name: str, encoder: Block) -> Iterator[str]:
-    where, of = f"encoders.{name}", encoder["grid_of"]
-    if given := sorted(set(encoder) - {"grid_of"}):
-        yield f"{where} is the grid of {of!r}, so it has no keys of its own: drop {', '.join(given)}"
-    yield from known(config, "encoders", of, f"{where}.grid_of")
+    if "grid_of" not in encoder:
+        return
+    where, of = f"encoders.{name}.grid_of", encoder["grid_of"]
+    yield from known(config, "encoders", of, where)
     source = config.get("encoders", {}).get(of, {})
-    if source and source.get("family") not in HAVE_GRIDS:
-        what = "a grid itself" if "grid_of" in source else f"a {source.get('family')}, whose grid is not to be had"
-        yield f"{where}.grid_of is {of!r}, {what}; name a clip or a blip"
+    if source and not (source.get("family") and encoders()[source["family"]].grids):
+        what = "a grid itself" if "grid_of" in source else f"a {source['family']}, whose grid is not to be had"
+        yield f"{where} is {of!r}, {what}; name {a_family(name for name, of in encoders().items() if of.grids)}"
 
 
 def _language_model_mistakes(config: Block, model: Block) -> Iterator[str]:
@@ -138,12 +113,6 @@ def _scorer_mistakes(config: Block, where: str, scorer: Block) -> Iterator[str]:
     for section, key in (("encoders", "encoder"), ("regions", "regions"), ("corpora", "corpus")):
         if key in scorer:
             yield from known(config, section, scorer[key], f"{where}.{key}")
-    if scorer_kind(scorer) == "imported":
-        for key in OF_VILBERT:
-            if key in scorer and scorer["family"] != "vilbert":
-                yield f"{where}.{key} is something that vilbert can have; drop it"
-        if ("v_biattention_id" in scorer) != ("t_biattention_id" in scorer):
-            yield f"{where} must have v_biattention_id and t_biattention_id, or none of them"
     if scorer_kind(scorer) == "trained":
         yield from known(config, "encoders", scorer["negatives"]["encoder"], f"{where}.negatives.encoder")
         yield from files_mistakes(config, where, scorer, scorer["corpus"])

@@ -12,6 +12,7 @@ from snakemake.io import local
 from captionlab import paths
 from captionlab.roles import ROLES
 from captionlab.workflow.blocks import Block, any_of, normalise
+from captionlab.workflow.families import modules
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
@@ -85,11 +86,9 @@ class Scenes:
         return [paths.corpus("objects", wildcards.corpus)] if annotated else []
 
     def captioner_tables(self, block: Block, corpus: str) -> list[str]:
-        """Tables of a corpus that a captioner of regions, whose block this is, reads: its regions and its tags."""
-        return [
-            *self.lab.scoring.regions_tables(block["regions"], corpus),
-            paths.tags(block["tags"], corpus),
-        ]
+        """Tables of a corpus that a captioner of regions, whose block this is, reads: its regions, perhaps its tags."""
+        tags = [paths.tags(block["tags"], corpus)] if "tags" in block else []
+        return [*self.lab.scoring.regions_tables(block["regions"], corpus), *tags]
 
     # ---------------------------------------------------------------------------------------- the analysis
     def part(self, name: str, *keys: str) -> Block:
@@ -171,7 +170,8 @@ class Scenes:
 
     def code(self, script: str) -> Callable[[Any], str]:
         """Fingerprint of a script that loads the family of these captioners by name."""
-        return lambda wildcards: self.lab.code(script, "captionlab.captioners.vinvl")
+        families = {self.lab.family(self.config[role]) for role in ROLES} if self.config else set()
+        return lambda wildcards: self.lab.code(script, *modules("captioners", families))
 
     def _paths(self, tags: str, corpus: str) -> list[str]:
         given = self.tags[tags].get("files", {}).get(corpus, [])

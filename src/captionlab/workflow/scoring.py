@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from captionlab import paths
+from captionlab.workflow import families
 from captionlab.workflow.blocks import Block, any_of, normalise, scorer_kind
 from captionlab.workflow.resources import on_disk
 
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
 
 # Keys of a trained scorer that name other parts of the config, or that another parameter holds.
 _NAMES = ("regions", "corpus", "seed", "weights", "vocabulary", "encoder")
-# What a family needs beside torch; the versions of these then count for its jobs.
-_LIBRARIES = {
-    "lxmert": ("transformers",),
-    "blip": ("transformers", "open_clip_torch", "pillow"),
-}
 
 
 class Wildcards(Protocol):
@@ -121,25 +117,23 @@ class Scoring:
     def features(self, scorer: str, corpus: str) -> list[str]:
         """The tables that `captionlab.scorers.images.ScorerImages` reads: regions, embeddings or the images."""
         block = self.scorers[scorer]
-        if scorer_kind(block) == "encoder":
+        reads = families.scorers()[block["family"]].reads
+        if reads == "embeddings":
             return self.lab.embedding.features(block["encoder"], corpus)
-        if "regions" not in block:
-            return [paths.corpus("images", corpus)]
-        return self.regions_tables(block["regions"], corpus)
+        return [paths.corpus("images", corpus)] if reads == "pixels" else self.regions_tables(block["regions"], corpus)
 
     def modules(self, *scorers: str) -> list[str]:
         """Modules that scorers load by name, for fingerprints of code."""
-        families = {f"captionlab.scorers.{self.scorers[scorer]['family']}" for scorer in scorers}
-        return sorted(families.union(self.lab.embedding.modules(*self._encoders(scorers))))
+        own = families.modules("scorers", (self.scorers[scorer]["family"] for scorer in scorers))
+        return sorted({*own, *self.lab.embedding.modules(*self._encoders(scorers))})
 
     def _encoders(self, scorers: Iterable[str]) -> list[str]:
         return [self.scorers[scorer]["encoder"] for scorer in scorers if scorer_kind(self.scorers[scorer]) == "encoder"]
 
     def libraries(self, *scorers: str) -> list[str]:
         """Libraries whose versions matter to these scorers."""
-        families = {self.scorers[scorer]["family"] for scorer in scorers}
-        own = {"torch", "tokenizers", *(name for f in families for name in _LIBRARIES.get(f, ()))}
-        return sorted(own.union(self.lab.embedding.libraries(*self._encoders(scorers))))
+        own = (name for scorer in scorers for name in families.scorers()[self.scorers[scorer]["family"]].libraries)
+        return sorted({"torch", "tokenizers", *own, *self.lab.embedding.libraries(*self._encoders(scorers))})
 
     def scorer_code(self, script: str) -> Callable[[Wildcards], str]:
         """Fingerprint of a script that loads the family of a scorer by name."""

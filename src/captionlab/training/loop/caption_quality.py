@@ -6,7 +6,8 @@ from typing import Any
 import torch
 
 from captionlab.evaluation.ptb import tokenize
-from captionlab.generation.decoding import Decoding, decode
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.rewards.cider import CiderD
 

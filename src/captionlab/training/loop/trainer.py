@@ -38,7 +38,7 @@ class TrainingError(RuntimeError):
 
 
 class Objective(Protocol):
-    """What a captioner, encoder or scorer is trained to do."""
+    """What a captioner, encoder or scorer is trained to do; one that keeps nothing between batches has a loss."""
 
     def loss(self, model: Any, batch: Any) -> tuple[torch.Tensor, dict[str, Any]]:
         """The scalar loss of a batch, or of a part of it, with its gradient; and scalars for the log, by name."""
@@ -48,6 +48,7 @@ class Objective(Protocol):
 
     def state_dict(self) -> dict[str, Any]:
         """What is kept from batch to batch: tensors and plain values."""
+        return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""

@@ -15,7 +15,7 @@ from captionlab.encoders.clip import MEAN, STD, Clip, build, encode_tokens, toke
 from captionlab.encoders.images import crop, decode, normalise
 from captionlab.progress import progress
 from captionlab.training.loop.batches import CaptionBatch, CaptionBatches
-from captionlab.training.loop.trainer import train
+from captionlab.training.loop.trainer import Objective, train
 
 # The largest factor between cosine and logit (Radford et al. 2021, section 2.5).
 LARGEST_SCALE = 100.0
@@ -25,7 +25,7 @@ LARGEST_SCALE = 100.0
 LENGTH, MEASURED = 10.0, 1000
 
 
-class ContrastiveObjective:
+class ContrastiveObjective(Objective):
     """Symmetric cross-entropy over the similarities of a batch's images and captions (Radford et al. 2021, figure 3).
 
     `batch.visual` are bytes (B, 3, height, width), `batch.tokens` (B, T) token ids. The other pairs of the batch are
@@ -44,16 +44,6 @@ class ContrastiveObjective:
         target = torch.arange(len(logits), device=logits.device)
         loss = (cross_entropy(logits, target) + cross_entropy(logits.T, target)) / 2
         return loss, {"accuracy": (logits.argmax(dim=1) == target).float().mean(), "logit_scale": scale.detach()}
-
-    def end_batch(self) -> None:
-        """Nothing is kept from batch to batch."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Nothing."""
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take nothing back."""
 
 
 class SmallVocabulary:

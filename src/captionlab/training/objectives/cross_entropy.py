@@ -6,9 +6,10 @@ from typing import Any
 import torch
 
 from captionlab.training.loop.batches import CaptionBatch
+from captionlab.training.loop.trainer import Objective
 
 
-class CrossEntropy:
+class CrossEntropy(Objective):
     """Mean negative log-probability (nats) of the tokens of the references, the end token included.
 
     The mean is over the tokens of the whole batch, padding left out by position. (ClipCap's own code leaves out token 0
@@ -34,13 +35,3 @@ class CrossEntropy:
     def _sampled(self, epoch: int) -> float:
         schedule = self.scheduled_sampling or {}
         return min(schedule["increase"] * (epoch // schedule["epochs"]), schedule["maximum"])
-
-    def end_batch(self) -> None:
-        """Nothing is kept from batch to batch."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Nothing."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take nothing back."""

@@ -1,20 +1,20 @@
 """Learning to match: a scorer tells captions of an image from captions of others."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, normalize
 
-from captionlab.scorers.scorer import Scorer
+from captionlab.scorers.scorer import NetworkScorer
 from captionlab.training.itm_pairs import PairBatch
+from captionlab.training.loop.trainer import Objective
 
 
-class MatchingObjective:
+class MatchingObjective(Objective):
     """Cross-entropy of match or no match, the task that all four families were pre-trained on besides others."""
 
-    def loss(self, model: Scorer, batch: PairBatch) -> tuple[Tensor, dict[str, Any]]:
+    def loss(self, model: NetworkScorer, batch: PairBatch) -> tuple[Tensor, dict[str, Any]]:
         """The loss (nats) of a batch with its gradient, and the share of pairs that are told right."""
         logits = model.logits(model.encode_image(batch.regions), model.encode_text(batch.captions), batch.rows)
         matches = torch.tensor(batch.matches, device=logits.device)
@@ -27,19 +27,9 @@ class MatchingObjective:
             told = (logits[:, 0] > 0) == matches
         return loss, {"accuracy": told.float().mean()}
 
-    def end_batch(self) -> None:
-        """Nothing is kept from batch to batch."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Nothing."""
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take nothing back."""
-
 
 @torch.no_grad()
-def align_words(scorer: Scorer, encoder: Any) -> None:
+def align_words(scorer: NetworkScorer, encoder: Any) -> None:
     """Let each word piece of a new scorer start where a region that shows it starts, as far as an encoder knows.
 
     The regions must be embeddings by this encoder: its text tower puts words into the same space, from which the

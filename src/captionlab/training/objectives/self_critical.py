@@ -10,9 +10,11 @@ from typing import Any
 
 import torch
 
-from captionlab.generation.decoding import Decoded, Decoding, decode, decode_with_gradient
+from captionlab.generation.contract import Decoded, Decoding
+from captionlab.generation.decoding import decode, decode_with_gradient
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import ImageBatch
+from captionlab.training.loop.trainer import Objective
 from captionlab.training.objectives.reinforce import Reward, caption_log_probs, policy_loss
 
 BASELINES = ("greedy", "leave-one-out")
@@ -29,7 +31,7 @@ def self_critical_loss(
     return policy_loss(reward, baseline, log_prob) * len(lengths) / lengths.sum()
 
 
-class SelfCritical:
+class SelfCritical(Objective):
     """Policy gradient of several samples of each image, against a baseline of the same images.
 
     Where the steps of a captioner have a gradient, it is that of the very pass that drew the sample, with its dropout;
@@ -103,7 +105,7 @@ class SelfCritical:
 
     def _sample(self, model: Any, visual: torch.Tensor) -> tuple[Decoded, torch.Tensor]:
         """A sample of each row, and its log-probability (rows,) as the loss weighs it, with a gradient."""
-        if getattr(model, "differentiable_steps", False) and not self.log_prob:
+        if model.differentiable_steps and not self.log_prob:
             sampled = decode_with_gradient(model, visual, self.sampling, self.tokenizer)
             return sampled, sampled.log_prob
         sampled = decode(model, visual, self.sampling, self.tokenizer)
@@ -138,13 +140,3 @@ class SelfCritical:
         rows = visual.repeat_interleave(copies, dim=0)
         parents = self.parent.log_probs(rows, decoded.tokens, decoded.mask).sum(1)
         return ((decoded.log_prob - parents) / decoded.lengths).view(len(visual), copies)
-
-    def end_batch(self) -> None:
-        """Nothing is kept from batch to batch."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Nothing."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take nothing back."""

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from captionlab.networks.pieces import pieces_tokenizer, read_pieces
 from captionlab.networks.tokenizer import Tokenizer
+from captionlab.networks.wordpiece import pieces_tokenizer, read_pieces
 
 PIECES = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "boat", "in", "the", "cafe", "##s", "##ing", "surf", ".", ",",

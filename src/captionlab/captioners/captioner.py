@@ -1,0 +1,117 @@
+"""What every captioner offers: the contract of a family, with defaults for what not every family needs.
+
+A family is a module of this package: its FAMILY is a subclass of Captioner, its DECLARATION says what the graph must
+know of it (captionlab.declarations.CaptionerFamily), and its name is the name of the module.
+"""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+from torch import Tensor
+
+from captionlab.declarations import Member
+from captionlab.encoders.embeddings import embedding_shape
+from captionlab.networks.checkpoints import Rebuilt
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.order import Places
+
+State = TypeVar("State")
+
+
+class Images(Protocol):
+    """Images by their identifiers, as a family reads them that reads no embeddings."""
+
+    def rows(self, images: Sequence[str]) -> Any:
+        """These images, in this order: what the captioner takes as `visual`."""
+
+    def places(self, images: Sequence[str]) -> Places:
+        """Where these images lie in their table."""
+
+
+class Captioner(Rebuilt, Member, ABC, Generic[State]):
+    """A model that gives an image a text. `visual` is whatever the family reads, a row for each of B images."""
+
+    finetuned_as: ClassVar[Mapping[str, Any]] = {"log_prob": "mean", "freeze_embeddings": True}
+    """defaults of the objective reinforce: how Dessì et al. 2023 finetuned the family"""
+    start_id: int
+    """the token before every caption, for the objective masked-tokens"""
+    mask_id: int
+    """the token that stands for another one, for the same"""
+    cut_keeps_end: ClassVar[bool] = False
+    """whether a reference that is cut still ends"""
+    differentiable_steps: ClassVar[bool] = False
+    """whether `step` changes no tensor in place, so that a caption can be sampled with gradient"""
+
+    @classmethod
+    @abstractmethod
+    def for_corpus(
+        cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
+    ) -> tuple[Self, Tokenizer]:
+        """A captioner with random weights for features of `visual_size` numbers, and its tokenizer.
+
+        The tokenizer is learnt from the training references `texts`, and perhaps all others; `architecture` is that of
+        the config.
+        """
+
+    @classmethod
+    def from_published(cls, *checkpoint: Any, **options: Any) -> tuple[Self, dict[str, Tensor]]:
+        """A captioner of the sizes that a published checkpoint, a dict, has, and the weights to load into it.
+
+        `options` are what the weights do not tell: the keys of the config that the family declares. KeyError,
+        IndexError or ValueError say that it is not a checkpoint of this family.
+        """
+        raise ValueError("no published weights of this family are known")
+
+    @staticmethod
+    def read_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
+        """The tokenizer that goes with published weights; by default a tokenizer.json."""
+        return Tokenizer.load(path)
+
+    @classmethod
+    def measure_images(cls, features: Sequence[str]) -> tuple[int, list[str]]:
+        """How many numbers a vector of an image has in these tables, and what the tokenizer must know of them."""
+        return embedding_shape(features)[-1], []
+
+    def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> Images | None:
+        """The images of these tables; None, the default, where they are embeddings."""
+        return None
+
+    @property
+    @abstractmethod
+    def longest(self) -> int:
+        """The most tokens of a reference that are learnt, the end token included."""
+
+    @abstractmethod
+    def log_probs(self, visual: Any, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.
+
+        `tokens` (B, T) are ids, padded at the end with any id; `mask` (B, T) tells tokens from padding, where the
+        result is 0. With the option scheduled_sampling it also takes a probability `sampled`.
+        """
+
+    def logits(self, visual: Any, tokens: Tensor) -> Tensor:
+        """Logits (B, T, vocabulary), with gradient, of each of the tokens (B, T): for the option teacher."""
+        raise NotImplementedError
+
+    def masked_logits(self, visual: Any, ids: Tensor, chosen: Tensor) -> Tensor:
+        """Logits (n, vocabulary), with gradient, of n `chosen` positions (B, T): for the objective masked-tokens."""
+        raise NotImplementedError
+
+    @property
+    def prompt_length(self) -> int:
+        """Positions before a caption that the original's decoding begins with: prefix, prompt, or the start token."""
+        return 1
+
+    @abstractmethod
+    def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, State]:
+        """Logits (B, vocabulary) of the first token, and a state: a row for each image, room for `max_tokens`."""
+
+    @abstractmethod
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Logits (N, vocabulary) after `tokens` (N,), and the next state; the old one is not used again."""
+
+    @abstractmethod
+    def reorder(self, state: State, index: Tensor) -> State:
+        """The rows `index` (N,) of a state, in that order, repeated or left out; the old state is not used again."""

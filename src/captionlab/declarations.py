@@ -1,0 +1,172 @@
+"""What a module says of itself in one literal, which the graph reads without importing the module:
+
+    DECLARATION = CaptionerFamily(reads="vector", libraries=("transformers",), ...)
+
+The modules themselves import torch, which takes longer than planning a run. So the assignment is found in the source,
+its keywords are evaluated as literals, and the same dataclass is built from them. Every module of a package that
+defines a certain name is such a module, by its own name: there is no list of them. What is declared decides what jobs
+read and which parameters they have; jobs run the code beside it and look at no declaration.
+"""
+
+import ast
+import importlib
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+NAME, ROOT = "DECLARATION", Path(__file__).parent
+T = TypeVar("T")
+
+
+class DeclarationError(ValueError):
+    """A module does not declare what it is, or not as it must; the message names file and field."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptionerFamily:
+    """A family of captioners."""
+
+    reads: Literal["vector", "grid", "regions", "tagged-regions"]
+    """what it reads of an image: one vector of an encoder, one for each place, regions, or regions and tags"""
+    libraries: tuple[str, ...]
+    """libraries whose versions matter to it, beside torch and tokenizers"""
+    objectives: tuple[str, ...]
+    """kinds of objectives that it can be trained by"""
+    options: tuple[Literal["teacher", "scheduled_sampling"], ...]
+    """which it can follow of those options of an objective that not every family can"""
+    attention: bool
+    """whether its attention to tags can be extracted (captionlab.attention)"""
+    imported: Mapping[str, Any]
+    """keys of its block, each with its JSON schema, that say what published weights do not tell"""
+    architecture: Mapping[str, Any]
+    """keys of `architecture`, each with its JSON schema, to train it from scratch; one with a default is optional"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderFamily:
+    """A family of encoders."""
+
+    libraries: tuple[str, ...]
+    """libraries whose versions matter to it, beside torch and pillow"""
+    texts: bool
+    """whether it embeds texts too, so that it can search images"""
+    grids: bool
+    """whether it gives a vector for each place of an image, too"""
+    files: tuple[str, ...]
+    """keys of its block that name the files it is imported from"""
+    imported: Mapping[str, Any]
+    """further keys of its block when it is imported, each with its JSON schema"""
+    architecture: Mapping[str, Any]
+    """keys of `architecture`, each with its JSON schema; none where it cannot be trained here"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScorerFamily:
+    """A family of scorers."""
+
+    reads: Literal["regions", "pixels", "embeddings"]
+    """what it reads of an image: regions, the image itself, or the embedding of the encoder that it is"""
+    libraries: tuple[str, ...]
+    """libraries whose versions matter to it, beside torch and tokenizers"""
+    imported: Mapping[str, Any]
+    """keys of its block, each with its JSON schema, that only this family has when it is imported or adopted"""
+    architecture: Mapping[str, Any]
+    """keys of `architecture`, each with its JSON schema; none where it cannot be trained here"""
+
+
+class Member:
+    """What is of a family: the family is named as the module that defines it."""
+
+    @property
+    def family(self) -> str:
+        """The name of the family."""
+        return type(self).__module__.rpartition(".")[2]
+
+
+@cache
+def declared(package: str, kind: type[T], marker: str = "FAMILY") -> Mapping[str, T]:
+    """What each module of a package of captionlab that defines `marker` declares of itself, by the module's name.
+
+    `kind` is a dataclass of literals. DeclarationError for a module whose declaration is missing or does not fit it.
+    """
+    found = {}
+    for path in sorted(ROOT.joinpath(*package.split(".")).glob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        if marker not in source and NAME not in source:
+            continue
+        bound = _bindings(ast.parse(source, filename=str(path)))
+        if marker in bound or NAME in bound:
+            found[path.stem] = _read(path, bound, kind, marker)
+    return found
+
+
+def family_class(package: str, family: str) -> Any:
+    """The class of a family of a package, which imports its module; ValueError for one that there is not."""
+    try:
+        return importlib.import_module(f"captionlab.{package}.{family}").FAMILY
+    except (ModuleNotFoundError, AttributeError) as error:
+        files = sorted((ROOT / package).glob("*.py"))
+        there = [path.stem for path in files if "\nFAMILY = " in path.read_text(encoding="utf-8")]
+        if family in there:
+            raise
+        raise ValueError(f"{package} have no family {family!r}; there are {', '.join(there)}") from error
+
+
+def _bindings(tree: ast.Module) -> dict[str, ast.expr | None]:
+    """What stands at the top level of a module, by name: the assigned value, nothing for a definition."""
+    found: dict[str, ast.expr | None] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign):
+            found |= {target.id: statement.value for target in statement.targets if isinstance(target, ast.Name)}
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            found[statement.target.id] = statement.value
+        elif isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            found[statement.name] = None
+    return found
+
+
+def _read(path: Path, bound: Mapping[str, ast.expr | None], kind: type[T], marker: str) -> T:
+    """The declaration of a module, from what stands at its top level."""
+    for name in (marker, NAME):
+        if name not in bound:
+            raise DeclarationError(f"{path} has no {name}; write {NAME} = {kind.__name__}(...) and {marker} both")
+    call = bound[NAME]
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == kind.__name__):
+        raise DeclarationError(f"{path}: {NAME} must be {kind.__name__}(...), called where it is assigned")
+    given = {}
+    for keyword in call.keywords:
+        try:
+            given[str(keyword.arg)] = ast.literal_eval(keyword.value)
+        except ValueError as error:
+            raise DeclarationError(f"{path}: {keyword.arg} of {NAME} must be a plain literal") from error
+    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    if call.args or (unknown := sorted(given.keys() - known.keys())):
+        wrong = "a field without a name" if call.args else f"the field {unknown[0]!r}"
+        raise DeclarationError(f"{path}: {NAME} has {wrong}; a {kind.__name__} has {', '.join(known)}")
+    for name, hint in get_type_hints(kind).items():
+        if name not in given and known[name].default is MISSING:
+            raise DeclarationError(f"{path}: {NAME} lacks the field {name!r}; a {kind.__name__} says all of itself")
+        if name in given and not _fits(given[name], hint):
+            raise DeclarationError(f"{path}: {name} of {NAME} is {given[name]!r}; it must be {_shown(hint)}")
+    return kind(**given)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a literal is of the type that a field has."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return value in arguments
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(item, arguments[0]) for item in value)
+    return hint is Any or isinstance(value, dict if origin is Mapping else hint)
+
+
+def _shown(hint: Any) -> str:
+    """A type, for a sentence."""
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(map(repr, get_args(hint)))
+    if get_origin(hint) is tuple:
+        return f"a tuple, as ('x',), in which each is {_shown(get_args(hint)[0])}"
+    return "a dict" if get_origin(hint) is Mapping else f"a {hint.__name__}"

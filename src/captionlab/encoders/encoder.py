@@ -1,0 +1,86 @@
+"""What every encoder offers: the contract of a family, with defaults for what not every family can.
+
+A family is a module of this package: its FAMILY is a subclass of Encoder, its DECLARATION says what the graph must know
+of it (captionlab.declarations.EncoderFamily), and its name is the name of the module. A module `<family>_weights`
+beside it has `import_weights`, which reads what was published.
+"""
+
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from PIL import Image
+from safetensors.torch import load_file
+from torch import Tensor
+
+from captionlab.declarations import Member
+from captionlab.networks.checkpoints import write_model
+
+
+class Encoder(Member, ABC):
+    """A frozen model that turns images, and perhaps texts, into vectors.
+
+    `config` has all that its model is built by and its preprocessing needs; it is stored beside the weights.
+    """
+
+    batch: ClassVar[int] = 256
+    """so many preprocessed images are embedded at once; 1 where they differ in size"""
+
+    def __init__(self, model: Any, config: Mapping[str, Any], device: str = "cpu"):
+        self.model = model.to(device).requires_grad_(False).eval()
+        self.config, self.device = dict(config), device
+
+    @classmethod
+    @abstractmethod
+    def with_random_weights(cls, config: Mapping[str, Any]) -> Any:
+        """The model that this config describes."""
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str], device: str = "cpu") -> Self:
+        """The encoder that `save` wrote."""
+        config = json.loads((Path(directory) / "config.json").read_text(encoding="utf-8"))
+        model = cls.with_random_weights(config)
+        model.load_state_dict(load_file(Path(directory) / "model.safetensors"))
+        return cls(model, config, device)
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write config.json and model.safetensors."""
+        write_model(directory, {"family": self.family, **self.config}, self.model.state_dict())
+
+    @property
+    @abstractmethod
+    def image_dimensions(self) -> int:
+        """Size of an embedding of an image."""
+
+    @abstractmethod
+    def preprocess(self, image: Image.Image) -> Tensor:
+        """An image as bytes (3, height, width)."""
+
+    @abstractmethod
+    def embed_images(self, pixels: Tensor) -> Tensor:
+        """Embeddings (n, d), float32, not normalised, of preprocessed images (n, 3, height, width), uint8."""
+
+    @property
+    def grid_shape(self) -> tuple[int, int]:
+        """Places of a grid, and the size of the vector of each."""
+        raise NotImplementedError(f"a {self.family} gives no grids")
+
+    def embed_grids(self, pixels: Tensor) -> Tensor:
+        """Grids (n, places, d), float32, of preprocessed images: a vector for each place, row by row."""
+        raise NotImplementedError(f"a {self.family} gives no grids")
+
+    @property
+    def logit_scale(self) -> float:
+        """The learned factor between cosine and logit."""
+        raise NotImplementedError(f"a {self.family} embeds no texts")
+
+    def embed_texts(self, captions: Sequence[str], batch: int = 256) -> Tensor:
+        """Text embeddings (n, d), float32, not normalised, in the order of the captions; each distinct one once."""
+        raise NotImplementedError(f"a {self.family} embeds no texts")
+
+    def text_tower(self, notes: Mapping[str, Any]) -> Self:
+        """The same encoder for texts alone, of which images can no longer be embedded; `notes` join its config."""
+        raise NotImplementedError(f"a {self.family} embeds no texts")

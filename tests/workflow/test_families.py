@@ -1,0 +1,338 @@
+"""A family of models is one file: what it declares is all that the graph needs, and nobody else notices it."""
+
+import ast
+import importlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from captionlab import declarations
+from captionlab.declarations import CaptionerFamily, DeclarationError, EncoderFamily, ScorerFamily, declared
+from captionlab.encoders.embeddings import embedding_rows
+from captionlab.regions.tables import ImageRegions, write_regions
+from captionlab.schemas import embeddings_kind
+from captionlab.tables import write_table
+
+ROOT = Path(__file__).parents[2]
+
+FAMILY = '''
+"""A captioner that says the same of every image."""
+
+import torch
+
+from captionlab.captioners.captioner import Captioner
+from captionlab.declarations import CaptionerFamily
+from captionlab.networks.tokenizer import Tokenizer
+{imports}
+
+DECLARATION = CaptionerFamily(
+    reads="{reads}",
+    libraries=("scipy",),
+    objectives=("cross-entropy",),
+    options=(),
+    attention=False,
+    imported={{"depth": {{"type": "integer", "description": "not in the weights"}}}},
+    architecture={{"vocabulary": {{"type": "integer", "minimum": 257, "description": "most tokens"}}}},
+)
+
+
+class Constant(Captioner[None]):
+    def __init__(self, vocabulary):
+        super().__init__()
+        self.architecture = {{"vocabulary": vocabulary}}
+        self.words = torch.nn.Parameter(torch.arange(vocabulary).float())
+
+    @classmethod
+    def for_corpus(cls, texts, other_texts, visual_size, architecture):
+        tokenizer = Tokenizer.train(texts, architecture["vocabulary"])
+        return cls(tokenizer.size), tokenizer
+
+    longest = property(lambda self: 5)
+
+    def log_probs(self, visual, tokens, mask):
+        return self.words.log_softmax(0)[tokens] * mask
+
+    def start(self, visual, max_tokens):
+        return self.words.expand(len(visual), -1), None
+
+    def step(self, tokens, state):
+        return self.words.expand(len(tokens), -1), None
+
+    def reorder(self, state, index):
+        return None
+{methods}
+
+FAMILY = Constant
+'''
+VECTOR = FAMILY.format(reads="vector", imports="", methods="")
+REGIONS = FAMILY.format(
+    reads="regions",
+    imports="from captionlab.regions.batches import RegionTable",
+    methods="""
+    @classmethod
+    def measure_images(cls, features):
+        return RegionTable(features).region_size, []
+
+    def open_images(self, features, tokenizer):
+        table = RegionTable(features)
+        table.rows = table.batch
+        return table
+""",
+)
+ENCODER = """
+from captionlab.declarations import EncoderFamily
+
+DECLARATION = EncoderFamily(
+    libraries=("scipy",), texts=True, grids=False, files=("weights",), imported={}, architecture={}
+)
+FAMILY = object
+"""
+CONFIG = {
+    "seed": 1,
+    "corpora": {"world": {"reader": "toyworld", "domain": "coco", "seed": 1, "images": {"train": 8, "test": 8}}},
+    "encoders": {"clip": {"family": "clip", "weights": "clip.pt"}, "grid": {"grid_of": "clip"}},
+    "regions": {"boxes": {"source": "boxes", "encoder": "clip"}},
+    "tags": {"things": {"source": "objects"}},
+    "scorers": {
+        "uniter": {"family": "uniter", "regions": "boxes", "weights": "u.pt", "vocabulary": "vocab.txt"},
+        "clip": {"family": "clip", "encoder": "clip"},
+        "blip": {"family": "blip", "weights": "b.pt", "vocabulary": "vocab.txt"},
+    },
+    "captioners": {
+        "plain": {"family": "clipcap", "encoder": "clip", "weights": "c.pt", "tokenizer": "t.json"},
+        "placed": {"family": "blip", "encoder": "grid", "weights": "c.pt", "tokenizer": "t.json"},
+        "tagged": {"family": "vinvl", "regions": "boxes", "tags": "things", "weights": "v.pt", "tokenizer": "t.txt"},
+    },
+    "decodings": {"greedy": {"kind": "greedy", "max_tokens": 5}},
+    "evaluations": {"main": {"captioners": ["plain"], "corpora": ["world"], "decoding": "greedy"}},
+}
+TRAINED = {
+    "corpus": "world",
+    "architecture": {"vocabulary": 300},
+    "objective": {"kind": "cross-entropy"},
+    "optimizer": {"kind": "adam", "lr": 0.1, "batch": 4, "steps": 2},
+}
+# What the jobs of each model read and depend on, as JSON.
+PLAN = """
+import json, sys
+from pathlib import Path
+from types import SimpleNamespace
+from captionlab.workflow.config import ConfigError
+from captionlab.workflow.experiments import Experiments
+
+def plan(config):
+    try:
+        lab = Experiments(config, Path(sys.argv[1]))
+    except ConfigError as error:
+        return str(error)
+    found = {}
+    for name in lab.captioners:
+        job = SimpleNamespace(captioner=name)
+        found[name] = [lab.captioner_tables(name, "world"), lab.family_code("generate_captions")(job)]
+        found[name] += [lab.family_versions("numpy")(job), lab.captioner_block(job)]
+    for name in lab.encoders:
+        job = SimpleNamespace(encoder=name)
+        found["encoder " + name] = [lab.embedding.code("embed_images")(job), lab.embedding.versions("torch")(job)]
+    for name in lab.scoring.scorers:
+        job = SimpleNamespace(scorer=name)
+        found["scorer " + name] = [lab.scoring.features(name, "world"), lab.scoring.scorer_code("import_scorer")(job)]
+        found["scorer " + name] += [lab.scoring.scorer_versions(job), lab.scoring.scorer_block(job)]
+    return found
+
+found = [plan(config) for config in json.loads(sys.argv[2])]
+assert "torch" not in sys.modules
+print(json.dumps(found))
+"""
+# A captioner that is built, stored, read again, and describes images of these tables.
+USE = """
+import sys
+import torch
+from captionlab.captioners.images import stream_images
+from captionlab.captioners.store import load_captioner, save_captioner
+from captionlab.declarations import family_class
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
+
+family, folder, *tables = sys.argv[1:]
+constant = family_class("captioners", family)
+captioner, tokenizer = constant.for_corpus(["a b"], [], constant.measure_images(tables)[0], {"vocabulary": 257})
+save_captioner(captioner, tokenizer, folder)
+captioner, tokenizer = load_captioner(folder)
+assert captioner.family == family
+for visual in stream_images(captioner, tokenizer, tables, ["1", "2"], 2):
+    print(len(visual.features if family == "regional" else visual))
+    visual = visual.features if family == "regional" else visual
+    print(decode(captioner, visual, Decoding("greedy", 3), tokenizer).tokens.tolist())
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A copy of the package and the workflow, to which families can be added."""
+    for folder in ("src/captionlab", "workflow"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def python(checkout, code, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(checkout / "src"), "PATH": ""},
+        cwd=checkout,
+    )
+    return done.stderr if done.returncode else done.stdout
+
+
+def plans(checkout, *models, section="captioners"):
+    """The plan of each config that has one of these models too, named mine, or the mistakes that it has."""
+    configs = [{**CONFIG, section: {**CONFIG[section], "mine": model}} for model in models] or [CONFIG]
+    return json.loads(python(checkout, PLAN, checkout, json.dumps(configs)))
+
+
+def add(checkout, module, text):
+    (checkout / "src" / "captionlab" / f"{module}.py").write_text(text)
+
+
+def test_a_captioner_that_reads_vectors_is_one_file(checkout):
+    add(checkout, "captioners/constant", VECTOR)
+    mine = {"family": "constant", "encoder": "clip", **TRAINED}
+    imported = {"family": "constant", "encoder": "clip", "weights": "w", "tokenizer": "t", "depth": 3}
+    wrong = {
+        "mine.encoder is 'grid', and constant reads of each image one vector; name an encoder": {"encoder": "grid"},
+        "mine.architecture.vocabulary: 3 is less than": {"architecture": {"vocabulary": 3}},
+        "captioners.mine.architecture lacks the key 'vocabulary'": {"architecture": {}},
+        "by which a constant cannot be trained; write cross-entropy": {"objective": {"kind": "masked-tokens"}},
+        "teacher is nothing that a constant can": {"objective": {"kind": "cross-entropy", "teacher": {}}},
+        "mine.family is 'konstant'; it must be one of blip, camel, clipcap, const": {"family": "konstant"},
+    }
+    planned, read, *refused = plans(checkout, mine, imported, *({**mine, **change} for change in wrong.values()))
+    tables, _, versions, block = planned["mine"]
+    assert tables == ["results/features/clip/world/0-of-1.parquet"]
+    assert versions.keys() == {"torch", "tokenizers", "scipy", "numpy"}
+    assert block["architecture"] == {"vocabulary": 300}
+    assert read["mine"][3]["depth"] == 3
+    for sentence, found in zip(wrong, refused, strict=True):
+        assert sentence in found
+
+
+def test_they_run(checkout, tmp_path):
+    add(checkout, "captioners/constant", VECTOR)
+    add(checkout, "captioners/regional", REGIONS)
+    ids, kind = ["1", "2"], embeddings_kind(3)
+    write_table(tmp_path / "e", kind, embedding_rows(pa.chunked_array([ids]), np.ones((2, 3)), kind, "e"))
+    boxes = np.array([[0, 0, 1, 1]], np.float32)
+    regions = [ImageRegions(i, width=2, height=2, boxes=boxes, features=np.ones((1, 4), np.float32)) for i in ids]
+    write_regions(tmp_path / "r", regions)
+    for family, table in (("constant", "e"), ("regional", "r")):
+        found = python(checkout, USE, family, tmp_path / family, tmp_path / table)
+        assert found == f"2\n{[[256] * 3] * 2}\n"
+
+
+def test_a_captioner_that_reads_regions_is_one_file(checkout):
+    add(checkout, "captioners/regional", REGIONS)
+    mine = {"family": "regional", "regions": "boxes", **TRAINED}
+    found, tagged, blind = plans(checkout, mine, {**mine, "tags": "things"}, {"family": "regional", **TRAINED})
+    assert found["mine"][0] == ["results/regions/boxes/world/0-of-1.parquet"]
+    assert "a regional reads regions of images, not tags" in tagged
+    assert "a regional reads regions of images, so it needs regions" in blind
+
+
+def test_families_that_nobody_uses_change_nothing(checkout):
+    before = plans(checkout)
+    for module, text in (("captioners/constant", VECTOR), ("captioners/regional", REGIONS), ("encoders/new", ENCODER)):
+        add(checkout, module, text)
+    assert plans(checkout) == before
+
+
+def test_a_new_encoder_is_not_taken_for_another(checkout):
+    add(checkout, "encoders/new", ENCODER)
+    models = [{"family": family, "weights": "w"} for family in ("new", "newer")]
+    right, wrong = plans(checkout, *models, section="encoders")
+    code, versions = right["encoder mine"]
+    assert versions.keys() == {"torch", "scipy"}
+    assert code != right["encoder clip"][0]
+    assert "encoders.mine.family is 'newer'; it must be one of blip, clip, new, resnet, siglip." in wrong
+
+
+def test_a_family_without_a_declaration_is_an_error_at_start(checkout):
+    add(checkout, "captioners/constant", VECTOR.replace("DECLARATION = ", "DECLARED = "))
+    assert "captioners/constant.py has no DECLARATION; write DECLARATION = CaptionerFamily" in plans(checkout)[0]
+
+
+RIGHT = 'DECLARATION = ScorerFamily(reads="regions", libraries=(), imported={}, architecture={})\nFAMILY = int\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("FAMILY = int\n", "one.py has no DECLARATION; write DECLARATION = ScorerFamily(...) and FAMILY both"),
+        (RIGHT.replace("FAMILY = int", ""), "one.py has no FAMILY; write"),
+        (RIGHT.replace("libraries=(), ", ""), "one.py: DECLARATION lacks the field 'libraries'; a ScorerFamily says"),
+        (
+            RIGHT.replace("libraries", "librarys"),
+            "one.py: DECLARATION has the field 'librarys'; a ScorerFamily has reads",
+        ),
+        (RIGHT.replace("libraries=()", "libraries=LIBRARIES"), "libraries of DECLARATION must be a plain literal"),
+        (
+            RIGHT.replace("libraries=()", 'libraries=("torch")'),
+            "libraries of DECLARATION is 'torch'; it must be a tuple",
+        ),
+        (
+            RIGHT.replace('"regions"', '"areas"'),
+            "reads of DECLARATION is 'areas'; it must be one of 'regions', 'pixels'",
+        ),
+        (RIGHT.replace("imported={}", "imported=()"), "imported of DECLARATION is (); it must be a dict"),
+        (RIGHT.replace("(reads=", '("x", reads='), "one.py: DECLARATION has a field without a name"),
+        (RIGHT.replace("ScorerFamily", "EncoderFamily"), "one.py: DECLARATION must be ScorerFamily(...), called"),
+    ],
+)
+def test_what_is_wrong_with_a_declaration_is_said(text, sentence, tmp_path, monkeypatch):
+    monkeypatch.setattr(declarations, "ROOT", tmp_path)
+    declared.cache_clear()
+    (tmp_path / "scorers").mkdir()
+    (tmp_path / "scorers" / "one.py").write_text(text)
+    with pytest.raises(DeclarationError, match=re.escape(sentence)):
+        declared("scorers", ScorerFamily)
+    (tmp_path / "scorers" / "one.py").write_text(RIGHT)
+    assert declared("scorers", ScorerFamily)["one"].reads == "regions"
+    declared.cache_clear()
+
+
+def test_what_is_declared_is_what_the_module_has():
+    for package, kind in (("captioners", CaptionerFamily), ("encoders", EncoderFamily), ("scorers", ScorerFamily)):
+        for name, declaration in declared(package, kind).items():
+            assert declaration == importlib.import_module(f"captionlab.{package}.{name}").DECLARATION
+
+
+def test_no_family_is_probed():
+    """What not every family has stands in the base class, with a default."""
+    rooms = [
+        "captioners",
+        "encoders",
+        "scorers",
+        "generation",
+        "networks",
+        "regions",
+        "training",
+        "attention",
+        "ablation",
+        "probes",
+    ]
+    files = [path for room in rooms for path in (ROOT / "src" / "captionlab" / room).rglob("*.py")]
+    scripts = (ROOT / "workflow" / "scripts").glob("*.py")
+    files += [path for path in scripts if re.search("load_(captioner|encoder|scorer)|family_class", path.read_text())]
+    assert len(files) > 80
+    for path in files:
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+                constant = len(call.args) > 1 and isinstance(call.args[1], ast.Constant)
+                assert not (constant and call.func.id in ("hasattr", "getattr")), f"{path}:{call.lineno}"
