@@ -14,14 +14,17 @@ from captionlab.workflow.experiments import Experiments
 
 min_version("9.20")
 
+# The folder of this file, also where another workflow includes it or uses it as a module.
+ROOT = Path(str(workflow.current_basedir))
+
 # A config given by --configfile stands alone; Snakemake would merge it into the default one.
 if "corpora" not in config:
 
-    configfile: Path(workflow.basedir) / "config" / "config.yaml"
+    configfile: ROOT / "config" / "config.yaml"
 
 
 try:
-    lab = Experiments(config, workflow.basedir)
+    lab = Experiments(config, ROOT)
     lab.check_files()
     lab.lend_library()
 except ConfigError as mistakes:

@@ -250,7 +250,7 @@ def test_databases_run_no_code(value, message, tmp_path, capsys):
     ("value", "message"),
     [
         (msgpack(relative("58350"))[:-4], "no MessagePack value"),
-        (msgpack(relative("58350")) + b"\x00", "1 bytes follow"),
+        (msgpack(relative("58350")) + b"\x00", "received extra data"),
         (b"\xc1", "no MessagePack value"),
         (msgpack({"features": 3}), "holds no arrays"),
         (

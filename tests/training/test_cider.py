@@ -65,7 +65,7 @@ def test_cider_of_a_captioner_is_the_evaluation_s(references):
     from captionlab.generation.contract import Decoding
     from captionlab.generation.decoding import decode
     from captionlab.networks.words import learn_words
-    from captionlab.training.loop.caption_quality import CiderOfCaptions
+    from captionlab.training.caption_quality import CiderOfCaptions
 
     torch.set_num_threads(1)
     texts = [
@@ -92,7 +92,7 @@ def test_cider_of_captions_in_the_words_of_the_references(references, monkeypatc
 
     from captionlab.generation.contract import Decoding
     from captionlab.networks.words import learn_words
-    from captionlab.training.loop import caption_quality
+    from captionlab.training import caption_quality
 
     texts = [[" ".join(words) for words in of_image] for of_image in references[:20]]
     texts[-1] = ["sofa"]

@@ -1,12 +1,15 @@
 """What changes a script's fingerprint and what does not."""
 
+import os
 import re
 import shutil
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from captionlab.workflow.code import PLUMBING, Repository
+from captionlab.workflow import code
+from captionlab.workflow.code import PLUMBING, Fingerprints, Repository
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,21 +55,27 @@ def main(snakemake):
 
 
 @pytest.fixture
-def fingerprint(tmp_path):
-    """A function that changes one text in one file (or nothing) and returns the new fingerprint of job.py."""
+def checkout(tmp_path):
+    """A repository of FILES."""
     for name, text in FILES.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def fingerprint(checkout):
+    """A function that changes one text in one file (or nothing) and returns the new fingerprint of job.py."""
 
     def after(name=None, old=None, new=None, also=()):
         if name is not None:
-            path = tmp_path / name
+            path = checkout / name
             text = path.read_text()
             assert old in text
             path.write_text(text.replace(old, new))
-        repository = Repository(tmp_path / "src", tmp_path / "workflow" / "scripts")
-        result = repository.fingerprint(tmp_path / "workflow/scripts/job.py", *also)
+        repository = Repository(checkout / "src", checkout / "workflow" / "scripts")
+        result = repository.fingerprint(checkout / "workflow/scripts/job.py", *also)
         if name is not None:
             path.write_text(text)
         return result
@@ -131,6 +140,45 @@ def test_star_imports_count_as_a_whole(fingerprint):
     star = ("workflow/scripts/job.py", "from lib.alpha import entry", "from lib.alpha import *")
     before = fingerprint(*star)
     assert before != fingerprint()
+
+
+def found_by_a_process(root):
+    return Fingerprints(root).of("job", "lib.family")
+
+
+def test_what_was_found_is_kept_until_a_source_changes(checkout, fingerprint, monkeypatch):
+    monkeypatch.chdir(checkout)
+    kept = found_by_a_process(checkout)
+    assert kept == fingerprint(also=("lib.family",)) != Fingerprints(checkout).of("job")
+    followed = []
+    monkeypatch.setattr(Repository, "fingerprint", lambda self, script, *also: followed.append(script) or "new")
+    assert found_by_a_process(checkout) == kept
+    assert followed == []
+    omega = checkout / "src/lib/omega.py"  # three imports deep; as long as before, and no younger
+    times, text = (omega.stat().st_atime, omega.stat().st_mtime), omega.read_text()
+    omega.write_text(text.replace("FACTOR * x", "FACTOR + x"))
+    os.utime(omega, times)
+    assert found_by_a_process(checkout) == "new"
+    assert followed == [checkout / "workflow/scripts/job.py"]
+
+
+def test_a_new_or_a_damaged_file_is_no_reason_to_fail_or_to_keep(checkout, fingerprint, monkeypatch):
+    monkeypatch.chdir(checkout)
+    kept = found_by_a_process(checkout)
+    code.CACHE.write_text('{"sources": ')
+    assert found_by_a_process(checkout) == kept
+    (checkout / "src/lib/deep/beta").mkdir()  # a package goes before a module of its name
+    (checkout / "src/lib/deep/beta/__init__.py").write_text("def used(x):\n    return 0\n")
+    assert found_by_a_process(checkout) == fingerprint(also=("lib.family",)) != kept
+
+
+def test_processes_that_keep_at_once_find_the_same(checkout, fingerprint, monkeypatch):
+    monkeypatch.chdir(checkout)
+    with ProcessPoolExecutor(4) as processes:
+        found = list(processes.map(found_by_a_process, [checkout] * 24))
+    assert {*found} == {fingerprint(also=("lib.family",))}
+    assert found_by_a_process(checkout) == found[0]
+    assert [path.name for path in code.CACHE.parent.iterdir()] == [code.CACHE.name]
 
 
 def test_code_that_no_result_depends_on_runs_nothing(tmp_path):

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.probes.probe import split
+from captionlab.probes.probe import classifier, split
 from captionlab.progress import progress
 
 # At most so many objects, each on a share of the images between these two: of a rarer one there is too little to learn,
-# and one that is nearly everywhere, or nowhere, is told without a look.
+# and one that is nearly everywhere, or nowhere, is predicted without a look.
 MOST, RAREST, COMMONEST = 15, 0.05, 0.95
 FOREST, RANDOM = "random-forest", "random"
 OBJECTS, SHUFFLED = "objects", "shuffled"
@@ -44,19 +44,19 @@ def probed_objects(objects: Mapping[str, Iterable[str]], images: Sequence[str]) 
     return sorted(fitting, key=lambda label: (-count[label], label))[:MOST]
 
 
-def object_scores(labels: Sequence[str], right: np.ndarray, told: np.ndarray) -> list[ObjectScore]:
-    """The F1s of what is told (n, L) of L objects in n images: micro, macro, and of each object.
+def object_scores(labels: Sequence[str], right: np.ndarray, predicted: np.ndarray) -> list[ObjectScore]:
+    """The F1s of what is predicted (n, L) of L objects in n images: micro, macro, and of each object.
 
-    Micro adds hits and errors up over objects. An object that is neither there nor told has an F1 of 0.
+    Micro adds hits and errors up over objects. An object that is neither there nor predicted has an F1 of 0.
     """
-    hits, there, said = (right & told).sum(0), right.sum(0), told.sum(0)
-    each = 2 * hits / np.maximum(there + said, 1)
-    micro = 2 * hits.sum() / max(int(there.sum() + said.sum()), 1)
-    total = int(there.sum())
+    from sklearn.metrics import f1_score
+
+    each = [float(f1_score(*of_object, zero_division=0)) for of_object in zip(right.T, predicted.T, strict=True)]
+    there = right.sum(0).tolist()
     return [
-        ObjectScore("micro", "", float(micro), total),
-        ObjectScore("macro", "", float(each.mean()), total),
-        *(ObjectScore("object", *row) for row in zip(labels, each.tolist(), there.tolist(), strict=True)),
+        ObjectScore("micro", "", float(f1_score(right.ravel(), predicted.ravel(), zero_division=0)), sum(there)),
+        ObjectScore("macro", "", float(np.mean(each)), sum(there)),
+        *(ObjectScore("object", *row) for row in zip(labels, each, there, strict=True)),
     ]
 
 
@@ -81,19 +81,8 @@ def run_object_probes(
         train, test = split([*scenes.values()], test_share, seed)
         order = np.random.default_rng(seed).permutation(len(images))
         for name, task, right in ((FOREST, OBJECTS, there), (FOREST, SHUFFLED, there[order]), (RANDOM, OBJECTS, there)):
-            classifier = _classifier(name, seed).fit(encodings[train], right[train].astype(int))
-            told = np.asarray(classifier.predict(encodings[test])).reshape(len(test), -1) > 0
+            fitted = classifier(name, seed).fit(encodings[train], right[train].astype(int))
+            predicted = np.asarray(fitted.predict(encodings[test])).reshape(len(test), -1) > 0
             place = {"probe": name, "classes": task, "test_share": test_share, "seed": seed}
-            rows += [{**place, **vars(score)} for score in object_scores(labels, right[test], told)]
+            rows += [{**place, **vars(score)} for score in object_scores(labels, right[test], predicted)]
     return rows
-
-
-def _classifier(name: str, seed: int) -> Any:
-    """A classifier that tells many objects at once."""
-    if name == RANDOM:
-        from sklearn.dummy import DummyClassifier
-
-        return DummyClassifier(strategy="stratified", random_state=seed)
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(random_state=seed, n_jobs=1)

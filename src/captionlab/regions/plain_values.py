@@ -5,10 +5,10 @@ instructions that build numbers, texts, lists, mappings and arrays of numbers ar
 """
 
 import pickletools
-import struct
 from collections.abc import Callable
 from typing import Any
 
+import msgpack
 import numpy as np
 
 
@@ -17,57 +17,12 @@ class FormatError(ValueError):
 
 
 # ------------------------------------------------------------------------------------------------- MessagePack
-# github.com/msgpack/msgpack/blob/master/spec.md: first byte -> how to read the number that follows.
-_NUMBERS = {
-    0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q",
-    0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q",
-}  # fmt: skip
-_CONSTANTS = {0xC0: None, 0xC2: False, 0xC3: True}
-# First byte -> how to read the length, and what of that length follows.
-_SIZED = {
-    0xC4: (">B", "bytes"), 0xC5: (">H", "bytes"), 0xC6: (">I", "bytes"),
-    0xD9: (">B", "text"), 0xDA: (">H", "text"), 0xDB: (">I", "text"),
-    0xDC: (">H", "list"), 0xDD: (">I", "list"), 0xDE: (">H", "mapping"), 0xDF: (">I", "mapping"),
-}  # fmt: skip
-
-
 def decode_msgpack(data: bytes) -> Any:
     """The value in MessagePack bytes; a mapping as msgpack_numpy writes an array becomes that array. FormatError."""
     try:
-        value, end = _msgpack(data, 0)
-    except (struct.error, IndexError, KeyError, ValueError, TypeError, AttributeError) as error:
-        raise FormatError(f"no MessagePack value: {error!r}") from error
-    if end != len(data):
-        raise FormatError(f"{len(data) - end} bytes follow the MessagePack value")
-    return value
-
-
-def _msgpack(data: bytes, at: int) -> tuple[Any, int]:
-    """The value at a position, and where the next one is."""
-    first, at = data[at], at + 1
-    if first < 0x80 or first >= 0xE0:
-        return first if first < 0x80 else first - 256, at
-    if first in _CONSTANTS:
-        return _CONSTANTS[first], at
-    if first in _NUMBERS:
-        return struct.unpack_from(_NUMBERS[first], data, at)[0], at + struct.calcsize(_NUMBERS[first])
-    if first < 0xC0:
-        what = "mapping" if first < 0x90 else "list" if first < 0xA0 else "text"
-        length = first & (0x1F if what == "text" else 0x0F)
-    else:
-        how, what = _SIZED[first]
-        (length,) = struct.unpack_from(how, data, at)
-        at += struct.calcsize(how)
-    if what in ("bytes", "text"):
-        if at + length > len(data):
-            raise IndexError("the bytes end in the middle of a value")
-        raw = data[at : at + length]
-        return raw.decode() if what == "text" else raw, at + length
-    values = []
-    for _ in range(length * (2 if what == "mapping" else 1)):
-        value, at = _msgpack(data, at)
-        values.append(value)
-    return (values if what == "list" else _mapping(dict(zip(values[::2], values[1::2], strict=True)))), at
+        return msgpack.unpackb(data, object_hook=_mapping, strict_map_key=False)
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise FormatError(f"no MessagePack value: {type(error).__name__}: {error}") from error
 
 
 def _mapping(found: dict[Any, Any]) -> Any:

@@ -184,7 +184,7 @@ def build_validation(config: Mapping[str, Any] | None, tokenizer: Tokenizer, dat
     if config is None:
         return None
     # Not at the top: CIDEr's references are tokenised in Java, which no other training needs.
-    from captionlab.training.loop.caption_quality import CiderOfCaptions
+    from captionlab.training.caption_quality import CiderOfCaptions
 
     ids = training_images(data.images, config["split"])
     decoding = Decoding.from_config(config["decoding"])

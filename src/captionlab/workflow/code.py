@@ -9,13 +9,19 @@ PLUMBING, on which no result depends, are not followed.
 
 import ast
 import hashlib
+import json
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from captionlab.declarations import NAME as DECLARATION
 
 WHOLE = "*"
+# Fingerprints that were found before, below the working directory of a run.
+CACHE = Path(".snakemake", "captionlab", "code.json")
 # How a job logs, shows its progress, waits for a GPU, explains a failure, is measured and is traced.
 PLUMBING = frozenset(
     f"captionlab.{name}" for name in ("cost", "failures", "progress", "provenance", "scripting", "slots")
@@ -25,9 +31,9 @@ PLUMBING = frozenset(
 class Module:
     """The top level of one source file: which statement binds which name, and which statements bind none."""
 
-    def __init__(self, path: Path, name: str, is_package: bool):
+    def __init__(self, path: Path, source: bytes, name: str, is_package: bool):
         self.path, self.name, self.is_package = path, name, is_package
-        self.tree = _without_docstrings(ast.parse(path.read_text(encoding="utf-8"), filename=str(path)))
+        self.tree = _without_docstrings(ast.parse(source, filename=str(path)))
 
     @cached_property
     def bindings(self) -> dict[str, list[ast.stmt]]:
@@ -59,10 +65,11 @@ class Module:
 
 
 class Repository:
-    """Finds the source files of repo-local packages below the given roots."""
+    """The source files of repo-local packages below the given roots, as they were when it was made."""
 
     def __init__(self, *roots: Path):
         self.roots = roots
+        self.sources = {path: path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))}
         self._modules: dict[str, Module | None] = {}
         self._scripts: dict[Path, Module] = {}
         # Most of what one script reaches, others reach too.
@@ -79,16 +86,22 @@ class Repository:
             return None
         for root in self.roots:
             base = root.joinpath(*name.split("."))
-            if (base / "__init__.py").is_file():
-                return Module(base / "__init__.py", name, is_package=True)
-            if base.with_suffix(".py").is_file():
-                return Module(base.with_suffix(".py"), name, is_package=False)
+            for path, is_package in ((base / "__init__.py", True), (base.with_suffix(".py"), False)):
+                if path in self.sources:
+                    return Module(path, self.sources[path], name, is_package)
         return None
+
+    def digest(self) -> str:
+        """SHA-256 of all that fingerprints depend on: names and bytes of every source file, and Python's grammar."""
+        digest = hashlib.sha256(repr(sys.version_info).encode())
+        for path, source in self.sources.items():
+            digest.update(repr((str(path), hashlib.sha256(source).digest())).encode())
+        return digest.hexdigest()
 
     def fingerprint(self, script: Path, *also: str) -> str:
         """SHA-256 of all that `script` reaches, and of modules named by `also` that it loads by name."""
         if script not in self._scripts:
-            self._scripts[script] = Module(script, "__script__", is_package=False)
+            self._scripts[script] = Module(script, self.sources[script], "__script__", is_package=False)
         reached: dict[tuple[str, str], list[str]] = {}
         pending: list[tuple[Module, str]] = [(self._scripts[script], WHOLE)]
         pending += [(module, WHOLE) for name in also if (module := self._require(name))]
@@ -173,15 +186,48 @@ class Repository:
         yield module, symbol or (rest[0] if rest else WHOLE)
 
 
+class Fingerprints:
+    """Fingerprints of the scripts of the repository at `root`, each found once for the same source files.
+
+    Following all scripts takes seconds, reading and digesting all source files a few hundredths of one: what was found
+    is kept in CACHE with the digest of the sources, for the next process, as every job of a cluster is one. Processes
+    that write at once replace each other's file, and what is lost by that is found again.
+    """
+
+    def __init__(self, root: Path):
+        self.scripts = root / "workflow" / "scripts"
+        self.repository = Repository(root / "src", self.scripts)
+        self.sources = self.repository.digest()
+        try:
+            kept = json.loads(CACHE.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            kept = {}
+        self.known: dict[str, str] = kept["fingerprints"] if kept.get("sources") == self.sources else {}
+
+    def of(self, script: str, *also: str) -> str:
+        """Fingerprint of a script, and of modules that it loads by name."""
+        key = " ".join((script, *also))
+        if key not in self.known:
+            self.known[key] = self.repository.fingerprint(self.scripts / f"{script}.py", *also)
+            self._keep()
+        return self.known[key]
+
+    def _keep(self) -> None:
+        CACHE.parent.mkdir(parents=True, exist_ok=True)
+        # A name that no other process has: several may write at once.
+        with NamedTemporaryFile("w", encoding="utf-8", dir=CACHE.parent, delete=False) as partial:
+            json.dump({"sources": self.sources, "fingerprints": self.known}, partial)
+        os.replace(partial.name, CACHE)
+
+
 @lru_cache
-def repository(root: Path) -> Repository:
-    """The repository's own packages: the library under src/ and the scripts as a folder of modules."""
-    return Repository(root / "src", root / "workflow" / "scripts")
+def _fingerprints(root: Path) -> Fingerprints:
+    return Fingerprints(root)
 
 
 def code_fingerprint(root: Path, script: str, *also: str) -> str:
     """Fingerprint of workflow/scripts/{script}.py of the repository at `root`, and of modules it loads by name."""
-    return repository(root).fingerprint(root / "workflow" / "scripts" / f"{script}.py", *also)
+    return _fingerprints(root).of(script, *also)
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:

@@ -15,7 +15,7 @@ import time
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import torch
@@ -65,19 +65,23 @@ class Batches(Protocol):
 
 
 class Log:
-    """The rows of the training log, compact enough to travel with each checkpoint."""
+    """The rows of the log of a training of so many steps, compact enough to travel with each checkpoint."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: int) -> None:
         self.steps, self.epochs, self.values = array("q"), array("q"), array("d")
         self.statistics: list[str] = []
+        self._of, self._said = steps, time.monotonic()
 
     def add(self, step: int, epoch: int, statistics: dict[str, float]) -> None:
-        """Add the statistics of an update."""
+        """Add the statistics of an update; now and then, and of the last one, people are told."""
         for name, value in statistics.items():
             self.steps.append(step)
             self.epochs.append(epoch)
             self.statistics.append(name)
             self.values.append(value)
+        if time.monotonic() - self._said > SECONDS_BETWEEN_LINES or step == self._of:
+            self._said = time.monotonic()
+            logger.info("update %d of %d: %s", step, self._of, _in_words(statistics))
 
     def state_dict(self) -> dict[str, Any]:
         """The rows, as tensors and a list of names."""
@@ -126,15 +130,10 @@ def train(
     SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
     A loss or gradient that is not finite: TrainingError, and nothing is written.
     """
-    if device == "cpu":
-        # Costs nothing there. torch.use_deterministic_algorithms says the same and imports torch's compiler.
-        torch.set_deterministic_debug_mode("error")
-    else:
-        tf32 = optimizer.get("precision") == "tf32"
-        torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    _set_up_arithmetic(device, optimizer.get("precision") == "tf32")
     scheduled, steps = total_steps(optimizer, len(batches)), last_step(optimizer, len(batches))
     stepper = build_optimizer(model.parameters(), optimizer)
-    log = Log()
+    log = Log(steps)
     saved: dict[str, Any] = {"model": model, "optimizer": stepper, "objective": objective, "log": log}
     if validation:
         validation.check(steps)
@@ -142,37 +141,43 @@ def train(
     with one_after_another():
         checkpoints = Checkpoints(state_directory, fingerprint, checkpoint_seconds, checkpoint_steps)
         state = checkpoints.newest()
-    if first := _restore(state, saved):
-        logger.info("Going on from the checkpoint of step %d of %d.", first, steps)
-    elif validation:
+    first = _restore(state, saved, steps)
+    if validation and not first:
         log.add(0, 0, validation.after(model, 0))
     model.train()
-    last_line = time.monotonic()
     with _stop_requests() as stop:
         for step in progress(range(first, steps), what="updates", total=steps - first):
             lr = learning_rate(optimizer, step, scheduled, len(batches))
             statistics = _gradients(model, objective, stepper, batches[step], optimizer, device, (seed, step))
             done = step + 1
-            _check_finite(statistics, done)
             stepper.step(lr)
             if validation:
                 statistics |= validation.after(model, done)
             log.add(done, step // len(batches), {**statistics, "learning_rate": lr})
-            if time.monotonic() - last_line > SECONDS_BETWEEN_LINES or done == steps:
-                last_line = time.monotonic()
-                logger.info("update %d of %d: %s", done, steps, _in_words(statistics))
             stopped_by = largest(stop[0] if stop else 0, device)
             if done < steps and is_first() and (stopped_by or checkpoints.due(done)):
                 checkpoints.save(done, {"step": done, **{name: owner.state_dict() for name, owner in saved.items()}})
             if done < steps and stopped_by:
-                wait_for_all()
-                name = signal.Signals(stopped_by).name
-                logger.warning("Stopped by %s after update %d of %d; run again to go on.", name, done, steps)
-                raise SystemExit(128 + stopped_by)
+                _stop(stopped_by, done, steps)
     if validation:
         validation.restore(model)
     if is_first():
         log.write(log_path)
+
+
+def _set_up_arithmetic(device: str, tf32: bool) -> None:
+    if device == "cpu":
+        # Costs nothing there. torch.use_deterministic_algorithms says the same and imports torch's compiler.
+        torch.set_deterministic_debug_mode("error")
+    else:
+        torch.set_float32_matmul_precision("high" if tf32 else "highest")
+
+
+def _stop(number: int, done: int, steps: int) -> NoReturn:
+    """End the process as a signal asked for, when all that train together got there."""
+    wait_for_all()
+    logger.warning("Stopped by %s after update %d of %d; run again to go on.", signal.Signals(number).name, done, steps)
+    raise SystemExit(128 + number)
 
 
 def _gradients(
@@ -184,7 +189,7 @@ def _gradients(
     device: str,
     place: tuple[int, int],
 ) -> dict[str, float]:
-    """Give the parameters their clipped gradients for a batch; returns its statistics.
+    """Give the parameters their clipped gradients for a batch; returns its statistics, TrainingError where infinite.
 
     `place` is seed and step of the batch. What is computed here is the share of this process, what comes out is of all.
     """
@@ -215,7 +220,9 @@ def _gradients(
     if clip_value := config.get("clip_value"):
         torch.nn.utils.clip_grad_value_(stepper.parameters, clip_value)
     # One transfer from the device for all numbers.
-    return dict(zip(sums, torch.stack(list(sums.values())).tolist(), strict=True))
+    statistics = dict(zip(sums, torch.stack(list(sums.values())).tolist(), strict=True))
+    _check_finite(statistics, place[1] + 1)
+    return statistics
 
 
 def _check_finite(statistics: dict[str, float], step: int) -> None:
@@ -238,12 +245,13 @@ def _seed(*numbers: int) -> None:
     torch.manual_seed(int(high) << 32 | int(low))
 
 
-def _restore(state: dict[str, Any] | None, saved: dict[str, Any]) -> int:
+def _restore(state: dict[str, Any] | None, saved: dict[str, Any], steps: int) -> int:
     """Give everything the state that it had in a checkpoint; the number of updates done, 0 without a checkpoint."""
     if state is None:
         return 0
     for name, owner in saved.items():
         owner.load_state_dict(state[name])
+    logger.info("Going on from the checkpoint of step %d of %d.", state["step"], steps)
     return int(state["step"])
 
 
