@@ -10,9 +10,9 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from captionlab.workflow.blocks import RETRIEVAL, Block, captioner_kind, scorer_kind
-from captionlab.workflow.probing_references import probing_mistakes
+from captionlab.workflow.construction import construction_mistakes
+from captionlab.workflow.papers import papers_mistakes
 from captionlab.workflow.references import reference_mistakes
-from captionlab.workflow.scenes_paper import scenes_paper_mistakes
 
 
 class ConfigError(ValueError):
@@ -28,7 +28,7 @@ def validate_config(config: Block, schema_path: Path) -> None:
     """Raise a ConfigError that lists every mistake, one sentence each."""
     schema = yaml.safe_load(schema_path.read_text(encoding="utf-8"))
     mistakes = list(_schema_mistakes(config, schema))
-    mistakes = mistakes or [*reference_mistakes(config), *probing_mistakes(config), *scenes_paper_mistakes(config)]
+    mistakes = mistakes or [*reference_mistakes(config), *construction_mistakes(config), *papers_mistakes(config)]
     if mistakes:
         raise ConfigError.listing("the config cannot be run", mistakes)
 
