@@ -3,7 +3,6 @@
 `snakemake --cores all results/tables/` makes everything that the config asks for.
 """
 
-from functools import partial
 from pathlib import Path
 
 from snakemake.utils import min_version
@@ -66,14 +65,12 @@ include: "workflow/rules/ablation.smk"
 include: "workflow/rules/probes.smk"
 include: "workflow/rules/study.smk"
 include: "workflow/rules/reporting.smk"
-include: "workflow/rules/probing.smk"
-include: "workflow/rules/scenes.smk"
 
 
 rule all:
     default_target: True
     input:
         paths.TABLES,
-        lab.figures(),
+        lab.papers.figures(),
         lab.study.results(),
         lab.scenes.results(),

@@ -9,13 +9,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from paper_jobs import run_paper, table_files
 from PIL import Image
 
 from captionlab.language.schemas import MEASURES, NGRAMS, TAGGED
+from captionlab.papers.probing.paper import FIGURES, TABLES
 from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, METEOR_STATISTICS, NLG
 from captionlab.scorers.schemas import MATCHING
 from captionlab.tables import Kind, read_table, write_table
-from captionlab.workflow.probing import PROBING_TABLES
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = ROOT / "workflow" / "scripts"
@@ -181,32 +182,27 @@ class Made:
     def summarise(self) -> tuple[str, str]:
         """Tables of values and of differences."""
         values, differences = (str(self.folder / f"{what}.parquet") for what in ("values", "differences"))
-        run_script(
-            "summarise_probing",
-            input={
+        run_paper(
+            "summarise", "probing",
+            {
                 **{what: self.of(what) for what in ("captions", "alignment", "nlg", "measures", "tags", "patterns")},
                 "spice": [],
                 "constructions": self.of("constructions", ["made"]),
                 "constructed": self.of("alignment", ["made"]),
                 "originals": self.of("alignment", ["ce-1"]),
             },
-            output={"values": values, "differences": differences},
-            params={
-                "job": JOB, "captioners": self.captioners, "roles": ROLES, "parents": PARENTS, "rewards": REWARDS,
-                "scorers": SCORERS, "seed": 1,
-            },
+            {"values": values, "differences": differences},
+            job=JOB, captioners=self.captioners, roles=ROLES, parents=PARENTS, rewards=REWARDS, scorers=SCORERS, seed=1,
         )  # fmt: skip
         return values, differences
 
     def collect(self, values: str, differences: str) -> dict[tuple[str, str], str]:
         """Text of each table of the paper in each format."""
         first = [names[0] for names in ROLES.values()]
-        outputs = {
-            (n, e): self.folder / "tables" / f"{n}.{e}" for n in PROBING_TABLES for e in ("csv", "md", "tex", "html")
-        }
-        run_script(
-            "collect_probing_tables",
-            input={
+        outputs = table_files(self.folder / "tables", [f"probing_{name}" for name in TABLES])
+        run_paper(
+            "tabulate", "probing",
+            {
                 **self._measured(values, differences),
                 "captions": self.of("captions", first),
                 "alignment": self.of("alignment", first),
@@ -218,36 +214,27 @@ class Made:
                 "images": [self.images],
                 "matching": [self.matching],
             },
-            output=list(map(str, outputs.values())),
-            params={
-                "config": BLOCK, "job": JOB, "roles": list(ROLES), "corpora": [CORPUS], "scorers": SCORERS,
-                "trained_scorers": ["toy-uniter"], "rewards": REWARDS, "objectives": OBJECTIVES,
-                "provenance": {"config": "toy", "seed": 1},
-            },
+            {"tables": list(map(str, outputs.values()))},
+            config=BLOCK, job=JOB, roles=list(ROLES), corpora=[CORPUS], scorers=SCORERS,
+            trained_scorers=["toy-uniter"], rewards=REWARDS, objectives=OBJECTIVES,
         )  # fmt: skip
         return {key: path.read_text(encoding="utf-8") for key, path in outputs.items()}
 
     def plot(self, values: str, differences: str) -> dict[str, Path]:
         """The figures of the paper."""
-        names = ("patterns", "replacements", "visual_words", "unigrams")
-        outputs = {name: self.folder / f"{name}.png" for name in names}
-        run_script(
-            "plot_probing_figures",
-            input={
-                **self._measured(values, differences),
-                "tags": self.of("tags", [names[0] for names in ROLES.values()]),
-                "style": str(ROOT / "config" / "plotting.yaml"),
-            },
-            output={name: str(path) for name, path in outputs.items()},
-            params={"config": BLOCK, "roles": list(ROLES)},
-        )
+        outputs = {f"probing_{name}": self.folder / f"{name}.png" for name in FIGURES}
+        tags = self.of("tags", [names[0] for names in ROLES.values()])
+        run_paper(
+            "plot", "probing", {**self._measured(values, differences), "tags": tags}, outputs, config=BLOCK,
+            roles=list(ROLES),
+        )  # fmt: skip
         return outputs
 
     def _measured(self, values: str, differences: str) -> dict[str, Any]:
         first = [names[0] for names in ROLES.values()]
         return {
             "values": values, "differences": differences, "patterns": self.of("patterns", first),
-            "unigrams": self.of("unigrams", first), "published": str(ROOT / "config" / "published" / "probing.csv"),
+            "unigrams": self.of("unigrams", first),
         }  # fmt: skip
 
     def _texts(self, number: int) -> list[str]:

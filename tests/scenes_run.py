@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import vinvl_stand_in as stand_in
+from paper_jobs import published, run_paper, table_files
 
 from captionlab.captioners.store import save_captioner
+from captionlab.papers.scenes.paper import FIGURES as FIGURE_NAMES
+from captionlab.papers.scenes.paper import TABLES as TABLE_NAMES
+from captionlab.papers.scenes.run import ScenesRun
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import CAPTIONS, COMPARISONS, IMAGES, OBJECTS, SCENES, SUMMARY
 from captionlab.tables import write_table
-from captionlab.workflow.scenes_paper import SCENES_TABLES
 
 ROOT = Path(__file__).parents[1]
 # What an image of a scene shows, and how its scene captions go.
@@ -169,6 +172,12 @@ def make(folder: Path) -> None:
     )
 
 
+def scenes_run(values: Any = (), comparable: bool = False, **job: str) -> ScenesRun:
+    """A run with these values, all on one corpus but where `job` says otherwise."""
+    about = {**dict.fromkeys(("corpus", "validation", "training"), "corpus"), "split": "test", **job}
+    return ScenesRun(values, [], published("scenes"), comparable, about)
+
+
 def report(folder: Path) -> dict[str, dict[str, Path]]:
     """The values, tables and figures of the paper, from what `make` left in the folder; paths by kind and name."""
     both = [folder / role for role in ("pretrained", "finetuned")]
@@ -201,25 +210,20 @@ def report(folder: Path) -> dict[str, dict[str, Path]]:
         for name in ("blocks", "shares", "captions", "scores", "objects", "matrices")
     }
     found = {name: folder / f"scenes_{name}.parquet" for name in ("values", "differences")}
-    run_script("summarise_scenes", {**analysed, **of_roles}, found, job=job, seed=1)
+    params: dict[str, Any] = {"config": {"comparable": False}, "job": job, "seed": 1}
+    run_paper("summarise", "scenes", {**analysed, **of_roles}, found, **params)
     given = {
         **analysed, **of_roles, **found, "attention": analysed["differences"], "images": [folder / "images.parquet"],
         "training_images": [folder / "images.parquet"],
         "encodings": [both[0] / "encodings.parquet"], "object_captions": [folder / "object_captions.parquet"],
-        "scene_captions": [folder / "scenes.parquet"], "published": ROOT / "config" / "published" / "scenes.csv",
-        "style": ROOT / "config" / "plotting.yaml",
+        "scene_captions": [folder / "scenes.parquet"],
     }  # fmt: skip
-    tables = {f"{n}.{e}": folder / f"{n}.{e}" for n in SCENES_TABLES for e in ("csv", "md", "tex", "html")}
-    provenance = {"config": "made up", "seed": 1}
+    tables = {path.name: path for path in table_files(folder, [f"scenes_{name}" for name in TABLE_NAMES]).values()}
     ids = [str(place) for place in range(0, len(TELLING) * PER_SCENE, 2)]
     objects = {"image_id": ids, "caption_index": [0] * len(ids), "caption": [f"objects of {image}" for image in ids]}
     write_table(folder / "object_captions.parquet", CAPTIONS, objects)
-    params = {"config": {"comparable": False}, "job": job, "provenance": provenance, "seed": 1}
-    run_script("collect_scenes_tables", given, tables, **params)
-    names = (
-        "matrices", "density", "examples", "confidence", "shift", "classes", "probes", "special_tokens", "layers",
-        "splits", "easy_probes", "before_and_after",
-    )  # fmt: skip
-    figures = {name: folder / f"{name}.png" for name in names}
-    run_script("plot_scenes_figures", given, figures, config={"comparable": False}, job=job, seed=1)
+    made_of = {**params, "provenance": {"config": "made up", "seed": 1}}
+    run_paper("tabulate", "scenes", given, {"tables": list(tables.values())}, **made_of)
+    figures = {f"scenes_{name}": folder / f"{name}.png" for name in FIGURE_NAMES}
+    run_paper("plot", "scenes", given, figures, **params)
     return {"values": found, "tables": tables, "figures": figures}

@@ -226,12 +226,12 @@ def test_footers_name_the_inputs(run):
 
 def test_a_file_of_the_checkout_is_named_from_there(run):
     """Published numbers are inputs; the folder that somebody has the checkout in is not."""
-    published = provenance.CHECKOUT / "config" / "published" / "discritune.csv"
+    published = provenance.CHECKOUT / "config" / "published" / "probing_patterns.csv"
     with working_on(job("collect_tables", [str(published)])):
         write_table("third.parquet", TRAINING, ROWS)
         notes = " ".join(run_notes({"config": "toy"}))
-    assert read_provenance("third.parquet")["inputs"] == {"config/published/discritune.csv": digest(published)}
-    assert "Made from config/published/discritune.csv (" in notes
+    assert read_provenance("third.parquet")["inputs"] == {"config/published/probing_patterns.csv": digest(published)}
+    assert "Made from config/published/probing_patterns.csv (" in notes
     assert str(provenance.CHECKOUT) not in notes
     assert [known for _, path, known in tracing.lineage("third.parquet") if path.startswith("config")] == [{}]
 

@@ -1,27 +1,19 @@
 """Ablations of discriminative finetuning: their rows against plain loops, their tables, and the paper's claims."""
 
-import runpy
-from pathlib import Path
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
+from paper_jobs import PAPERS, PROVENANCE, judged, printer, published, run_paper
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.summary import Job
-from captionlab.papers.discritune.printed_differences import printed_difference
 from captionlab.papers.discritune.variant_tables import ablation_tables
 from captionlab.papers.discritune.variants import ablation_rows, evaluated_results
-from captionlab.reporting.claims import claims_table, read_claims
-from captionlab.reporting.published import read_published
+from captionlab.reporting.claims import read_claims
 from captionlab.reporting.render import MISSING
 from captionlab.schemas import GENERATED, METEOR_STATISTICS, NLG, RETRIEVAL
 from captionlab.tables import conform, read_metadata, read_table, write_table
 
-ROOT = Path(__file__).parents[2]
-PUBLISHED = ROOT / "config" / "published"
-SCRIPT = ROOT / "workflow" / "scripts" / "summarise_ablations.py"
-PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc", "device": "cpu"}
+CLAIMS = read_claims(PAPERS / "discritune" / "claims.yaml", "discritune")
 GAIN = "the gain on Concadia-Captions"
 ROLES = {"no baseline": ["n-1", "n-2"], "running mean": ["m-1", "m-2"], "leave one out": ["l-1"]}
 RNG = np.random.default_rng(3)
@@ -78,17 +70,18 @@ def test_the_script_writes_these_rows_and_what_made_captions_and_ranks(rows, tmp
             ("nlg", NLG, columns[NLG.name], {}),
             ("retrieval", RETRIEVAL, columns[RETRIEVAL.name], {"device": "CPU"}),
         ):
-            paths[what].append(str(tmp_path / name / "ablations" / f"{what}.parquet"))
+            paths[what].append(str(tmp_path / "evaluation" / name / "ablations" / f"{what}.parquet"))
             write_table(paths[what][-1], kind, of_kind, device)
-    output = SimpleNamespace(values=tmp_path / "values.parquet", differences=tmp_path / "differences.parquet")
-    params = SimpleNamespace(
+    output = {name: tmp_path / f"{name}.parquet" for name in ("values", "differences")}
+    ablated = {f"ablated_{name}": files for name, files in {**paths, "spice": []}.items()}
+    nothing = {name: [] for name in ("captions", "nlg", "spice", "measures", "tokens")}
+    run_paper(
+        "summarise", "discritune", {**nothing, **ablated}, output,
+        config={"comparable": True, "captioners": {}, "corpora": {}}, lineage={}, seed=1,
         evaluations={"ablations": {"decoding": "greedy", "splits": SPLITS}},
         ablations={"baselines": {**ABLATION, "evaluation": "ablations"}},
-        seed=1,
-    )
-    job = SimpleNamespace(input=SimpleNamespace(**paths, spice=[]), output=output, params=params)
-    runpy.run_path(str(SCRIPT))["main"](job)
-    for path, kind, expected in zip(vars(output).values(), (ROLE_VALUES, ROLE_DIFFERENCES), rows, strict=True):
+    )  # fmt: skip
+    for path, kind, expected in zip(output.values(), (ROLE_VALUES, ROLE_DIFFERENCES), rows, strict=True):
         assert read_table(path, kind).to_pylist() == expected
         assert read_metadata(path) == {"device": "CPU, H100"}
 
@@ -142,7 +135,7 @@ def test_accuracies_are_alike_within_a_twentieth_of_the_references(rows):
 
 
 def test_the_table_has_the_paper_beside_the_first_retriever(rows):
-    (table,) = ablation_tables(*rows, read_published(PUBLISHED / "discritune.csv"), BLOCK, RETRIEVERS, PROVENANCE)
+    (table,) = ablation_tables(*rows, published("discritune"), BLOCK, RETRIEVERS, PROVENANCE)
     assert table.name == "discritune_table8_baselines"
     assert [f"{column.group} {column.heading}" for column in table.columns[1:]] == [
         "P@1 by clip-a this run",
@@ -162,20 +155,20 @@ def test_the_table_has_the_paper_beside_the_first_retriever(rows):
 
 def test_the_paper_bears_out_its_claims_on_ablations_and_people():
     """Differences of exactly the published numbers, with tiny intervals."""
-    published = read_published(PUBLISHED / "discritune.csv")
+    numbers = published("discritune")
     names = {"B@4": "BLEU@4", "M": "METEOR", "C": "CIDEr", "S": "SPICE"}
     references = {"8": "running mean", "9": "log probability", "12": "DiscriTune-COCO", "13": "DiscriTune-COCO"}
     experiments = {"8": "baselines", "9": "rewards", "12": "hard-distractors", "13": "hard-distractors", "6": "study"}
     compared = [
         (table, label, references[table], corpus, metric)
-        for table, label, corpus, metric in published.values
+        for table, label, corpus, metric in numbers.values
         if table in references and label != references[table]
     ]
     people = ("ClipCap-ConCap", "Human captions")
     compared += [("6", "DiscriTune-ConCap", other, "ConCap", "accuracy") for other in people]
     differences = []
     for table, label, against, corpus, metric in compared:
-        values = [published.find(table, name, corpus, metric).value for name in (label, against)]
+        values = [numbers.find(table, name, corpus, metric).value for name in (label, against)]
         apart = values[0] - values[1]
         differences.append(
             {
@@ -188,17 +181,17 @@ def test_the_paper_bears_out_its_claims_on_ablations_and_people():
     measured = [dict(row) for row in differences]
     for row in measured:
         if (row["experiment"], row["measure"]) == ("baselines", "P@1"):
-            near = 0.05 * published.find("8", "running mean", "Flickr", "P@1").value - abs(row["difference"])
+            near = 0.05 * numbers.find("8", "running mean", "Flickr", "P@1").value - abs(row["difference"])
             ends = {"difference": near, "ci_low": near - 0.004, "ci_high": near + 0.004}
             differences.append({**row, "measure": "nearness of P@1", **ends})
     for name in ("Human captions", "ClipCap-ConCap", "DiscriTune-ConCap"):
         for bound, share in (("chance", 10.0), ("half of the answers", 50.0)):
-            apart = published.find("6", name, "ConCap", "accuracy").value - share
+            apart = numbers.find("6", name, "ConCap", "accuracy").value - share
             ends = {"difference": apart, "ci_low": apart - 0.004, "ci_high": apart + 0.004}
             differences.append({**measured[-1], "subject": name, "against": bound, **ends})
     for one in differences:
-        assert printed_difference(published, one, "clip") == pytest.approx(one["difference"])
-    records = claims_table(read_claims(PUBLISHED / "claims.yaml"), {}, PROVENANCE, {"discritune": differences}).records
+        assert printer("discritune", numbers)(one) == pytest.approx(one["difference"])
+    records = judged(CLAIMS, differences).records
     verdicts = {(record["claim"], record["verdict"]) for record in records}
     untested = {"descriptions-gain-more-than-captions", "finetuned-on-coco-transfers-best", "fluency-is-kept"}
     untested |= {"captions-do-not-repeat-themselves"}
@@ -209,7 +202,7 @@ def test_the_paper_bears_out_its_claims_on_ablations_and_people():
 
 def test_the_paper_bears_out_its_claims_on_gains_and_transfer():
     """Differences of exactly the published numbers of Tables 3 and 5, with tiny intervals."""
-    published = read_published(PUBLISHED / "discritune.csv")
+    numbers = published("discritune")
     names = {"B@4": "BLEU@4", "M": "METEOR", "C": "CIDEr", "S": "SPICE"}
 
     def row(experiment, subject, corpus, metric, against, apart):
@@ -220,7 +213,7 @@ def test_the_paper_bears_out_its_claims_on_gains_and_transfer():
         }  # fmt: skip
 
     def value(label, corpus, metric):
-        return published.find("5" if "BLIP" in label else "3", label, corpus, metric)
+        return numbers.find("5" if "BLIP" in label else "3", label, corpus, metric)
 
     differences, parents = [], {}
     for metric in names:
@@ -232,15 +225,15 @@ def test_the_paper_bears_out_its_claims_on_gains_and_transfer():
                 for corpus in ("Concadia-Descriptions", "Concadia-Captions")
             ]
             differences.append(row("gains", tuned, "Concadia-Descriptions", metric, GAIN, gains[0] - gains[1]))
-        for corpus in published.columns("3"):
+        for corpus in numbers.columns("3"):
             for other in ("ClipCap-COCO", "ClipCap-ConCap", "DiscriTune-ConCap"):
                 ours, theirs = value("DiscriTune-COCO", corpus, metric), value(other, corpus, metric)
                 if ours and theirs:
                     apart = ours.value - theirs.value
                     differences.append(row("transfer", "DiscriTune-COCO", corpus, metric, other, apart))
     for one in differences:
-        assert printed_difference(published, one, "clip", parents) == pytest.approx(one["difference"])
-    records = claims_table(read_claims(PUBLISHED / "claims.yaml"), {}, PROVENANCE, {"discritune": differences}).records
+        assert printer("discritune", numbers, parents=parents)(one) == pytest.approx(one["difference"])
+    records = judged(CLAIMS, differences).records
     found = {}
     for record in records:
         if record["verdict"] != "not tested in this run":

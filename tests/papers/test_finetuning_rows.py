@@ -1,13 +1,11 @@
 """Gains on two texts of the same images, transfer and fluency, against loops that do what the definitions say."""
 
 import math
-import runpy
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from paper_jobs import run_paper
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.evaluation.summary import Job
@@ -26,7 +24,6 @@ from captionlab.papers.discritune.finetuning import (
 from captionlab.schemas import GENERATED, METEOR_STATISTICS, NLG, TOKENS
 from captionlab.tables import conform, read_metadata, read_table, write_table
 
-SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "summarise_discritune.py"
 CORPORA = ("descriptions", "captions", "coco")
 PARENTS = {"tuned": "plain"}
 IMAGES = [f"{number:02d}" for number in range(25)]
@@ -207,16 +204,15 @@ def test_the_script_writes_rows_by_the_labels_of_the_paper(tmp_path):
             measures, tokens = spoken(name)
             put("measures", "language", MEASURES, name, measures)
             put("tokens", "evaluation", TOKENS, name, tokens)
-    params = SimpleNamespace(
-        evaluations={"main": {"decoding": "beam5", "splits": dict.fromkeys(CORPORA, "test")}},
-        config={"comparable": True, "captioners": labels, "corpora": corpora},
-        lineage=lineage,
-        seed=3,
-    )
-    output = [tmp_path / "differences.parquet"]
-    runpy.run_path(str(SCRIPT))["main"](SimpleNamespace(input=SimpleNamespace(**files), output=output, params=params))
-    rows = read_table(output[0], ROLE_DIFFERENCES).to_pylist()
-    assert read_metadata(output[0]) == {"device": "H100"}
+    output = {name: tmp_path / f"{name}.parquet" for name in ("values", "differences")}
+    nothing = {f"ablated_{name}": [] for name in ("captions", "nlg", "spice", "retrieval")}
+    run_paper(
+        "summarise", "discritune", {**files, **nothing}, output,
+        evaluations={"main": {"decoding": "beam5", "splits": dict.fromkeys(CORPORA, "test")}}, ablations={},
+        config={"comparable": True, "captioners": labels, "corpora": corpora}, lineage=lineage, seed=3,
+    )  # fmt: skip
+    rows = read_table(output["differences"], ROLE_DIFFERENCES).to_pylist()
+    assert read_metadata(output["differences"]) == {"device": "H100"}
     of = {name: [row for row in rows if row["experiment"] == name] for name in ("gains", "transfer", "fluency")}
     assert {(row["subject"], row["against"]) for row in of["gains"]} == {
         ("DiscriTune-COCO", "the gain on Concadia-Captions")

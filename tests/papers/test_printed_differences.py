@@ -1,13 +1,8 @@
 """The papers' own differences, worked out by hand from the numbers that they print."""
 
-from pathlib import Path
-
 import pytest
+from paper_jobs import printer, published
 
-from captionlab.papers.discritune.printed_differences import printed_difference
-from captionlab.reporting.published import read_published
-
-PUBLISHED = Path(__file__).parents[2] / "config" / "published"
 PARENTS = {
     "DiscriTune-COCO": "ClipCap-COCO", "DiscriTune-ConCap": "ClipCap-ConCap", "DiscriTune-BLIP": "BLIP",
     "DiscriTune-CaMEL": "CaMEL",
@@ -19,7 +14,7 @@ DEFAULTS = {"source": None, "level": None, "corpus": "COCO", "scorer": None}
 
 
 def printed(paper, **row):
-    return printed_difference(read_published(PUBLISHED / f"{paper}.csv"), {**DEFAULTS, **row}, "clip", PARENTS)
+    return printer(paper, published(paper), parents=PARENTS)({**DEFAULTS, **row})
 
 
 @pytest.mark.parametrize(
@@ -209,4 +204,4 @@ def test_captions_that_ablation_changes(source, level, measure, expected):
 
 def test_without_published_numbers_there_are_none():
     row = {**DEFAULTS, "experiment": "any", "subject": "DiscriTune-COCO", "against": "ClipCap-COCO", "measure": "CIDEr"}
-    assert printed_difference(None, row) is None
+    assert printer("discritune", None)(row) is None

@@ -9,22 +9,20 @@ import re
 from statistics import fmean
 
 import pytest
+from paper_jobs import PAPERS, judged, published
 from PIL import Image
-from probing_run import CORPUS, IDS, ROOT, SCORERS, THINGS, Made, caption, score, things
+from probing_run import CORPUS, IDS, SCORERS, THINGS, Made, caption, score, things
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.language.schemas import CONSTRUCTED
 from captionlab.papers.probing.beyond import kept, matching_table, reward_text
+from captionlab.papers.probing.paper import TABLES
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.papers.probing.scores import pattern_shares_table
-from captionlab.reporting.claims import claims_table, read_claims
-from captionlab.reporting.published import read_published
-from captionlab.reporting.sheets import PLACE, Measured
+from captionlab.reporting.claims import read_claims
+from captionlab.reporting.runs import PLACE, Measured
 from captionlab.schemas import GENERATED
 from captionlab.tables import read_metadata, read_table
-from captionlab.workflow.probing import PROBING_TABLES
-
-CLAIMS = ROOT / "config" / "published" / "claims.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +98,7 @@ def test_constructed_captions(made):
     assert not {first, second, third} & set(replaced)
 
 
-@pytest.mark.parametrize("name", PROBING_TABLES)
+@pytest.mark.parametrize("name", [f"probing_{name}" for name in TABLES])
 def test_every_table_has_rows_and_says_where_it_was_made(tables, name):
     found = records(tables[name, "csv"])
     assert found
@@ -174,7 +172,7 @@ def test_the_second_prefix_of_rosita_has_a_verdict():
         for measure, ends in shares.items()
     ]
     block = {"comparable": True, "corpora": {"COCO": "coco"}, "captioners": {"ROSITA": "fc-rosita"}, "scorers": {}}
-    run = ProbingRun(values, [], read_published(CLAIMS.with_name("probing.csv")), block, {}, {})
+    run = ProbingRun(values, [], published("probing"), block)
     found = {
         record["measure"]: record for record in pattern_shares_table(run, {"config": "made up", "seed": 1}).records
     }
@@ -212,9 +210,9 @@ def test_figures_as_tables(tables):
 
 def test_the_claim_on_visual_words_is_about_templates_with_more_and_fewer(summary):
     """More nouns lower the scores here, and still templates are better than the captions that they are made of."""
-    claims = [claim for claim in read_claims(CLAIMS) if claim.claim == "more-visual-words-preferred"]
-    differences = {"probing": read_table(summary[1], ROLE_DIFFERENCES).to_pylist()}
-    (record,) = claims_table(claims, {}, {"config": "toy", "seed": 1}, differences).records
+    claims = read_claims(PAPERS / "probing" / "claims.yaml", "probing")
+    chosen = [claim for claim in claims if claim.claim == "more-visual-words-preferred"]
+    (record,) = judged(chosen, read_table(summary[1], ROLE_DIFFERENCES).to_pylist(), "probing").records
     assert (record["verdict"], record["comparisons"]) == ("does not hold", 2)
     assert "UNITER score by UNITER, published against the fewest nouns -5.00" in record["evidence"]
 

@@ -18,12 +18,10 @@ from captionlab.papers.probing.roles import (
     PrintedScorer,
     between_rows,
     captioner_results,
-    difference_rows,
-    fluency,
     pattern_rows,
-    value_rows,
 )
 from captionlab.papers.probing.top_words import top_word_results
+from captionlab.reporting.roles import difference_rows, fluency, value_rows
 from captionlab.schemas import ALIGNMENT, METEOR_STATISTICS, NLG
 from captionlab.texts.ngram import perplexity
 

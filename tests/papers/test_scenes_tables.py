@@ -6,14 +6,15 @@ import itertools
 import math
 import random
 from collections import Counter
-from pathlib import Path
 from statistics import fmean, pstdev
 
 import numpy as np
 import pytest
 import yaml
+from paper_jobs import PAPERS, ROOT, judged
+from paper_jobs import published as published_of
 from PIL import Image
-from scenes_run import TELLING, make, report
+from scenes_run import TELLING, make, report, scenes_run
 from scipy import stats
 from scipy.stats import binomtest
 
@@ -43,16 +44,13 @@ from captionlab.papers.scenes.measurements import (
 from captionlab.papers.scenes.objects import overlap_table, samples_table
 from captionlab.papers.scenes.pages import read_probed, read_splits
 from captionlab.papers.scenes.probes import ProbedImages, probes_table
-from captionlab.papers.scenes.run import ScenesRun
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES, encodings_kind
 from captionlab.provenance import device_name
-from captionlab.reporting.claims import claims_table, read_claims
-from captionlab.reporting.published import read_published
+from captionlab.reporting.claims import read_claims
 from captionlab.roles import ROLES
 from captionlab.schemas import IMAGES, SCENES
 from captionlab.tables import read_metadata, read_table, write_table
 
-PUBLISHED = Path(__file__).parents[2] / "config" / "published"
 MADE = {"config": "made up", "seed": 1}
 
 
@@ -513,7 +511,7 @@ def test_footnotes_have_the_facts_of_the_papers_text(reported):
     for name, text in expected.items():
         found = reported["tables"][f"scenes_{name}.md"].read_text(encoding="utf-8").replace("\\", "")
         assert text in found
-    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "corpus", "test")
+    run = scenes_run()
     correlations = [{"captioner": "finetuned", "r": 0.5, "degrees": 7, "p_value": 0.2}]
     (note,) = (
         n for n in overlap_table(run, [], correlations, {"config": "made up", "seed": 1}).footnotes if "correlate" in n
@@ -524,7 +522,7 @@ def test_footnotes_have_the_facts_of_the_papers_text(reported):
 
 def test_statistics_of_few_scenes_or_images_can_tell_little():
     """A correlation and a share have intervals, the paper's z-test has no verdict."""
-    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), True, "corpus", "corpus", "corpus", "test")
+    run = scenes_run(comparable=True)
     made = {"config": "made up", "seed": 1}
     correlations = [{"captioner": "finetuned", "r": 0.81, "degrees": 19, "p_value": 0.001}]
     found, p_value = overlap_table(run, [], correlations, made).records
@@ -592,7 +590,7 @@ def test_examples_of_table_8_are_of_all_images_and_that_of_figure_2_is_captioned
 def test_figure_2_has_the_picture_and_all_four_captions(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr("captionlab.papers.scenes.figures.save", lambda figure, *_: drawn.append(figure))
-    style = yaml.safe_load((PUBLISHED.parent / "plotting.yaml").read_text(encoding="utf-8"))
+    style = yaml.safe_load((ROOT / "config" / "plotting.yaml").read_text(encoding="utf-8"))
     stream = io.BytesIO()
     Image.new("RGB", (8, 6), (255, 0, 0)).save(stream, "PNG")
     example = Example("1", "test", "a red square", "in a void", "a square", "the picture is shot in a void")
@@ -640,7 +638,7 @@ def test_images_of_validation_are_those_of_the_corpus_that_is_trained_on(tmp_pat
         write_table(tmp_path / f"{name}.parquet", IMAGES, columns)
     splits = read_splits(tmp_path / "published.parquet", tmp_path / "drawn.parquet")
     assert len(splits) == 14_997
-    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), True, "hl", "hl-val", "hl-val", "test")
+    run = scenes_run(comparable=True, corpus="hl", validation="hl-val", training="hl-val")
     records = samples_table(run, Counter(splits.values()), {("train", 1): 4_000}, MADE).records
     found = {row["source"]: (row["value"], row["verdict"]) for row in records if row["level"] is None}
     assert found == {
@@ -661,7 +659,7 @@ def test_images_without_telling_objects_are_counted(tmp_path):
     write_table(encodings, encodings_kind(2), columns)
     probed = read_probed(encodings, {"a": "test", "b": "train", "c": "train"})
     assert probed == ProbedImages({"sea": 1, "road": 1}, {"test": 1, "train": 1}, unchanged=1)
-    run = ScenesRun([], [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "corpus", "test")
+    run = scenes_run()
     table = probes_table(run, probed, {"config": "made up", "seed": 1})
     assert any(note.startswith("(A): 1 of the 2 images have none of the objects") for note in table.footnotes)
 
@@ -711,7 +709,7 @@ def test_every_figure_is_drawn(reported):
 
 
 def test_a_special_token_that_draws_nothing_has_no_panel(reported, values, tmp_path):
-    run = ScenesRun(values, [], read_published(PUBLISHED / "scenes.csv"), False, "corpus", "corpus", "corpus", "test")
+    run = scenes_run(values)
     assert {row["measure"] for row in values if row["experiment"] == "special tokens"} == {"[CLS]", "[SEP]", "[PAD]"}
     assert drawing_tokens(run) == ["[CLS]", "[SEP]"]
     text = reported["tables"]["scenes_figure10_special_tokens.md"].read_text(encoding="utf-8")
@@ -719,9 +717,7 @@ def test_a_special_token_that_draws_nothing_has_no_panel(reported, values, tmp_p
     shown = records(reported, "scenes_figure10_special_tokens")
     assert {row["measure"] for row in shown if row["value"] and not row["ci_low"]} == {"[PAD]"}
     some = [{**row, "value": 0.1} if row["measure"] == "[PAD]" else row for row in values]
-    assert drawing_tokens(ScenesRun(some, [], run.published, False, "corpus", "corpus", "corpus", "test")) == [
-        "[CLS]", "[SEP]", "[PAD]",
-    ]  # fmt: skip
+    assert drawing_tokens(scenes_run(some)) == ["[CLS]", "[SEP]", "[PAD]"]
 
 
 def test_figure_4_begins_at_0(folder, tmp_path, monkeypatch):
@@ -731,7 +727,7 @@ def test_figure_4_begins_at_0(folder, tmp_path, monkeypatch):
     blocks = {role: read_table(folder / role / "blocks.parquet", BLOCKS).to_pylist() for role in ROLES}
     drawn = []
     monkeypatch.setattr("captionlab.papers.scenes.attention_figures.save", lambda figure, *_: drawn.append(figure))
-    style = yaml.safe_load((PUBLISHED.parent / "plotting.yaml").read_text(encoding="utf-8"))
+    style = yaml.safe_load((ROOT / "config" / "plotting.yaml").read_text(encoding="utf-8"))
     plot_density(densities, blocks, ["label-vision", "all"], style, str(tmp_path / "density.png"))
     for axis in drawn[0].axes:
         assert (axis.get_xlim()[0], axis.get_ylim()[0]) == (0, 0)
@@ -739,10 +735,9 @@ def test_figure_4_begins_at_0(folder, tmp_path, monkeypatch):
 
 
 def test_claims_of_the_paper_are_judged(differences):
-    claims = [claim for claim in read_claims(PUBLISHED / "claims.yaml") if claim.paper == "scenes"]
-    published = {"scenes": read_published(PUBLISHED / "scenes.csv")}
-    judged = claims_table(claims, {}, {"config": "made up", "seed": 1}, {"scenes": differences}, published).records
-    found = {row["claim"]: row for row in judged}
+    claims = read_claims(PAPERS / "scenes" / "claims.yaml", "scenes")
+    rows = judged(claims, differences, "scenes", published_of("scenes")).records
+    found = {row["claim"]: row for row in rows}
     assert found["scene-captions-after-two-epochs"]["verdict"] == "holds"
     assert (
         "CIDEr against pretrained +140.00 [+138.00, +142.00], n = 9, 1 training; "
@@ -752,7 +747,7 @@ def test_claims_of_the_paper_are_judged(differences):
     untested = {name for name, row in found.items() if row["verdict"] == "not tested in this run"}
     assert untested == {"half-for-testing-is-hardest"}  # one share of test images is drawn in this run
     # All others rest on figures, or on numbers of which the paper prints one.
-    assert {row["claim"] for row in judged if "the paper's" in row["smallest_difference"]} == {
+    assert {row["claim"] for row in rows if "the paper's" in row["smallest_difference"]} == {
         "scene-captions-after-two-epochs", "overlaps-correlate", "some-scenes-overlap-more",
         "scene-captions-change-less", "scenes-are-known-before", "finetuning-closes-the-gap",
         "states-survive-ablation", "forest-is-better-than-network",
@@ -763,7 +758,7 @@ def test_claims_of_the_paper_are_judged(differences):
 
 
 def test_every_number_of_the_paper_is_there():
-    published = read_published(PUBLISHED / "scenes.csv")
+    published = published_of("scenes")
     number = dict.fromkeys("1234567", 0) | {"text": 0}
     for table, *_ in published.values:
         number[table] += 1

@@ -6,14 +6,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from paper_jobs import PAPERS, judged
+from paper_jobs import published as published_of
 from PIL import Image
 from study_stand_in import study_screens, write_images
 
+from captionlab.papers.discritune.paper import Discritune
 from captionlab.papers.discritune.study import study_differences, study_table
 from captionlab.papers.discritune.study_figures import examples, plot_examples, plot_screen
-from captionlab.reporting.claims import claims_table, read_claims
+from captionlab.reporting.claims import read_claims
 from captionlab.reporting.language import Paper
-from captionlab.reporting.published import read_published
 from captionlab.reporting.render import Table, write_table_files
 from captionlab.schemas import IMAGES
 from captionlab.study.analysis import Accuracies, agreement
@@ -21,7 +23,6 @@ from captionlab.study.responses import participants
 from captionlab.tables import read_table
 from captionlab.workflow.study import Study
 
-PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "discritune.csv"
 STYLE = {"font_size": 8, "dots_per_inch": 50, "colours": ["#000000"]}
 SCREENS = study_screens(controls=1)
 SURE = {"set-0001", "set-0002", "set-0003"}
@@ -58,7 +59,7 @@ def table(who: str, rows: list[dict], comparable: bool = True, corpus: str = "co
     }  # fmt: skip
     block = {"comparable": comparable, "captioners": LABELS, "corpora": {"ConCap": "concap"}}
     provenance = {"config": "test", "seed": 1, "commit": "abc"}
-    paper = Paper(read_published(PUBLISHED), block)
+    paper = Paper(published_of("discritune"), block)
     return study_table(who, results, ["people", "plain", "tuned"], corpus, paper, provenance)
 
 
@@ -262,9 +263,8 @@ def count_green(path: Path) -> int:
 
 def people_claims(differences: list[dict], claim: str) -> list[dict]:
     """How a claim about people is judged by these differences."""
-    claims = read_claims(PUBLISHED.with_name("claims.yaml"))
-    records = claims_table(claims, {}, {"config": "test", "seed": 1}, {"discritune": differences}).records
-    return [record for record in records if record["claim"] == claim]
+    claims = read_claims(PAPERS / "discritune" / "claims.yaml", "discritune")
+    return [record for record in judged(claims, differences).records if record["claim"] == claim]
 
 
 def people_claim(differences: list[dict]) -> dict:
@@ -319,8 +319,10 @@ def test_a_difference_is_the_same_either_way_round():
 
 
 @pytest.mark.parametrize(
-    ("study", "judged"),
-    [({"simulated": {"retriever": "clip"}}, []), ({"responses": ["a.csv"]}, ["accuracy", "pairwise"])],
+    ("study", "expected"),
+    [({"simulated": {"retriever": "clip"}}, set()), ({"responses": ["a.csv"]}, {"study_accuracy", "study_pairwise"})],
 )
-def test_simulated_participants_never_judge_a_claim_about_people(study, judged):
-    assert list(Study(SimpleNamespace(config={"study": study})).of_people()) == judged
+def test_simulated_participants_never_judge_a_claim_about_people(study, expected):
+    lab = SimpleNamespace(config={"study": study}, lineage=dict)
+    lab.study = Study(lab)
+    assert {name for name in Discritune(lab).judged().inputs if name.startswith("study")} == expected

@@ -1,18 +1,20 @@
 """Claims are judged by intervals: held, refuted, mixed, cannot tell, and not tested."""
 
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 import yaml
+from paper_jobs import PAPERS, printer
+from paper_jobs import published as published_of
 from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, row, summary
 
 from captionlab.reporting.claims import ClaimError, claims_table, read_claims
+from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.measurements import Measurements
-from captionlab.reporting.published import Published, read_published
+from captionlab.reporting.published import Published
 from captionlab.reporting.reproduction import Reproduction
 
-PUBLISHED = Path(__file__).parents[2] / "config" / "published"
-PRINTED = read_published(PUBLISHED / "discritune.csv")
+PRINTED = published_of("discritune")
 TABLES = {"COCO": "2", "Flickr": "3"}
 CLAIM = {
     "claim": "gain", "section": "1", "statement": "It gains.", "captioner": "finetuned", "against": "parent",
@@ -21,14 +23,19 @@ CLAIM = {
 
 
 def claims(tmp_path, **changes):
-    (tmp_path / "claims.yaml").write_text(yaml.safe_dump({"discritune": [{**CLAIM, **changes}]}))
-    return read_claims(tmp_path / "claims.yaml")
+    (tmp_path / "claims.yaml").write_text(yaml.safe_dump([{**CLAIM, **changes}]))
+    return read_claims(tmp_path / "claims.yaml", "discritune")
 
 
 def judged(claims, comparisons=(), rows=None, block=BLOCK, published=PRINTED):
     run = Measurements(summary() if rows is None else rows, comparisons)
-    runs, printed = {"discritune": (Reproduction(block, LINEAGE), run)}, {"discritune": published} if published else {}
-    return claims_table(claims, runs, PROVENANCE, published=printed).records
+    return claims_table(claims, evidence(Reproduction(block, LINEAGE), run, published), PROVENANCE).records
+
+
+def evidence(paper, run, published=None):
+    parents = {label: parent for label in paper.captioners if (parent := paper.parent(label))}
+    retriever = next(iter(paper.retrievers or run.retrievers), None)
+    return {"discritune": Evidence([], printer("discritune", published, retriever, parents), (paper, run))}
 
 
 def pairs(coco: float, flickr: float, half: float = 1.0):
@@ -67,8 +74,8 @@ def test_a_claim_is_judged_by_the_intervals_of_the_run(tmp_path, coco, flickr, e
     ],
 )
 def test_the_table_counts_what_is_confirmed_and_what_is_too_small(tmp_path, coco, flickr, count):
-    run = (Reproduction(BLOCK, LINEAGE), Measurements(summary(), pairs(coco, flickr)))
-    (block,) = claims_table(claims(tmp_path), {"discritune": run}, PROVENANCE).blocks
+    found = evidence(Reproduction(BLOCK, LINEAGE), Measurements(summary(), pairs(coco, flickr)))
+    (block,) = claims_table(claims(tmp_path), found, PROVENANCE).blocks
     assert block.rows[0][2].text == count
 
 
@@ -164,17 +171,16 @@ GAINS = {
 )
 def test_a_gain_is_one_over_the_parent_in_the_run(tmp_path, half, expected):
     """In the paper BLEU-4 rises from 1.94 to 2.03 on descriptions and from 0.24 to 0.30 on captions."""
-    (tmp_path / "gains.yaml").write_text(yaml.safe_dump({"discritune": [GAINS]}))
+    (tmp_path / "gains.yaml").write_text(yaml.safe_dump([GAINS]))
     found = {
         "experiment": "gains", "subject": "DiscriTune-COCO", "source": None, "level": None,
         "corpus": "Concadia-Descriptions", "measure": "BLEU@4", "scorer": None,
         "against": "the gain on Concadia-Captions", "own": None, "margin": None, "difference": 0.0,
         "ci_low": -half, "ci_high": half, "seeds": 1, "n": 500,
     }  # fmt: skip
-    runs = {"discritune": (Reproduction(BLOCK, LINEAGE), Measurements(summary()))}
-    table = claims_table(
-        read_claims(tmp_path / "gains.yaml"), runs, PROVENANCE, {"discritune": [found]}, {"discritune": PRINTED}
-    )
+    (of_run,) = evidence(Reproduction(BLOCK, LINEAGE), Measurements(summary()), PRINTED).values()
+    claims = read_claims(tmp_path / "gains.yaml", "discritune")
+    table = claims_table(claims, {"discritune": replace(of_run, differences=[found])}, PROVENANCE)
     assert [record["smallest_difference"] for record in table.records] == [expected]
 
 
@@ -208,8 +214,8 @@ def test_evidence_says_whose_it_is_where_several_captioners_are_compared(tmp_pat
 
 
 def test_the_footer_says_what_one_training_can_tell(tmp_path):
-    run = (Reproduction(BLOCK, LINEAGE), Measurements(summary(), pairs(5.0, 3.0)))
-    table = claims_table(claims(tmp_path), {"discritune": run}, PROVENANCE)
+    found = evidence(Reproduction(BLOCK, LINEAGE), Measurements(summary(), pairs(5.0, 3.0)))
+    table = claims_table(claims(tmp_path), found, PROVENANCE)
     assert any("another seed can give another verdict" in note for note in table.footnotes)
 
 
@@ -251,9 +257,9 @@ def test_mistakes_in_a_claim_are_named(tmp_path, changes, message):
 
 def test_a_claim_without_a_key_is_named(tmp_path):
     entry = {key: value for key, value in CLAIM.items() if key != "share"}
-    (tmp_path / "claims.yaml").write_text(yaml.safe_dump({"discritune": [entry]}))
+    (tmp_path / "claims.yaml").write_text(yaml.safe_dump([entry]))
     with pytest.raises(ClaimError, match=r"gain.* lacks 'share'"):
-        read_claims(tmp_path / "claims.yaml")
+        read_claims(tmp_path / "claims.yaml", "discritune")
 
 
 def test_the_paper_bears_out_its_own_claims():
@@ -273,8 +279,8 @@ def test_the_paper_bears_out_its_own_claims():
         family = "human" if method == "Human captions" else "clipcap"
         lineage[label] = {"parent": parent, "corpora": [corpus] if corpus else [], "family": family}
     block = {"comparable": True, "captioners": {x: x for x in labels}, "corpora": {x: x for x in corpora}}
-    run = (Reproduction(block, lineage), Measurements(rows))
-    records = claims_table(read_claims(PUBLISHED / "claims.yaml"), {"discritune": run}, PROVENANCE).records
+    claims = read_claims(PAPERS / "discritune" / "claims.yaml", "discritune")
+    records = claims_table(claims, evidence(Reproduction(block, lineage), Measurements(rows)), PROVENANCE).records
     judged = {(r["claim"], r["scope"]): r["verdict"] for r in records if r["verdict"] != "not tested in this run"}
     assert {claim for claim, _ in judged} >= {"retrieval-beats-people", "similarity-cross-domain"}
     assert set(judged.values()) == {"holds"}

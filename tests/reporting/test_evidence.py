@@ -1,17 +1,14 @@
 """Claims that are judged by a table of differences."""
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
+from paper_jobs import PAPERS, PROVENANCE, ROOT, printer, published
+from paper_jobs import judged as judged_by
 
-from captionlab.papers.discritune.printed_differences import printed_difference
 from captionlab.reporting.claims import ClaimError, claims_table, read_claims
-from captionlab.reporting.published import read_published
 
-PUBLISHED = Path(__file__).parents[2] / "config" / "published"
-PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc", "device": "cpu"}
 CLAIM = {
     "claim": "own", "section": "1", "statement": "It rises.", "direction": "higher", "share": 1.0, "per": ["subject"],
     "evidence": {"experiment": "generated", "measure": "score", "own": True, "subject": ["A", "B"]},
@@ -28,9 +25,15 @@ def row(subject, difference, against="CE", half=0.01, **changes):
 
 
 def judged(tmp_path, differences, **changes):
-    (tmp_path / "claims.yaml").write_text(yaml.safe_dump({"probing": [{**CLAIM, **changes}]}))
-    claims = read_claims(tmp_path / "claims.yaml")
-    return claims_table(claims, {}, PROVENANCE, {"probing": differences}).records
+    (tmp_path / "claims.yaml").write_text(yaml.safe_dump([{**CLAIM, **changes}]))
+    return judged_by(read_claims(tmp_path / "claims.yaml", "probing"), differences, "probing").records
+
+
+def needs(experiment):
+    """What the paper's claims on an experiment say that they need."""
+    claims = yaml.safe_load((PAPERS / "discritune" / "claims.yaml").read_text(encoding="utf-8"))
+    (found,) = {c.get("needs") for c in claims if c.get("evidence", {}).get("experiment") == experiment}
+    return found
 
 
 def test_the_rows_with_these_values_decide(tmp_path):
@@ -85,40 +88,40 @@ def test_corpora_of_the_claim_that_the_run_lacks_are_named(tmp_path):
 
 @pytest.mark.parametrize("experiment", ["baselines", "rewards", "hard-distractors"])
 def test_an_untested_ablation_names_the_configs_that_have_it(tmp_path, experiment):
-    (record,) = judged(tmp_path, [row("A", 8.0)], evidence={"experiment": experiment})
+    asked = {"evidence": {"experiment": experiment}, "needs": needs(experiment)}
+    (record,) = judged(tmp_path, [row("A", 8.0)], **asked)
     assert record["verdict"] == "not tested in this run"
     named = re.findall(r"config/\w+\.yaml", record["evidence"])
     assert len(named) == 4
     for config, below in (named[:2], named[2:]):
-        blocks = [yaml.safe_load((PUBLISHED.parents[1] / name).read_text(encoding="utf-8")) for name in (config, below)]
+        blocks = [yaml.safe_load((ROOT / name).read_text(encoding="utf-8")) for name in (config, below)]
         assert experiment in blocks[0]["papers"]["discritune"]["ablations"]
         assert "ablations" not in blocks[1]["papers"]["discritune"]
-    (record,) = judged(tmp_path, [row("A", 8.0, experiment=experiment)], evidence={"experiment": experiment})
+    (record,) = judged(tmp_path, [row("A", 8.0, experiment=experiment)], **asked)
     assert "config" not in record["evidence"]
 
 
 def test_an_untested_study_asks_for_people(tmp_path):
-    (record,) = judged(tmp_path, [], evidence={"experiment": "study"})
+    (record,) = judged(tmp_path, [], evidence={"experiment": "study"}, needs=needs("study"))
     assert record["evidence"] == "tested with answers of people (docs/study.md)"
-    assert (PUBLISHED.parents[1] / "docs" / "study.md").exists()
+    assert (ROOT / "docs" / "study.md").exists()
 
 
 def test_a_run_too_small_for_the_papers_difference_says_so(tmp_path):
     """UNITER's BLEU@4 is below that of CE in the paper; the run's interval is four times as wide as that."""
-    published = {"probing": read_published(PUBLISHED / "probing.csv")}
-    apart = published["probing"].find("2", "UNITER", "COCO", "Bleu4").value
-    apart -= published["probing"].find("2", "CE", "COCO", "Bleu4").value
+    numbers = published("probing")
+    apart = numbers.find("2", "UNITER", "COCO", "Bleu4").value - numbers.find("2", "CE", "COCO", "Bleu4").value
     half = 2 * abs(apart)
     (tmp_path / "claims.yaml").write_text(
-        yaml.safe_dump({"probing": [{**CLAIM, "evidence": {"measure": "BLEU@4"}, "direction": "lower"}]})
+        yaml.safe_dump([{**CLAIM, "evidence": {"measure": "BLEU@4"}, "direction": "lower"}])
     )
-    claims = read_claims(tmp_path / "claims.yaml")
-    differences = {"probing": [row("UNITER", 0.0, half=half, measure="BLEU@4", corpus="COCO")]}
-    (record,) = claims_table(claims, {}, PROVENANCE, differences, published).records
+    claims = read_claims(tmp_path / "claims.yaml", "probing")
+    differences = [row("UNITER", 0.0, half=half, measure="BLEU@4", corpus="COCO")]
+    (record,) = judged_by(claims, differences, "probing", numbers).records
     assert record["smallest_difference"] == (
         f"{half * 2.801585 / 1.959964:.2f}, too small a sample for the paper's {apart:+.2f}"
     )
-    (record,) = claims_table(claims, {}, PROVENANCE, differences).records  # not comparable
+    (record,) = judged_by(claims, differences, "probing").records  # not comparable
     assert "paper" not in record["smallest_difference"]
 
 
@@ -154,7 +157,8 @@ def test_what_they_are_held_against_is_not_mixed_up(tmp_path):
 
 
 def test_of_probes_the_splits_are_named(tmp_path):
-    (record,) = judged(tmp_path, [row("A", 2.0, experiment="probing", seeds=9)], evidence={"experiment": "probing"})
+    changes = {"evidence": {"experiment": "probing"}, "repetitions": "splits of 1 training"}
+    (record,) = judged(tmp_path, [row("A", 2.0, experiment="probing", seeds=9)], **changes)
     assert record["evidence"].endswith("n = 500, 9 splits of 1 training")
 
 
@@ -172,7 +176,7 @@ def test_one_of_many_comparisons_does_not_hold_by_chance(tmp_path):
 def test_without_differences_a_claim_is_not_tested(tmp_path):
     (record,) = judged(tmp_path, [])
     assert record["verdict"] == "not tested in this run"
-    assert claims_table(read_claims(tmp_path / "claims.yaml"), {}, PROVENANCE).records == []
+    assert claims_table(read_claims(tmp_path / "claims.yaml", "probing"), {}, PROVENANCE).records == []
 
 
 @pytest.mark.parametrize(
@@ -190,14 +194,14 @@ def test_mistakes_in_a_claim_are_named(tmp_path, changes, message):
 
 def test_the_paper_bears_out_its_own_claims():
     """A run that measured exactly the published numbers, with tiny intervals."""
-    published = read_published(PUBLISHED / "probing.csv")
+    numbers = published("probing")
     ours = {
         "Bleu1": "BLEU@1", "Bleu4": "BLEU@4", "METEOR": "METEOR", "ROUGE": "ROUGE-L", "CIDEr": "CIDEr",
         "SPICE": "SPICE", "PPL": "perplexity", "Avg. Leng.": "length", "Noun": "nouns",
     }  # fmt: skip
 
     def value(table, label, metric):
-        return published.find(table, label, "COCO", metric).value
+        return numbers.find(table, label, "COCO", metric).value
 
     differences = []
     for model in MODELS:
@@ -217,8 +221,9 @@ def test_the_paper_bears_out_its_own_claims():
         rebuilt = value("7", model, "Recons.") - value("7", model, "CE")
         differences.append(row(model, rebuilt, experiment="template", source="published", scorer=model, own=True))
     for one in differences:
-        assert printed_difference(published, {**one, "corpus": "COCO"}) == pytest.approx(one["difference"])
-    records = claims_table(read_claims(PUBLISHED / "claims.yaml"), {}, PROVENANCE, {"probing": differences}).records
+        assert printer("probing", numbers)({**one, "corpus": "COCO"}) == pytest.approx(one["difference"])
+    claims = read_claims(PAPERS / "probing" / "claims.yaml", "probing")
+    records = judged_by(claims, differences, "probing").records
     found = {record["claim"]: set() for record in records}
     for record in records:
         found[record["claim"]].add(record["verdict"])

@@ -3,7 +3,7 @@
 import pytest
 from PIL import Image
 
-from captionlab.reporting.figures import plot_finetuning, plot_retrieval
+from captionlab.papers.discritune.figures import plot_finetuning, plot_retrieval
 from captionlab.schemas import SUMMARY, TRAINING
 from captionlab.tables import write_table
 

@@ -10,23 +10,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from paper_jobs import Named, published, table_files
 
 from captionlab.language.schemas import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
 from captionlab.language.statistics import caption_measures, corpus_statistics
+from captionlab.papers.discritune.associations import associations_table
 from captionlab.reporting.language import STATISTICS_SHOWN, Paper, patterns_table, statistics_table
-from captionlab.reporting.published import read_published
+from captionlab.reporting.render import write_table_files
 from captionlab.tables import Kind, write_table
 from captionlab.texts.ngram import Scores
 
 ROOT = Path(__file__).parents[2]
-PUBLISHED = ROOT / "config" / "published"
 NASTY = "<b>&|_c"
 CAPTIONERS = ("plain", NASTY)
-NAMES = (
-    "language_statistics", "language_patterns", "language_unigrams", "discritune_table7_adjectives",
-    "discritune_table14_nouns",
-)  # fmt: skip
-FORMATS = ("csv", "md", "tex", "html")
+GENERAL = ("language_statistics", "language_patterns", "language_unigrams")
+OF_PAPER = ("discritune_table7_adjectives", "discritune_table14_nouns")
+NAMES = (*GENERAL, *OF_PAPER)
 BLOCK = {"comparable": True, "captioners": {"DiscriTune-ConCap": "plain"}, "corpora": {"ConCap": "toy"}}
 
 
@@ -70,29 +69,28 @@ LEMMAS = [
 
 
 def make(folder: Path, block: dict[str, Any]) -> dict[tuple[str, str], str]:
-    """Run the script; text of each table in each format."""
+    """Run the scripts; text of each table in each format."""
 
     def files(kind: Kind, *tables: list[tuple[Any, ...]]) -> list[Path]:
         return [write(folder / f"{kind.name} {number}.parquet", kind, rows) for number, rows in enumerate(tables)]
 
-    outputs = {(name, ending): folder / "tables" / f"{name}.{ending}" for name in NAMES for ending in FORMATS}
+    outputs, of_paper = (table_files(folder / "tables", names) for names in (GENERAL, OF_PAPER))
     job = SimpleNamespace(
-        input=SimpleNamespace(
+        input=Named(
             statistics=files(STATISTICS, statistics(12.34, 2.25), statistics(None, 0.0), []),
             patterns=files(PATTERNS, patterns("MINED", 0.8), patterns("OTHER", 0.6), []),
             unigrams=files(NGRAMS, words([f"word{n}" for n in range(1, 13)]), words(["it", "<i>"]), []),
-            associations=write(folder / "associations.parquet", ASSOCIATIONS, LEMMAS),
-            published=PUBLISHED / "discritune.csv",
         ),
-        output=list(map(str, outputs.values())),
-        params=SimpleNamespace(
-            captioners=(*CAPTIONERS, "not told apart"),
-            caption_types=CAPTIONERS,
-            provenance={"config": "toy.yaml", "seed": 7},
-            config=block,
-        ),
+        output=Named(tables=list(map(str, outputs.values()))),
+        params=Named(captioners=(*CAPTIONERS, "not told apart"), provenance={"config": "toy.yaml", "seed": 7}),
     )
     runpy.run_path(str(ROOT / "workflow" / "scripts" / "collect_language_tables.py"))["main"](job)
+    associations = [dict(zip(ASSOCIATIONS.columns, row, strict=True)) for row in LEMMAS]
+    paper = Paper(published("discritune"), block)
+    for tag in ("ADJ", "NOUN"):
+        table = associations_table(associations, CAPTIONERS, ["toy"], tag, paper, {"config": "toy.yaml", "seed": 7})
+        write_table_files(table, [path for (name, _), path in of_paper.items() if name == table.name])
+    outputs |= of_paper
     return {key: path.read_text(encoding="utf-8") for key, path in outputs.items()}
 
 
@@ -228,8 +226,8 @@ def test_types_whose_words_were_not_told_apart_have_no_column(alone):
 
 def test_published_ratios_of_patterns_beside_ours():
     rows = [dict(zip(PATTERNS.columns, row, strict=True)) for row in patterns("MINED", 0.8)]
-    published = read_published(PUBLISHED / "probing.csv")
-    paper = Paper(published, {"comparable": False, "captioners": {"CLIP": "plain"}, "corpora": {"COCO": "toy"}})
+    numbers = published("probing")
+    paper = Paper(numbers, {"comparable": False, "captioners": {"CLIP": "plain"}, "corpora": {"COCO": "toy"}})
     table = patterns_table({"plain": rows}, {"config": "toy", "seed": 7}, paper, "name", "title")
     shown = [[" ".join(filter(None, (cell.text, cell.detail))) for cell in row[:4]] for row in table.blocks[0].rows]
     assert ["prefix", "paper, CLIP", "a+IMAGE.P+of", "25.0 paper 74.6"] in shown
@@ -249,20 +247,20 @@ def test_published_ratios_of_patterns_beside_ours():
     ],
 )
 def test_numbers_of_probing_table_4(row, metric, text):
-    published = read_published(PUBLISHED / "probing.csv")
-    assert published.find("4", row, "COCO", metric).text == text
-    assert sum(table == "4" for table, *_ in published.values) == 6 * 4
+    numbers = published("probing")
+    assert numbers.find("4", row, "COCO", metric).text == text
+    assert sum(table == "4" for table, *_ in numbers.values) == 6 * 4
 
 
 def test_ratios_of_probing_table_5_are_those_of_the_patterns():
     """Both files are typed from the same table: every pattern has its ratio at its model, role and rank."""
-    published = read_published(PUBLISHED / "probing.csv")
-    with open(PUBLISHED / "probing_patterns.csv", encoding="utf-8", newline="") as file:
+    numbers = published("probing")
+    with open(ROOT / "config" / "published" / "probing_patterns.csv", encoding="utf-8", newline="") as file:
         listed = list(csv.DictReader(file))
     ranks: dict[tuple[str, str], int] = {}
     for row in listed:
         place = (row["model"], row["role"])
         ranks[place] = ranks.get(place, 0) + 1
-        found = published.find("5", row["model"], "COCO", f"{row['role']} {ranks[place]} ratio")
+        found = numbers.find("5", row["model"], "COCO", f"{row['role']} {ranks[place]} ratio")
         assert (found.text, found.note) == (row["share"], row["pattern"])
-    assert sum(table == "5" for table, *_ in published.values) == len(listed) == 11
+    assert sum(table == "5" for table, *_ in numbers.values) == len(listed) == 11

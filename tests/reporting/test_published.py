@@ -1,19 +1,18 @@
 """The published numbers: all tables are there, spot values, and mistakes in the file are named."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from paper_jobs import published
 
 from captionlab.reporting.published import PublishedError, PublishedValue, read_published
 
-CONFIG = Path(__file__).parents[2] / "config" / "published"
 HEADER = "paper,table,row,column,metric,value,note\n"
 
 
 @pytest.fixture(scope="module")
 def discritune():
-    return read_published(CONFIG / "discritune.csv")
+    return published("discritune")
 
 
 def test_every_number_of_every_table_is_there(discritune):

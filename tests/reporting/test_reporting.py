@@ -11,28 +11,27 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from paper_jobs import PAPERS, Named, published, run_paper, table_files
 from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
 
-from captionlab.evaluation.schemas import ROLE_DIFFERENCES
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.papers.discritune.tables import discritune_tables
 from captionlab.reporting.collection import collect
 from captionlab.reporting.evaluation_table import evaluation_table
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.measurements import AmbiguousError, Measurement, Measurements
-from captionlab.reporting.published import PublishedValue, read_published
+from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Cell, csv_text, html, latex, markdown
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.verdicts import beside, judge, smallest_difference
 from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.tables import write_table
 
-PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "discritune.csv"
-
 
 def tables(rows=None, block=None, lineage=LINEAGE, provenance=PROVENANCE):
     paper = Reproduction(block or BLOCK, lineage)
     run = Measurements(summary() if rows is None else rows, (), paper.evaluations)
-    return discritune_tables(run, read_published(PUBLISHED), paper, provenance)
+    return discritune_tables(run, published("discritune"), paper, provenance)
 
 
 def grid(table):
@@ -430,25 +429,26 @@ def test_scripts_go_from_parquet_to_a_folder_of_tables(tmp_path):
     pairs = [compared("tuned", "clipcap", "coco", "P@1", 9.8, 2.0, retriever="clip-a", candidates="100 file-order")]
     write_table(tmp_path / "comparisons.parquet", COMPARISONS, columns(pairs, COMPARISONS))
     write_table(tmp_path / "differences.parquet", ROLE_DIFFERENCES, columns([], ROLE_DIFFERENCES))
-    inputs = SimpleNamespace(
-        summary=tmp_path / "summary.parquet",
-        comparisons=tmp_path / "comparisons.parquet",
-        discritune=tmp_path / "differences.parquet",
-        published=PUBLISHED,
-        claims=PUBLISHED.with_name("claims.yaml"),
-    )
-    params = SimpleNamespace(config=BLOCK, lineage=LINEAGE, provenance={"config": "made-up", "seed": 7})
+    measured = {name: tmp_path / f"{name}.parquet" for name in ("summary", "comparisons", "differences")}
+    write_table(tmp_path / "values.parquet", ROLE_VALUES, columns([], ROLE_VALUES))
     names = ["discritune_table1_retrieval", "discritune_table2_in_domain", "discritune_table3_cross_domain"]
-    outputs = [str(tmp_path / "staged" / f"{n}.{e}") for n in names for e in ("csv", "md", "tex", "html")]
-    script("collect_discritune_tables").main(SimpleNamespace(input=inputs, params=params, output=outputs))
+    outputs = [str(path) for path in table_files(tmp_path / "staged", names).values()]
+    params = {"config": BLOCK, "lineage": LINEAGE}
+    run_paper(
+        "tabulate", "discritune", {**measured, "values": tmp_path / "values.parquet"}, {"tables": outputs},
+        **params, retrievers={}, participants=[],
+    )  # fmt: skip
     outputs += [str(tmp_path / "staged" / f"evaluation.{e}") for e in ("csv", "md", "html")]
     three = SimpleNamespace(tables=outputs[-3:])
-    script("collect_evaluation").main(SimpleNamespace(input=inputs, params=params, output=three))
+    inputs = SimpleNamespace(summary=tmp_path / "summary.parquet")
+    made_of = SimpleNamespace(provenance={"config": "made-up", "seed": 7})
+    script("collect_evaluation").main(SimpleNamespace(input=inputs, params=made_of, output=three))
     outputs += [str(tmp_path / "staged" / f"claims.{e}") for e in ("csv", "md", "html")]
-    params.config = {"discritune": BLOCK}
-    three = SimpleNamespace(tables=outputs[-3:])
-    inputs.published = [PUBLISHED.with_name(f"{paper}.csv") for paper in ("discritune", "probing", "scenes")]
-    script("check_claims").main(SimpleNamespace(input=inputs, params=params, output=three))
+    of_paper = {name: PAPERS / "discritune" / name for name in ("claims.yaml", "published.csv")}
+    files = measured | {name.split(".")[0]: path for name, path in of_paper.items()}
+    inputs = Named(summary=measured["summary"], **{f"discritune_{name}": path for name, path in files.items()})
+    made_of.papers, three = {"discritune": params}, SimpleNamespace(tables=outputs[-3:])
+    script("check_claims").main(SimpleNamespace(input=inputs, params=made_of, output=three))
     folder = SimpleNamespace(input=SimpleNamespace(tables=outputs), output=[tmp_path / "tables"])
     script("collect_tables").main(folder)
     made = {path.name for path in (tmp_path / "tables").iterdir()}

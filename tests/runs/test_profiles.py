@@ -49,7 +49,8 @@ def test_the_clusters_have_the_same_groups():
 
 def test_small_jobs_are_in_groups():
     small = {name for name in NAMES if name.split("_")[0] in ("collect", "plot", "summarise", "check")}
-    assert {"collect_cost", "plot_scenes_figures", "summarise_scenes", "check_claims"} <= small
+    assert {"collect_cost", "summarise_evaluation", "check_claims"} <= small
+    assert RULES.count('group:\n            "reporting"') == 3  # what papers summarise, tabulate and plot
     small |= {
         "label_scenes",
         "compute_pmi",

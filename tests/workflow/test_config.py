@@ -9,6 +9,7 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
+from captionlab.papers.discritune.paper import Discritune
 from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.evaluation_references import scenes_mistakes
 from captionlab.workflow.experiments import Experiments, normalise
@@ -601,8 +602,7 @@ def test_every_config_of_the_workflow_is_accepted_and_asks_for_tables(name):
     ],
 )
 def test_configs_that_go_on_top_of_another_ask_for_their_tables(on_top, tables):
-    discritune = Experiments(shipped(on_top), ROOT).discritune
-    assert tables <= {*discritune.tables(), *discritune.ablation_tables()}
+    assert tables <= {*Discritune(Experiments(shipped(on_top), ROOT)).tables()}
 
 
 def test_references_are_those_of_each_paper():
@@ -616,7 +616,7 @@ def test_fluency_is_measured_wherever_the_paper_speaks_of_it():
     """Dessì et al. 2023, appendix B: on every corpus of Table 1; BLIP and CaMEL where they are evaluated."""
     config = shipped("paper")
     lab = Experiments(config, ROOT)
-    places = {tuple(Path(path).parts[-3:-1]) for path in lab.discritune.spoken("language", "measures")}
+    places = {tuple(Path(path).parts[-3:-1]) for path in Discritune(lab).summarised().inputs["measures"]}
     found = {(name, corpus) for name, of in places for corpus in lab.evaluations[of]["corpora"]}
     paper = config["papers"]["discritune"]["corpora"]
     of_table_1 = {paper[label] for label in ("COCO", "ConCap", "Flickr", "nocaps near", "nocaps out", "Concadia")}
@@ -628,7 +628,7 @@ def test_fluency_is_measured_wherever_the_paper_speaks_of_it():
     assert not {name for name, _ in found} & {"human", "fc", "vinvl"}
     # Without the key they are those of the evaluation that is studied.
     del config["language"]["fluency"]
-    paths = Experiments(config, ROOT).discritune.spoken("evaluation", "tokens")
+    paths = Discritune(Experiments(config, ROOT)).summarised().inputs["tokens"]
     assert {Path(path).parts[-2] for path in paths} == {"concap"}
 
 
@@ -638,9 +638,7 @@ def test_every_table_of_the_toy_world_at_once():
         r"--configfile ((?:config/\w+\.yaml ?)+) *# every table", (ROOT / "README.md").read_text("utf-8")
     )
     config = stacked(command[1].split())
-    discritune = Experiments(config, ROOT).discritune
-    tables = {*discritune.tables(), *discritune.ablation_tables()}
-    assert tables >= {
+    assert {*Discritune(Experiments(config, ROOT)).tables()} >= {
         "discritune_table4_blip_retrieval",
         "discritune_table8_baselines",
         "discritune_table11_lookalikes",

@@ -6,6 +6,7 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
+from captionlab.papers.discritune.paper import Discritune
 from captionlab.workflow.experiments import Experiments
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +42,7 @@ def different(block, reference) -> set[str]:
 
 
 def test_an_image_always_has_99_distractors(lab):
-    for names in lab.discritune.ablations()["hard-distractors"]["captioners"].values():
+    for names in Discritune(lab).summarised().params["ablations"]["hard-distractors"]["captioners"].values():
         for block in (lab.captioners[name] for name in names if "objective" in lab.captioners[name]):
             reward = block["objective"]["reward"]
             assert block["optimizer"]["batch"] + reward.get("hard_negatives", 0) == reward["candidates"] == 100

@@ -8,9 +8,11 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
+from captionlab.papers.probing.paper import FIGURES, TABLES, Probing
+from captionlab.workflow.construction import Construction, construction_mistakes
 from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.probing import PROBING_FIGURES, PROBING_TABLES, Probing
-from captionlab.workflow.probing_references import probing_mistakes, reward_scorers
+from captionlab.workflow.papers import papers_mistakes
+from captionlab.workflow.scoring import Scoring
 
 ROOT = Path(__file__).parents[2]
 MODELS = ["CLIP", "LXMERT", "ROSITA", "UNITER", "ViLBERT"]
@@ -76,8 +78,12 @@ def edited(path, value):
     return config
 
 
+def mistakes(config):
+    return [*construction_mistakes(config), *papers_mistakes(config)]
+
+
 def test_the_example_is_accepted():
-    assert list(probing_mistakes(CONFIG)) == []
+    assert mistakes(CONFIG) == []
 
 
 @pytest.mark.parametrize(
@@ -105,75 +111,75 @@ def test_the_example_is_accepted():
     ],
 )
 def test_a_mistake_is_a_sentence(path, value, sentence):
-    assert sentence in "\n".join(probing_mistakes(edited(path, value)))
+    assert sentence in "\n".join(mistakes(edited(path, value)))
 
 
 @pytest.fixture
-def probing():
+def lab():
     config = copy.deepcopy(CONFIG)
     rewards = {"kind": "sum", "of": [{"weight": 1, "reward": {"kind": "scorer", "scorer": "uni"}}, {"weight": 2, "reward": {"kind": "cider"}}]}  # fmt: skip  # noqa: E501
     for name in ("fc-uni-1", "fc-uni-2"):
         config["captioners"][name] = {"parent": "fc-1", "objective": {"kind": "self-critical", "reward": rewards}}
-    return Probing(
-        SimpleNamespace(
-            config=config, papers=config["papers"], captioners=config["captioners"], spice="off",
-            evaluation_contexts=lambda: {"main": {"decoding": "given", "splits": {"world": "test"}}},
-        )
+    stand_in = SimpleNamespace(
+        config=config, captioners=config["captioners"], spice="off",
+        evaluation_contexts=lambda: {"main": {"decoding": "given", "splits": {"world": "test"}}},
     )  # fmt: skip
+    stand_in.rewards = lambda captioner: Experiments.rewards(stand_in, captioner)
+    stand_in.scoring = Scoring(stand_in)
+    return stand_in
 
 
-def test_roles_and_their_tables(probing):
-    assert probing.roles() == {"CE": ["fc-1", "fc-2"], "UNITER": ["fc-uni-1", "fc-uni-2"]}
-    assert probing.first_captioners() == ["fc-1", "fc-uni-1"]
-    assert probing.scored("alignment", probing.originals()) == ["results/evaluation/fc-1/main/alignment.parquet"]
-    assert probing.language("measures")[0] == "results/language/fc-1/main/measures.parquet"
-    assert (probing.spice(), probing.tables()) == ([], list(PROBING_TABLES))
-    assert probing.job() == {"evaluation": "main", "decoding": "given", "splits": {"world": "test"}}
+def test_roles_and_their_tables(lab):
+    needs, params = Probing(lab).summarised().inputs, Probing(lab).summarised().params
+    assert params["roles"] == {"CE": ["fc-1", "fc-2"], "UNITER": ["fc-uni-1", "fc-uni-2"]}
+    assert Probing(lab).plotted().inputs["tags"][1] == "results/language/fc-uni-1/main/tags.parquet"
+    assert needs["originals"] == ["results/evaluation/fc-1/main/alignment.parquet"]
+    assert needs["measures"][0] == "results/language/fc-1/main/measures.parquet"
+    assert (needs["spice"], Probing(lab).tables()) == ([], [f"probing_{name}" for name in TABLES])
+    assert params["job"] == {"evaluation": "main", "decoding": "given", "splits": {"world": "test"}}
 
 
-def test_scores_are_printed_in_per_cent(probing):
-    factors = {name: printed["factor"] for name, printed in probing.scorers().items()}
+def test_scores_are_printed_in_per_cent(lab):
+    scorers = Probing(lab).summarised().params["scorers"]
     # A probability, one that its settings put into per cent, 100 times a cosine, and 2.5 times one.
-    assert factors == {"uni": 100.0, "ros": 1.0, "clip": 1.0, "clip-s": 100.0}
-    assert probing.scorers()["uni"]["label"] == "UNITER"
-    assert probing.matching() == ["results/scorers/uni/matching.parquet"]
+    assert {name: printed["factor"] for name, printed in scorers.items()} == {
+        "uni": 100.0, "ros": 1.0, "clip": 1.0, "clip-s": 100.0,
+    }  # fmt: skip
+    assert scorers["uni"]["label"] == "UNITER"
+    assert Probing(lab).tabulated().inputs["matching"] == ["results/scorers/uni/matching.parquet"]
 
 
-def test_rewards_are_read_off_the_objectives(probing):
-    assert probing.rewards() == {"CE": [], "UNITER": ["UNITER"]}
-    assert reward_scorers({"kind": "alternate", "of": [{"scorer": "a"}, {"of": [{"reward": {"scorer": "b"}}]}]}) == [
-        "a",
-        "b",
-    ]
+def test_rewards_are_read_off_the_objectives(lab):
+    assert Probing(lab).summarised().params["rewards"] == {"CE": [], "UNITER": ["UNITER"]}
 
 
-def test_constructed_captions_depend_on_their_settings_alone(probing):
-    job = SimpleNamespace(captioner="made", evaluation="main")
-    assert probing.construction_block(job) == {
+def test_constructed_captions_depend_on_their_settings_alone(lab):
+    job, made = SimpleNamespace(captioner="made", evaluation="main"), Construction(lab)
+    assert made.block(job) == {
         "nouns": [5, 3], "replacements": {"shares": [1.0]}, "templates": ["published", "mined"],
     }  # fmt: skip
-    assert probing.original_tags(job) == "results/language/fc-1/main/tags.parquet"
-    assert probing.mined_models(job) == ["UNITER"]
-    assert probing.mined_tags(job) == ["results/language/fc-uni-1/main/tags.parquet"]
+    assert made.tags(job) == "results/language/fc-1/main/tags.parquet"
+    assert made.mined_models(job) == ["UNITER"]
+    assert made.mined_tags(job) == ["results/language/fc-uni-1/main/tags.parquet"]
 
 
 def test_without_the_paper_nothing_is_asked_for():
-    nothing = Probing(SimpleNamespace(config={}, papers={}, captioners={}, spice="off"))
-    assert nothing.tables() == nothing.figures() == nothing.differences() == nothing.captioners() == []
-    assert nothing.job() == {}
+    nothing = Probing(SimpleNamespace(config={}))
+    assert (nothing.tables(), nothing.figures(), nothing.summarised()) == ([], {}, None)
 
 
 def test_the_toy_config_asks_for_the_whole_paper():
     """Every table and figure, and a training on each scorer."""
     lab = Experiments(yaml.safe_load((ROOT / "config" / "config.yaml").read_text()), ROOT)
-    paper = lab.probing
-    assert (paper.tables(), paper.figures()) == (list(PROBING_TABLES), list(PROBING_FIGURES))
-    rewards, roles = paper.rewards(), paper.roles()
-    assert sorted(scorer["label"] for scorer in paper.scorers().values()) == MODELS
+    paper = Probing(lab)
+    assert paper.tables() == [f"probing_{name}" for name in TABLES]
+    assert list(paper.figures()) == [f"probing_{name}" for name in FIGURES]
+    params = paper.summarised().params
+    assert sorted(scorer["label"] for scorer in params["scorers"].values()) == MODELS
     for model in MODELS:
-        (name,) = roles[model]
-        assert (rewards[model], lab.captioners[name]["parent"]) == ([model], roles["CE"][0])
-    made = lab.captioners[paper.constructed()[0]]
+        (name,) = params["roles"][model]
+        assert (params["rewards"][model], lab.captioners[name]["parent"]) == ([model], params["roles"]["CE"][0])
+    made = lab.captioners[lab.config["papers"]["probing"]["constructed"]]
     assert (made["nouns"], made["templates"]) == ([3, 4, 5, 6, 7], ["published", "mined"])
 
 
@@ -183,7 +189,7 @@ def test_seeds_and_what_is_beyond_the_paper_go_on_top_of_it():
     for name in ("config.yaml", "toy_probing.yaml"):
         update_config(config, yaml.safe_load((ROOT / "config" / name).read_text()))
     lab = Experiments(config, ROOT)
-    rewards, roles = lab.probing.rewards(), lab.probing.roles()
+    rewards, roles = (Probing(lab).summarised().params[name] for name in ("rewards", "roles"))
     beyond = ["UNITER and KL", "UNITER and fluency", "all five", "in turn"]
     assert set(roles) == {"CE", *MODELS, *beyond}
     assert [rewards[role] for role in MODELS] == [[model] for model in MODELS]

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from captionlab.papers.scenes.paper import FIGURES, TABLES, Scenes
 from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.scenes_paper import SCENES_FIGURES, SCENES_TABLES, scenes_paper_mistakes
+from captionlab.workflow.papers import papers_mistakes
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,31 +19,35 @@ def config():
 
 
 def test_the_toy_config_asks_for_every_table_and_figure(config):
-    paper = Experiments(config, ROOT).scenes_paper
-    assert (paper.tables(), paper.figures()) == (list(SCENES_TABLES), list(SCENES_FIGURES))
-    assert paper.job()["labels"]["toy-scened-4"] == "4"
-    assert (paper.job()["corpus"], paper.job()["validation"]) == ("toy-scenes", "toy-scenes-val")
-    assert (paper.learnt(), paper.job()["training"]) == (["results/corpora/toy-scenes/images.parquet"], "toy-scenes")
-    assert (paper.job()["split"], paper.job()["layer"]) == ("test", 1)
-    assert paper.of("finetuned", "probes", "scores") == ["results/probes/toy-scened-10/scores.parquet"]
+    paper = Scenes(Experiments(config, ROOT))
+    assert paper.tables() == [f"scenes_{name}" for name in TABLES]
+    assert list(paper.figures()) == [f"scenes_{name}" for name in FIGURES]
+    inputs, job = paper.tabulated().inputs, paper.tabulated().params["job"]
+    assert job["labels"]["toy-scened-4"] == "4"
+    assert (job["corpus"], job["validation"]) == ("toy-scenes", "toy-scenes-val")
+    assert (inputs["training_images"], job["training"]) == (["results/corpora/toy-scenes/images.parquet"], "toy-scenes")
+    assert (job["split"], job["layer"]) == ("test", 1)
+    assert paper.summarised().inputs["scores"][1] == "results/probes/toy-scened-10/scores.parquet"
 
 
 def test_splits_are_those_of_the_corpus_that_the_finetuned_captioner_learnt_from():
     """The published training part of HL-Scenes has the validation images too, which the captioner is not to learn."""
     config = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text())
-    paper = Experiments(config, ROOT).scenes_paper
-    assert (paper.job()["corpus"], paper.job()["training"]) == ("hl-scenes", "hl-scenes-val")
-    assert paper.learnt() == ["results/corpora/hl-scenes-val/images.parquet"]
+    needs = Scenes(Experiments(config, ROOT)).tabulated()
+    assert (needs.params["job"]["corpus"], needs.params["job"]["training"]) == ("hl-scenes", "hl-scenes-val")
+    assert needs.inputs["training_images"] == ["results/corpora/hl-scenes-val/images.parquet"]
     # Of one that came from elsewhere nothing is known.
     config["scenes"]["finetuned"] = "vinvl"
-    assert Experiments(config, ROOT).scenes_paper.job()["training"] == "hl-scenes"
+    assert Scenes(Experiments(config, ROOT)).tabulated().params["job"]["training"] == "hl-scenes"
 
 
 def test_without_the_paper_nothing_is_asked_for(config):
     del config["papers"]
-    paper = Experiments(config, ROOT).scenes_paper
-    assert paper.tables() == paper.figures() == paper.differences() == paper.images() == paper.learnt() == []
-    assert (paper.job(), paper.of("finetuned", "probes", "scores")) == ({}, [])
+    lab = Experiments(config, ROOT)
+    paper = Scenes(lab)
+    assert (paper.tables(), paper.figures(), paper.summarised(), paper.compared()) == ([], {}, None, {})
+    jobs = (job.name for verb in ("summarise", "tabulate", "plot") for job in lab.papers.jobs(verb))
+    assert not [name for name in jobs if "scenes" in name]
 
 
 @pytest.mark.parametrize(
@@ -64,4 +69,4 @@ def test_without_the_paper_nothing_is_asked_for(config):
 def test_a_mistake_is_a_sentence(config, change, sentence):
     broken = copy.deepcopy(config)
     change(broken)
-    assert sentence in "\n".join(scenes_paper_mistakes(broken))
+    assert sentence in "\n".join(papers_mistakes(broken))

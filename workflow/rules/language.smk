@@ -138,11 +138,11 @@ rule count_unigrams:
 
 rule construct_captions:
     input:
-        captions=lab.probing.original_captions,
-        tags=lab.probing.original_tags,
+        captions=lab.construction.captions,
+        tags=lab.construction.tags,
         images=lab.evaluated_tables("images"),
         references=lab.evaluated_tables("captions"),
-        mined=lab.probing.mined_tags,
+        mined=lab.construction.mined_tags,
         templates=lab.published("probing_templates.csv"),
         tagger=lab.language.tagger_files(),
     output:
@@ -163,10 +163,10 @@ rule construct_captions:
     params:
         code=lab.code("construct_captions"),
         versions=lab.language.tagger_versions(),
-        config=lab.probing.construction_block,
+        config=lab.construction.block,
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,
-        mined=lab.probing.mined_models,
+        mined=lab.construction.mined_models,
         tagger=lab.language.tagger,
         seed=lab.captioner_seed,
     message:

@@ -1,6 +1,6 @@
 """Reporting: values with intervals, the papers' tables and figures, their claims, and the folder that holds all tables.
 
-Needs: every table of scores of the run, and the published numbers and claims in config/published/.
+Needs: every table of the run that the config's papers ask for; their published numbers and claims are in their folders.
 Makes: results/reporting/, results/figures/ and results/tables/, which one rule owns
 """
 
@@ -30,8 +30,8 @@ rule summarise_evaluation:
         versions=lab.versions("numpy", "scipy"),
         evaluations=lab.evaluation_contexts(),
         lineage=lab.lineage(),
-        factors=lab.probing.factors(),
-        ends=lab.scenes_paper.ends(),
+        factors=lab.scoring.factors(),
+        ends=lab.papers.compared(),
         seed=lab.config["seed"],
     message:
         "summarise every evaluation, with intervals"
@@ -102,170 +102,13 @@ rule measure_validity:
         "../scripts/measure_validity.py"
 
 
-rule collect_discritune_tables:
-    input:
-        summary=paths.reporting("summary.parquet"),
-        comparisons=paths.reporting("comparisons.parquet"),
-        published=lab.published("discritune.csv"),
-    output:
-        lab.discritune.table_files(),
-        provenance=paths.provenance("collect_discritune_tables"),
-    log:
-        paths.log("collect_discritune_tables"),
-    benchmark:
-        paths.benchmark("collect_discritune_tables")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        code=lab.code("collect_discritune_tables"),
-        config=lab.paper_block("discritune"),
-        lineage=lab.lineage(),
-        provenance=lab.provenance(),
-    message:
-        "make the tables of the discritune paper"
-    script:
-        "../scripts/collect_discritune_tables.py"
-
-
-rule summarise_discritune:
-    input:
-        captions=lab.discritune.compared_captions(),
-        nlg=lab.discritune.compared("nlg"),
-        spice=lab.discritune.compared("spice"),
-        measures=lab.discritune.spoken(partial(paths.language, "measures")),
-        tokens=lab.discritune.spoken(partial(paths.evaluation, "tokens")),
-    output:
-        paths.reporting("discritune/differences.parquet"),
-    log:
-        paths.log("summarise_discritune"),
-    benchmark:
-        paths.benchmark("summarise_discritune")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    params:
-        code=lab.code("summarise_discritune"),
-        versions=lab.versions("numpy", "scipy"),
-        evaluations=lab.evaluation_contexts(),
-        config=lab.paper_block("discritune"),
-        lineage=lab.lineage(),
-        seed=lab.config["seed"],
-    message:
-        "measure gains, transfer and fluency of the discritune paper, with intervals"
-    script:
-        "../scripts/summarise_discritune.py"
-
-
-rule summarise_ablations:
-    input:
-        captions=lab.discritune.ablated_captions(),
-        nlg=lab.discritune.ablated("nlg"),
-        retrieval=lab.discritune.ablated("retrieval"),
-        spice=lab.discritune.ablated("spice"),
-    output:
-        values=paths.reporting("discritune/ablation_values.parquet"),
-        differences=paths.reporting("discritune/ablation_differences.parquet"),
-    log:
-        paths.log("summarise_ablations"),
-    benchmark:
-        paths.benchmark("summarise_ablations")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    params:
-        code=lab.code("summarise_ablations"),
-        versions=lab.versions("numpy", "scipy"),
-        evaluations=lab.evaluation_contexts(),
-        ablations=lab.discritune.ablations(),
-        seed=lab.config["seed"],
-    message:
-        "measure the ablations of the discritune paper, with intervals"
-    script:
-        "../scripts/summarise_ablations.py"
-
-
-rule collect_ablation_tables:
-    input:
-        values=paths.reporting("discritune/ablation_values.parquet"),
-        differences=paths.reporting("discritune/ablation_differences.parquet"),
-        published=lab.published("discritune.csv"),
-    output:
-        lab.discritune.ablation_files(),
-        provenance=paths.provenance("collect_ablation_tables"),
-    log:
-        paths.log("collect_ablation_tables"),
-    benchmark:
-        paths.benchmark("collect_ablation_tables")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        code=lab.code("collect_ablation_tables"),
-        config=lab.discritune.ablation_block(),
-        retrievers=lab.discritune.ablation_retrievers(),
-        provenance=lab.provenance(),
-    message:
-        "make the tables of ablations of the discritune paper"
-    script:
-        "../scripts/collect_ablation_tables.py"
-
-
 rule collect_language_tables:
     input:
         statistics=lab.language.measured("statistics"),
         patterns=lab.language.measured("patterns"),
         unigrams=lab.language.measured("unigrams"),
-        associations=paths.ASSOCIATIONS,
-        published=lab.published("discritune.csv"),
     output:
-        multiext(
-            paths.reporting("language/language_statistics"),
-            ".csv",
-            ".md",
-            ".tex",
-            ".html",
-        ),
-        multiext(
-            paths.reporting("language/language_patterns"),
-            ".csv",
-            ".md",
-            ".tex",
-            ".html",
-        ),
-        multiext(
-            paths.reporting("language/language_unigrams"),
-            ".csv",
-            ".md",
-            ".tex",
-            ".html",
-        ),
-        multiext(
-            paths.reporting("language/discritune_table7_adjectives"),
-            ".csv",
-            ".md",
-            ".tex",
-            ".html",
-        ),
-        multiext(
-            paths.reporting("language/discritune_table14_nouns"),
-            ".csv",
-            ".md",
-            ".tex",
-            ".html",
-        ),
+        tables=lab.language.tables(),
         provenance=paths.provenance("collect_language_tables"),
     log:
         paths.log("collect_language_tables"),
@@ -280,8 +123,6 @@ rule collect_language_tables:
     params:
         code=lab.code("collect_language_tables"),
         captioners=lab.language.captioners(),
-        caption_types=lab.language.caption_types(),
-        config=lab.paper_block("discritune"),
         provenance=lab.provenance(),
     message:
         "make the tables on language"
@@ -289,66 +130,97 @@ rule collect_language_tables:
         "../scripts/collect_language_tables.py"
 
 
-rule plot_discritune_figures:
-    input:
-        summary=paths.reporting("summary.parquet"),
-        training=expand(
-            paths.captioner("training.parquet"),
-            captioner=lab.finetuned("discritune"),
-        ),
-        style=lab.style,
-        published=lab.published("discritune.csv"),
-    output:
-        retrieval=report(
-            paths.figure("discritune_retrieval"),
-            caption="../report/discritune_retrieval.rst",
-            category="discritune",
-            subcategory="figures",
-            labels={"figure": "retrieval"},
-        ),
-        finetuning=report(
-            paths.figure("discritune_finetuning"),
-            caption="../report/discritune_finetuning.rst",
-            category="discritune",
-            subcategory="figures",
-            labels={"figure": "finetuning"},
-        ),
-        provenance=paths.provenance("plot_discritune_figures"),
-    log:
-        paths.log("plot_discritune_figures"),
-    benchmark:
-        paths.benchmark("plot_discritune_figures")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        code=lab.code("plot_discritune_figures"),
-        versions=lab.versions("matplotlib"),
-        config=lab.paper_block("discritune"),
-        finetuned=lab.finetuned("discritune"),
-    message:
-        "draw the figures of the discritune paper"
-    script:
-        "../scripts/plot_discritune_figures.py"
+for job in lab.papers.jobs("summarise"):
+
+    rule:
+        name:
+            job.name
+        input:
+            **job.inputs,
+        output:
+            **job.outputs,
+        log:
+            paths.log(job.name),
+        benchmark:
+            paths.benchmark(job.name)
+        group:
+            "reporting"
+        conda:
+            "../../envs/captionlab.yaml"
+        threads: 1
+        resources:
+            mem_mb=job.needs.mem_mb,
+            runtime=job.needs.runtime,
+        params:
+            **job.params,
+        message:
+            job.message
+        script:
+            "../scripts/summarise_paper.py"
+
+
+for job in lab.papers.jobs("tabulate"):
+
+    rule:
+        name:
+            job.name
+        input:
+            **job.inputs,
+        output:
+            **job.outputs,
+        log:
+            paths.log(job.name),
+        benchmark:
+            paths.benchmark(job.name)
+        group:
+            "reporting"
+        conda:
+            "../../envs/captionlab.yaml"
+        threads: 1
+        resources:
+            mem_mb=job.needs.mem_mb,
+            runtime=job.needs.runtime,
+        params:
+            **job.params,
+        message:
+            job.message
+        script:
+            "../scripts/tabulate_paper.py"
+
+
+for job in lab.papers.jobs("plot"):
+
+    rule:
+        name:
+            job.name
+        input:
+            **job.inputs,
+        output:
+            **job.outputs,
+        log:
+            paths.log(job.name),
+        benchmark:
+            paths.benchmark(job.name)
+        group:
+            "reporting"
+        conda:
+            "../../envs/captionlab.yaml"
+        threads: 1
+        resources:
+            mem_mb=job.needs.mem_mb,
+            runtime=job.needs.runtime,
+        params:
+            **job.params,
+        message:
+            job.message
+        script:
+            "../scripts/plot_paper.py"
 
 
 rule check_claims:
     input:
-        **lab.study.of_people(),
+        **lab.papers.evidence(),
         summary=paths.reporting("summary.parquet"),
-        comparisons=paths.reporting("comparisons.parquet"),
-        probing=lab.probing.differences(),
-        discritune=lab.discritune.differences(),
-        ablations=lab.discritune.ablation_differences(),
-        scenes=lab.scenes_paper.differences(),
-        claims=lab.published("claims.yaml"),
-        published=[
-            lab.published(f"{paper}.csv")
-            for paper in ("discritune", "probing", "scenes")
-        ],
     output:
         tables=multiext(paths.reporting("claims"), ".csv", ".md", ".html"),
         provenance=paths.provenance("check_claims"),
@@ -363,10 +235,9 @@ rule check_claims:
         mem_mb=2000,
         runtime=10,
     params:
-        code=lab.code("check_claims"),
+        code=lab.code("check_claims", *lab.papers.evidence_modules()),
         versions=lab.versions("scipy"),
-        config=lab.papers_block(),
-        lineage=lab.lineage(),
+        papers=lab.papers.evidence_params(),
         provenance=lab.provenance(),
     message:
         "judge the papers' claims by this run"
@@ -392,7 +263,9 @@ rule collect_cost:
         runtime=10,
     params:
         code=lab.code("collect_cost"),
-        stages=lab.stages(),
+        stages=lambda wildcards: {
+            rule.name: Path(rule.snakefile).stem for rule in workflow.rules
+        },
         provenance=lab.provenance(),
     message:
         "add up what every job cost"
@@ -425,6 +298,7 @@ rule collect_tables:
         runtime=10,
     params:
         code=lab.code("collect_tables"),
+        papers=lab.papers.citations(),
     message:
         "collect every table in results/tables/"
     script:

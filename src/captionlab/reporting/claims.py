@@ -2,20 +2,16 @@
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, fields
-from functools import partial
 from typing import Any
 
 import yaml
 
-from captionlab.papers.discritune.finetuning import NOT_HIGHER
-from captionlab.papers.discritune.printed_differences import printed_difference
 from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, verdict
-from captionlab.reporting.evidence import COLUMNS, EvidenceClaim
+from captionlab.reporting.evidence import COLUMNS, NON_INFERIORITY, Evidence, EvidenceClaim
 from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.measurements import Difference, Measurements
-from captionlab.reporting.published import Published
 from captionlab.reporting.render import Block, Cell, Column, Table, Value
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.sheets import PROVENANCE
@@ -34,7 +30,7 @@ class ClaimError(ValueError):
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of a paper and the comparison that decides it; config/published/claims.yaml explains the keys."""
+    """One claim of a paper and the comparison that decides it; docs/claims.md explains the keys."""
 
     paper: str
     claim: str
@@ -69,22 +65,21 @@ class Comparison:
     difference: Difference | None
 
 
-def read_claims(path: str | os.PathLike[str]) -> list[Claim | EvidenceClaim]:
-    """Read claims by paper; a ClaimError names the claim and the key that is wrong."""
+def read_claims(path: str | os.PathLike[str], paper: str) -> list[Claim | EvidenceClaim]:
+    """Read the claims of a paper; a ClaimError names the claim and the key that is wrong."""
     with open(path, encoding="utf-8") as file:
-        content = yaml.safe_load(file)
+        entries = yaml.safe_load(file)
     claims = []
-    for paper, entries in content.items():
-        for entry in entries:
-            kind: type[Claim | EvidenceClaim] = EvidenceClaim if "evidence" in entry else Claim
-            known = {field.name: field.default is MISSING for field in fields(kind) if field.name != "paper"}
-            required = {name for name, needed in known.items() if needed}
-            where = f"{path}: claim {entry.get('claim', '?')!r} of {paper}"
-            if odd := sorted((required - set(entry)) | (set(entry) - set(known))):
-                verb = "lacks" if odd[0] in known else "has an unknown key"
-                raise ClaimError(f"{where} {verb} {odd[0]!r}")
-            _check(where, entry, COLUMNS if kind is EvidenceClaim else SCOPES)
-            claims.append(kind(paper=paper, **entry))
+    for entry in entries:
+        kind: type[Claim | EvidenceClaim] = EvidenceClaim if "evidence" in entry else Claim
+        known = {field.name: field.default is MISSING for field in fields(kind) if field.name != "paper"}
+        required = {name for name, needed in known.items() if needed}
+        where = f"{path}: claim {entry.get('claim', '?')!r} of {paper}"
+        if odd := sorted((required - set(entry)) | (set(entry) - set(known))):
+            verb = "lacks" if odd[0] in known else "has an unknown key"
+            raise ClaimError(f"{where} {verb} {odd[0]!r}")
+        _check(where, entry, COLUMNS if kind is EvidenceClaim else SCOPES)
+        claims.append(kind(paper=paper, **entry))
     return claims
 
 
@@ -100,41 +95,32 @@ def _check(where: str, entry: Mapping[str, Any], scopes: Sequence[str]) -> None:
 
 
 def claims_table(
-    claims: Sequence[Claim | EvidenceClaim],
-    runs: Mapping[str, tuple[Reproduction, Measurements]],
-    provenance: Mapping[str, Any],
-    differences: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
-    published: Mapping[str, Published] | None = None,
+    claims: Sequence[Claim | EvidenceClaim], evidence: Mapping[str, Evidence], provenance: Mapping[str, Any]
 ) -> Table:
-    """Every claim of the papers in `runs`, or in `differences` (rows of ROLE_DIFFERENCES), judged in each scope.
+    """Every claim of the papers that there is evidence on, judged in each scope.
 
-    `published` has the numbers of papers that the run is comparable with. Beside the evidence stands the smallest
-    difference that each comparison could have shown, then the paper's own where it prints one, and where that is
-    smaller and nothing was shown, that a replication of this size is too small to confirm it.
+    Beside the evidence stands the smallest difference that each comparison could have shown, then the paper's own where
+    it prints one, and where that is smaller and nothing was shown, that a replication of this size is too small to
+    confirm it.
     """
     records: list[dict[str, Value]] = []
     blocks = []
     for claim in claims:
-        printed = _printed((published or {}).get(claim.paper), runs.get(claim.paper))
-        if isinstance(claim, EvidenceClaim):
-            if claim.paper not in (differences or {}):
-                continue
-            judged_apart = _of_differences(claim, (differences or {})[claim.paper], printed)
-        elif claim.paper in runs:
-            judged_apart = _of_captioners(claim, *runs[claim.paper], printed)
-        else:
+        if (of_paper := evidence.get(claim.paper)) is None:
             continue
         rows = []
-        for scope, intervals, evidence, theirs in judged_apart:
+        for scope, intervals, found, theirs in (
+            _of_differences(claim, of_paper) if isinstance(claim, EvidenceClaim) else _of_captioners(claim, of_paper)
+        ):
             judged = verdict(intervals, claim.share)
             signs = [interval.sign() for interval in intervals]
             smallest = _smallest(intervals, claim.share, theirs)
-            texts = (_count(signs), ";\n".join(evidence), ";\n".join(smallest))
+            texts = (_count(signs), ";\n".join(found), ";\n".join(smallest))
             rows.append([Cell(scope), Cell(judged), *map(Cell, texts)])
             records.append(
                 {
                     "paper": claim.paper, "claim": claim.claim, "section": claim.section,
-                    "statement": claim.statement, "scope": scope, "verdict": judged, "evidence": "; ".join(evidence),
+                    "statement": claim.statement, "scope": scope, "verdict": judged, "evidence": "; ".join(found),
                     "comparisons": len(signs), "as_claimed": sum(sign > 0 for sign in signs),
                     "opposite": sum(sign < 0 for sign in signs), "required_share": claim.share,
                     "smallest_difference": "; ".join(smallest), **{key: provenance.get(key) for key in PROVENANCE},
@@ -179,60 +165,49 @@ def _notes(used: Set[str]) -> list[str]:
 # A scope, the intervals of its comparisons, above 0 as claimed, the evidence in words, and the paper's own differences
 # (None where it prints none).
 _Judged = tuple[str, list[Interval], list[str], list[float | None]]
-# What the paper prints of a difference with its labels, None where it does not.
-_Printed = Callable[[Mapping[str, Any]], float | None]
 
 
-def _printed(published: Published | None, of_paper: tuple[Reproduction, Measurements] | None) -> _Printed:
-    """What a paper prints of differences; as in its tables, the first retriever of the run stands for the paper's."""
-    if of_paper is None:
-        return partial(printed_difference, published)
-    paper, run = of_paper
-    retriever = next(iter(paper.retrievers or run.retrievers), None)
-    parents = {label: parent for label in paper.captioners if (parent := paper.parent(label))}
-    return partial(printed_difference, published, retriever=retriever, parents=parents)
-
-
-def _of_captioners(claim: Claim, paper: Reproduction, run: Measurements, printed: _Printed) -> Iterator[_Judged]:
-    for scope, members in _scopes(claim, list(_comparisons(claim, paper, run))).items():
+def _of_captioners(claim: Claim, evidence: Evidence) -> Iterator[_Judged]:
+    if evidence.captioners is None:
+        raise ClaimError(f"claim {claim.claim!r} of {claim.paper} is about captioners, and its evidence has none")
+    for scope, members in _scopes(claim, list(_comparisons(claim, *evidence.captioners))).items():
         tested = [c for c in members if c.difference is not None]
         named = len({(c.captioner, c.against) for c in tested}) > 1
-        evidence = [_evidence(claim, c, named) for c in tested]
+        texts = [_evidence(claim, c, named) for c in tested]
         if tested and (absent := sorted({c.corpus for c in members if c.difference is None})):
-            evidence.append(f"not in this run: {', '.join(absent)}")
+            texts.append(f"not in this run: {', '.join(absent)}")
         found = [c.difference for c in tested if c.difference is not None]
         intervals = [_turned(claim, (one.value, one.ci_low, one.ci_high)) for one in found]
-        yield scope, intervals, evidence, [_printed_of(c, paper, printed) for c in tested]
+        yield scope, intervals, texts, [_printed_of(c, evidence) for c in tested]
 
 
-def _of_differences(
-    claim: EvidenceClaim, differences: Sequence[Mapping[str, Any]], printed: _Printed
-) -> Iterator[_Judged]:
-    for scope, rows in claim.scopes(differences).items():
+def _of_differences(claim: EvidenceClaim, evidence: Evidence) -> Iterator[_Judged]:
+    for scope, rows in claim.scopes(evidence.differences).items():
         intervals = [
             _turned(
                 claim, (row["difference"], row["ci_low"], row["ci_high"]), row["seeds"], row["margin"],
-                row["measure"] in NOT_HIGHER.values(),
+                row["measure"].startswith(NON_INFERIORITY),
             )
             for row in rows
         ]  # fmt: skip
-        evidence = [claim.text(row) for row in rows]
+        texts = [claim.text(row) for row in rows]
         if rows and (absent := claim.absent_corpora(rows)):
-            evidence.append(f"not in this run: {', '.join(absent)}")
-        if not rows and (needed := claim.needed()):
-            evidence.append(needed)
-        yield scope, intervals, evidence, [printed(row) for row in rows]
+            texts.append(f"not in this run: {', '.join(absent)}")
+        if not rows and claim.needs:
+            texts.append(f"tested {claim.needs}")
+        yield scope, intervals, texts, [evidence.printed(row) for row in rows]
 
 
-def _printed_of(comparison: Comparison, paper: Reproduction, printed: _Printed) -> float | None:
+def _printed_of(comparison: Comparison, evidence: Evidence) -> float | None:
     """What the paper prints of a comparison under its label of the corpus, or else any other label of that."""
     row = {
         "experiment": "generated", "subject": comparison.captioner, "against": comparison.against,
         "measure": comparison.metric, "scorer": comparison.retriever,
     }  # fmt: skip
-    own = comparison.corpus
-    others = [label for label, name in paper.corpora.items() if name == paper.corpora[own] and label != own]
-    found = (printed({**row, "corpus": label}) for label in (own, *others))
+    assert evidence.captioners is not None
+    own, corpora = comparison.corpus, evidence.captioners[0].corpora
+    others = [label for label, name in corpora.items() if name == corpora[own] and label != own]
+    found = (evidence.printed({**row, "corpus": label}) for label in (own, *others))
     return next((theirs for theirs in found if theirs is not None), None)
 
 

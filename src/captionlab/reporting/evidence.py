@@ -1,37 +1,42 @@
-"""Claims that are judged by a table of differences: those of the probing paper.
+"""What the claims of a paper are judged by, and claims that are judged by a table of differences.
 
 `evidence` of such a claim says which rows of ROLE_DIFFERENCES bear on it: a value, or a list of values, for some of its
 columns. `level` may also be `largest`: of the rows that differ in nothing else the one with the largest level.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
+from captionlab.reporting.measurements import Measurements
+from captionlab.reporting.reproduction import Reproduction
 
 Row = Mapping[str, Any]
 
 COLUMNS = (*ROLE_DIFFERENCES.key, "own")
 LARGEST = "largest"
-# What a run needs for experiments that the default config does not have.
-_ABLATIONS = (
-    "with config/ablations.yaml on top of config/config.yaml, or with config/paper_ablations.yaml on top of "
-    "config/paper.yaml"
-)
-NEEDED = {
-    "baselines": _ABLATIONS,
-    "rewards": _ABLATIONS,
-    "hard-distractors": _ABLATIONS,
-    "study": "with answers of people (docs/study.md)",
-}
-# Experiments whose seeds draw splits for a probe.
-PROBES = ("probing", "probing without telling objects")
+# How the measure begins of how far something is not higher by more than a margin.
+NON_INFERIORITY = "non-inferiority of "
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a run has on the claims of a paper.
+
+    differences: rows of ROLE_DIFFERENCES with the paper's labels. printed: what the paper prints of such a row, None
+    where it does not, or where the run is not comparable with it. captioners: for claims that name captioners, what
+    stands for which of the paper's, and their values.
+    """
+
+    differences: Sequence[Row]
+    printed: Callable[[Row], float | None]
+    captioners: tuple[Reproduction, Measurements] | None = None
 
 
 @dataclass(frozen=True)
 class EvidenceClaim:
-    """One claim of a paper and the differences that decide it; config/published/claims.yaml explains the keys."""
+    """One claim of a paper and the differences that decide it; docs/claims.md explains the keys."""
 
     paper: str
     claim: str
@@ -41,6 +46,10 @@ class EvidenceClaim:
     direction: str
     share: float
     per: Sequence[str]
+    needs: str = ""
+    """with what the claim can be tested where a run has nothing on it; nothing where any run may"""
+    repetitions: str = ""
+    """what the number of seeds counts, where that is not trainings"""
 
     def rows(self, differences: Iterable[Row]) -> list[Row]:
         """The differences that the claim is judged by."""
@@ -63,11 +72,6 @@ class EvidenceClaim:
             scopes.setdefault(", ".join(parts) or "all comparisons", []).append(row)
         return scopes or {"all comparisons": []}
 
-    def needed(self) -> str | None:
-        """In words, with what the claim can be tested where a run has nothing on it; None where any run may."""
-        found = NEEDED.get(str(self.evidence.get("experiment")))
-        return f"tested {found}" if found else None
-
     def absent_corpora(self, rows: Iterable[Row]) -> list[str]:
         """Corpora that the claim lists and none of these rows is on."""
         corpora = self.evidence.get("corpus")
@@ -84,15 +88,9 @@ class EvidenceClaim:
         ends = [row[name] for name in ("difference", "ci_low", "ci_high")]
         decimals = 2 if max(map(abs, ends)) >= 1 else 3
         value, low, high = (f"{end:+.{decimals}f}" for end in ends)
-        of = f"n = {row['n']}, {_trainings(row)}"
+        trainings = self.repetitions or ("training" if row["seeds"] == 1 else "trainings")
+        of = f"n = {row['n']}, {row['seeds']} {trainings}"
         return f"{what}{places} against {row['against']} {value} [{low}, {high}], {of}".strip()
-
-
-def _trainings(row: Row) -> str:
-    """How many trainings a difference is of; probes are of one, and of several splits of its images."""
-    if row["experiment"] in PROBES:
-        return f"{row['seeds']} splits of 1 training"
-    return "1 training" if row["seeds"] == 1 else f"{row['seeds']} trainings"
 
 
 def _fits(value: Any, wanted: Any) -> bool:

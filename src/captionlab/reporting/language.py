@@ -1,4 +1,4 @@
-"""Tables on language: statistics, patterns and words of captioners, and the papers' tables that are made of these.
+"""Tables on language: statistics, patterns and words of captioners, for papers' tables too.
 
 Rows come as dictionaries of the kinds in `captionlab.language.schemas`, in the order of the captioners.
 What a paper printed stands beside a number only where the config says which captioner and corpus stand for the paper's.
@@ -123,7 +123,7 @@ def statistics_table(statistics: ByCaptioner, provenance: Mapping[str, Any]) -> 
                 records.append({"captioner": captioner, **row})
             lines.append(line)
         blocks.append(Block(lines, corpus))
-    return _table(
+    return table_of(
         "language_statistics",
         "Statistics of the captions",
         "Fluency, length, nouns and variety of the captions of each captioner. Perplexity is that of a trigram model "
@@ -177,7 +177,7 @@ def patterns_table(
                 example = row["examples"][0] if row["examples"] else None
                 printed = theirs.text if theirs else None
                 records.append({"captioner": captioner, **row, "example": example, "published": printed})
-    return _table(
+    return table_of(
         name,
         title,
         f"The {MINED} most frequent prefixes and sentence patterns mined from the captions of each captioner, and the "
@@ -240,8 +240,8 @@ def unigrams_table(
             top = sorted((row for row in words if row["rank"] <= TOP), key=lambda row: row["rank"])
             records += [{"captioner": captioner, **row} for row in top]
             lists.append([(Cell(row["ngram"]), Cell(f"{100 * row['share']:.1f}")) for row in top])
-        blocks.append(Block(_side_by_side(lists, [2] * len(lists)), corpus))
-    return _table(
+        blocks.append(Block(side_by_side(lists, [2] * len(lists)), corpus))
+    return table_of(
         name,
         title,
         f"The {TOP} most frequent words of the captions of each captioner, punctuation left out, and their share of "
@@ -251,60 +251,6 @@ def unigrams_table(
         records,
         ("captioner", "corpus", "rank", "ngram", "count", "share"),
         [f"{MISSING}: there are no more words."],
-        provenance,
-    )
-
-
-def associations_table(
-    associations: Sequence[Row],
-    types: Sequence[str],
-    corpora: Sequence[str],
-    tag: str,
-    paper: Paper,
-    provenance: Mapping[str, Any],
-) -> Table:
-    """Lemmas of a part of speech (ADJ or NOUN) that go with each caption type, side by side: a block for each corpus.
-
-    `types` are those whose words were told apart. A lemma that is not more frequent in a type than elsewhere
-    (association 0 or less) does not go with it. The paper's lemmas have a column where it has such a type.
-    """
-    number, word = {"ADJ": ("7", "adjective"), "NOUN": ("14", "noun")}[tag]
-    printed = {}
-    if paper.corpora.get("ConCap") in corpora:  # the corpus of both tables
-        printed = {one: paper.ranked(number, one, f"{word} rank") for one in types}
-    columns = [Column("rank", numeric=False)]
-    for caption_type in types:
-        columns += [Column("lemma", group=caption_type, numeric=False), Column("LMI", group=caption_type)]
-        if printed.get(caption_type):
-            columns.append(Column("paper", group=caption_type, numeric=False))
-    blocks, records = [], []
-    for corpus in corpora:
-        lists: list[list[tuple[Cell, ...]]] = []
-        widths = []
-        for caption_type in types:
-            words = printed.get(caption_type, {}) if corpus == paper.corpora.get("ConCap") else {}
-            place = (corpus, caption_type, tag)
-            rows = [row for row in associations if (row["corpus"], row["caption_type"], row["tag"]) == place]
-            top = [row for row in rows if row["rank"] <= TOP and row["association"] > 0.0]
-            top.sort(key=lambda row: row["rank"])
-            records += [{**row, "published": words.get(row["rank"])} for row in top]
-            lists.append([(Cell(row["lemma"]), Cell(f"{row['association']:.1f}")) for row in top])
-            widths.append(2)
-            if printed.get(caption_type):
-                widths.append(1)
-                lists.append([(Cell(words.get(rank, MISSING)),) for rank in range(1, max([0, *words]) + 1)])
-        blocks.append(Block(_side_by_side(lists, widths), corpus))
-    missing = f"{MISSING}: no more {word}s are more frequent in this type than elsewhere"
-    beside = "; in a column of the paper: it prints none" if any(printed.values()) else ""
-    return _table(
-        f"discritune_table{number}_{word}s",
-        f"DiscriTune, table {number}: {word}s that go with each type of captions",
-        f"The {TOP} {word} lemmas with the largest local mutual information (LMI, nats) with each type of captions.",
-        columns,
-        blocks,
-        records,
-        ("corpus", "caption_type", "tag", "rank", "lemma", "count", "association", "published"),
-        [f"{missing}{beside}.", *paper.notes(any(printed.values()))],
         provenance,
     )
 
@@ -320,7 +266,7 @@ def _column_pairs(captioners: Iterable[str], text: str, number: str) -> list[Col
     return [Column("rank", numeric=False), *(column for pair in pairs for column in pair)]
 
 
-def _side_by_side(lists: Sequence[Sequence[tuple[Cell, ...]]], widths: Sequence[int]) -> list[list[Cell]]:
+def side_by_side(lists: Sequence[Sequence[tuple[Cell, ...]]], widths: Sequence[int]) -> list[list[Cell]]:
     """Ranked lists of so many cells as rows of ranks; one that is shorter is filled up. There is always a row."""
     rows = []
     for place in range(max([1, *map(len, lists)])):
@@ -331,7 +277,7 @@ def _side_by_side(lists: Sequence[Sequence[tuple[Cell, ...]]], widths: Sequence[
     return rows
 
 
-def _table(
+def table_of(
     name: str,
     title: str,
     description: str,

@@ -1,4 +1,4 @@
-"""The papers' own numbers, from config/published/*.csv: paper, table, row, column, metric, value, note."""
+"""The papers' own numbers, from the file published.csv of each: paper, table, row, column, metric, value, note."""
 
 import csv
 import os

@@ -1,59 +1,89 @@
-"""What tables made of values by role share: measured numbers, their records for the CSV, and the notes below."""
+"""The sheet that a table is written on: measured numbers as cells, their records for the CSV, and the notes below."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from captionlab.evaluation.schemas import ROLE_VALUES
-from captionlab.reporting.footnotes import run_notes
-from captionlab.reporting.render import MISSING, Block, Column, Table, Value
-from captionlab.reporting.verdicts import CONTEXT, legend
+from captionlab.reporting.footnotes import OVER_IMAGES, run_notes
+from captionlab.reporting.published import PublishedValue
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
+from captionlab.reporting.runs import PLACE, Measured, Place, Run
+from captionlab.reporting.verdicts import CONTEXT, Verdict, beside, judge, legend, smallest_difference
 
-# What a number is of.
-PLACE = ROLE_VALUES.key
 # Columns of every CSV that say how it was made.
 PROVENANCE = ("config", "seed", "commit", "device")
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A value, or a difference, with its interval, trainings and images."""
-
-    value: float
-    ci_low: float
-    ci_high: float
-    seeds: int
-    n: int
-
-    @property
-    def sign(self) -> int:
-        """1 or -1 when the whole interval lies above or below 0, else 0."""
-        return int(self.ci_low > 0) - int(self.ci_high < 0)
-
-
-class Run(Protocol):
-    """A run whose numbers may be comparable with the published ones."""
-
-    @property
-    def comparable(self) -> bool:
-        """What the config says of that."""
+RECORD_COLUMNS = (
+    *PLACE, "against", "value", "ci_low", "ci_high", "seeds", "n", "published", "verdict",
+    "smallest_difference", *PROVENANCE,
+)  # fmt: skip
+INTERVALS = (
+    f"{OVER_IMAGES} Of several trainings also by Student's t over their seeds, the two joined by squares, and cut "
+    "where a measure ends. Perplexities have geometric means and intervals on the scale of their logarithms; their "
+    "differences are a ratio to the other, less 1, times the other."
+)
 
 
 @dataclass
 class Sheet:
-    """The records of one table and its notes; what makes cells is each paper's own."""
-
-    COLUMNS: ClassVar[Sequence[str]]
-    """columns of the records"""
+    """The cells of one table, the record of each, and its notes."""
 
     run: Run
     provenance: Mapping[str, Any]
+    columns: Sequence[str] = RECORD_COLUMNS
+    """of the records"""
+    decimals: int = 1
+    of_roles: bool = True
+    """values are means over the trainings of a role, which a note explains"""
     records: list[dict[str, Value]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def last_notes(self) -> list[str]:
-        """Notes that follow from the records."""
-        return []
+    def value(
+        self, place: Place, published: PublishedValue | None = None, decimals: int | None = None, mark: str = ""
+    ) -> list[Cell]:
+        """Our value in a place and the paper's; the record is kept."""
+        return self.pair(asdict(place), self.run.value(place), published, decimals, mark=mark)
+
+    def difference(self, place: Place, against: str, decimals: int | None = None, mark: str = "") -> Cell:
+        """Our difference with its sign; the record is kept."""
+        ours = self.run.difference(place, against)
+        return self.pair({**asdict(place), "against": against}, ours, None, decimals, mark=mark, sign="+")[0]
+
+    def pair(
+        self,
+        place: Mapping[str, Value],
+        ours: Measured | None,
+        published: PublishedValue | None,
+        decimals: int | None = None,
+        interval: bool = True,
+        verdict: Verdict | None = None,
+        mark: str = "",
+        sign: str = "",
+    ) -> list[Cell]:
+        """Our number with its interval, and the paper's with a verdict; `place` has columns of the record.
+
+        Without `interval` the number is a count, and the verdict asks how near the two are. A `verdict` is given where
+        the number has an interval that nobody knows.
+        """
+        verdict = verdict or judge(ours, published, self.run.comparable)
+        record: dict[str, Value] = {name: place.get(name) for name in (*PLACE, "against")}
+        record |= {name: getattr(ours, name, None) for name in ("value", "seeds", "n")}
+        record |= {name: getattr(ours, name, None) if interval else None for name in ("ci_low", "ci_high")}
+        smallest = smallest_difference(ours) if interval else None
+        record |= {"published": published.text if published else None, "verdict": verdict}
+        record["smallest_difference"] = smallest
+        self.records.append(record)
+        if ours is None:
+            return [Cell(MISSING), beside(published, verdict, None)]
+        form = f"{sign}.{self.decimals if decimals is None else decimals}f"
+        detail = f"[{ours.ci_low:{form}}, {ours.ci_high:{form}}]" if interval else ""
+        return [Cell(f"{ours.value:{form}}{mark}", detail), beside(published, verdict, smallest_difference(ours))]
+
+    def heading(self, label: str) -> str:
+        """Heading of the block of a corpus: the paper's name, ours, and how many images there are."""
+        name = self.run.corpora[label]
+        counts = {int(str(r["n"])) for r in self.records if r["corpus"] == name and r["n"]}
+        images = f", {max(counts)} images" if counts else ""
+        return f"{label} (here {name}{images})"
 
     def table(
         self,
@@ -71,8 +101,11 @@ class Sheet:
             notes.append(f"{MISSING}: not in this run, or in a column of the paper: the paper has no such number.")
         if not self.run.comparable and any(record["published"] for record in self.records):
             notes.append(CONTEXT)
-        notes += self.last_notes()
+        seeds = sorted({int(str(record["seeds"])) for record in self.records if record["seeds"]})
+        if seeds and self.of_roles:
+            trainings = " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
+            notes.append(f"{INTERVALS} Trainings of a role: {trainings}.")
+        kept, shown = self.records if records is None else records, record_columns or self.columns
         made = {key: self.provenance.get(key) for key in PROVENANCE}
-        kept = self.records if records is None else [{**record, **made} for record in records]
-        notes += run_notes(self.provenance)
-        return Table(name, title, description, columns, blocks, kept, record_columns or self.COLUMNS, notes)
+        lines = [{key: {**record, **made}[key] for key in shown} for record in kept]
+        return Table(name, title, description, columns, blocks, lines, shown, [*notes, *run_notes(self.provenance)])

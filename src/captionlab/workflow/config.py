@@ -11,10 +11,10 @@ from jsonschema.exceptions import ValidationError
 
 from captionlab.declarations import DeclarationError
 from captionlab.workflow.blocks import RETRIEVAL, Block, captioner_kind, encoder_kind, scorer_kind
+from captionlab.workflow.construction import construction_mistakes
 from captionlab.workflow.families import family_parts
-from captionlab.workflow.probing_references import probing_mistakes
+from captionlab.workflow.papers import papers_mistakes
 from captionlab.workflow.references import reference_mistakes
-from captionlab.workflow.scenes_paper import scenes_paper_mistakes
 
 
 class ConfigError(ValueError):
@@ -34,7 +34,7 @@ def validate_config(config: Block, schema_path: Path) -> None:
     except DeclarationError as error:
         raise ConfigError(str(error)) from error
     mistakes = list(_schema_mistakes(config, schema))
-    mistakes = mistakes or [*reference_mistakes(config), *probing_mistakes(config), *scenes_paper_mistakes(config)]
+    mistakes = mistakes or [*reference_mistakes(config), *construction_mistakes(config), *papers_mistakes(config)]
     if mistakes:
         raise ConfigError.listing("the config cannot be run", mistakes)
 

@@ -1,4 +1,4 @@
-"""What evaluations, papers, the study, validity and the analysis of scenes say of other parts of a config."""
+"""What evaluations, the study, validity and the analysis of scenes say of other parts of a config."""
 
 from collections.abc import Iterator
 
@@ -69,64 +69,6 @@ def repeated_evaluations(evaluations: Block) -> Iterator[str]:
                         f"with {captioner!r} by {job[2]!r}; keep it in one of them"
                     )
                 seen[job] = name
-
-
-def paper_mistakes(config: Block, where: str, paper: Block) -> Iterator[str]:
-    """One sentence for each thing in the block of a paper that cannot be followed."""
-    evaluated = {name for evaluation in config["evaluations"].values() for name in evaluation["captioners"]}
-    for label, name in paper["captioners"].items():
-        yield from known(config, "captioners", name, f"{where}.captioners.{label}")
-        if name in config["captioners"] and name not in evaluated:
-            yield f"{where}.captioners.{label} is {name!r}, which no evaluation names; add it to one"
-    for label, name in paper["corpora"].items():
-        yield from known(config, "corpora", name, f"{where}.corpora.{label}")
-    for name in paper.get("retrievers", []):
-        yield from known(config, "encoders", name, f"{where}.retrievers")
-    for name in paper.get("evaluations", []):
-        yield from known(config, "evaluations", name, f"{where}.evaluations")
-    yield from _several_evaluations(config, where, paper)
-    for name, ablation in paper.get("ablations", {}).items():
-        yield from _ablation_mistakes(config, f"{where}.ablations.{name}", ablation)
-
-
-def _several_evaluations(config: Block, where: str, paper: Block) -> Iterator[str]:
-    """A table shows one value in each place, so it must be said of which evaluation."""
-    shown = {name: config["evaluations"].get(name) for name in paper.get("evaluations") or config["evaluations"]}
-    for captioner in dict.fromkeys(paper["captioners"].values()):
-        for corpus in dict.fromkeys(paper["corpora"].values()):
-            found = [n for n, e in shown.items() if e and captioner in e["captioners"] and corpus in e["corpora"]]
-            if len(found) > 1:
-                yield (
-                    f"{where}: the captions of {captioner!r} on {corpus!r} are in the evaluations "
-                    f"{' and '.join(found)}; name the one that its tables show under {where}.evaluations"
-                )
-                return
-
-
-def _ablation_mistakes(config: Block, where: str, ablation: Block) -> Iterator[str]:
-    yield from known(config, "evaluations", ablation["evaluation"], f"{where}.evaluation")
-    evaluation = config["evaluations"].get(ablation["evaluation"], {})
-    if ablation["reference"] not in ablation["captioners"]:
-        yield f"{where}.reference is {ablation['reference']!r}, which is not among the labels of its captioners"
-    seeds = {label: 1 if isinstance(names, str) else len(names) for label, names in ablation["captioners"].items()}
-    wanted = seeds.get(ablation["reference"], 1)
-    for label, number in seeds.items():
-        if wanted > 1 and number not in (1, wanted):
-            yield (
-                f"{where}.captioners.{label} has {number} captioners and the reference {wanted}; they are compared "
-                "seed by seed, so name as many, or one"
-            )
-    if evaluation and not evaluation.get("retrievers"):
-        yield f"evaluations.{ablation['evaluation']} needs `retrievers`: {where} is about what they find"
-    for section in ("captioners", "corpora"):
-        for label, names in ablation[section].items():
-            for name in [names] if isinstance(names, str) else names:
-                yield from known(config, section, name, f"{where}.{section}.{label}")
-                if name in config[section] and name not in evaluation.get(section, [name]):
-                    yield (
-                        f"{where}.{section}.{label} is {name!r}, which is not in "
-                        f"evaluations.{ablation['evaluation']}.{section}; add it there"
-                    )
 
 
 def study_mistakes(config: Block, study: Block) -> Iterator[str]:

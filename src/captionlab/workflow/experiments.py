@@ -6,28 +6,25 @@ A rule names a method of `Experiments` as its input function or parameter; Snake
 import importlib.metadata
 import importlib.util
 import os
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from captionlab import paths
-from captionlab.reporting.render import FORMATS
 from captionlab.shards import shard_names
 from captionlab.workflow import families
-from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, root_of, without
+from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, plain_rewards, root_of, without
 from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
-from captionlab.workflow.discritune import Discritune
+from captionlab.workflow.construction import Construction
 from captionlab.workflow.embedding import Embedding
 from captionlab.workflow.judging import Judging
 from captionlab.workflow.language import Language
-from captionlab.workflow.probing import Probing
+from captionlab.workflow.papers import Papers
 from captionlab.workflow.report import labels_of, paper_of
 from captionlab.workflow.resources import memory, on_disk
 from captionlab.workflow.scenes import Scenes
-from captionlab.workflow.scenes_paper import ScenesPaper
 from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
@@ -56,20 +53,18 @@ class Experiments:
         self.encoders: Block = config.get("encoders", {})
         self.captioners: Block = config["captioners"]
         self.evaluations: Block = config["evaluations"]
-        self.papers: Block = config.get("papers", {})
         self.spice: str = config.get("spice", "auto") or "off"
         self.embedding = Embedding(self)
         self.language = Language(self)
-        self.discritune = Discritune(self)
-        self.probing = Probing(self)
+        self.construction = Construction(self)
         self.study = Study(self)
         self.judging = Judging(self)
         self.style = on_disk(self.root / "config" / "plotting.yaml")
         self.data = str((self.root / config.get("data", ".")).resolve())
         self.scoring = Scoring(self)
         self.scenes = Scenes(self)
-        self.scenes_paper = ScenesPaper(self)
         self.validity = Validity(self)
+        self.papers = Papers(self)
 
     def check_files(self) -> None:
         """Raise a ConfigError that lists every file or folder that the config names and that is not there."""
@@ -180,6 +175,11 @@ class Experiments:
     def captioner_seed(self, wildcards: Wildcards) -> int:
         """Seed of a captioner's training."""
         return int(self.captioners[wildcards.captioner].get("seed", self.config["seed"]))
+
+    def rewards(self, captioner: str) -> list[Mapping[str, Any]]:
+        """The rewards that a captioner's reward is made of, none where it has none."""
+        objective = self.captioners[captioner].get("objective", {})
+        return [reward for _, reward in plain_rewards(objective["reward"])] if "reward" in objective else []
 
     def training_table(self, table: str) -> Callable[[Wildcards], str]:
         """A table of the corpus that a captioner is trained on."""
@@ -358,21 +358,8 @@ class Experiments:
         }
 
     def published(self, file: str) -> str:
-        """A file of published numbers or claims."""
+        """A file of published patterns or templates."""
         return on_disk(self.root / "config" / "published" / file)
-
-    def papers_block(self) -> Block:
-        """What the claims of all papers depend on."""
-        return normalise(self.papers)
-
-    def paper_block(self, paper: str) -> Block:
-        """What the tables of a paper depend on; nothing when the config does not ask for them."""
-        return normalise(self.papers.get(paper, {}))
-
-    def finetuned(self, paper: str) -> list[str]:
-        """Captioners of a paper that are finetuned here, in the order of their labels."""
-        captioners = [name for _, name in sorted(self.paper_block(paper).get("captioners", {}).items())]
-        return [name for name in captioners if "parent" in self.captioners[name]]
 
     def tables(self) -> list[str]:
         """Every table that the config asks for, in every format, and what they cost."""
@@ -380,31 +367,12 @@ class Experiments:
 
     def measured_tables(self) -> list[str]:
         """The tables of measurements among them."""
-        general = ["evaluation", *(["claims"] if self.papers else []), *self.validity.tables()]
+        general = ["evaluation", *(["claims"] if self.config.get("papers") else []), *self.validity.tables()]
         return [
-            *(paths.reporting(f"study/{name}.{ending}") for name in self.study.tables() for ending in FORMATS),
-            *(paths.reporting(f"language/{name}.{ending}") for name in self.language.tables() for ending in FORMATS),
+            *self.language.tables(),
             *(paths.reporting(f"{name}.{ending}") for name in general for ending in GENERAL_FORMATS),
-            *self.discritune.table_files(),
-            *self.discritune.ablation_files(),
-            *(paths.reporting(f"probing/{n}.{ending}") for n in self.probing.tables() for ending in FORMATS),
-            *(paths.reporting(f"scenes/{n}.{ending}") for n in self.scenes_paper.tables() for ending in FORMATS),
+            *self.papers.tables(),
         ]
-
-    def figures(self) -> list[str]:
-        """Every figure that the config asks for."""
-        of_papers = (self.discritune, self.probing, self.study, self.scenes_paper)
-        papers = [name for paper in of_papers for name in paper.figures()]
-        return [paths.figure(name) for name in papers]
-
-    def stages(self) -> dict[str, str]:
-        """The stage of each rule: the name of its file, in the order of the Snakefile."""
-        files = re.findall(r'^include: "(.+)"$', (self.root / "Snakefile").read_text(), re.MULTILINE)
-        rules = {
-            file: re.findall(r"^(?:use rule \w+ as|rule) (\w+)", (self.root / file).read_text(), re.MULTILINE)
-            for file in files
-        }
-        return {rule: Path(file).stem for file in files for rule in rules[file]}
 
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from captionlab import paths
-from captionlab.workflow.blocks import RETRIEVAL, Block, plain_rewards
+from captionlab.workflow.blocks import RETRIEVAL, Block
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
@@ -102,7 +102,7 @@ class Judging:
 
     def _rewards(self, wildcards: Captioned) -> list[Mapping[str, Any]]:
         """The rewards that a captioner's reward is made of."""
-        return _plain(self.lab.captioners[wildcards.captioner])
+        return self.lab.rewards(wildcards.captioner)
 
     def _retrievers(self, wildcards: Captioned) -> list[str]:
         """The retrievers that a captioner's reward asks."""
@@ -111,9 +111,3 @@ class Judging:
     def _scorers(self, wildcards: Captioned) -> list[str]:
         """The scorers that a captioner's reward asks."""
         return sorted({reward["scorer"] for reward in self._rewards(wildcards) if reward["kind"] == "scorer"})
-
-
-def _plain(block: Block) -> list[Mapping[str, Any]]:
-    """The rewards that the reward of a captioner's block is made of."""
-    objective = block.get("objective", {})
-    return [reward for _, reward in plain_rewards(objective["reward"])] if "reward" in objective else []

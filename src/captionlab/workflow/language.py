@@ -6,19 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from captionlab import paths
+from captionlab.reporting.render import FORMATS
 from captionlab.workflow.blocks import Block
 from captionlab.workflow.resources import on_disk
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
 
-TABLES = (
-    "language_statistics",
-    "language_patterns",
-    "language_unigrams",
-    "discritune_table7_adjectives",
-    "discritune_table14_nouns",
-)
+TABLES = ("language_statistics", "language_patterns", "language_unigrams")
 BUNDLED_TAGGER = "en_ewt_sm"
 
 
@@ -76,8 +71,9 @@ class Language:
         return self.lab.versions("spacy", *([] if self.tagger == BUNDLED_TAGGER else [self.tagger]))
 
     def tables(self) -> list[str]:
-        """Names of the tables on language that the config asks for."""
-        return list(TABLES) if self.config else []
+        """Every file of the tables on language that the config asks for."""
+        names = TABLES if self.config else ()
+        return [paths.reporting(f"language/{name}.{ending}") for name in names for ending in FORMATS]
 
     def missing_files(self) -> Iterator[str]:
         """One sentence for each file that the config names and that is not there."""

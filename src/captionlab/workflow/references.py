@@ -7,7 +7,6 @@ from captionlab.workflow.blocks import Block, scorer_kind
 from captionlab.workflow.captioner_references import captioner_mistakes
 from captionlab.workflow.evaluation_references import (
     evaluation_mistakes,
-    paper_mistakes,
     repeated_evaluations,
     scenes_mistakes,
     study_mistakes,
@@ -52,9 +51,6 @@ def reference_mistakes(config: Block) -> Iterator[str]:
         yield from validity_mistakes(config, validity)
     if scenes := config.get("scenes"):
         yield from scenes_mistakes(config, scenes)
-    for name, paper in config.get("papers", {}).items():
-        if name not in ("probing", "scenes"):  # their captioners play roles: probing_references, scenes_paper
-            yield from paper_mistakes(config, f"papers.{name}", paper)
 
 
 def _corpus_mistakes(name: str, corpus: Block) -> Iterator[str]:

@@ -3,7 +3,8 @@
 import re
 from typing import Protocol
 
-PAPERS = ("discritune", "probing", "scenes")
+from captionlab.papers import PAPERS
+
 # What is no paper's own.
 RUN = "this run"
 # How the name of a table starts that has a number in its paper.

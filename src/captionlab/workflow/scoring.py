@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # Keys of a trained scorer that name other parts of the config, or that another parameter holds.
 _NAMES = ("regions", "corpus", "seed", "weights", "vocabulary", "encoder")
 
+# Printed are per cent; a scorer with at least this scale gives them already.
+PER_CENT = 100.0
+
 
 class Wildcards(Protocol):
     """The wildcards of a job that the methods below may ask for."""
@@ -51,6 +54,14 @@ class Scoring:
                 yield from ((f"regions.{name}.files.{corpus}", path) for path in self._paths(name, corpus))
         for name, block in self.scorers.items():
             yield from ((f"scorers.{name}.{key}", block[key]) for key in ("weights", "vocabulary") if key in block)
+
+    def trained(self) -> list[str]:
+        """Scorers that are trained here."""
+        return [name for name, block in sorted(self.scorers.items()) if scorer_kind(block) == "trained"]
+
+    def factors(self) -> dict[str, float]:
+        """For each scorer the factor that puts its scores into per cent."""
+        return {name: _factor(block) for name, block in sorted(self.scorers.items())}
 
     # --------------------------------------------------------------------------------------------- regions
     def regions_from(self, *sources: str) -> str:
@@ -230,3 +241,9 @@ class Scoring:
     def evaluated_versions(self, wildcards: Wildcards) -> dict[str, str]:
         """Versions of the libraries that these scorers need."""
         return self.lab.versions(*self.libraries(*self.evaluated(wildcards)))
+
+
+def _factor(scorer: Block) -> float:
+    """A probability and a cosine become per cent; by the default of CLIP's family they are already."""
+    scale = float(scorer.get("scale", PER_CENT if scorer["family"] == "clip" else 1.0))
+    return 1.0 if scale >= PER_CENT else PER_CENT

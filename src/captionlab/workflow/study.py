@@ -111,20 +111,6 @@ class Study:
         """Whose answers are analysed."""
         return [kind for kind, key in (("people", "responses"), ("simulated", "simulated")) if self.config.get(key)]
 
-    def of_people(self) -> dict[str, str]:
-        """By name, the tables that claims about people are judged by; nothing before people took part."""
-        tables = ("accuracy", "pairwise") if "people" in self.participants() else ()
-        return {name: paths.answers(name, "people") for name in tables}
-
-    def tables(self) -> list[str]:
-        """Names of the tables on the answers."""
-        return [f"discritune_table6_{kind}" for kind in self.participants()]
-
-    def figures(self) -> list[str]:
-        """Names of the figures."""
-        examples = [f"discritune_figure2_{kind}" for kind in self.participants()]
-        return [*examples, "discritune_figure3_screen"] if self.config else []
-
     def results(self) -> list[str]:
         """What the study makes for people to use."""
         return [paths.study("web"), paths.study("psychopy"), paths.study("review.html")] if self.config else []

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from captionlab import paths
-from captionlab.workflow.blocks import Block, captioner_kind, plain_rewards, scorer_kind
+from captionlab.workflow.blocks import Block, captioner_kind
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
@@ -34,11 +34,10 @@ class Validity:
     def rewarding(self) -> list[str]:
         """Encoders that rewards ask, as retrievers or as scorers."""
         found = set()
-        for block in self.lab.captioners.values():
-            if "reward" in block.get("objective", {}):
-                for _, reward in plain_rewards(block["objective"]["reward"]):
-                    scorer = self.lab.scoring.scorers.get(reward.get("scorer", ""), {})
-                    found |= {reward.get("retriever"), scorer.get("encoder")}
+        for captioner in self.lab.captioners:
+            for reward in self.lab.rewards(captioner):
+                scorer = self.lab.scoring.scorers.get(reward.get("scorer", ""), {})
+                found |= {reward.get("retriever"), scorer.get("encoder")}
         return sorted(found - {None})
 
     def learned(self) -> dict[str, str]:
@@ -79,9 +78,7 @@ class Validity:
 
     def matching(self) -> list[str]:
         """How good the scorers are that are trained here."""
-        scorers = self.lab.scoring.scorers if self.config else {}
-        trained = [name for name, block in sorted(scorers.items()) if scorer_kind(block) == "trained"]
-        return [paths.scorer("matching.parquet", name) for name in trained]
+        return [paths.scorer("matching.parquet", name) for name in self.lab.scoring.trained() if self.config]
 
     def accuracy(self) -> list[str]:
         """How often participants of the study are right: people, simulated ones or both."""

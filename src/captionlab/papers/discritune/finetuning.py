@@ -29,7 +29,8 @@ from captionlab.evaluation.summary import (
 )
 from captionlab.intervals import SIMILAR, bootstrap_interval
 from captionlab.language.statistics import repeats_itself
-from captionlab.papers.probing.roles import FLUENCY_METRICS, PERPLEXITY, difference_rows, fluency
+from captionlab.reporting.evidence import NON_INFERIORITY
+from captionlab.reporting.roles import FLUENCY_METRICS, PERPLEXITY, difference_rows, fluency
 
 # The metrics of the paper's Tables 2, 3 and 5.
 TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
@@ -38,7 +39,7 @@ TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
 ONE_OF_A_HUNDRED = 1.0
 # What a gain on one text is held against begins so, and ends with the label of the other text.
 GAIN_ON = "the gain on "
-NOT_HIGHER = {PERPLEXITY: "non-inferiority of perplexity", REPETITIONS: "non-inferiority of repetitions"}
+NOT_HIGHER = {measure: f"{NON_INFERIORITY}{measure}" for measure in (PERPLEXITY, REPETITIONS)}
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Scores:
     spice: pa.Table | None
 
 
-# Corpus, metric, and None in the place of a scorer, as in captionlab.papers.probing.roles.
+# Corpus, metric, and None in the place of a scorer, as in captionlab.reporting.roles.
 Results = dict[tuple[str, str, str | None], Result]
 
 

@@ -4,27 +4,41 @@ Rows and columns are the paper's, by the labels of the config's block `papers.di
 captioners that the paper has there, and those that it does not have at all.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.language.schemas import ASSOCIATIONS as ASSOCIATED
+from captionlab.language.schemas import STATISTICS
+from captionlab.papers.discritune.associations import associations_table
+from captionlab.papers.discritune.layouts import (
+    ASSOCIATIONS,
+    DECIMALS,
+    LAYOUTS,
+    LOOKALIKES,
+    OWN_TABLES,
+    RETRIEVAL,
+    RETRIEVAL_METRIC,
+    TEXT,
+    TEXT_HEADINGS,
+    Layout,
+)
+from captionlab.papers.discritune.study import study_table
+from captionlab.papers.discritune.variant_tables import ablation_tables
 from captionlab.reporting.footnotes import protocol_note, run_notes
+from captionlab.reporting.language import Paper
 from captionlab.reporting.measurements import Measurements
-from captionlab.reporting.published import Published, PublishedValue
+from captionlab.reporting.published import Published, PublishedValue, read_published
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.sheets import PROVENANCE
 from captionlab.reporting.verdicts import CONTEXT, beside, judge, legend, smallest_difference
+from captionlab.schemas import SUMMARY
+from captionlab.study.schemas import ACCURACY, AGREEMENT, PAIRWISE, PARTICIPANTS
+from captionlab.tables import read_metadata, read_table
 
-RETRIEVAL_METRIC = "P@1"
-# Captioners, and for look-alike sets a corpus, that have tables of their own.
-OWN_TABLES = ("4", "5", "10")
+ANSWERS = {"accuracy": ACCURACY, "pairwise": PAIRWISE, "agreement": AGREEMENT, "participants": PARTICIPANTS}
 TABLES = ("1", "2", "3", "4", "5", "10", "11")
-LOOKALIKES = "11"
-# The paper's column headings for the metrics of the summary.
-TEXT_HEADINGS = {"BLEU@4": "B@4", "METEOR": "M", "CIDEr": "C", "SPICE": "S"}
-# Decimals as in the paper.
-DECIMALS = {RETRIEVAL_METRIC: 1, **dict.fromkeys(TEXT_HEADINGS, 2)}
 MEASURED = ("split", "evaluation", "value", "ci_low", "ci_high", "n", "candidates", "decoding")
 RECORD_COLUMNS = (
     "paper_row", "paper_column", "captioner", "corpus", "split", "evaluation", "retriever", "metric",
@@ -33,65 +47,37 @@ RECORD_COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Layout:
-    """What a table shows: the published table, which captioners and corpora, and how it is called.
-
-    `captioners` are the published tables whose rows they are, () for all that are in no table of their own, None for
-    all; `corpora` likewise. A table of text metrics may have only captioners that were trained on the corpus, or were
-    not.
-    """
-
-    name: str
-    title: str
-    published: str
-    metrics: Sequence[str]
-    captioners: Sequence[str] | None = ()
-    corpora: Sequence[str] = ()
-    in_domain: bool | None = None
-
-
-RETRIEVAL = (RETRIEVAL_METRIC,)
-TEXT = tuple(TEXT_HEADINGS)
-LAYOUTS = (
-    Layout("discritune_table1_retrieval", "table 1: text-to-image retrieval", "1", RETRIEVAL),
-    Layout(
-        "discritune_table2_in_domain",
-        "table 2: similarity to human captions, in-domain",
-        "2",
-        TEXT,
-        corpora=("2", "3"),
-        in_domain=True,
-    ),
-    Layout(
-        "discritune_table3_cross_domain",
-        "table 3: similarity to human captions, across domains",
-        "3",
-        TEXT,
-        corpora=("2", "3"),
-        in_domain=False,
-    ),
-    Layout(
-        "discritune_table4_blip_retrieval", "table 4: text-to-image retrieval, BLIP", "4", RETRIEVAL, ("4",), ("4",)
-    ),
-    Layout("discritune_table5_blip", "table 5: similarity to human captions, BLIP", "5", TEXT, ("5",), ("5",)),
-    Layout("discritune_table10_camel", "table 10: similarity to human captions, CaMEL", "10", TEXT, ("10",), ("10",)),
-    Layout(
-        "discritune_table11_lookalikes",
-        "table 11: retrieval within sets of look-alikes",
-        LOOKALIKES,
-        RETRIEVAL,
-        None,
-        (LOOKALIKES,),
-    ),
-)
+def tabulate(inputs: Mapping[str, Any], params: Mapping[str, Any], provenance: Mapping[str, Any]) -> Iterator[Table]:
+    """Tables of captioners, of ablations, of the study and of language, so far as the config asks for them."""
+    published = read_published(inputs["published"])
+    if params["config"]:
+        paper = Reproduction(params["config"], params["lineage"])
+        run = Measurements(read_table(inputs["summary"], SUMMARY).to_pylist(), (), paper.evaluations)
+        yield from discritune_tables(run, published, paper, {**provenance, **read_metadata(inputs["summary"])})
+        values = read_table(inputs["values"], ROLE_VALUES).to_pylist()
+        differences = read_table(inputs["differences"], ROLE_DIFFERENCES).to_pylist()
+        made = {**provenance, **read_metadata(inputs["values"])}
+        yield from ablation_tables(values, differences, published, params["config"], params["retrievers"], made)
+    of_paper = Paper(published, params["config"])
+    for number, who in enumerate(params["participants"]):
+        answers = {
+            name: read_table(inputs[f"study_{name}"][number], kind).to_pylist() for name, kind in ANSWERS.items()
+        }
+        yield study_table(who, answers, params["study_captioners"], params["study_corpus"], of_paper, provenance)
+    if "associations" in inputs:
+        associations = read_table(inputs["associations"], ASSOCIATED).to_pylist()
+        statistics = [row for path in inputs["statistics"] for row in read_table(path, STATISTICS).to_pylist()]
+        corpora = list(dict.fromkeys(row["corpus"] for row in statistics))
+        for tag in ASSOCIATIONS:
+            yield associations_table(associations, params["caption_types"], corpora, tag, of_paper, provenance)
 
 
 def discritune_tables(
     run: Measurements, published: Published, paper: Reproduction, provenance: Mapping[str, Any]
 ) -> list[Table]:
-    """Every table of LAYOUTS. `provenance` is described at `run_notes`."""
-    sheets = [_Sheet(run, published, paper, provenance, layout) for layout in LAYOUTS]
+    """Those of LAYOUTS that the paper's block asks for. `provenance` is described at `run_notes`."""
+    asked = [layout for layout in LAYOUTS if layout.is_asked(paper.captioners, paper.corpora)]
+    sheets = [_Sheet(run, published, paper, provenance, layout) for layout in asked]
     return [_text(sheet) if sheet.layout.metrics == TEXT else _retrieval(sheet) for sheet in sheets]
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from captionlab.evaluation.summary import NLG_METRICS, SPICE_METRICS, Job, Result, nlg_results, retrieval_results
 from captionlab.intervals import SIMILAR, within
-from captionlab.papers.probing.roles import Place, Results, difference_rows, value_rows
+from captionlab.reporting.roles import Place, Results, difference_rows, value_rows
 
 # Search among all images of a corpus; the paper's is among a set of candidates, and a place holds one number.
 FULL = "full"

@@ -3,16 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from captionlab.papers.probing.run import REFERENCE, Place, ProbingRun, ProbingSheet
+from captionlab.papers.probing.paper import REFERENCE
+from captionlab.papers.probing.run import ProbingRun
 from captionlab.reporting.footnotes import OVER_IMAGES, run_notes
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.sheets import PROVENANCE, Measured
+from captionlab.reporting.runs import Measured, Place
+from captionlab.reporting.sheets import PROVENANCE, Sheet
 from captionlab.reporting.verdicts import CLOSE
 
 
 def rewards_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """Which rewards raise the score and keep CIDEr and perplexity: a row for each role and scorer that rewarded it."""
-    sheet = ProbingSheet(run, provenance)
+    sheet = Sheet(run, provenance)
     columns = [
         Column("captioner", numeric=False),
         Column("reward", numeric=False),
@@ -35,7 +37,7 @@ def rewards_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
                     Place(role, corpus, "CIDEr"),
                     Place(role, corpus, "perplexity"),
                 ]
-                score, cider, perplexity = (run.difference(place) for place in places)
+                score, cider, perplexity = (run.difference(place, REFERENCE) for place in places)
                 found = [
                     None if score is None else {1: "yes", 0: "cannot tell", -1: "no"}[score.sign],
                     kept(cider, run.value(Place(REFERENCE, corpus, "CIDEr")), higher_is_better=True),
@@ -46,7 +48,7 @@ def rewards_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
                 cells = [
                     cell
                     for place, answer in zip(places, answers, strict=True)
-                    for cell in (sheet.cell(place, against=REFERENCE), Cell(answer))
+                    for cell in (sheet.difference(place, REFERENCE), Cell(answer))
                 ]
                 rows.append(
                     [Cell(role), Cell(reward_text(run.objectives.get(role, {}))), Cell(scorer), *cells, Cell(together)]
@@ -97,7 +99,7 @@ def _reward(reward: Mapping[str, Any]) -> str:
 
 def generalisation_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """What a scorer's reward does to the scores by others: the differences, and how many of them rise."""
-    sheet = ProbingSheet(run, provenance)
+    sheet = Sheet(run, provenance)
     columns = [Column("captioner", numeric=False), Column("trained on", numeric=False)]
     columns += [Column(scorer, group=f"score, against {REFERENCE}, by") for scorer in run.scorers]
     columns.append(Column("raised", group="scorers that it was not trained on"))
@@ -108,11 +110,11 @@ def generalisation_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Tabl
             own = run.rewards.get(role, ())
             if role == REFERENCE or not own:
                 continue
-            found = {scorer: run.difference(Place(role, corpus, "score", scorer)) for scorer in run.scorers}
+            found = {scorer: run.difference(Place(role, corpus, "score", scorer), REFERENCE) for scorer in run.scorers}
             others = [apart for scorer, apart in found.items() if scorer not in own and apart is not None]
             cells = [
-                sheet.cell(
-                    Place(role, corpus, "score", scorer), against=REFERENCE, mark=" (own)" if scorer in own else ""
+                sheet.difference(
+                    Place(role, corpus, "score", scorer), REFERENCE, mark=" (own)" if scorer in own else ""
                 )
                 for scorer in run.scorers
             ]

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from captionlab.papers.probing.pages import Captioned, Pages
-from captionlab.papers.probing.run import REFERENCE, Place, ProbingRun, ProbingSheet
+from captionlab.papers.probing.paper import REFERENCE
+from captionlab.papers.probing.run import ProbingRun
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.sheets import PROVENANCE
+from captionlab.reporting.runs import Place
+from captionlab.reporting.sheets import PROVENANCE, Sheet
 
 EXAMPLES = 3
 RECORD_COLUMNS = ("corpus", "image_id", "part", "label", "caption", "scorer", "score", "chosen", *PROVENANCE)
@@ -49,7 +51,7 @@ def constructed_images(pages: Pages, count: float) -> list[str]:
 
 def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[str, Any]) -> Table:
     """Table 1: which of six captions each scorer would choose, of one image and of all."""
-    sheet = ProbingSheet(run, provenance)
+    sheet = Sheet(run, provenance)
     columns = [Column("caption", numeric=False), Column("made for", numeric=False), Column("text", numeric=False)]
     columns += [Column(scorer, group="by") for scorer in run.scorers]
     blocks: list[Block] = []
@@ -75,7 +77,7 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[s
             place = ("generated", None) if label == REFERENCE else ("template", "published")
             row = [Cell(f"({chr(ord('a') + number)})"), Cell(label), Cell("chosen, % of images")]
             for scorer in run.scorers:
-                row.append(sheet.cell(Place(label, page.corpus, "chosen", scorer, *place)))
+                row += sheet.value(Place(label, page.corpus, "chosen", scorer, *place))[:1]
                 share = sheet.records[-1]["value"]
                 records.append(_record(page, None, "chosen, % of images", label, None, scorer, share, None))
             shares.append(row)
@@ -99,7 +101,7 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[s
 
 def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[str, Any]) -> Table:
     """Table 3: captions of every role for a few images."""
-    sheet = ProbingSheet(run, provenance)
+    sheet = Sheet(run, provenance)
     columns = [Column("captioner", numeric=False), Column("caption", numeric=False), Column("score by its scorer")]
     blocks: list[Block] = []
     records: list[dict[str, Any]] = []
@@ -136,7 +138,7 @@ def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[
 
 def constructed_table(run: ProbingRun, pages: Sequence[Pages], count: float, provenance: Mapping[str, Any]) -> Table:
     """Table 6: nouns of a caption in each template, and so many nouns of caption and references."""
-    sheet = ProbingSheet(run, provenance)
+    sheet = Sheet(run, provenance)
     columns = [Column("template", numeric=False), Column("caption", numeric=False)]
     blocks: list[Block] = []
     records: list[dict[str, Any]] = []

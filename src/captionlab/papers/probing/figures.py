@@ -11,12 +11,17 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.language.mining import chunks_of
-from captionlab.language.patterns import Tagged, compiled
+from captionlab.language.patterns import Tagged, compiled, tagged
+from captionlab.language.schemas import NGRAMS, PATTERNS, TAGGED
 from captionlab.language.statistics import mostly_tagged
-from captionlab.papers.probing.run import REFERENCE, Place, ProbingRun
+from captionlab.papers.probing.paper import REFERENCE
+from captionlab.papers.probing.run import ProbingRun
 from captionlab.reporting.figures import Style, colour_of, save
-from captionlab.reporting.sheets import Measured
+from captionlab.reporting.published import read_published
+from captionlab.reporting.runs import Measured, Place
+from captionlab.tables import read_table
 from captionlab.texts.tagging import NOUNS
 
 Row = Mapping[str, Any]
@@ -25,6 +30,29 @@ TOP = 10
 # Words of the caption that Figure 1 takes apart: enough for a repetition, and few enough for a page.
 LONGEST = 14
 SHORTEST = 5
+
+
+def plot(inputs: Row, params: Row, style: Style, paths: Mapping[str, str]) -> None:
+    """Every figure of the paper, on the first corpus."""
+    probing = ProbingRun(
+        read_table(inputs["values"], ROLE_VALUES).to_pylist(),
+        read_table(inputs["differences"], ROLE_DIFFERENCES).to_pylist(),
+        read_published(inputs["published"]),
+        params["config"],
+    )
+    corpus = next(iter(probing.corpora.values()))
+    patterns, unigrams, words = (
+        {role: read_table(path, kind).to_pylist() for role, path in zip(params["roles"], inputs[name], strict=True)}
+        for name, kind in (("patterns", PATTERNS), ("unigrams", NGRAMS), ("tags", TAGGED))
+    )
+    captions = {
+        role: [tagged(row["words"], row["tags"]) for row in rows if row["corpus"] == corpus]
+        for role, rows in words.items()
+    }
+    plot_patterns(probing, patterns, captions, corpus, style, paths["probing_figure1_patterns"])
+    plot_unigrams(probing, unigrams, captions, corpus, style, paths["probing_figure4_unigrams"])
+    plot_replacements(probing, corpus, style, paths["probing_figure2_replacements"])
+    plot_visual_words(probing, corpus, style, paths["probing_figure3_visual_words"])
 
 
 def plot_patterns(
@@ -96,7 +124,10 @@ def plot_replacements(run: ProbingRun, corpus: str, style: Style, path: str) -> 
         for column, scorer in enumerate(run.scorers if several else ()):
             axis = figure.add_subplot(grid[1, column])
             for index, subject in enumerate(("others", "nouns"), 1):
-                points = [(100 * share, run.difference(_replaced(subject, corpus, scorer, share))) for share in shares]
+                points = [
+                    (100 * share, run.difference(_replaced(subject, corpus, scorer, share), REFERENCE))
+                    for share in shares
+                ]
                 _line(axis, points, kinds[subject], colour_of(style, index))
             axis.axhline(0.0, color="#888888", linewidth=0.6)
             axis.set_title(scorer, fontsize="medium")

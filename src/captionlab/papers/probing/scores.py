@@ -5,8 +5,11 @@ from typing import Any
 
 from captionlab.evaluation.summary import BY_AND, CONNECTED, PER_CENT
 from captionlab.papers.probing.constructed import FEWEST
-from captionlab.papers.probing.run import REFERENCE, Place, ProbingRun, ProbingSheet
+from captionlab.papers.probing.paper import REFERENCE
+from captionlab.papers.probing.run import ProbingRun
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.runs import Place
+from captionlab.reporting.sheets import Sheet
 
 # What is said of the words of captions in section 4.3 and appendix A, with how it is headed.
 WORDS = {
@@ -42,9 +45,9 @@ ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 
 def scores_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """Table 2: every role's captions by every scorer, and their metrics."""
-    sheet = ProbingSheet(run, provenance)
+    sheet = Sheet(run, provenance)
     measures = [(f"score by {label}", label, "score", label) for label in run.scorers]
-    measured = run.measures()
+    measured = run.found("measure")
     measures += [(printed, printed, metric, None) for printed, metric in METRICS.items() if metric in measured]
     sheet.notes += [f"{printed} is not in this run." for printed, metric in METRICS.items() if metric not in measured]
     columns = [Column("captioner", numeric=False)]
@@ -58,9 +61,8 @@ def scores_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
             for printed, _, measure, scorer in measures:
                 place = Place(role, corpus, measure, scorer)
                 theirs = run.published.find("2", role, label, printed)
-                apart = run.difference(place) if scorer else None
-                row.append(sheet.cell(place, published=theirs, mark=ARROWS[apart.sign if apart else 0]))
-                row.append(sheet.beside(theirs))
+                apart = run.difference(place, REFERENCE) if scorer else None
+                row += sheet.value(place, theirs, mark=ARROWS[apart.sign if apart else 0])
             rows.append(row)
         blocks.append(Block(rows, sheet.heading(label)))
     sheet.notes.append(
@@ -79,7 +81,7 @@ def scores_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
 
 def statistics_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """Table 4: fluency, length and nouns of each role's captions."""
-    sheet = ProbingSheet(run, provenance)
+    sheet = Sheet(run, provenance)
     columns = [Column("captioner", numeric=False)]
     for printed, (_, group) in STATISTICS.items():
         columns += [Column(printed, "this run", group), Column("paper", group=group)]
@@ -91,8 +93,8 @@ def statistics_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
             row = [Cell(role)]
             for printed, (measure, _) in STATISTICS.items():
                 theirs = run.published.find("4", role, label, printed)
-                row += [sheet.cell(Place(role, corpus, measure), published=theirs), sheet.beside(theirs)]
-            rows.append([*row, sheet.cell(Place(role, corpus, "repeated nouns"))])
+                row += sheet.value(Place(role, corpus, measure), theirs)
+            rows.append([*row, sheet.value(Place(role, corpus, "repeated nouns"))[0]])
         blocks.append(Block(rows, sheet.heading(label)))
     return sheet.table(
         "probing_table4_statistics",
@@ -106,7 +108,7 @@ def statistics_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
 
 def words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """What section 4.3 says of Figure 4: nouns and verbs among the most frequent words, and what connects nouns."""
-    sheet = ProbingSheet(run, provenance)
+    sheet = Sheet(run, provenance)
     columns = [Column("captioner", numeric=False)]
     for heading in WORDS.values():
         columns += [Column("this run", group=heading), Column("paper", group=heading)]
@@ -118,7 +120,7 @@ def words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
             for measure in WORDS:
                 theirs = run.published.find("text", role, label, measure)
                 places = 1 if measure in PER_CENT else 2
-                row += [sheet.cell(Place(role, corpus, measure), places, published=theirs), sheet.beside(theirs)]
+                row += sheet.value(Place(role, corpus, measure), theirs, places)
             rows.append(row)
         blocks.append(Block(rows, sheet.heading(label)))
     sheet.notes.append(
@@ -137,7 +139,7 @@ def words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
 
 def templates_table(run: ProbingRun, templates: Mapping[tuple[str, str], str], provenance: Mapping[str, Any]) -> Table:
     """Table 7: the nouns of the reference's captions in templates. templates: texts by model and source."""
-    sheet = ProbingSheet(run, provenance)
+    sheet = Sheet(run, provenance)
     columns = [Column("scorer", numeric=False), Column("template", numeric=False)]
     columns += [Column("this run", group=REFERENCE), Column("paper", group=REFERENCE)]
     columns += [Column("this run", group="reconstructed"), Column("paper", group="reconstructed")]
@@ -154,9 +156,9 @@ def templates_table(run: ProbingRun, templates: Mapping[tuple[str, str], str], p
                 place = Place(scorer, corpus, "score", scorer, "template", source)
                 preferred = Place(scorer, corpus, "preferred", scorer, "template", source)
                 row = [Cell(scorer), Cell(templates.get((scorer, source), MISSING))]
-                row += [sheet.cell(Place(REFERENCE, corpus, "score", scorer), published=first), sheet.beside(first)]
-                row += [sheet.cell(place, published=second), sheet.beside(second)]
-                rows.append([*row, sheet.cell(place, against=REFERENCE), sheet.cell(preferred)])
+                row += sheet.value(Place(REFERENCE, corpus, "score", scorer), first)
+                row += sheet.value(place, second)
+                rows.append([*row, sheet.difference(place, REFERENCE), sheet.value(preferred)[0]])
             what = {"published": "the paper's templates", "mined": "templates found in the captions of each captioner"}
             blocks.append(Block(rows, f"{sheet.heading(label)}: {what[source]}"))
     sheet.notes.append(
@@ -174,9 +176,11 @@ def templates_table(run: ProbingRun, templates: Mapping[tuple[str, str], str], p
 
 def replacements_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 2: words replaced, at every share, and how far the scores fall."""
-    sheet = ProbingSheet(run, provenance)
+    sheet = Sheet(run, provenance)
     columns = [Column("scorer", numeric=False), Column(REFERENCE)]
-    shown = [(subject, share) for subject in ("others", "nouns") for share in run.levels("replacement", subject)]
+    shown = [
+        (subject, share) for subject in ("others", "nouns") for share in run.levels("replacement", subject=subject)
+    ]
     for subject, share in shown:
         group = {"others": "other words replaced", "nouns": "nouns replaced"}[subject]
         columns += [Column(f"{100 * share:g} %", "score", group), Column("", f"against {REFERENCE}", group)]
@@ -185,13 +189,13 @@ def replacements_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     for label, corpus in run.corpora.items():
         rows = []
         for scorer in run.scorers:
-            row = [Cell(scorer), sheet.cell(Place(REFERENCE, corpus, "score", scorer))]
+            row = [Cell(scorer), sheet.value(Place(REFERENCE, corpus, "score", scorer))[0]]
             for subject, share in shown:
                 place = Place(subject, corpus, "score", scorer, "replacement", None, share)
-                row += [sheet.cell(place), sheet.cell(place, against=REFERENCE)]
+                row += [sheet.value(place)[0], sheet.difference(place, REFERENCE)]
             largest = max((share for subject, share in shown if subject == "nouns"), default=1.0)
             place = Place("nouns", corpus, "score", scorer, "replacement", None, largest)
-            rows.append([*row, sheet.cell(place, against="others")])
+            rows.append([*row, sheet.difference(place, "others")])
         blocks.append(Block(rows, sheet.heading(label)))
     sheet.notes.append(
         "Differences are from the very captions whose words are replaced; one without a noun, or without another word, "
@@ -209,7 +213,7 @@ def replacements_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
 
 def visual_words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 3: more and more nouns in each scorer's template."""
-    sheet = ProbingSheet(run, provenance)
+    sheet = Sheet(run, provenance)
     counts = run.levels("count")
     columns = [Column("scorer", numeric=False)]
     for count in counts:
@@ -225,9 +229,9 @@ def visual_words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
             places = [Place(scorer, corpus, "score", scorer, "count", source, count) for count in counts]
             for place in places:
                 ours = run.value(place)
-                row += [sheet.cell(place), Cell(str(ours.n) if ours else MISSING)]
+                row += [sheet.value(place)[0], Cell(str(ours.n) if ours else MISSING)]
             if len(counts) > 1:
-                row.append(sheet.cell(places[-1], against=FEWEST))
+                row.append(sheet.difference(places[-1], FEWEST))
             rows.append(row)
         blocks.append(Block(rows, sheet.heading(label)))
     sheet.notes.append(
@@ -245,7 +249,7 @@ def visual_words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
 
 def pattern_shares_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 1: how many captions follow one pattern, found here or published."""
-    sheet = ProbingSheet(run, provenance)
+    sheet = Sheet(run, provenance)
     columns = [Column("captioner", numeric=False), Column("most frequent pattern", "found in its captions")]
     for measure in PATTERN_RATIOS:
         group = f"the paper's {measure.removeprefix('published ')}"
@@ -254,10 +258,10 @@ def pattern_shares_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Tabl
     for label, corpus in run.corpora.items():
         rows = []
         for role in run.roles:
-            row = [Cell(role), sheet.cell(Place(role, corpus, "first pattern"))]
+            row = [Cell(role), sheet.value(Place(role, corpus, "first pattern"))[0]]
             for measure, printed in PATTERN_RATIOS.items():
                 theirs = run.published.find("5", role, label, printed)
-                row += [sheet.cell(Place(role, corpus, measure), published=theirs), sheet.beside(theirs)]
+                row += sheet.value(Place(role, corpus, measure), theirs)
             rows.append(row)
         blocks.append(Block(rows, sheet.heading(label)))
     return sheet.table(

@@ -1,16 +1,18 @@
 """The numbers of Figures 4 to 7, 10 and 12: attention, and what ablation changes in captions and confidence."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from captionlab.ablation.comparison import changed
 from captionlab.intervals import share_interval
-from captionlab.papers.scenes.run import ScenesRun, ScenesSheet, without_interval
+from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.sheets import PROVENANCE, Measured
+from captionlab.reporting.runs import Measured
+from captionlab.reporting.sheets import PROVENANCE, Sheet
 from captionlab.roles import ROLES
 
 Row = Mapping[str, Any]
@@ -22,7 +24,7 @@ EXAMPLE_COLUMNS = (
 
 def attention_table(run: ScenesRun, differences: Sequence[Row], provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 4: deviation and mass of the attention by relation. differences: rows of DIFFERENCES."""
-    sheet = ScenesSheet(run, provenance)
+    sheet = scenes_sheet(run, provenance)
     p_values = {(row["relation"], row["statistic"]): row["p_value"] for row in differences}
     columns = [Column("relation", "query-key", numeric=False), *(Column(role) for role in ROLES)]
     columns += [Column("difference"), Column("p"), Column("images")]
@@ -30,15 +32,16 @@ def attention_table(run: ScenesRun, differences: Sequence[Row], provenance: Mapp
     for measure, heading in (("deviation", "standard deviation of the attention"), ("mass", "attention mass")):
         rows = []
         for relation in run.found("source", "attention"):
-            cells = [sheet.value("attention", role, measure, source=relation, decimals=3)[0] for role in ROLES]
-            apart = run.difference("attention", "finetuned", measure, "pretrained", source=relation)
+            places = [run.place("attention", role, measure, source=relation) for role in ROLES]
+            cells = [sheet.value(place, decimals=3)[0] for place in places]
+            apart = run.difference(run.place("attention", "finetuned", measure, source=relation), "pretrained")
             place = {"experiment": "attention", "subject": "finetuned", "source": relation, "measure": measure}
             cells.append(sheet.pair({**place, "against": "pretrained"}, apart, None, 3)[0])
             p_value = p_values.get((relation, measure))
             cells += [Cell(MISSING if p_value is None else f"{p_value:.2g}"), Cell(str(apart.n) if apart else MISSING)]
             rows.append([Cell(relation), *cells])
         blocks.append(Block(rows, heading))
-    apart = run.difference("attention", "finetuned", "deviation", "pretrained", source="all")
+    apart = run.difference(run.place("attention", "finetuned", "deviation", source="all"), "pretrained")
     number = without_interval(apart.n, apart.n) if apart else None
     theirs = run.published.find("text", "attention", "5", "images")
     place = {"experiment": "attention", "source": "all", "measure": "images"}
@@ -59,17 +62,16 @@ def attention_table(run: ScenesRun, differences: Sequence[Row], provenance: Mapp
 
 def drawing_tokens(run: ScenesRun) -> list[str]:
     """The special tokens that draw any attention."""
-    values = [row for row in run.values if row["experiment"] == "special tokens"]
     return [
         target
         for target in run.found("measure", "special tokens")
-        if any(row["value"] > 0 for row in values if row["measure"] == target)
+        if max(run.found("value", "special tokens", measure=target)) > 0
     ]
 
 
 def special_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 10: attention that special tokens draw, by layer and by what attends."""
-    sheet = ScenesSheet(run, provenance)
+    sheet = scenes_sheet(run, provenance)
     attending = run.found("source", "special tokens")
     layers = sorted(run.found("level", "special tokens"))
     columns = [Column("layer", numeric=False)]
@@ -81,9 +83,9 @@ def special_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
             row = [Cell(f"{layer:g}")]
             for role in ROLES:
                 for kind in attending:
-                    ours = run.value("special tokens", role, target, source=kind, level=layer)
-                    place = {"experiment": "special tokens", "subject": role, "source": kind, "level": layer}
-                    sheet.pair({**place, "measure": target}, ours, None, interval=target in drawing)
+                    place = run.place("special tokens", role, target, source=kind, level=layer)
+                    ours = run.value(place)
+                    sheet.pair(asdict(place), ours, None, interval=target in drawing)
                     row.append(_per_cent(ours, interval=target in drawing))
             rows.append(row)
         blocks.append(Block(rows, f"drawn by {target}"))
@@ -114,7 +116,7 @@ def ablation_table(
 
     `coverage` are rows of COVERAGE, `tests` of SPLITS.
     """
-    sheet = ScenesSheet(run, provenance)
+    sheet = scenes_sheet(run, provenance)
     columns = [Column("captioner", numeric=False), Column("objects removed", numeric=False)]
     columns += [Column("this run", "%", "captions that change"), Column("paper", group="captions that change")]
     columns += [Column("confidence after", group="unchanged captions"), Column("shift", group="unchanged captions")]
@@ -127,17 +129,20 @@ def ablation_table(
                 theirs = None
                 if level is None and split == run.split:
                     theirs = run.published.find("text", role, "6.2", "captions changed")
-                place = {"source": split, "level": level}
-                row = sheet.value("ablation", role, "changed", theirs, 1, **place)
-                row += [sheet.value("ablation", role, m, decimals=3, **place)[0] for m in ("confidence", "shift")]
-                number = run.value("ablation", role, "changed", **place)
+                changes, *others = (
+                    run.place("ablation", role, measure, source=split, level=level)
+                    for measure in ("changed", "confidence", "shift")
+                )
+                row = sheet.value(changes, theirs, 1)
+                row += [sheet.value(place, decimals=3)[0] for place in others]
+                number = run.value(changes)
                 samples = Cell(str(number.n) if number else MISSING)
                 rows.append([Cell(role), Cell("1, 2, ... together" if level is None else f"{level:g}"), *row, samples])
         blocks.append(Block(rows, f"split {split}"))
     sheet.notes.append(_coverage_note(run, sheet, coverage))
     sheet.notes += [_test_note(run, sheet, test, len(tests)) for test in tests]
     for split in run.found("source", "ablation"):
-        if apart := run.difference("ablation", "finetuned", "spread", "pretrained", source=split):
+        if apart := run.difference(run.place("ablation", "finetuned", "spread", source=split), "pretrained"):
             sheet.notes.append(
                 f"Split {split}: the standard deviation of the shifts of the finetuned captioner is {apart.value:+.4f} "
                 f"[{apart.ci_low:+.4f}, {apart.ci_high:+.4f}] above that of the pretrained one."
@@ -155,7 +160,7 @@ def ablation_table(
     )
 
 
-def _coverage_note(run: ScenesRun, sheet: ScenesSheet, coverage: Sequence[Row]) -> str:
+def _coverage_note(run: ScenesRun, sheet: Sheet, coverage: Sequence[Row]) -> str:
     regions = sum(row["regions"] for row in coverage)
     theirs = run.published.find("text", "regions", "6.1", "tagged")
     share = _tagged_share(coverage) if regions else None
@@ -176,7 +181,7 @@ def _tagged_share(coverage: Sequence[Row]) -> Measured:
     return Measured(100 * float(tagged / regions), 100 * low, 100 * high, 1, len(coverage))
 
 
-def _test_note(run: ScenesRun, sheet: ScenesSheet, test: Row, tests: int) -> str:
+def _test_note(run: ScenesRun, sheet: Sheet, test: Row, tests: int) -> str:
     """The z-test between two splits; the paper's numbers beside the finetuned captioner's, where there is one test."""
     names = f"{test['captioner']} captioner, {test['split']} against {test['against']}"
     if test["z"] is None:
@@ -218,7 +223,7 @@ def examples_table(
     provenance: Mapping[str, Any],
 ) -> Table:
     """Figure 5: captions before and after ablation. captions: rows of ABLATED by role; pictures: PNGs by image."""
-    sheet = ScenesSheet(run, provenance)
+    sheet = scenes_sheet(run, provenance)
     columns = [Column(name, numeric=False) for name in ("captioner", "whole image", "without the objects")]
     blocks, records = [], []
     for shown in shown_samples(captions["finetuned"], objects):

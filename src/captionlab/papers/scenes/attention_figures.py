@@ -108,7 +108,8 @@ def plot_special_tokens(run: ScenesRun, style: Style, path: str) -> None:
             for axis, target in zip(line, targets, strict=False):
                 for index, attending in enumerate(run.found("source", "special tokens", subject=role)):
                     layers = sorted(run.found("level", "special tokens", subject=role, source=attending))
-                    values = [run.value("special tokens", role, target, source=attending, level=at) for at in layers]
+                    places = [run.place("special tokens", role, target, source=attending, level=at) for at in layers]
+                    values = [run.value(place) for place in places]
                     shares = [np.nan if value is None else 100 * value.value for value in values]
                     axis.plot(layers, shares, "o-", markersize=3, color=colour_of(style, index), label=attending)
                 axis.set_xticks(layers, [f"{layer:g}" for layer in layers])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.papers.scenes.run import ScenesRun, ScenesSheet
+from captionlab.papers.scenes.run import ScenesRun, scenes_sheet
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.sheets import PROVENANCE
 from captionlab.roles import FINETUNED, PRETRAINED
@@ -77,7 +77,7 @@ def data_table(
     provenance: Mapping[str, Any],
 ) -> Table:
     """The captions of Figure 2, and Table 8; examples as drawn_examples gives them, pictures: PNGs by image."""
-    sheet = ScenesSheet(run, provenance)
+    sheet = scenes_sheet(run, provenance)
     columns = [Column(name, numeric=False) for name in ("captions", "reference", "generated")]
     blocks, records = [], []
     for place, examples in (("figure 2", of_figure), ("table 8", of_table)):

@@ -12,21 +12,71 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from PIL import Image
+from scipy.stats import gaussian_kde
 
-from captionlab.ablation.comparison import Pair, changed
-from captionlab.attention.density import estimate_density
+from captionlab.ablation.comparison import Pair, changed, pairs
+from captionlab.attention.density import REACH
+from captionlab.attention.schemas import BLOCKS, DENSITIES, MATRICES
 from captionlab.papers.scenes.ablation import shown_samples
-from captionlab.papers.scenes.examples import Example
+from captionlab.papers.scenes.attention_figures import plot_density, plot_layers, plot_matrices, plot_special_tokens
+from captionlab.papers.scenes.examples import Example, drawn_examples
+from captionlab.papers.scenes.pages import (
+    ablated_objects,
+    read_captions,
+    read_described,
+    read_pictures,
+    read_probed,
+    read_run,
+    read_splits,
+)
 from captionlab.papers.scenes.probes import FOREST, INTACT, RANDOM, split_name
 from captionlab.papers.scenes.run import ScenesRun
 from captionlab.reporting.figures import Style, colour_of, save
 from captionlab.roles import ROLES
+from captionlab.tables import read_table
 
 Row = Mapping[str, Any]
 # Characters of a line beside a picture.
 LINE = 58
 # Inches: a picture, and a character of such a line.
 PICTURE, CHARACTER = 1.7, 0.08
+
+
+def plot(inputs: Row, params: Row, style: Style, paths: Mapping[str, str]) -> None:
+    """Every figure of the paper."""
+    of = {name.removeprefix("scenes_"): path for name, path in paths.items()}
+    scenes = read_run(inputs, params)
+    splits = read_splits(inputs["images"][0], inputs["training_images"][0])
+    matrices, blocks = (
+        {role: read_table(path, kind).to_pylist() for role, path in zip(ROLES, inputs[name], strict=True)}
+        for name, kind in (("matrices", MATRICES), ("blocks", BLOCKS))
+    )
+    plot_matrices(matrices, params["job"]["layer"], style, of["figure3_attention"])
+    plot_layers(matrices, style, of["figure11_layers"])
+    densities, relations = read_table(inputs["densities"], DENSITIES).to_pylist(), scenes.found("source", "attention")
+    plot_density(densities, blocks, relations, style, of["figure4_attention_density"])
+    plot_special_tokens(scenes, style, of["figure10_special_tokens"])
+    _plot_ablation(inputs, splits, params, style, of)
+    sizes, shares = read_probed(inputs["encodings"][0], splits).scenes, scenes.found("level", INTACT)
+    plot_classes(sizes, style, of["figure8_classes"])
+    plot_probes(scenes, sizes, max(shares, default=None), style, of["figure9_probes"])
+    plot_probes(scenes, sizes, min(shares, default=None), style, of["figure13_probes"])
+
+
+def _plot_ablation(inputs: Row, splits: Mapping[str, str], params: Row, style: Style, paths: Mapping[str, str]) -> None:
+    """Figures 2, 5, 6, 7 and 12: captions, before and after ablation."""
+    captions, images, split = read_captions(inputs["captions"]), inputs["images"][0], params["job"]["split"]
+    objects = ablated_objects(captions)
+    shown = [row["image_id"] for row in shown_samples(captions["finetuned"], objects)]
+    of_objects, of_scenes = (read_described(inputs[name][0]) for name in ("object_captions", "scene_captions"))
+    examples, _ = drawn_examples(captions, of_objects, of_scenes, splits, params["seed"])
+    pictures = read_pictures(images, [example.image for example in examples])
+    plot_captions(examples, pictures, style, paths["figure2_captions"])
+    plot_examples(captions, read_pictures(images, shown), objects, style, paths["figure5_examples"])
+    before_and_after = {role: pairs(rows) for role, rows in captions.items()}
+    plot_confidence(before_and_after, split, False, style, paths["figure6_confidence"])
+    plot_confidence(before_and_after, split, True, style, paths["figure7_confidence_shift"])
+    plot_splits(before_and_after, split, style, paths["figure12_splits"])
 
 
 def plot_captions(examples: Sequence[Example], pictures: Mapping[str, bytes], style: Style, path: str) -> None:
@@ -156,7 +206,8 @@ def plot_probes(run: ScenesRun, images: Mapping[str, int], share: float | None, 
         bars = (("pretrained", FOREST, 1), ("finetuned", FOREST, 2), ("random", RANDOM, 6))
         for index, (label, probe, colour) in enumerate(bars):
             role = label if probe == FOREST else "pretrained"
-            found = [run.value(INTACT, role, f"F1 of {scene}", source=probe, level=share) for scene in scenes]
+            places = [run.place(INTACT, role, f"F1 of {scene}", source=probe, level=share) for scene in scenes]
+            found = [run.value(place) for place in places]
             there = [(x, value) for x, value in enumerate(found) if value is not None]
             errors = [
                 [value.value - value.ci_low for _, value in there],
@@ -187,6 +238,8 @@ def _density(axis: Axes, values: Sequence[float], label: str, colour: str) -> No
     if len({*values}) < 2:
         axis.plot([], [], color=colour, label=label)
         return
-    density = estimate_density(np.array(values))
-    axis.plot(density.axes[0], density.values, color=colour, label=label)
-    axis.fill_between(density.axes[0], density.values, color=colour, alpha=0.2)
+    density = gaussian_kde(values)
+    reach = REACH * float(density.covariance[0, 0]) ** 0.5
+    places = np.linspace(min(values) - reach, max(values) + reach, 100)
+    axis.plot(places, density(places), color=colour, label=label)
+    axis.fill_between(places, density(places), color=colour, alpha=0.2)

@@ -5,10 +5,11 @@ from typing import Any
 
 from captionlab.attention.objects import UNIFORM
 from captionlab.papers.scenes.measurements import correlation_interval
-from captionlab.papers.scenes.run import ScenesRun, ScenesSheet, without_interval
+from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
-from captionlab.reporting.sheets import PROVENANCE, Measured
+from captionlab.reporting.runs import Measured, Place
+from captionlab.reporting.sheets import PROVENANCE, Sheet
 from captionlab.reporting.verdicts import judge_below
 from captionlab.roles import ROLES
 
@@ -25,7 +26,7 @@ OBJECT_COLUMNS = ("scene", "rank", "object", "pmi", "together", "with_object", "
 
 def metrics_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
     """Table 1: metrics of scene captions over the epochs of finetuning."""
-    sheet = ScenesSheet(run, provenance)
+    sheet = scenes_sheet(run, provenance)
     measured = run.found("measure", "scene captions")
     shown = {printed: metric for printed, metric in METRICS.items() if metric in measured}
     sheet.notes += [f"{printed} is not in this run." for printed in METRICS if printed not in shown]
@@ -39,19 +40,17 @@ def metrics_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
         row = [Cell(label)]
         for printed, metric in shown.items():
             theirs = run.published.find("1", label, "HL-Scenes", printed)
-            row += sheet.value("scene captions", label, metric, theirs, 1)
+            row += sheet.value(Place(label, run.validation, metric, experiment="scene captions"), theirs, 1)
         rows.append(row)
     sheet.notes.append(
         f"{OVER_IMAGES} A row is the same training, stopped after so many epochs; pretrained is before it."
     )
-    counts = [row["n"] for row in run.values if row["experiment"] == "scene captions"]
-    images = f", {max(counts)} images" if counts else ""
     return sheet.table(
         "scenes_table1_metrics",
         "Scenes, table 1: scene captions over the epochs of finetuning",
         "Similarity of captions to scene captions that people wrote, before and during finetuning on such captions.",
         columns,
-        [Block(rows, f"HL-Scenes (here {run.validation}{images})")],
+        [Block(rows, sheet.heading("HL-Scenes"))],
     )
 
 
@@ -59,7 +58,7 @@ def overlap_table(
     run: ScenesRun, overlaps: Sequence[Row], correlations: Sequence[Row], provenance: Mapping[str, Any]
 ) -> Table:
     """Table 2: overlap of the most attended and the most frequent objects. Rows of OVERLAPS and CORRELATIONS."""
-    sheet = ScenesSheet(run, provenance)
+    sheet = scenes_sheet(run, provenance)
     depths = sorted({row["depth"] for row in overlaps})
     columns = [Column("scene", numeric=False)]
     for measure in MEASURES:
@@ -103,7 +102,7 @@ def overlap_table(
     for depth in depths:
         for role in ROLES:
             chance, uniform = (
-                run.difference("overlap", role, "RBO", against, level=depth)
+                run.difference(run.place("overlap", role, "RBO", level=depth), against)
                 for against in ("chance", "uniform attention")
             )
             if chance and uniform:
@@ -131,7 +130,7 @@ def _measured(overlap: Row, column: str) -> Measured:
     return Measured(overlap[column], low, high, 1, overlap["attended"])
 
 
-def _correlation_note(run: ScenesRun, sheet: ScenesSheet, correlation: Row) -> str:
+def _correlation_note(run: ScenesRun, sheet: Sheet, correlation: Row) -> str:
     """How RBO and IoU go together, ours and the paper's; the record is kept."""
     role, degrees = correlation["captioner"], correlation["degrees"]
     if correlation["r"] is None:
@@ -158,7 +157,7 @@ def _correlation_note(run: ScenesRun, sheet: ScenesSheet, correlation: Row) -> s
 
 def objects_table(run: ScenesRun, information: Sequence[Row], provenance: Mapping[str, Any]) -> Table:
     """Table 3: the objects that tell each scene, by pointwise mutual information. Rows of INFORMATION."""
-    sheet = ScenesSheet(run, provenance)
+    sheet = scenes_sheet(run, provenance)
     columns = [Column("scene", numeric=False), Column("this run", numeric=False), Column("PMI of these", "nats")]
     columns += [Column("images", "with the first of scene"), Column("paper", numeric=False)]
     theirs: dict[str, list[str]] = {}
@@ -203,7 +202,7 @@ def samples_table(
 
     `images` has the number of images of each split, `samples` that of samples by split and number of objects.
     """
-    sheet = ScenesSheet(run, provenance)
+    sheet = scenes_sheet(run, provenance)
     columns = [Column("objects removed", numeric=False)]
     splits = {TRAINED_ON: sorted({*images} - {run.split}), "Test": [run.split]}
     for heading in splits:

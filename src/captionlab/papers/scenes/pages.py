@@ -24,17 +24,14 @@ Path = str | os.PathLike[str]
 Row = Mapping[str, Any]
 
 
-def read_run(values: Path, differences: Path, published: Path, comparable: bool, job: Mapping[str, Any]) -> ScenesRun:
-    """The run, from the tables that summarise_scenes makes; `job` says what it is about."""
+def read_run(inputs: Mapping[str, Any], params: Mapping[str, Any]) -> ScenesRun:
+    """The run, from the files and parameters of a job of the paper."""
     return ScenesRun(
-        read_table(values, ROLE_VALUES).to_pylist(),
-        read_table(differences, ROLE_DIFFERENCES).to_pylist(),
-        read_published(published),
-        comparable,
-        job["corpus"],
-        job["validation"],
-        job["training"],
-        job["split"],
+        read_table(inputs["values"], ROLE_VALUES).to_pylist(),
+        read_table(inputs["differences"], ROLE_DIFFERENCES).to_pylist(),
+        read_published(inputs["published"]),
+        params["config"]["comparable"],
+        params["job"],
     )
 
 

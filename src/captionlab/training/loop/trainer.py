@@ -45,6 +45,7 @@ class Objective(Protocol):
 
     def end_batch(self) -> None:
         """All parts of the batch were seen, and their gradients are known."""
+        return
 
     def state_dict(self) -> dict[str, Any]:
         """What is kept from batch to batch: tensors and plain values."""
@@ -52,6 +53,7 @@ class Objective(Protocol):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
+        return
 
 
 class Batches(Protocol):

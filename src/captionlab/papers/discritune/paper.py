@@ -1,0 +1,247 @@
+"""The block `papers.discritune` of a config, and what the paper asks of the study and of the analysis of language."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from captionlab import paths
+from captionlab.papers.discritune.layouts import ABLATIONS, ASSOCIATIONS, LAYOUTS, associations_name
+from captionlab.reporting.paper import Block, Figure, Known, Needs, Paper, listed
+
+
+class Discritune(Paper):
+    """Dessì et al. 2023."""
+
+    name = "discritune"
+    citation = "Dessì et al. 2023, *Cross-Domain Image Captioning with Discriminative Finetuning*"
+
+    def tables(self) -> list[str]:
+        """Those of the block, of its ablations, of the study and of the analysis of language."""
+        asked = [
+            layout.name
+            for layout in (LAYOUTS if self.block else ())
+            if layout.is_asked(self.block["captioners"], self.block["corpora"])
+        ]
+        return [
+            *asked,
+            *(layout.name for layout in ABLATIONS if layout.ablation in self._ablations()),
+            *(f"discritune_table6_{who}" for who in self.lab.study.participants()),
+            *(associations_name(tag) for tag in ASSOCIATIONS if self.lab.language.config),
+        ]
+
+    def figures(self) -> dict[str, Figure]:
+        """Those of the block, and those of the study."""
+        found = {f"discritune_{one}": Figure(one, one) for one in ("retrieval", "finetuning") if self.block}
+        for who in self.lab.study.participants():
+            found[f"discritune_figure2_{who}"] = Figure(f"examples of the study, {who}", "figure2")
+        if self.lab.study.config:
+            found["discritune_figure3_screen"] = Figure("a screen of the study", "figure3")
+        return found
+
+    def summarised(self) -> Needs | None:
+        """Tables of scores of what is compared by several captioners or corpora at once, and of ablations."""
+        if not self.block:
+            return None
+        scored = {table: self._scored(table, self._evaluated()) for table in ("nlg", "spice")}
+        ablated = {table: self._scored(table, self._ablated()) for table in ("nlg", "spice", "retrieval")}
+        return Needs(
+            {
+                "captions": self._captions(scored["nlg"]),
+                **scored,
+                "measures": self._spoken(partial(paths.language, "measures")),
+                "tokens": self._spoken(partial(paths.evaluation, "tokens")),
+                "ablated_captions": sorted(paths.captions(*place) for place in self._ablated()),
+                **{f"ablated_{table}": files for table, files in ablated.items()},
+            },
+            {
+                "evaluations": self.lab.evaluation_contexts(),
+                "lineage": self.lab.lineage(),
+                "ablations": self._ablations(),
+                "seed": self.lab.config["seed"],
+            },
+            ("numpy", "scipy"),
+            runtime=60,
+        )
+
+    def tabulated(self) -> Needs:
+        """The summary, the answers of the study and the associations, so far as there are any."""
+        inputs: dict[str, str | list[str]] = {}
+        if self.block:
+            inputs["summary"] = paths.reporting("summary.parquet")
+            inputs |= {table: self.measured(table) for table in ("values", "differences")}
+        for table in ("accuracy", "pairwise", "agreement", "participants"):
+            inputs[f"study_{table}"] = [paths.answers(table, who) for who in self.lab.study.participants()]
+        if self.lab.language.config:
+            inputs |= {"associations": paths.ASSOCIATIONS, "statistics": self.lab.language.measured("statistics")}
+        params = {
+            "lineage": self.lab.lineage(),
+            "retrievers": self._ablation_retrievers(),
+            "participants": self.lab.study.participants(),
+            "study_captioners": self.lab.study.captioners(),
+            "study_corpus": self.lab.study.corpus(),
+            "caption_types": self.lab.language.caption_types(),
+        }
+        return Needs(inputs, params, mem_mb=2000, runtime=10)
+
+    def plotted(self) -> Needs:
+        """The summary and the logs of finetuning, and what was shown and answered in the study."""
+        inputs: dict[str, str | list[str]] = {}
+        if self.block:
+            inputs["summary"] = paths.reporting("summary.parquet")
+        inputs["training"] = [paths.captioner("training.parquet", name) for name in self._finetuned()]
+        inputs["answers"] = [paths.answers("answers", who) for who in self.lab.study.participants()]
+        if self.lab.study.config:
+            inputs |= {"stimuli": paths.study("stimuli.parquet"), "images": self.lab.study.table("images")}
+        params = {
+            "finetuned": self._finetuned(),
+            "participants": self.lab.study.participants(),
+            "people": self.lab.study.people(),
+            "parents": self.lab.study.parents(),
+        }
+        return Needs(inputs, params, ("matplotlib",), 2000, 10)
+
+    def judged(self) -> Needs:
+        """Values and comparisons of captioners, differences, and the answers of people once they took part."""
+        tables = ("accuracy", "pairwise") if "people" in self.lab.study.participants() else ()
+        return Needs(
+            {
+                **{name: paths.reporting(f"{name}.parquet") for name in ("summary", "comparisons")},
+                "differences": self.measured("differences"),
+                **{f"study_{name}": [paths.answers(name, "people")] for name in tables},
+            },
+            {"lineage": self.lab.lineage()},
+        )
+
+    # ------------------------------------------------------------------------------------------- captioners
+    def _finetuned(self) -> list[str]:
+        """Captioners of the paper that are finetuned here, in the order of their labels."""
+        captioners = [name for _, name in sorted(self.block.get("captioners", {}).items())]
+        return [name for name in captioners if "parent" in self.lab.captioners[name]]
+
+    def _scored(self, table: str, places: set[tuple[str, str]]) -> list[str]:
+        """A table of scores for each captioner and evaluation of these that has one."""
+        return sorted({paths.evaluation(table, *place) for place in places} & set(self.lab.scored(table)))
+
+    def _captions(self, scored: list[str]) -> list[str]:
+        """The captions that these tables score."""
+        return [paths.captions(*paths.captioner_of(path)) for path in scored]
+
+    def _evaluated(self) -> set[tuple[str, str]]:
+        """Each captioner of the paper with each evaluation on a corpus of the paper that its tables show."""
+        captioners, corpora = (set(self.block[key].values()) for key in ("captioners", "corpora"))
+        shown = {
+            name: self.lab.evaluations[name]
+            for name in self.block.get("evaluations", self.lab.evaluations)
+            if corpora & set(self.lab.evaluations[name]["corpora"])
+        }
+        return {(name, of) for of, evaluation in shown.items() for name in captioners & set(evaluation["captioners"])}
+
+    def _spoken(self, table: Callable[[str, str], str]) -> list[str]:
+        """A table for each captioner of the paper and the one of the paper that it is finetuned from.
+
+        Evaluations are those of `language.fluency`, of which one counts where it has both captioners.
+        """
+        found, of_paper = [], set(self.block["captioners"].values())
+        for evaluation in self.lab.language.fluency():
+            studied = of_paper & set(self.lab.evaluations[evaluation]["captioners"])
+            parents = {name: self.lab.captioners[name].get("parent") for name in studied}
+            paired = {one for name, parent in parents.items() if parent in studied for one in (name, parent)}
+            found += [table(name, evaluation) for name in sorted(paired)]
+        return found
+
+    # -------------------------------------------------------------------------------------------- ablations
+    def _ablations(self) -> Block:
+        """For each ablation its evaluation, corpora, reference, captioners by label, and who rewarded them."""
+        return {
+            name: {
+                "evaluation": ablation["evaluation"],
+                "corpora": sorted(set(ablation["corpora"].values())),
+                "reference": ablation["reference"],
+                "captioners": {label: listed(names) for label, names in sorted(ablation["captioners"].items())},
+                "rewards": {
+                    label: sorted({retriever for name in listed(names) for retriever in self._rewarding(name)})
+                    for label, names in sorted(ablation["captioners"].items())
+                },
+            }
+            for name, ablation in sorted(self.block.get("ablations", {}).items())
+        }
+
+    def _ablation_retrievers(self) -> Block:
+        """For each ablation the retrievers of its evaluation in the config's order, and by label who gave rewards."""
+        return {
+            name: {"judges": self.lab.evaluations[of["evaluation"]]["retrievers"], "rewards": of["rewards"]}
+            for name, of in self._ablations().items()
+        }
+
+    def _ablated(self) -> set[tuple[str, str]]:
+        """Each captioner of an ablation with the evaluation that it is compared in."""
+        return {
+            (name, ablation["evaluation"])
+            for ablation in self._ablations().values()
+            for names in ablation["captioners"].values()
+            for name in names
+        }
+
+    def _rewarding(self, captioner: str) -> set[str]:
+        return {str(reward["retriever"]) for reward in self.lab.rewards(captioner) if "retriever" in reward}
+
+    # --------------------------------------------------------------------------------------------- mistakes
+    @staticmethod
+    def mistakes(config: Block, where: str, block: Block, known: Known) -> Iterator[str]:
+        """Names that lead nowhere, captioners that nobody evaluates, and captions in several evaluations."""
+        evaluated = {name for evaluation in config["evaluations"].values() for name in evaluation["captioners"]}
+        for label, name in block["captioners"].items():
+            yield from known(config, "captioners", name, f"{where}.captioners.{label}")
+            if name in config["captioners"] and name not in evaluated:
+                yield f"{where}.captioners.{label} is {name!r}, which no evaluation names; add it to one"
+        for label, name in block["corpora"].items():
+            yield from known(config, "corpora", name, f"{where}.corpora.{label}")
+        for name in block.get("retrievers", []):
+            yield from known(config, "encoders", name, f"{where}.retrievers")
+        for name in block.get("evaluations", []):
+            yield from known(config, "evaluations", name, f"{where}.evaluations")
+        yield from _several_evaluations(config, where, block)
+        for name, ablation in block.get("ablations", {}).items():
+            yield from _ablation_mistakes(config, f"{where}.ablations.{name}", ablation, known)
+
+
+def _several_evaluations(config: Block, where: str, paper: Block) -> Iterator[str]:
+    """A table shows one value in each place, so it must be said of which evaluation."""
+    shown = {name: config["evaluations"].get(name) for name in paper.get("evaluations") or config["evaluations"]}
+    for captioner in dict.fromkeys(paper["captioners"].values()):
+        for corpus in dict.fromkeys(paper["corpora"].values()):
+            found = [n for n, e in shown.items() if e and captioner in e["captioners"] and corpus in e["corpora"]]
+            if len(found) > 1:
+                yield (
+                    f"{where}: the captions of {captioner!r} on {corpus!r} are in the evaluations "
+                    f"{' and '.join(found)}; name the one that its tables show under {where}.evaluations"
+                )
+                return
+
+
+def _ablation_mistakes(config: Block, where: str, ablation: Block, known: Known) -> Iterator[str]:
+    yield from known(config, "evaluations", ablation["evaluation"], f"{where}.evaluation")
+    evaluation = config["evaluations"].get(ablation["evaluation"], {})
+    if ablation["reference"] not in ablation["captioners"]:
+        yield f"{where}.reference is {ablation['reference']!r}, which is not among the labels of its captioners"
+    seeds = {label: len(listed(names)) for label, names in ablation["captioners"].items()}
+    wanted = seeds.get(ablation["reference"], 1)
+    for label, number in seeds.items():
+        if wanted > 1 and number not in (1, wanted):
+            yield (
+                f"{where}.captioners.{label} has {number} captioners and the reference {wanted}; they are compared "
+                "seed by seed, so name as many, or one"
+            )
+    if evaluation and not evaluation.get("retrievers"):
+        yield f"evaluations.{ablation['evaluation']} needs `retrievers`: {where} is about what they find"
+    for section in ("captioners", "corpora"):
+        for label, names in ablation[section].items():
+            for name in listed(names):
+                yield from known(config, section, name, f"{where}.{section}.{label}")
+                if name in config[section] and name not in evaluation.get(section, [name]):
+                    yield (
+                        f"{where}.{section}.{label} is {name!r}, which is not in "
+                        f"evaluations.{ablation['evaluation']}.{section}; add it there"
+                    )
+
+
+PAPER = Discritune

@@ -1,0 +1,180 @@
+"""The block `papers.probing` of a config: roles, scorers and constructed captions."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from captionlab import paths
+from captionlab.reporting.paper import Block, Figure, Known, Needs, Paper, listed
+
+# The role that all others are compared with: the captioner that was trained by cross-entropy alone.
+REFERENCE = "CE"
+TABLES = (
+    "table1_choices", "table2_scores", "table3_examples", "table4_statistics", "table5_patterns", "table6_constructed",
+    "table7_templates", "figure1_patterns", "figure2_replacements", "figure3_visual_words", "figure4_unigrams",
+    "figure4_words", "rewards", "generalisation", "matching",
+)  # fmt: skip
+FIGURES = {
+    "figure1_patterns": "1: patterns",
+    "figure2_replacements": "2: words replaced",
+    "figure3_visual_words": "3: more visual words",
+    "figure4_unigrams": "4: most frequent words",
+}
+
+
+class Probing(Paper):
+    """Ma et al. 2022."""
+
+    name = "probing"
+    citation = "Ma et al. 2022, *Probing Cross-modal Semantics Alignment Capability from the Textual Perspective*"
+
+    def tables(self) -> list[str]:
+        """All of them."""
+        return [f"probing_{table}" for table in TABLES] if self.block else []
+
+    def figures(self) -> dict[str, Figure]:
+        """All of them."""
+        figures = FIGURES if self.block else {}
+        return {f"probing_{name}": Figure(label, name.split("_")[0]) for name, label in figures.items()}
+
+    def summarised(self) -> Needs | None:
+        """Every table of scores and of language, of roles and of constructed captions."""
+        if not self.block:
+            return None
+        captioners = sorted({name for names in self._roles().values() for name in names})
+        return Needs(
+            {
+                "captions": self._captions(captioners),
+                **{table: self._scored(table, captioners) for table in ("alignment", "nlg")},
+                "spice": [] if self.lab.spice == "off" else self._scored("spice", captioners),
+                **{table: self._language(table, captioners) for table in ("measures", "tags", "patterns")},
+                "constructions": self._language("constructions", self._constructed()),
+                "constructed": self._scored("alignment", self._constructed()),
+                "originals": self._scored("alignment", self._originals()),
+            },
+            {
+                "job": self._job(),
+                "captioners": captioners,
+                "roles": self._roles(),
+                "parents": {name: block.get("parent") for name, block in sorted(self.lab.captioners.items())},
+                "rewards": self._rewards(),
+                "scorers": self._scorers(),
+                "seed": self.lab.config["seed"],
+            },
+            ("numpy", "scipy"),
+            mem_mb=8000,
+            runtime=60,
+        )
+
+    def tabulated(self) -> Needs:
+        """Values and differences, captions of the first training of each role, and what was constructed of whose."""
+        first, made, originals = self._first_captioners(), self._constructed(), self._originals()
+        trained = [name for name in self._scorers() if name in self.lab.scoring.trained()]
+        corpora = sorted(set(self.block["corpora"].values()))
+        inputs = {
+            **{table: self.measured(table) for table in ("values", "differences")},
+            "captions": self._captions(first),
+            "alignment": self._scored("alignment", first),
+            **{table: self._language(table, first) for table in ("patterns", "unigrams")},
+            "constructed": self._captions(made),
+            "constructions": self._language("constructions", made),
+            "constructed_alignment": self._scored("alignment", made),
+            "originals": self._captions(originals),
+            "original_alignment": self._scored("alignment", originals),
+            "images": [paths.corpus("images", corpus) for corpus in corpora],
+            "matching": [paths.scorer("matching.parquet", name) for name in trained],
+        }
+        params = {
+            "job": self._job(),
+            "roles": list(self._roles()),
+            "corpora": corpora,
+            "scorers": self._scorers(),
+            "trained_scorers": trained,
+            "rewards": self._rewards(),
+            "objectives": {
+                role: self.lab.captioners[names[0]].get("objective", {}) for role, names in self._roles().items()
+            },
+        }
+        return Needs(inputs, params)
+
+    def plotted(self) -> Needs:
+        """Values and differences, and the language of the first training of each role."""
+        measured = {table: self.measured(table) for table in ("values", "differences")}
+        language = {t: self._language(t, self._first_captioners()) for t in ("patterns", "unigrams", "tags")}
+        return Needs({**measured, **language}, {"roles": list(self._roles())}, ("matplotlib",), 2000, 10)
+
+    # ------------------------------------------------------------------------------------------------ parts
+    def _roles(self) -> dict[str, list[str]]:
+        """Captioners of each role, by the paper's label; several are seeds."""
+        return {label: listed(names) for label, names in sorted(self.block["captioners"].items())}
+
+    def _first_captioners(self) -> list[str]:
+        """The first captioner of each role, in their order: examples and patterns are those of one training."""
+        return [names[0] for names in self._roles().values()]
+
+    def _constructed(self) -> list[str]:
+        """Captioners of the family `constructed` whose captions are studied."""
+        return listed(self.block["constructed"])
+
+    def _originals(self) -> list[str]:
+        """For each of these the captioner that its captions are made of."""
+        return [self.lab.captioners[name]["captions_of"] for name in self._constructed()]
+
+    def _scored(self, table: str, captioners: list[str]) -> list[str]:
+        return [paths.evaluation(table, name, self.block["evaluation"]) for name in captioners]
+
+    def _language(self, table: str, captioners: list[str]) -> list[str]:
+        return [paths.language(table, name, self.block["evaluation"]) for name in captioners]
+
+    def _captions(self, captioners: list[str]) -> list[str]:
+        return [paths.captions(name, self.block["evaluation"]) for name in captioners]
+
+    def _scorers(self) -> dict[str, dict[str, Any]]:
+        """For the name of each of the paper's scorers its label, and the factor that puts its scores into per cent."""
+        labels = {name: label for label, name in self.block["scorers"].items()}
+        factors = self.lab.scoring.factors()
+        return {name: {"label": labels[name], "factor": factors[name]} for name in sorted(labels)}
+
+    def _rewards(self) -> dict[str, list[str]]:
+        """For each role the labels of the scorers that rewarded it."""
+        labels = {name: label for label, name in self.block["scorers"].items()}
+        found = {
+            role: {reward.get("scorer") for name in names for reward in self.lab.rewards(name)}
+            for role, names in self._roles().items()
+        }
+        return {role: sorted(labels[name] for name in scorers if name in labels) for role, scorers in found.items()}
+
+    def _job(self) -> Block:
+        """The evaluation, the name of its decoding and the split of each of its corpora."""
+        evaluation = self.block["evaluation"]
+        return {"evaluation": evaluation, **self.lab.evaluation_contexts()[evaluation]}
+
+    # --------------------------------------------------------------------------------------------- mistakes
+    @staticmethod
+    def mistakes(config: Block, where: str, block: Block, known: Known) -> Iterator[str]:
+        """Names that lead nowhere or to what the evaluation does not have, roles that are not played."""
+        yield from known(config, "evaluations", block["evaluation"], f"{where}.evaluation")
+        evaluation = config["evaluations"].get(block["evaluation"])
+        if "language" not in config:
+            yield f"{where} needs a language model; add the section `language`"
+        if REFERENCE not in block["captioners"]:
+            yield f"{where}.captioners needs the role {REFERENCE}, which all others are compared with"
+        named = {f"{where}.captioners.{role}": (names, "captioners") for role, names in block["captioners"].items()}
+        named[f"{where}.constructed"] = (block["constructed"], "captioners")
+        named |= {f"{where}.scorers.{label}": (name, "scorers") for label, name in block["scorers"].items()}
+        named |= {f"{where}.corpora.{label}": (name, "corpora") for label, name in block["corpora"].items()}
+        for key, (names, section) in named.items():
+            for name in listed(names):
+                yield from known(config, section, name, key)
+                if evaluation and name in config.get(section, {}) and name not in evaluation.get(section, []):
+                    place = f"evaluations.{block['evaluation']}.{section}"
+                    yield f"{key} is {name!r}, which is not in {place}; add it there"
+        for name in listed(block["constructed"]):
+            if config["captioners"].get(name, {}).get("family", "constructed") != "constructed":
+                yield f"{where}.constructed is {name!r}, whose family is not constructed"
+        for role, names in block["captioners"].items():
+            for name in listed(names):
+                if config["captioners"].get(name, {}).get("family") in ("human", "constructed"):
+                    yield f"{where}.captioners.{role} is {name!r}; a role is played by a captioner that sees the images"
+
+
+PAPER = Probing

@@ -1,0 +1,100 @@
+"""What the paper's claims are judged by: differences between the captioner before and after finetuning."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES
+from captionlab.papers.scenes.measurements import END, FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED
+from captionlab.papers.scenes.objects import METRICS
+from captionlab.reporting.evidence import Evidence
+from captionlab.reporting.printed import Row, Sides, mean, pair, printed_difference
+from captionlab.reporting.published import Published, read_published
+from captionlab.roles import FINETUNED, PRETRAINED
+from captionlab.tables import read_table
+
+HEADINGS = {measure: heading for heading, measure in METRICS.items()}
+# The row of Table 1 of the scenes paper with which its finetuning ends.
+LAST_EPOCH = "10"
+# The split whose images captions are counted of in section 6.2, where the paper names none (docs/fidelity.md).
+TESTED = "test"
+# Rows of Tables 6 and 7 of the scenes paper by role, and what marks ablated inputs there.
+STATES = {PRETRAINED: "PRE", FINETUNED: "FT"}
+MARKS = {PROBING: "", PROBING_ABLATED: " (A)"}
+TEST_SHARE = "test share "
+
+
+def evidence(inputs: Mapping[str, Any], params: Mapping[str, Any]) -> Evidence:
+    """Differences; each experiment is about one corpus."""
+    differences = read_table(inputs["differences"], ROLE_DIFFERENCES).to_pylist()
+    published = read_published(inputs["published"]) if params["config"]["comparable"] else None
+    return Evidence(differences, lambda row: printed_row(published, row))
+
+
+def printed_row(published: Published | None, row: Row) -> float | None:
+    """What the paper prints of a row."""
+    return printed_difference(published, row, _sides)
+
+
+def _sides(row: Row) -> Sides | None:
+    experiments: Mapping[str, Callable[[Row], Sides | None]] = {
+        "scene captions": _of_epochs,
+        "overlap": _of_correlation,
+        "overlap of scenes": _of_overlaps,
+        "ablation": _of_changes,
+        PROBING: _of_probes,
+        PROBING_ABLATED: _of_probes,
+    }
+    sides = experiments.get(row["experiment"])
+    return sides(row) if sides else None
+
+
+def _of_epochs(row: Row) -> Sides | None:
+    """Metrics after so many epochs against those of the last (Table 1, which has none before the first)."""
+    metric = HEADINGS.get(row["measure"], str(row["measure"]))
+    if row["against"] != END:
+        return None
+    return pair((row["subject"], "HL-Scenes", metric), (LAST_EPOCH, "HL-Scenes", metric))
+
+
+def _of_correlation(row: Row) -> Sides | None:
+    """The correlation of both overlaps of the finetuned captioner (Table 2)."""
+    return ({("r", "all", "r"): 1.0}, 0.0) if (row["subject"], row["measure"]) == (FINETUNED, "r") else None
+
+
+def _of_overlaps(row: Row) -> Sides | None:
+    """Mean overlap of some scenes against that of others, by depth, of the finetuned captioner (Table 2)."""
+    if row["subject"] != FINETUNED:
+        return None
+    first, second = (mean(row[name].split(", "), f"{row['level']:g}", row["measure"]) for name in ("source", "against"))
+    return first, second
+
+
+def _of_changes(row: Row) -> Sides | None:
+    """Captions that change without telling objects, in per cent, all numbers of removed objects together (§6.2)."""
+    if (row["source"], row["level"], row["measure"]) != (TESTED, None, "changed"):
+        return None
+    return pair((row["subject"], "6.2", "captions changed"), (row["against"], "6.2", "captions changed"))
+
+
+def _of_probes(row: Row) -> Sides | None:
+    """F1 of the forest by its share of test images, against what it is held against (Tables 6 and 7)."""
+    if row["source"] != FOREST:
+        return None
+    states, mark, against = STATES[row["subject"]], MARKS[row["experiment"]], row["against"]
+    split, measure = _split(row["level"]), row["measure"]
+    if against.startswith(TEST_SHARE):
+        other = _split(float(against.removeprefix(TEST_SHARE)))
+        return pair((f"{states}{mark}", split, measure), (f"{states}{mark}", other, measure))
+    rows = {
+        PRETRAINED: (f"{states}{mark}", f"{STATES[PRETRAINED]}{mark}"),
+        INTACT: (f"{states}{mark}", states),
+        NETWORK: (f"RF {states}{mark}", f"MLP {states}{mark}"),
+        "random": (f"RF {states}{mark}", "RB"),
+    }.get(against)
+    return pair((rows[0], split, measure), (rows[1], split, measure)) if rows else None
+
+
+def _split(test_share: float) -> str:
+    """How the paper names it: 70/30 for a share of 0.3."""
+    test = round(100 * test_share)
+    return f"{100 - test}/{test}"

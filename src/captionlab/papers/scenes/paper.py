@@ -1,0 +1,150 @@
+"""The block `papers.scenes` of a config: what is compared, of what the section `scenes` has measured."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from captionlab import paths
+from captionlab.reporting.paper import Block, Figure, Known, Needs, Paper
+from captionlab.roles import PRETRAINED, ROLES
+
+TABLES = (
+    "table1_metrics", "table2_overlap", "table3_objects", "table4_probes", "table5_samples", "table6_classifiers",
+    "table7_splits", "table8_examples", "figure4_attention", "figure5_examples", "figure6_ablation", "figure9_classes",
+    "figure10_special_tokens", "object_probes",
+)  # fmt: skip
+FIGURES = {
+    "figure2_captions": "2: captions before and after",
+    "figure3_attention": "3: attention matrices",
+    "figure4_attention_density": "4: spread of attention",
+    "figure5_examples": "5: captions that change",
+    "figure6_confidence": "6: confidence after ablation",
+    "figure7_confidence_shift": "7: confidence shift",
+    "figure8_classes": "8: images of scenes",
+    "figure9_probes": "9: probes, most difficult split",
+    "figure10_special_tokens": "10: attention to special tokens",
+    "figure11_layers": "11: attention in three layers",
+    "figure12_splits": "12: confidence by split",
+    "figure13_probes": "13: probes, easiest split",
+}
+
+
+class Scenes(Paper):
+    """Cafagna et al. 2022."""
+
+    name = "scenes"
+    citation = (
+        "Cafagna et al. 2022, *Understanding Cross-modal Interactions in V&L Models that Generate Scene Descriptions*"
+    )
+
+    def tables(self) -> list[str]:
+        """All of them."""
+        return [f"scenes_{table}" for table in TABLES] if self.block else []
+
+    def figures(self) -> dict[str, Figure]:
+        """All of them."""
+        figures = FIGURES if self.block else {}
+        return {f"scenes_{name}": Figure(label, name.split("_")[0]) for name, label in figures.items()}
+
+    def summarised(self) -> Needs | None:
+        """Metrics of scene captions, and every table of both captioners."""
+        if not self.block:
+            return None
+        return Needs(
+            {
+                **{name: paths.reporting(f"{name}.parquet") for name in ("summary", "comparisons")},
+                **{table: self._of_roles("attention", table) for table in ("blocks", "shares")},
+                "captions": self._of_roles("ablation", "captions"),
+                **{table: self._of_roles("probes", table) for table in ("scores", "objects")},
+                **{name: paths.attention(name) for name in ("differences", "rankings", "overlaps", "correlations")},
+                "effects": paths.ablation("effects"),
+            },
+            self._params(),
+            ("numpy", "scipy"),
+        )
+
+    def tabulated(self) -> Needs:
+        """Values and differences, what is shown of both captioners, images, and what people wrote of them."""
+        inputs = {
+            **{table: self.measured(table) for table in ("values", "differences")},
+            "attention": paths.attention("differences"),
+            **{table: paths.attention(table) for table in ("overlaps", "correlations")},
+            **{table: paths.ablation(table) for table in ("information", "coverage", "splits")},
+            **self._examples(),
+        }
+        return Needs(inputs, self._params(), ("numpy", "scipy"))
+
+    def plotted(self) -> Needs:
+        """The same, with densities and matrices of attention."""
+        inputs = {
+            **{table: self.measured(table) for table in ("values", "differences")},
+            "densities": paths.attention("densities"),
+            **{table: self._of_roles("attention", table) for table in ("matrices", "blocks")},
+            **self._examples(),
+        }
+        return Needs(inputs, self._params(), ("matplotlib", "numpy"), runtime=10)
+
+    def compared(self) -> dict[str, str]:
+        """Captioners that are stopped before the end of the finetuning, with the one that is not."""
+        if not self.block:
+            return {}
+        end = self.lab.scenes.config["finetuned"]
+        of_paper = {name for label, name in self.block["captioners"].items() if label != PRETRAINED}
+        return {name: end for name in sorted(of_paper - {end})}
+
+    # ------------------------------------------------------------------------------------------------ parts
+    def _of_roles(self, stage: str, table: str) -> list[str]:
+        """A table of a stage about each captioner."""
+        return [path for role in ROLES for path in self.lab.scenes.of(role, stage, table)]
+
+    def _examples(self) -> dict[str, list[str]]:
+        """Captions before and after ablation, images that are probed, and what people wrote of objects and scenes."""
+        return {
+            "captions": self._of_roles("ablation", "captions"),
+            "encodings": self.lab.scenes.of(PRETRAINED, "probes", "encodings"),
+            "images": self.lab.scenes.table("images"),
+            "training_images": [paths.corpus("images", self._training())],
+            "object_captions": [paths.corpus("captions", self.block["object_captions"])],
+            "scene_captions": self.lab.scenes.labelling(),
+        }
+
+    def _params(self) -> dict[str, Any]:
+        """What is compared: names of corpora, the split that is tested on, and labels of captioners by name."""
+        (validation,) = self.lab.evaluations[self.block["evaluation"]]["corpora"]
+        job = {
+            "corpus": self.lab.scenes.corpus(),
+            "split": self.lab.scenes.split(),
+            "validation": validation,
+            "training": self._training(),
+            "evaluation": self.block["evaluation"],
+            "labels": {name: label for label, name in sorted(self.block["captioners"].items())},
+            "end": self.lab.scenes.config["finetuned"],
+            "layer": self.lab.scenes.part("attention")["layer"],
+        }
+        return {"job": job, "seed": self.lab.scenes.seed()}
+
+    def _training(self) -> str:
+        """The corpus that the finetuned captioner learnt from; one that came from elsewhere counts as of the same."""
+        finetuned = self.lab.captioners[self.lab.scenes.config["finetuned"]]
+        return str(finetuned.get("corpus", self.lab.scenes.corpus()))
+
+    # --------------------------------------------------------------------------------------------- mistakes
+    @staticmethod
+    def mistakes(config: Block, where: str, block: Block, known: Known) -> Iterator[str]:
+        """Names that lead nowhere, an evaluation of several corpora or without the captioners."""
+        if "scenes" not in config:
+            yield f"{where} needs what is measured; add the section `scenes`"
+        yield from known(config, "evaluations", block["evaluation"], f"{where}.evaluation")
+        yield from known(config, "corpora", block["object_captions"], f"{where}.object_captions")
+        evaluation = config["evaluations"].get(block["evaluation"])
+        if evaluation and len(evaluation["corpora"]) != 1:
+            yield f"{where}.evaluation is {block['evaluation']!r}, which has several corpora; Table 1 is about one"
+        for label, name in block["captioners"].items():
+            yield from known(config, "captioners", name, f"{where}.captioners.{label}")
+            if evaluation and name in config["captioners"] and name not in evaluation["captioners"]:
+                yield (
+                    f"{where}.captioners.{label} is {name!r}, which is not in "
+                    f"evaluations.{block['evaluation']}.captioners; add it there"
+                )
+
+
+PAPER = Scenes

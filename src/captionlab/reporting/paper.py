@@ -1,0 +1,102 @@
+"""The contract of a paper: what it asks of the graph of a run, and what it makes of that.
+
+A paper is a folder `captionlab/papers/<name>/`, whose name is in the list of captionlab.papers:
+
+    paper.py       PAPER, a subclass of `Paper`; the graph is built with it, so it imports nothing that is slow
+    summary.py     summarise(inputs, params) -> a Summary, where the paper has measurements of its own
+    tables.py      tabulate(inputs, params, provenance) -> its tables
+    figures.py     plot(inputs, params, style, paths) draws its figures; `paths` by the name of the figure
+    evidence.py    evidence(inputs, params) -> the Evidence that its claims are judged by
+    published.csv  what it prints, claims.yaml what it claims, schema.yaml its block of a config (`papers.<name>`),
+    report/        the captions of its figures in Snakemake's report
+
+Each function gets the files and parameters of its `Needs` by name, with those that every paper has: the block of the
+config as the parameter `config`, and for tables, figures and evidence the file `published`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from captionlab import paths
+
+Block = dict[str, Any]
+# Gives a sentence if a section of a config lacks the name that stands in a place: config, section, name, place.
+Known = Callable[[Block, str, str, str], Iterator[str]]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a job of a paper reads, what else its numbers depend on, and what it asks of a machine."""
+
+    inputs: Mapping[str, str | Sequence[str]]
+    params: Mapping[str, Any] = field(default_factory=dict)
+    libraries: Sequence[str] = ()
+    """those whose versions matter to its numbers"""
+    mem_mb: int = 4000
+    runtime: int = 30
+    """minutes"""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure in Snakemake's report: its label, and the stem of the file in report/ that has its caption."""
+
+    label: str
+    caption: str
+
+
+class Paper:
+    """A paper and its block of a config, which is empty where the config does not ask for it.
+
+    `lab` is the graph: captionlab.workflow.experiments.Experiments.
+    """
+
+    name: ClassVar[str]
+    citation: ClassVar[str]
+
+    def __init__(self, lab: Any):
+        self.lab = lab
+        self.block: Block = lab.config.get("papers", {}).get(self.name, {})
+
+    def tables(self) -> list[str]:
+        """Names of the tables that the config asks for."""
+        return []
+
+    def figures(self) -> dict[str, Figure]:
+        """The figures that the config asks for, by name."""
+        return {}
+
+    def summarised(self) -> Needs | None:
+        """What the paper's own values and differences are made of; None where it has none."""
+        return None
+
+    def tabulated(self) -> Needs:
+        """What its tables are made of."""
+        return Needs({})
+
+    def plotted(self) -> Needs:
+        """What its figures are made of."""
+        return Needs({})
+
+    def judged(self) -> Needs:
+        """What its claims are judged by."""
+        return Needs({"differences": self.measured("differences")})
+
+    def compared(self) -> dict[str, str]:
+        """By captioner another that it is to be compared with in every evaluation, besides its parent."""
+        return {}
+
+    def measured(self, table: str) -> str:
+        """The paper's own table of values or of differences."""
+        return paths.reporting(f"{self.name}/{table}.parquet")
+
+    @staticmethod
+    def mistakes(config: Block, where: str, block: Block, known: Known) -> Iterator[str]:
+        """One sentence for each thing in the paper's block, which fits its schema, that cannot be followed."""
+        yield from ()
+
+
+def listed(names: str | Sequence[str]) -> list[str]:
+    """One name, or several, as a list."""
+    return [names] if isinstance(names, str) else list(names)

@@ -1,0 +1,155 @@
+"""What the captions of roles are worth: a role is a captioner, or several that differ by the seed of their training.
+
+Values are means over seeds; the interval is that of `seeds_interval`, cut where a measure ends. Perplexities have
+geometric means, and their differences follow from ratios. A role is compared with the reference role seed by seed: each
+of its captioners with that of the reference which it was trained from, else with their mean.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from captionlab.evaluation.summary import PER_CENT, Metric, Result, images_interval, mean, paired_interval
+from captionlab.intervals import geometric_interval, seeds_interval
+
+PERPLEXITY = "perplexity"
+# Corpus, measure, scorer.
+Place = tuple[str, str, str | None]
+Results = Mapping[Place, Result]
+
+
+def corpus_perplexity(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
+    """Perplexity (...) from sums (..., 2) of log10-probabilities and of words predicted, ends of sentences included."""
+    return 10.0 ** (-sums[..., 0] / sums[..., 1])
+
+
+FLUENCY_METRICS = {
+    PERPLEXITY: Metric("fluency", corpus_perplexity, scale=1.0),
+    **{name: Metric(name, mean, scale=1.0) for name in ("length", "nouns", "distinct nouns", "repeated nouns")},
+}
+
+
+def fluency(measures: pa.Table) -> pa.Table:
+    """The columns of FLUENCY_METRICS from measures of captions; captions without words have no perplexity."""
+    columns = {name: measures[name].to_numpy().astype(np.float64) for name in ("words", "nouns", "distinct_nouns")}
+    log_probs = np.nan_to_num(measures["log_prob"].to_numpy().astype(np.float64))
+    left_out = measures["unknown"].to_numpy() + measures["impossible"].to_numpy()
+    predicted = np.where(columns["words"] > 0, columns["words"] - left_out + 1, 0.0)
+    pairs = np.stack([log_probs, predicted], axis=1).ravel()
+    return pa.table(
+        {
+            "corpus": measures["corpus"],
+            "image_id": measures["image_id"],
+            "fluency": pa.FixedSizeListArray.from_arrays(pa.array(pairs), 2),
+            "length": columns["words"],
+            "nouns": columns["nouns"],
+            "distinct nouns": columns["distinct_nouns"],
+            "repeated nouns": columns["nouns"] - columns["distinct_nouns"],
+        }
+    )
+
+
+def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results]) -> Iterator[dict[str, Any]]:
+    """Rows of ROLE_VALUES: every measure that all captioners of a role have."""
+    for role, captioners in roles.items():
+        for place in _shared(results, captioners):
+            found = [results[captioner][place] for captioner in captioners]
+            if place[1] == PERPLEXITY:
+                value, low, high = geometric_interval(*_numbers(found), len(found[0].images))
+            else:
+                value, low, high = seeds_interval(_numbers(found)[0], images_interval(found))
+            if place[1] in PER_CENT:
+                high = min(high, 100.0)
+            if place[1] != "score":
+                low = max(low, 0.0)
+            yield {**place_columns(role, place), **_measured("value", (value, low, high), found)}
+
+
+def difference_rows(
+    roles: Mapping[str, Sequence[str]],
+    results: Mapping[str, Results],
+    reference: str,
+    parents: Mapping[str, str | None],
+    rewards: Mapping[str, Iterable[str]],
+) -> Iterator[dict[str, Any]]:
+    """Rows of ROLE_DIFFERENCES: each role against the reference role.
+
+    parents: of each captioner the one that it was finetuned from. rewards: of each role the labels of the scorers
+    that rewarded it. Raises ValueError when two captioners were evaluated on different images.
+    """
+    for role, captioners in roles.items():
+        if role == reference:
+            continue
+        for place in _shared(results, [*captioners, *roles[reference]]):
+            found = [results[captioner][place] for captioner in captioners]
+            others = [[results[name][place] for name in _origin(one, roles[reference], parents)] for one in captioners]
+            for one, of_one in zip(found, others, strict=True):
+                for other in of_one:
+                    _same_images(one, other)
+            apart = _ratio_difference if place[1] == PERPLEXITY else _difference
+            yield {
+                **place_columns(role, place),
+                "against": reference,
+                "own": None if place[2] is None else place[2] in rewards.get(role, ()),
+                "margin": None,
+                **_measured("difference", apart(found, others), found),
+            }
+
+
+def _origin(captioner: str, reference: Sequence[str], parents: Mapping[str, str | None]) -> Sequence[str]:
+    """The captioner of the reference role that this one descends from; all of them when there is none."""
+    ancestor: str | None = captioner
+    while ancestor is not None and ancestor not in reference:
+        ancestor = parents.get(ancestor)
+    return reference if ancestor is None else [ancestor]
+
+
+def _shared(results: Mapping[str, Results], captioners: Sequence[str]) -> list[Place]:
+    """What was measured of all these captioners, in the order of the first."""
+    first, *others = captioners
+    return [place for place in results[first] if all(place in results[other] for other in others)]
+
+
+def _same_images(one: Result, other: Result) -> None:
+    if one.images != other.images:
+        apart = min(set(one.images) ^ set(other.images))
+        raise ValueError(
+            f"{one.job.captioner} and {other.job.captioner} were evaluated on different images of {one.corpus} "
+            f"({one.metric}): only one of them has {apart!r}"
+        )
+
+
+def place_columns(role: str, place: Place) -> dict[str, Any]:
+    """The columns that say what is measured of the captions of a role."""
+    corpus, measure, scorer = place
+    generated = {"experiment": "generated", "subject": role, "source": None, "level": None}
+    return {**generated, "corpus": corpus, "measure": measure, "scorer": scorer}
+
+
+def _numbers(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:
+    """Values (S,) and resampled values (S, resamples) of so many captioners."""
+    return np.array([one.value for one in results]), np.array([one.resampled for one in results])
+
+
+def _difference(found: Sequence[Result], others: Sequence[Sequence[Result]]) -> tuple[float, float, float]:
+    """How far captioners are above the mean of their others, with the ends of the interval."""
+    means = np.array([_numbers(of_one)[0].mean() for of_one in others])
+    return seeds_interval(_numbers(found)[0] - means, paired_interval(found, others))
+
+
+def _ratio_difference(found: Sequence[Result], others: Sequence[Sequence[Result]]) -> tuple[float, float, float]:
+    """The same of geometric means: the ratio to the others, with its interval, of the geometric mean of all others."""
+    values, resampled = _numbers(found)
+    means = [[np.exp(np.log(numbers).mean(axis=0)) for numbers in _numbers(of_one)] for of_one in others]
+    of_values = np.array([value for value, _ in means])
+    of_resamples = np.array([numbers for _, numbers in means])
+    ratios = geometric_interval(values / of_values, resampled / of_resamples, len(found[0].images))
+    mean, low, high = (float(np.exp(np.log(of_values).mean())) * (ratio - 1.0) for ratio in ratios)
+    return mean, low, high
+
+
+def _measured(name: str, number: tuple[float, float, float], results: Sequence[Result]) -> dict[str, Any]:
+    value, low, high = number
+    return {name: value, "ci_low": low, "ci_high": high, "seeds": len(results), "n": len(results[0].images)}

@@ -1,0 +1,151 @@
+"""The papers of a config as jobs: what a paper says that it needs (captionlab.reporting.paper) is given to a rule."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from snakemake.io import report
+
+from captionlab import paths
+from captionlab.papers import PAPERS, paper_class
+from captionlab.reporting.paper import Needs, Paper
+from captionlab.reporting.render import FORMATS
+from captionlab.workflow.blocks import Block, normalise
+from captionlab.workflow.names import known
+from captionlab.workflow.resources import on_disk
+
+if TYPE_CHECKING:
+    from captionlab.workflow.experiments import Experiments
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that a paper asks for."""
+
+    name: str
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+    params: Block
+    needs: Needs
+    message: str
+
+
+class Papers:
+    """The papers that a config may ask for, in the order of their list."""
+
+    def __init__(self, lab: "Experiments"):
+        self.lab = lab
+        self.papers = [paper_class(name)(lab) for name in PAPERS]
+
+    def jobs(self, verb: str) -> Iterator[Job]:
+        """What every paper has to summarise, tabulate or plot."""
+        for paper in self.papers:
+            if verb == "summarise" and (needs := paper.summarised()):
+                outputs: dict[str, Any] = {table: paper.measured(table) for table in ("values", "differences")}
+                yield self._job(paper, verb, "summary", needs, {}, outputs, {}, "measure what is")
+            if verb == "tabulate" and paper.tables():
+                inputs = {"published": self._file(paper, "published.csv")}
+                outputs, params = {"tables": self._files(paper)}, {"provenance": self.lab.provenance()}
+                yield self._job(paper, verb, "tables", paper.tabulated(), inputs, outputs, params, "make the tables")
+            if verb == "plot" and paper.figures():
+                inputs = {"published": self._file(paper, "published.csv"), "style": self.lab.style}
+                yield self._job(
+                    paper, verb, "figures", paper.plotted(), inputs, self._figures(paper), {}, "draw the figures"
+                )
+
+    def tables(self) -> list[str]:
+        """Every file of every table."""
+        return [path for paper in self.papers for path in self._files(paper)]
+
+    def figures(self) -> list[str]:
+        """Every figure."""
+        return [paths.figure(name) for paper in self.papers for name in paper.figures()]
+
+    def compared(self) -> dict[str, str]:
+        """Captioners that papers compare in every evaluation, besides those with their parents."""
+        return {name: other for paper in self.papers for name, other in paper.compared().items()}
+
+    def citations(self) -> dict[str, str]:
+        """How each paper is cited."""
+        return {paper.name: paper.citation for paper in self.papers}
+
+    # ---------------------------------------------------------------------------------------------- claims
+    def evidence(self) -> dict[str, Any]:
+        """The files that claims of the config's papers are judged by, each named after its paper."""
+        return {
+            f"{paper.name}_{name}": files
+            for paper in self._asked()
+            for name, files in {
+                **paper.judged().inputs,
+                "claims": self._file(paper, "claims.yaml"),
+                "published": self._file(paper, "published.csv"),
+            }.items()
+        }
+
+    def evidence_params(self) -> dict[str, Block]:
+        """By paper what its evidence depends on beside."""
+        return {paper.name: normalise({**paper.judged().params, "config": paper.block}) for paper in self._asked()}
+
+    def evidence_modules(self) -> list[str]:
+        """The modules that find it."""
+        return [f"captionlab.papers.{paper.name}.evidence" for paper in self._asked()]
+
+    # ----------------------------------------------------------------------------------------------- parts
+    def _job(
+        self,
+        paper: Paper,
+        verb: str,
+        module: str,
+        needs: Needs,
+        inputs: Block,
+        outputs: Block,
+        params: Block,
+        what: str,
+    ) -> Job:
+        name, loaded = f"{verb}_{paper.name}", f"captionlab.papers.{paper.name}.{module}"
+        shared = {
+            "code": self.lab.code(f"{verb}_paper", loaded),
+            "versions": self.lab.versions(*needs.libraries),
+            "module": loaded,
+            "config": normalise(paper.block),
+        }
+        if verb != "summarise":  # a summary is a table, which carries its own
+            outputs = {**outputs, "provenance": paths.provenance(name)}
+        return Job(
+            name,
+            {**needs.inputs, **inputs},
+            outputs,
+            {**shared, **normalise(needs.params), **params},
+            needs,
+            f"{what} of the {paper.name} paper",
+        )
+
+    def _asked(self) -> list[Paper]:
+        return [paper for paper in self.papers if paper.block]
+
+    def _file(self, paper: Paper, file: str) -> str:
+        return on_disk(self._folder(paper) / file)
+
+    def _folder(self, paper: Paper) -> Any:
+        return self.lab.root / "src" / "captionlab" / "papers" / paper.name
+
+    def _files(self, paper: Paper) -> list[str]:
+        return [paths.reporting(f"{paper.name}/{name}.{ending}") for name in paper.tables() for ending in FORMATS]
+
+    def _figures(self, paper: Paper) -> dict[str, Any]:
+        return {
+            name: report(
+                paths.figure(name),
+                caption=str(self._folder(paper) / "report" / f"{figure.caption}.rst"),
+                category=paper.name,
+                subcategory="figures",
+                labels={"figure": figure.label},
+            )
+            for name, figure in paper.figures().items()
+        }
+
+
+def papers_mistakes(config: Block) -> Iterator[str]:
+    """One sentence for each thing in the blocks of papers that cannot be followed; the config must fit the schema."""
+    for name, block in config.get("papers", {}).items():
+        yield from paper_class(name).mistakes(config, f"papers.{name}", block, known)

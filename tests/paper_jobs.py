@@ -1,0 +1,55 @@
+"""What the tests of papers share: their files, their scripts, and claims that are judged by rows of differences."""
+
+import runpy
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from captionlab.papers.discritune.evidence import printed_row
+from captionlab.reporting.claims import claims_table
+from captionlab.reporting.evidence import Evidence, EvidenceClaim
+from captionlab.reporting.published import Published, read_published
+from captionlab.reporting.render import FORMATS, Table
+
+ROOT = Path(__file__).parents[1]
+PAPERS = ROOT / "src" / "captionlab" / "papers"
+PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc", "device": "cpu"}
+
+
+class Named(SimpleNamespace):
+    """Files or parameters by name, as Snakemake gives them."""
+
+    def items(self) -> Any:
+        return vars(self).items()
+
+
+def published(paper: str) -> Published:
+    return read_published(PAPERS / paper / "published.csv")
+
+
+def run_paper(verb: str, paper: str, inputs: dict[str, Any], outputs: dict[str, Any], **params: Any) -> None:
+    """Run one of the scripts of papers as Snakemake would, with the parameters that every paper has."""
+    module = {"summarise": "summary", "tabulate": "tables", "plot": "figures"}[verb]
+    shared = {"style": ROOT / "config" / "plotting.yaml", "published": PAPERS / paper / "published.csv"}
+    params = {"module": f"captionlab.papers.{paper}.{module}", "provenance": {"config": "toy", "seed": 1}, **params}
+    job = SimpleNamespace(input=Named(**{**shared, **inputs}), output=Named(**outputs), params=Named(**params))
+    runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{verb}_paper.py"))["main"](job)
+
+
+def table_files(folder: Path, names: Any) -> dict[tuple[str, str], Path]:
+    """The files of tables by name and ending."""
+    return {(name, ending): folder / f"{name}.{ending}" for name in names for ending in FORMATS}
+
+
+def judged(claims: Any, differences: Any, paper: str = "discritune", numbers: Published | None = None) -> Table:
+    """The table of those claims that rest on rows of differences; `numbers` are the published ones."""
+    claims = [claim for claim in claims if isinstance(claim, EvidenceClaim)]
+    return claims_table(claims, {paper: Evidence(differences, printer(paper, numbers))}, PROVENANCE)
+
+
+def printer(paper: str, numbers: Published | None, retriever: str | None = "clip", parents: Any = None) -> Any:
+    """What a paper prints of a row of differences."""
+    if paper == "discritune":
+        return lambda row: printed_row(numbers, row, retriever, parents or {})
+    return lambda row: import_module(f"captionlab.papers.{paper}.evidence").printed_row(numbers, row)

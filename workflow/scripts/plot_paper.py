@@ -1,0 +1,20 @@
+"""Draw the figures of a paper."""
+
+from importlib import import_module
+from typing import Any
+
+from captionlab.scripting import run
+
+
+def main(snakemake: Any) -> None:
+    import yaml
+
+    with open(snakemake.input.style, encoding="utf-8") as file:
+        style = yaml.safe_load(file)
+    paths = {name: path for name, path in snakemake.output.items() if name != "provenance"}
+    params = dict(snakemake.params.items())
+    import_module(params["module"]).plot(dict(snakemake.input.items()), params, style, paths)
+
+
+if __name__ == "__main__":
+    run(main, globals())
