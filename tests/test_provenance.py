@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from snakemake.iocontainers import OutputFiles
 
-from captionlab import provenance, tracing
+from captionlab import paths, provenance, tracing
 from captionlab.files import digest
 from captionlab.provenance import current, working_on
 from captionlab.reporting.footnotes import run_notes
@@ -179,9 +179,11 @@ def test_every_rule_makes_a_table_or_an_output_that_says_what_it_made(stage):
     rules = re.split(r"^rule (\w+):$", stage.read_text(), flags=re.MULTILINE)[1:]
     for name, body in zip(rules[::2], rules[1::2], strict=True):
         outputs = re.search(r"^    output:\n(.*?)^    \w+:", body, re.MULTILINE | re.DOTALL)[1]
-        log = re.search(r'"results/logs/(.+)\.log"', body)[1]
-        if ".parquet" not in outputs:
-            assert f'        provenance="results/provenance/{log}.json",\n' in outputs, name
+        job = re.search(r'paths\.log\("(.+)"\)', body)[1]
+        named = re.findall(r"paths\.\w+(?:\([^()]*\))?", outputs)
+        assert named, name
+        if not any(eval(path, {"paths": paths}).endswith(".parquet") for path in named):
+            assert f'        provenance=paths.provenance("{job}"),\n' in outputs, name
 
 
 def test_what_several_were_made_from_comes_once(tmp_path, monkeypatch):
@@ -195,7 +197,7 @@ def test_what_several_were_made_from_comes_once(tmp_path, monkeypatch):
                 write_table(table, TRAINING, ROWS)
         below = tables
     read = []
-    monkeypatch.setattr(provenance, "digest", lambda path: read.append(path) or digest(path))
+    monkeypatch.setattr(tracing, "digest", lambda path: read.append(path) or digest(path))
     found = [path for _, path, _ in tracing.lineage("19a.parquet")]
     assert sorted(found) == sorted(["19a.parquet", *(f"{layer}{side}.parquet" for layer in range(19) for side in "ab")])
     assert len(read) == len(set(read)) == 2 * 19

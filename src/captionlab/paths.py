@@ -32,9 +32,10 @@ def provenance(job: str) -> str:
     return f"{PROVENANCE}/{job}.json"
 
 
-def stage_of(path: str) -> str:
-    """The stage that a file is of, the first folder below results/."""
-    return Path(path).parts[1]
+def stage_of(path: str) -> str | None:
+    """The stage that a file is of, the first folder below results/, wherever that lies; None for a file elsewhere."""
+    below = f"/{path}".rpartition(f"/{RESULTS}/")[2]
+    return below.split("/")[0] if below != f"/{path}" else None
 
 
 def captioner_of(path: str) -> tuple[str, str]:

@@ -73,9 +73,9 @@ def results(request, files, tmp_path_factory):
         "log_prob": [None] * len(captions),
         "confidence": [None] * len(captions),
     }
-    generated = folder / "fakecap" / "main.parquet"
+    generated = folder / "captions" / "fakecap" / "main.parquet"
     write_table(generated, GENERATED, columns)
-    nlg = folder / "fakecap" / "main" / "nlg.parquet"
+    nlg = folder / "evaluation" / "fakecap" / "main" / "nlg.parquet"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA", "bundled" if request.param == "bundled" else "")
         if request.param == "found" and find_java() == Path(JAVA):

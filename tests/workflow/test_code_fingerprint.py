@@ -201,7 +201,7 @@ def test_code_that_no_result_depends_on_runs_nothing(tmp_path):
     path.write_text(path.read_text().replace("def read_table(", "LIMIT = 1\n\n\ndef read_table(", 1))
     assert fingerprints() == before
     path.write_text(re.sub(r"^( +)(?=return )", r"\1assert True\n\1", path.read_text(), flags=re.MULTILINE))
-    assert len([name for name, value in fingerprints().items() if value != before[name]]) > 0.9 * len(before)
+    assert len([name for name, value in fingerprints().items() if value != before[name]]) > 0.8 * len(before)
 
 
 def test_every_rule_script_can_be_followed():

@@ -45,8 +45,7 @@ DECLARATION = CaptionerFamily(
 
 class Constant(Captioner[None]):
     def __init__(self, vocabulary):
-        super().__init__()
-        self.architecture = {{"vocabulary": vocabulary}}
+        super().__init__(locals())
         self.words = torch.nn.Parameter(torch.arange(vocabulary).float())
 
     @classmethod

@@ -29,7 +29,7 @@ def memory(
         for name, factor in factors.items():
             files = input[name]
             for path in [files] if isinstance(files, str) else files:
-                factor_of[path] = HELD.get(paths.stage_of(path), factor)
+                factor_of[path] = HELD.get(paths.stage_of(path) or "", factor)
         size = sum(factor * os.path.getsize(path) for path, factor in factor_of.items())
         return attempt * int(base + (size + (held(wildcards, input) if held else 0)) / 1e6)
 
