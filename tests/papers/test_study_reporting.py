@@ -15,8 +15,8 @@ from captionlab.papers.discritune.paper import Discritune
 from captionlab.papers.discritune.study import study_differences, study_table
 from captionlab.papers.discritune.study_figures import examples, plot_examples, plot_screen
 from captionlab.reporting.claims import read_claims
-from captionlab.reporting.language import Paper
 from captionlab.reporting.render import Table, write_table_files
+from captionlab.reporting.reproduction import Reproduction
 from captionlab.schemas import IMAGES
 from captionlab.study.analysis import Accuracies, agreement
 from captionlab.study.responses import participants
@@ -59,7 +59,7 @@ def table(who: str, rows: list[dict], comparable: bool = True, corpus: str = "co
     }  # fmt: skip
     block = {"comparable": comparable, "captioners": LABELS, "corpora": {"ConCap": "concap"}}
     provenance = {"config": "test", "seed": 1, "commit": "abc"}
-    paper = Paper(published_of("discritune"), block)
+    paper = Reproduction(block, published=published_of("discritune"))
     return study_table(who, results, ["people", "plain", "tuned"], corpus, paper, provenance)
 
 

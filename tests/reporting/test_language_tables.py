@@ -15,8 +15,9 @@ from paper_jobs import Named, published, table_files
 from captionlab.language.schemas import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
 from captionlab.language.statistics import caption_measures, corpus_statistics
 from captionlab.papers.discritune.associations import associations_table
-from captionlab.reporting.language import STATISTICS_SHOWN, Paper, patterns_table, statistics_table
+from captionlab.reporting.language import STATISTICS_SHOWN, patterns_table, statistics_table
 from captionlab.reporting.render import write_table_files
+from captionlab.reporting.reproduction import Reproduction
 from captionlab.tables import Kind, write_table
 from captionlab.texts.ngram import Scores
 
@@ -86,7 +87,7 @@ def make(folder: Path, block: dict[str, Any]) -> dict[tuple[str, str], str]:
     )
     runpy.run_path(str(ROOT / "workflow" / "scripts" / "collect_language_tables.py"))["main"](job)
     associations = [dict(zip(ASSOCIATIONS.columns, row, strict=True)) for row in LEMMAS]
-    paper = Paper(published("discritune"), block)
+    paper = Reproduction(block, published=published("discritune"))
     for tag in ("ADJ", "NOUN"):
         table = associations_table(associations, CAPTIONERS, ["toy"], tag, paper, {"config": "toy.yaml", "seed": 7})
         write_table_files(table, [path for (name, _), path in of_paper.items() if name == table.name])
@@ -227,7 +228,9 @@ def test_types_whose_words_were_not_told_apart_have_no_column(alone):
 def test_published_ratios_of_patterns_beside_ours():
     rows = [dict(zip(PATTERNS.columns, row, strict=True)) for row in patterns("MINED", 0.8)]
     numbers = published("probing")
-    paper = Paper(numbers, {"comparable": False, "captioners": {"CLIP": "plain"}, "corpora": {"COCO": "toy"}})
+    paper = Reproduction(
+        {"comparable": False, "captioners": {"CLIP": "plain"}, "corpora": {"COCO": "toy"}}, published=numbers
+    )
     table = patterns_table({"plain": rows}, {"config": "toy", "seed": 7}, paper, "name", "title")
     shown = [[" ".join(filter(None, (cell.text, cell.detail))) for cell in row[:4]] for row in table.blocks[0].rows]
     assert ["prefix", "paper, CLIP", "a+IMAGE.P+of", "25.0 paper 74.6"] in shown

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from captionlab.reporting.footnotes import run_notes
-from captionlab.reporting.published import Published, PublishedValue
+from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.sheets import PROVENANCE
 
 Row = Mapping[str, Any]
@@ -49,52 +50,6 @@ STATISTICS_SHOWN = {
     "empty_captions": Shown("counts", "empty", 0),
     "tokens": Shown("counts", "tokens", 0),
 }
-
-
-class Paper:
-    """A paper's numbers, and which captioners and corpora of the run stand for its own.
-
-    `block` is `papers.<paper>` of the config: `comparable`, `captioners` and `corpora` (the paper's label -> name).
-    Without it nothing of the paper is found.
-    """
-
-    def __init__(self, published: Published | None, block: Mapping[str, Any] | None):
-        self.published = published if block else None
-        self.comparable: bool = bool(block and block["comparable"])
-        self.captioners: Mapping[str, str] = block["captioners"] if block else {}
-        self.corpora: Mapping[str, str] = block["corpora"] if block else {}
-
-    def labels(self, captioner: str) -> list[str]:
-        """The paper's labels of a captioner."""
-        return [label for label, name in self.captioners.items() if name == captioner]
-
-    def find(self, table: str, captioner: str, corpus: str, metric: str) -> PublishedValue | None:
-        """The number printed for a captioner on a corpus."""
-        if self.published is None:
-            return None
-        columns = [label for label, name in self.corpora.items() if name == corpus]
-        places = [(table, row, column, metric) for row in self.labels(captioner) for column in columns]
-        return next((value for place in places if (value := self.published.find(*place))), None)
-
-    def ranked(self, table: str, captioner: str, metric: str) -> dict[int, str]:
-        """The words printed for a captioner, by rank."""
-        if self.published is None:
-            return {}
-        labels = self.labels(captioner)
-        return {
-            int(value.text): word
-            for (name, word, column, what), value in self.published.values.items()
-            if name == table and what == metric and column in labels
-        }
-
-    def notes(self, shown: bool) -> list[str]:
-        """What must be said below a table where something printed in the paper is `shown`."""
-        if not shown:
-            return []
-        notes = ["paper: what the paper prints for its captioner and corpus."]
-        if not self.comparable:
-            notes.append("It is context, not to be compared: data and models of this run are not the paper's.")
-        return notes
 
 
 def statistics_table(statistics: ByCaptioner, provenance: Mapping[str, Any]) -> Table:
@@ -143,12 +98,12 @@ def statistics_table(statistics: ByCaptioner, provenance: Mapping[str, Any]) -> 
 def patterns_table(
     patterns: ByCaptioner,
     provenance: Mapping[str, Any],
-    paper: Paper | None = None,
+    paper: Reproduction | None = None,
     name: str = "language_patterns",
     title: str = "Prefixes and sentence patterns",
 ) -> Table:
     """Most frequent prefixes and sentence patterns: a block for each corpus and captioner."""
-    paper = paper or Paper(None, None)
+    paper = paper or Reproduction({})
     blocks, records = [], []
     for corpus in corpora_of(patterns):
         for captioner, rows in patterns.items():
@@ -213,7 +168,7 @@ def _patterns_to_show(rows: Sequence[Row], models: Sequence[str]) -> list[Row]:
     return shown
 
 
-def _published_ratio(row: Row, paper: Paper, captioner: str, corpus: str) -> PublishedValue | None:
+def _published_ratio(row: Row, paper: Reproduction, captioner: str, corpus: str) -> PublishedValue | None:
     """What the paper prints for a pattern of the model that the captioner stands for."""
     if row["model"] not in paper.labels(captioner):
         return None

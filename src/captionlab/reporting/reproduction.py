@@ -3,23 +3,31 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from captionlab.reporting.published import Published, PublishedValue
+
 
 class Reproduction:
-    """A block `papers.<paper>` of the config with the lineage of the run's captioners.
+    """A block `papers.<paper>` of the config with the lineage of the run's captioners and the paper's numbers.
 
     The block has `comparable`, `captioners` and `corpora` (the paper's label -> name in the config), and perhaps
-    `retrievers` and `evaluations`. The lineage gives for each captioner its `parent` (or None), the `corpora` that it
-    and its ancestors were trained on, its `family`, and the `retriever` that gave its reward (or None). Labels that
-    the paper does not have are allowed: their numbers have nothing beside them.
+    `retrievers` and `evaluations`; of an empty one nothing of the paper is found. The lineage gives for each captioner
+    its `parent` (or None), the `corpora` that it and its ancestors were trained on, its `family`, and the `retriever`
+    that gave its reward (or None). Labels that the paper does not have are allowed: their numbers have nothing beside
+    them.
     """
 
-    def __init__(self, block: Mapping[str, Any], lineage: Mapping[str, Mapping[str, Any]]):
-        self.comparable: bool = block["comparable"]
-        self.captioners: Mapping[str, str] = block["captioners"]
-        self.corpora: Mapping[str, str] = block["corpora"]
+    def __init__(
+        self,
+        block: Mapping[str, Any],
+        lineage: Mapping[str, Mapping[str, Any]] | None = None,
+        published: Published | None = None,
+    ):
+        self.comparable: bool = block.get("comparable", False)
+        self.captioners: Mapping[str, str] = block.get("captioners", {})
+        self.corpora: Mapping[str, str] = block.get("corpora", {})
         self.retrievers: Sequence[str] | None = block.get("retrievers")
         self.evaluations: Sequence[str] | None = block.get("evaluations")
-        self.lineage = lineage
+        self.lineage, self.published = lineage or {}, published if block else None
 
     def family(self, label: str) -> str:
         """Family of a captioner."""
@@ -48,6 +56,35 @@ class Reproduction:
     def ordered_corpora(self, published: Sequence[str]) -> list[str]:
         """All corpora: the paper's in its order, others by name."""
         return _in_order(self.corpora, published)
+
+    def labels(self, captioner: str) -> list[str]:
+        """The paper's labels of a captioner."""
+        return [label for label, name in self.captioners.items() if name == captioner]
+
+    def find(self, table: str, captioner: str, corpus: str, metric: str) -> PublishedValue | None:
+        """The number printed for a captioner on a corpus."""
+        if self.published is None:
+            return None
+        columns = [label for label, name in self.corpora.items() if name == corpus]
+        places = [(table, row, column, metric) for row in self.labels(captioner) for column in columns]
+        return next((value for place in places if (value := self.published.find(*place))), None)
+
+    def ranked(self, table: str, captioner: str, metric: str) -> dict[int, str]:
+        """The words printed for a captioner, by rank."""
+        return {
+            int(value.text): word
+            for (name, word, column, what), value in (self.published.values.items() if self.published else ())
+            if name == table and what == metric and column in self.labels(captioner)
+        }
+
+    def notes(self, shown: bool) -> list[str]:
+        """What must be said below a table where something printed in the paper is `shown`."""
+        if not shown:
+            return []
+        notes = ["paper: what the paper prints for its captioner and corpus."]
+        if not self.comparable:
+            notes.append("It is context, not to be compared: data and models of this run are not the paper's.")
+        return notes
 
 
 def _in_order(labels: Iterable[str], published: Sequence[str]) -> list[str]:

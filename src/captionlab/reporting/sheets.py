@@ -43,10 +43,12 @@ class Sheet:
         """Our value in a place and the paper's; the record is kept."""
         return self.pair(asdict(place), self.run.value(place), published, decimals, mark=mark)
 
-    def difference(self, place: Place, against: str, decimals: int | None = None, mark: str = "") -> Cell:
-        """Our difference with its sign; the record is kept."""
+    def difference(
+        self, place: Place, against: str, decimals: int | None = None, mark: str = "", sign: str = "+"
+    ) -> Cell:
+        """Our difference; the record is kept."""
         ours = self.run.difference(place, against)
-        return self.pair({**asdict(place), "against": against}, ours, None, decimals, mark=mark, sign="+")[0]
+        return self.pair({**asdict(place), "against": against}, ours, None, decimals, mark=mark, sign=sign)[0]
 
     def pair(
         self,

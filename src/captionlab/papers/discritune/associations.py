@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from captionlab.papers.discritune.layouts import ASSOCIATIONS, associations_name
-from captionlab.reporting.language import TOP, Paper, Row, side_by_side, table_of
+from captionlab.reporting.language import TOP, Row, side_by_side, table_of
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.reproduction import Reproduction
 
 
 def associations_table(
@@ -13,7 +14,7 @@ def associations_table(
     types: Sequence[str],
     corpora: Sequence[str],
     tag: str,
-    paper: Paper,
+    paper: Reproduction,
     provenance: Mapping[str, Any],
 ) -> Table:
     """Lemmas of a part of speech (ADJ or NOUN) that go with each caption type, side by side: a block for each corpus.

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from captionlab.reporting.footnotes import run_notes
-from captionlab.reporting.language import Paper
 from captionlab.reporting.measurements import Measurement
 from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.verdicts import MARKERS, Verdict, beside, judge, legend, smallest_difference
 from captionlab.study.analysis import ALL_TYPES, MEASURES
 from captionlab.study.stimuli import IMAGES_OF_SCREEN
@@ -34,7 +34,7 @@ def study_table(
     results: Mapping[str, Sequence[Row]],
     types: Sequence[str],
     corpus: str,
-    paper: Paper,
+    paper: Reproduction,
     provenance: Mapping[str, Any],
 ) -> Table:
     """The table of a study; `participants` is people or simulated.
@@ -158,7 +158,7 @@ def _both_ways(pairwise: Sequence[Row]) -> dict[tuple[str, str], tuple[float, fl
     return found
 
 
-def _published(paper: Paper, captioner: str) -> PublishedValue | None:
+def _published(paper: Reproduction, captioner: str) -> PublishedValue | None:
     """What the paper prints for a type of captions, whatever the images of this study are."""
     if paper.published is None:
         return None
@@ -172,7 +172,7 @@ def _measurement(row: Row, corpus: str) -> Measurement:
     return Measurement(row["caption_type"], corpus, "", "", "", None, None, METRIC, value, low, high, row["answers"])
 
 
-def _sets(row: Row, paper: Paper, corpus: str, comparable: bool) -> dict[str, Any]:
+def _sets(row: Row, paper: Reproduction, corpus: str, comparable: bool) -> dict[str, Any]:
     """The record of how many sets of images were shown with a type of captions; the paper has as many of each."""
     number = row["stimuli"]
     theirs = paper.published.find("text", "sets", CORPUS, "number") if paper.published else None

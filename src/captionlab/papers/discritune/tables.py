@@ -26,7 +26,6 @@ from captionlab.papers.discritune.layouts import (
 from captionlab.papers.discritune.study import study_table
 from captionlab.papers.discritune.variant_tables import ablation_tables
 from captionlab.reporting.footnotes import protocol_note, run_notes
-from captionlab.reporting.language import Paper
 from captionlab.reporting.measurements import Measurements
 from captionlab.reporting.published import Published, PublishedValue, read_published
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
@@ -50,26 +49,25 @@ RECORD_COLUMNS = (
 def tabulate(inputs: Mapping[str, Any], params: Mapping[str, Any], provenance: Mapping[str, Any]) -> Iterator[Table]:
     """Tables of captioners, of ablations, of the study and of language, so far as the config asks for them."""
     published = read_published(inputs["published"])
+    paper = Reproduction(params["config"], params["lineage"], published)
     if params["config"]:
-        paper = Reproduction(params["config"], params["lineage"])
         run = Measurements(read_table(inputs["summary"], SUMMARY).to_pylist(), (), paper.evaluations)
         yield from discritune_tables(run, published, paper, {**provenance, **read_metadata(inputs["summary"])})
         values = read_table(inputs["values"], ROLE_VALUES).to_pylist()
         differences = read_table(inputs["differences"], ROLE_DIFFERENCES).to_pylist()
         made = {**provenance, **read_metadata(inputs["values"])}
         yield from ablation_tables(values, differences, published, params["config"], params["retrievers"], made)
-    of_paper = Paper(published, params["config"])
     for number, who in enumerate(params["participants"]):
         answers = {
             name: read_table(inputs[f"study_{name}"][number], kind).to_pylist() for name, kind in ANSWERS.items()
         }
-        yield study_table(who, answers, params["study_captioners"], params["study_corpus"], of_paper, provenance)
+        yield study_table(who, answers, params["study_captioners"], params["study_corpus"], paper, provenance)
     if "associations" in inputs:
         associations = read_table(inputs["associations"], ASSOCIATED).to_pylist()
         statistics = [row for path in inputs["statistics"] for row in read_table(path, STATISTICS).to_pylist()]
         corpora = list(dict.fromkeys(row["corpus"] for row in statistics))
         for tag in ASSOCIATIONS:
-            yield associations_table(associations, params["caption_types"], corpora, tag, of_paper, provenance)
+            yield associations_table(associations, params["caption_types"], corpora, tag, paper, provenance)
 
 
 def discritune_tables(

@@ -11,9 +11,10 @@ from captionlab.papers.discritune.layouts import (
     TEXT_HEADINGS,
     AblationLayout,
 )
+from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
 from captionlab.reporting.published import Published
-from captionlab.reporting.render import Block, Cell, Column, Table
-from captionlab.reporting.runs import Place, Row, Run
+from captionlab.reporting.render import Table
+from captionlab.reporting.runs import Row, Run
 from captionlab.reporting.sheets import Sheet
 
 # Marks a value of the retriever that gave the reward.
@@ -42,8 +43,8 @@ def ablation_tables(
 
 
 def _table(layout: AblationLayout, ablation: Mapping[str, Any], asked: Mapping[str, Any], sheet: Sheet) -> Table:
-    run, reference, found = sheet.run, ablation["reference"], sheet.run.found("measure", layout.ablation)
-    order = run.published.rows(layout.published) if layout.published else []
+    reference, found = ablation["reference"], sheet.run.found("measure", layout.ablation)
+    order = sheet.run.published.rows(layout.published) if layout.published else []
     labels = sorted(ablation["captioners"], key=lambda label: (order.index(label) if label in order else 99, label))
     # Metric, and the retriever whose word it is.
     measured = [
@@ -52,29 +53,21 @@ def _table(layout: AblationLayout, ablation: Mapping[str, Any], asked: Mapping[s
         if metric in found
         for retriever in (asked["judges"] if metric == RETRIEVAL_METRIC else [None])
     ]
-    columns = [Column("captioner", numeric=False)]
+    numbers = []
     for number, (metric, retriever) in enumerate(measured):
-        group = " by ".join(filter(None, (TEXT_HEADINGS.get(metric, metric), retriever)))
-        columns.append(Column("this run", group=group))
-        if _has_paper(layout, metric, number):
-            columns.append(Column("paper", group=group))
-        columns.append(Column(f"against {reference}", group=group))
-    blocks = []
-    for corpus, name in run.corpora.items():
-        rows = []
-        for label in labels:
-            row = [Cell(label)]
-            for number, (metric, retriever) in enumerate(measured):
-                place = Place(label, name, metric, retriever, experiment=layout.ablation)
-                theirs = None
-                if layout.published and _has_paper(layout, metric, number):
-                    theirs = run.published.find(layout.published, label, corpus, TEXT_HEADINGS.get(metric, metric))
-                places = DECIMALS[metric]
-                own = OWN if retriever in asked["rewards"].get(label, ()) else ""
-                row += sheet.value(place, theirs, places, own)[: 1 + _has_paper(layout, metric, number)]
-                row.append(Cell("") if label == reference else sheet.difference(place, reference, places))
-            rows.append(row)
-        blocks.append(Block(rows, sheet.heading(corpus)))
+        heading, decimals = TEXT_HEADINGS.get(metric, metric), DECIMALS[metric]
+        group, place = " by ".join(filter(None, (heading, retriever))), {"measure": metric, "scorer": retriever}
+        # The paper's numbers stand beside those of the first retriever, and beside text metrics.
+        printed = heading if layout.published and (number == 0 or metric != RETRIEVAL_METRIC) else None
+        numbers.append(
+            Number(
+                place, group, printed=printed, decimals=decimals,
+                mark=lambda of: OWN if of.scorer in asked["rewards"].get(of.subject, ()) else "",
+            )
+        )  # fmt: skip
+        numbers.append(Number(place, group, f"against {reference}", against=reference, decimals=decimals))
+    lines = [Line([label], {"subject": label, "experiment": layout.ablation}, label) for label in labels]
+    blocks = blocks_of(sheet, layout.published, lines, numbers)
     if any(OWN in cell.text for block in blocks for row in block.rows for cell in row):
         sheet.notes.append(f"{OWN} by the retriever that gave the reward.")
     if layout.metrics == TEXT and "SPICE" not in found:
@@ -83,14 +76,9 @@ def _table(layout: AblationLayout, ablation: Mapping[str, Any], asked: Mapping[s
         layout.name,
         f"DiscriTune, {layout.title}",
         f"{_what(layout)} Means over trainings, and the difference from {reference}, each with its 95 % interval.",
-        columns,
+        columns_of(["captioner"], numbers),
         blocks,
     )
-
-
-def _has_paper(layout: AblationLayout, metric: str, number: int) -> bool:
-    """The paper's numbers stand beside those of the first retriever, and beside text metrics."""
-    return layout.published is not None and (number == 0 or metric != RETRIEVAL_METRIC)
 
 
 def _what(layout: AblationLayout) -> str:

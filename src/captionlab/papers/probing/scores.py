@@ -7,7 +7,8 @@ from captionlab.evaluation.summary import BY_AND, CONNECTED, PER_CENT
 from captionlab.papers.probing.constructed import FEWEST
 from captionlab.papers.probing.paper import REFERENCE
 from captionlab.papers.probing.run import ProbingRun
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.builder import Line, Number, blocks_of, columns_of, rows_of
+from captionlab.reporting.render import MISSING, Block, Table
 from captionlab.reporting.runs import Place
 from captionlab.reporting.sheets import Sheet
 
@@ -43,28 +44,26 @@ PATTERN_RATIOS = {
 ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 
 
+def _roles(run: ProbingRun) -> list[Line]:
+    """A row for each role."""
+    return [Line([role], {"subject": role}, role) for role in run.roles]
+
+
 def scores_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """Table 2: every role's captions by every scorer, and their metrics."""
-    sheet = Sheet(run, provenance)
-    measures = [(f"score by {label}", label, "score", label) for label in run.scorers]
-    measured = run.found("measure")
-    measures += [(printed, printed, metric, None) for printed, metric in METRICS.items() if metric in measured]
+
+    def arrow(place: Place) -> str:
+        apart = run.difference(place, REFERENCE)
+        return ARROWS[apart.sign if apart else 0]
+
+    sheet, measured = Sheet(run, provenance), run.found("measure")
+    numbers = [
+        Number({"measure": "score", "scorer": one}, one, "this run", "score", f"score by {one}", mark=arrow)
+        for one in run.scorers
+    ]
+    numbers += [Number({"measure": METRICS[p]}, p, printed=p) for p in METRICS if METRICS[p] in measured]
     sheet.notes += [f"{printed} is not in this run." for printed, metric in METRICS.items() if metric not in measured]
-    columns = [Column("captioner", numeric=False)]
-    for _, heading, _, scorer in measures:
-        columns += [Column("this run", "score" if scorer else "", heading), Column("paper", group=heading)]
-    blocks = []
-    for label, corpus in run.corpora.items():
-        rows = []
-        for role in run.roles:
-            row = [Cell(role)]
-            for printed, _, measure, scorer in measures:
-                place = Place(role, corpus, measure, scorer)
-                theirs = run.published.find("2", role, label, printed)
-                apart = run.difference(place, REFERENCE) if scorer else None
-                row += sheet.value(place, theirs, mark=ARROWS[apart.sign if apart else 0])
-            rows.append(row)
-        blocks.append(Block(rows, sheet.heading(label)))
+    blocks = blocks_of(sheet, "2", _roles(run), numbers)
     sheet.notes.append(
         f"Arrows: the score differs from that of {REFERENCE} and the 95 % interval of the difference leaves out 0. "
         "Scores are probabilities in per cent, CLIP's 100 times the cosine; metrics are times 100."
@@ -74,7 +73,7 @@ def scores_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
         "Probing, table 2: scores and metrics of captioners trained on scorers",
         f"Captions of each captioner by every scorer, and their similarity to references. {REFERENCE} was trained by "
         "cross-entropy, the others by self-critical training on the scorer of their name, or as their name says.",
-        columns,
+        columns_of(["captioner"], numbers),
         blocks,
     )
 
@@ -82,47 +81,28 @@ def scores_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
 def statistics_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """Table 4: fluency, length and nouns of each role's captions."""
     sheet = Sheet(run, provenance)
-    columns = [Column("captioner", numeric=False)]
-    for printed, (_, group) in STATISTICS.items():
-        columns += [Column(printed, "this run", group), Column("paper", group=group)]
-    columns.append(Column("repeated nouns", "this run", "token level"))
-    blocks = []
-    for label, corpus in run.corpora.items():
-        rows = []
-        for role in run.roles:
-            row = [Cell(role)]
-            for printed, (measure, _) in STATISTICS.items():
-                theirs = run.published.find("4", role, label, printed)
-                row += sheet.value(Place(role, corpus, measure), theirs)
-            rows.append([*row, sheet.value(Place(role, corpus, "repeated nouns"))[0]])
-        blocks.append(Block(rows, sheet.heading(label)))
+    numbers = [
+        Number({"measure": measure}, group, printed, "this run", printed)
+        for printed, (measure, group) in STATISTICS.items()
+    ]
+    numbers.append(Number({"measure": "repeated nouns"}, "token level", "repeated nouns", "this run"))
     return sheet.table(
         "probing_table4_statistics",
         "Probing, table 4: statistics of the captions",
         "Perplexity (PPL) of a trigram model over all words, mean number of words (Avg. Leng.), of nouns (Noun) and of "
         "different nouns (Uni. Noun) of a caption.",
-        columns,
-        blocks,
+        columns_of(["captioner"], numbers),
+        blocks_of(sheet, "4", _roles(run), numbers),
     )
 
 
 def words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """What section 4.3 says of Figure 4: nouns and verbs among the most frequent words, and what connects nouns."""
     sheet = Sheet(run, provenance)
-    columns = [Column("captioner", numeric=False)]
-    for heading in WORDS.values():
-        columns += [Column("this run", group=heading), Column("paper", group=heading)]
-    blocks = []
-    for label, corpus in run.corpora.items():
-        rows = []
-        for role in run.roles:
-            row = [Cell(role)]
-            for measure in WORDS:
-                theirs = run.published.find("text", role, label, measure)
-                places = 1 if measure in PER_CENT else 2
-                row += sheet.value(Place(role, corpus, measure), theirs, places)
-            rows.append(row)
-        blocks.append(Block(rows, sheet.heading(label)))
+    numbers = [
+        Number({"measure": measure}, heading, printed=measure, decimals=1 if measure in PER_CENT else 2)
+        for measure, heading in WORDS.items()
+    ]
     sheet.notes.append(
         "A word is a noun or a verb that is tagged as one at least half of the time. A noun and the next noun of its "
         "caption are connected by what stands between them."
@@ -132,33 +112,34 @@ def words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
         "Probing, figure 4: nouns, verbs and what connects them",
         "How many of the ten most frequent words of each captioner are nouns and verbs, and how often a noun and the "
         "next one of its caption are connected.",
-        columns,
-        blocks,
+        columns_of(["captioner"], numbers),
+        blocks_of(sheet, "text", _roles(run), numbers),
     )
 
 
 def templates_table(run: ProbingRun, templates: Mapping[tuple[str, str], str], provenance: Mapping[str, Any]) -> Table:
     """Table 7: the nouns of the reference's captions in templates. templates: texts by model and source."""
     sheet = Sheet(run, provenance)
-    columns = [Column("scorer", numeric=False), Column("template", numeric=False)]
-    columns += [Column("this run", group=REFERENCE), Column("paper", group=REFERENCE)]
-    columns += [Column("this run", group="reconstructed"), Column("paper", group="reconstructed")]
-    columns += [Column("difference"), Column(f"preferred to {REFERENCE}, %")]
+
+    def numbers(source: str) -> list[Number]:
+        rebuilt = {"experiment": "template", "source": source}
+        score = {**rebuilt, "measure": "score"}
+        return [
+            Number({"subject": REFERENCE, "measure": "score"}, REFERENCE, printed="CE"),
+            Number(score, "reconstructed", printed="Recons."),
+            Number(score, heading="difference", against=REFERENCE),
+            Number({**rebuilt, "measure": "preferred"}, heading=f"preferred to {REFERENCE}, %"),
+        ]
+
     blocks = []
     for label, corpus in run.corpora.items():
         for source in run.sources():
-            rows = []
-            for scorer in run.scorers:
-                first, second = (
-                    run.published.find("7", scorer, label, metric) if source == "published" else None
-                    for metric in ("CE", "Recons.")
-                )
-                place = Place(scorer, corpus, "score", scorer, "template", source)
-                preferred = Place(scorer, corpus, "preferred", scorer, "template", source)
-                row = [Cell(scorer), Cell(templates.get((scorer, source), MISSING))]
-                row += sheet.value(Place(REFERENCE, corpus, "score", scorer), first)
-                row += sheet.value(place, second)
-                rows.append([*row, sheet.difference(place, REFERENCE), sheet.value(preferred)[0]])
+            lines = [
+                Line([scorer, templates.get((scorer, source), MISSING)], {"subject": scorer, "scorer": scorer}, scorer)
+                for scorer in run.scorers
+            ]
+            printed = "7" if source == "published" else None
+            rows = rows_of(sheet, printed, label, corpus, lines, numbers(source))
             what = {"published": "the paper's templates", "mined": "templates found in the captions of each captioner"}
             blocks.append(Block(rows, f"{sheet.heading(label)}: {what[source]}"))
     sheet.notes.append(
@@ -169,7 +150,7 @@ def templates_table(run: ProbingRun, templates: Mapping[tuple[str, str], str], p
         "probing_table7_templates",
         "Probing, table 7: visual words in templates",
         f"What each scorer thinks of the nouns of {REFERENCE} captions in its own template, against these captions.",
-        columns,
+        columns_of(["scorer", "template"], numbers("published")),
         blocks,
     )
 
@@ -177,26 +158,16 @@ def templates_table(run: ProbingRun, templates: Mapping[tuple[str, str], str], p
 def replacements_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 2: words replaced, at every share, and how far the scores fall."""
     sheet = Sheet(run, provenance)
-    columns = [Column("scorer", numeric=False), Column(REFERENCE)]
-    shown = [
-        (subject, share) for subject in ("others", "nouns") for share in run.levels("replacement", subject=subject)
-    ]
-    for subject, share in shown:
-        group = {"others": "other words replaced", "nouns": "nouns replaced"}[subject]
-        columns += [Column(f"{100 * share:g} %", "score", group), Column("", f"against {REFERENCE}", group)]
-    columns.append(Column("nouns against others", "all replaced"))
-    blocks = []
-    for label, corpus in run.corpora.items():
-        rows = []
-        for scorer in run.scorers:
-            row = [Cell(scorer), sheet.value(Place(REFERENCE, corpus, "score", scorer))[0]]
-            for subject, share in shown:
-                place = Place(subject, corpus, "score", scorer, "replacement", None, share)
-                row += [sheet.value(place)[0], sheet.difference(place, REFERENCE)]
-            largest = max((share for subject, share in shown if subject == "nouns"), default=1.0)
-            place = Place("nouns", corpus, "score", scorer, "replacement", None, largest)
-            rows.append([*row, sheet.difference(place, "others")])
-        blocks.append(Block(rows, sheet.heading(label)))
+    numbers = [Number({"subject": REFERENCE}, heading=REFERENCE)]
+    largest = max(run.levels("replacement", subject="nouns"), default=1.0)
+    for subject, group in (("others", "other words replaced"), ("nouns", "nouns replaced")):
+        for share in run.levels("replacement", subject=subject):
+            place = {"experiment": "replacement", "subject": subject, "level": share}
+            numbers.append(Number(place, group, f"{100 * share:g} %", "score"))
+            numbers.append(Number(place, group, "", f"against {REFERENCE}", against=REFERENCE))
+    place = {"experiment": "replacement", "subject": "nouns", "level": largest}
+    numbers.append(Number(place, "", "nouns against others", "all replaced", against="others"))
+    lines = [Line([scorer], {"measure": "score", "scorer": scorer}) for scorer in run.scorers]
     sheet.notes.append(
         "Differences are from the very captions whose words are replaced; one without a noun, or without another word, "
         "is left out."
@@ -206,34 +177,20 @@ def replacements_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
         "Probing, figure 2: words replaced",
         f"Scores of {REFERENCE} captions in which a share of the nouns is replaced by wrong ones, or of the other "
         "words by random ones.",
-        columns,
-        blocks,
+        columns_of(["scorer"], numbers),
+        blocks_of(sheet, None, lines, numbers),
     )
 
 
 def visual_words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 3: more and more nouns in each scorer's template."""
-    sheet = Sheet(run, provenance)
-    counts = run.levels("count")
-    columns = [Column("scorer", numeric=False)]
-    for count in counts:
-        columns += [Column("score", group=f"{count:g} nouns"), Column("images", group=f"{count:g} nouns")]
+    sheet, counts = Sheet(run, provenance), run.levels("count")
+    made = {"measure": "score", "experiment": "count", "source": next(iter(run.sources()), None)}
+    numbers = [Number({"level": count}, f"{count:g} nouns", "score", images=True) for count in counts]
     if len(counts) > 1:
-        columns.append(Column(f"{counts[-1]:g} against {counts[0]:g} nouns", "on the same images"))
-    source = next(iter(run.sources()), None)
-    blocks = []
-    for label, corpus in run.corpora.items():
-        rows = []
-        for scorer in run.scorers:
-            row = [Cell(scorer)]
-            places = [Place(scorer, corpus, "score", scorer, "count", source, count) for count in counts]
-            for place in places:
-                ours = run.value(place)
-                row += [sheet.value(place)[0], Cell(str(ours.n) if ours else MISSING)]
-            if len(counts) > 1:
-                row.append(sheet.difference(places[-1], FEWEST))
-            rows.append(row)
-        blocks.append(Block(rows, sheet.heading(label)))
+        heading = f"{counts[-1]:g} against {counts[0]:g} nouns"
+        numbers.append(Number({"level": counts[-1]}, "", heading, "on the same images", against=FEWEST))
+    lines = [Line([scorer], {**made, "subject": scorer, "scorer": scorer}) for scorer in run.scorers]
     sheet.notes.append(
         f"Nouns are those of the {REFERENCE} caption, then those of the references; images that have fewer are left "
         "out, so the counts rest on different images, and the last column on those that have both."
@@ -242,34 +199,25 @@ def visual_words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
         "probing_figure3_visual_words",
         "Probing, figure 3: more visual words",
         "What each scorer thinks of its own template with so many nouns.",
-        columns,
-        blocks,
+        columns_of(["scorer"], numbers),
+        blocks_of(sheet, None, lines, numbers),
     )
 
 
 def pattern_shares_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figure 1: how many captions follow one pattern, found here or published."""
     sheet = Sheet(run, provenance)
-    columns = [Column("captioner", numeric=False), Column("most frequent pattern", "found in its captions")]
-    for measure in PATTERN_RATIOS:
-        group = f"the paper's {measure.removeprefix('published ')}"
-        columns += [Column("this run", group=group), Column("paper", group=group)]
-    blocks = []
-    for label, corpus in run.corpora.items():
-        rows = []
-        for role in run.roles:
-            row = [Cell(role), sheet.value(Place(role, corpus, "first pattern"))[0]]
-            for measure, printed in PATTERN_RATIOS.items():
-                theirs = run.published.find("5", role, label, printed)
-                row += sheet.value(Place(role, corpus, measure), theirs)
-            rows.append(row)
-        blocks.append(Block(rows, sheet.heading(label)))
+    numbers = [Number({"measure": "first pattern"}, "", "most frequent pattern", "found in its captions")]
+    numbers += [
+        Number({"measure": measure}, f"the paper's {measure.removeprefix('published ')}", printed=printed)
+        for measure, printed in PATTERN_RATIOS.items()
+    ]
     return sheet.table(
         "probing_figure1_patterns",
         "Probing, figure 1: captions that follow one pattern",
         "Share of captions, in per cent, that follow the most frequent pattern of their captioner to the last word, "
         "that start with the first prefix that the paper prints for the scorer, or else with the second (of ROSITA "
         "alone it prints two), and that follow its sentence pattern.",
-        columns,
-        blocks,
+        columns_of(["captioner"], numbers),
+        blocks_of(sheet, "5", _roles(run), numbers),
     )

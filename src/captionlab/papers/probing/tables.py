@@ -20,9 +20,10 @@ from captionlab.papers.probing.scores import (
     visual_words_table,
     words_table,
 )
-from captionlab.reporting.language import Paper, patterns_table, unigrams_table
+from captionlab.reporting.language import patterns_table, unigrams_table
 from captionlab.reporting.published import read_published
 from captionlab.reporting.render import Table
+from captionlab.reporting.reproduction import Reproduction
 from captionlab.scorers.schemas import MATCHING
 from captionlab.tables import read_metadata, read_table
 
@@ -41,7 +42,8 @@ def tabulate(inputs: Given, params: Given, provenance: Given) -> Iterator[Table]
         params["rewards"],
         params["objectives"],
     )
-    of_roles = Paper(published, {**params["config"], "captioners": {role: role for role in probing.roles}})
+    roles = {role: role for role in probing.roles}
+    of_roles = Reproduction({**params["config"], "captioners": roles}, published=published)
     patterns, unigrams = (
         {role: read_table(path, kind).to_pylist() for role, path in zip(params["roles"], inputs[name], strict=True)}
         for name, kind in (("patterns", PATTERNS), ("unigrams", NGRAMS))

@@ -6,9 +6,10 @@ from typing import Any
 from captionlab.attention.objects import UNIFORM
 from captionlab.papers.scenes.measurements import correlation_interval
 from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
+from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
-from captionlab.reporting.runs import Measured, Place
+from captionlab.reporting.runs import Measured
 from captionlab.reporting.sheets import PROVENANCE, Sheet
 from captionlab.reporting.verdicts import judge_below
 from captionlab.roles import ROLES
@@ -30,18 +31,10 @@ def metrics_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
     measured = run.found("measure", "scene captions")
     shown = {printed: metric for printed, metric in METRICS.items() if metric in measured}
     sheet.notes += [f"{printed} is not in this run." for printed in METRICS if printed not in shown]
-    columns = [Column("epoch", numeric=False)]
-    for printed in shown:
-        columns += [Column("this run", group=printed), Column("paper", group=printed)]
-    subjects = run.found("subject", "scene captions")
+    numbers = [Number({"measure": metric}, printed, printed=printed, decimals=1) for printed, metric in shown.items()]
     rank = {label: number for number, label in enumerate(run.published.rows("1"))}
-    rows = []
-    for label in sorted(subjects, key=lambda label: (rank.get(label, -1), label)):
-        row = [Cell(label)]
-        for printed, metric in shown.items():
-            theirs = run.published.find("1", label, "HL-Scenes", printed)
-            row += sheet.value(Place(label, run.validation, metric, experiment="scene captions"), theirs, 1)
-        rows.append(row)
+    subjects = sorted(run.found("subject", "scene captions"), key=lambda label: (rank.get(label, -1), label))
+    lines = [Line([label], {"subject": label, "experiment": "scene captions"}, label) for label in subjects]
     sheet.notes.append(
         f"{OVER_IMAGES} A row is the same training, stopped after so many epochs; pretrained is before it."
     )
@@ -49,8 +42,8 @@ def metrics_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
         "scenes_table1_metrics",
         "Scenes, table 1: scene captions over the epochs of finetuning",
         "Similarity of captions to scene captions that people wrote, before and during finetuning on such captions.",
-        columns,
-        [Block(rows, sheet.heading("HL-Scenes"))],
+        columns_of(["epoch"], numbers),
+        blocks_of(sheet, "1", lines, numbers),
     )
 
 

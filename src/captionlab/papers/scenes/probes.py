@@ -1,17 +1,18 @@
 """Tables 4, 6 and 7, the numbers of Figures 9 and 13, and objects: what can be told from the states of a captioner?"""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from captionlab.papers.scenes.run import OVER_SPLITS, ScenesRun, scenes_sheet, without_interval
 from captionlab.probes.objects import COMMONEST, MOST, RAREST
-from captionlab.reporting.published import PublishedValue
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.builder import Line, Number, columns_of, rows_of
+from captionlab.reporting.render import MISSING, Block, Column, Table
+from captionlab.reporting.runs import Place
 from captionlab.reporting.sheets import Sheet
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
-AVERAGES = ("micro-F1", "macro-F1", "weighted-F1")
+F1 = [Number({"measure": name}, name, printed=name) for name in ("micro-F1", "macro-F1", "weighted-F1")]
 FOREST, NETWORK, RANDOM = "random-forest", "mlp", "random"
 INTACT, ABLATED, OF_OBJECTS = "probing", "probing without telling objects", "probing of objects"
 CONTROL = ", shuffled labels"
@@ -26,6 +27,7 @@ NAMES = {"PRE": "Pretrained", "FT": "Finetuned", "PRE (A)": "Pretrained (A)", "F
 # The split whose images a captioner is trained on.
 TRAINED_ON = "train"
 ABBREVIATIONS = {FOREST: "RF", NETWORK: "MLP"}
+PROBES = {FOREST: "random forest", NETWORK: "multilayer perceptron"}
 
 
 @dataclass(frozen=True)
@@ -50,49 +52,53 @@ def split_name(share: float) -> str:
     return f"{100 * (1 - share):.0f}/{100 * share:.0f}"
 
 
+def _states(labels: Mapping[str, str], probe: str, share: float, printed: str = "") -> list[Line]:
+    """A row for each of these labels of STATES, with its first cell; `printed` stands before it in the paper."""
+    return [
+        Line(
+            [head],
+            {"subject": role, "experiment": experiment, "source": probe, "level": share},
+            f"{printed}{label if printed else head}",
+        )
+        for label, role, experiment in STATES
+        if (head := labels.get(label))
+    ]
+
+
 def probes_table(run: ScenesRun, images: ProbedImages, provenance: Mapping[str, Any]) -> Table:
     """Table 4: F1 of the random forest on the hardest split, with the random baseline."""
-    sheet = scenes_sheet(run, provenance)
-    share = hardest(run)
-    rows = []
+    sheet, share, blocks = scenes_sheet(run, provenance), hardest(run), []
     if share is not None:
-        rows.append(_row(sheet, run, "Random", ("4", "Random", split_name(share)), INTACT, "pretrained", RANDOM, share))
-        for label, role, experiment in STATES:
-            name = NAMES[label]
-            rows.append(_row(sheet, run, name, ("4", name, split_name(share)), experiment, role, FOREST, share))
+        lines = [_guess("Random", share), *_states(NAMES, FOREST, share)]
+        rows = rows_of(sheet, "4", split_name(share), run.corpus, lines, F1)
+        blocks.append(Block(rows, f"{split_name(share)}, {run.corpus}"))
     _explain(sheet, run, images)
     return sheet.table(
         "scenes_table4_probes",
         "Scenes, table 4: scenes told from the states of a captioner",
         "F1 of a random forest that tells the scene of an image from the captioner's last states, half of the images "
         "being for training. (A): without the objects that tell the scene.",
-        _columns(),
-        [Block(rows, f"{split_name(share)}, {run.corpus}")] if share is not None else [],
+        columns_of(["states"], F1),
+        blocks,
     )
 
 
 def classifiers_table(run: ScenesRun, images: ProbedImages, provenance: Mapping[str, Any]) -> Table:
     """Table 6: the same by both probes, and the control task."""
-    sheet = scenes_sheet(run, provenance)
-    share = hardest(run)
-    blocks = []
+    sheet, share, blocks = scenes_sheet(run, provenance), hardest(run), []
     if share is not None:
-        split = split_name(share)
-        blocks.append(
-            Block([_row(sheet, run, "RB", ("6", "RB", split), INTACT, "pretrained", RANDOM, share)], "random")
-        )
-        for probe, short in ABBREVIATIONS.items():
-            rows = [
-                _row(sheet, run, label, ("6", f"{short} {label}", split), experiment, role, probe, share)
-                for label, role, experiment in STATES
-            ]
-            blocks.append(Block(rows, {FOREST: "random forest", NETWORK: "multilayer perceptron"}[probe]))
-        for probe, heading in ((FOREST, "random forest"), (NETWORK, "multilayer perceptron")):
-            rows = [
-                _row(sheet, run, label, None, experiment, role, probe + CONTROL, share)
-                for label, role, experiment in STATES[:2]
-            ]
-            blocks.append(Block(rows, f"control: {heading} on shuffled labels; not in the paper"))
+        labels = {label: label for label in NAMES}
+        intact = {label: label for label, _, experiment in STATES if experiment == INTACT}
+        parts = [("6", "random", [_guess("RB", share)])]
+        parts += [("6", PROBES[one], _states(labels, one, share, f"{short} ")) for one, short in ABBREVIATIONS.items()]
+        parts += [
+            ("", f"control: {name} on shuffled labels; not in the paper", _states(intact, probe + CONTROL, share))
+            for probe, name in PROBES.items()
+        ]
+        blocks = [
+            Block(rows_of(sheet, table or None, split_name(share), run.corpus, lines, F1), heading)
+            for table, heading, lines in parts
+        ]
     _explain(sheet, run, images)
     sheet.notes.append(
         "Control: the same classes in a random order (Hewitt and Liang 2019). What a probe reaches there is chance; "
@@ -106,28 +112,25 @@ def classifiers_table(run: ScenesRun, images: ProbedImages, provenance: Mapping[
         "scenes_table6_classifiers",
         "Scenes, table 6: two probes and a control task",
         "F1 of both probes on the hardest split. PRE: pretrained, FT: finetuned, (A): without telling objects.",
-        _columns(),
+        columns_of(["states"], F1),
         blocks,
     )
 
 
 def splits_table(run: ScenesRun, images: ProbedImages, provenance: Mapping[str, Any]) -> Table:
     """Table 7: the random forest with more and less to learn from."""
-    sheet = scenes_sheet(run, provenance)
-    blocks = []
-    for share in sorted(run.found("level", INTACT)):
-        split = split_name(share)
-        rows = [
-            _row(sheet, run, label, ("7", label, split), experiment, role, FOREST, share)
-            for label, role, experiment in STATES
-        ]
-        blocks.append(Block(rows, split))
+    sheet, labels = scenes_sheet(run, provenance), {label: label for label in NAMES}
+    blocks = [
+        Block(rows_of(sheet, "7", split, run.corpus, _states(labels, FOREST, share), F1), split)
+        for share in sorted(run.found("level", INTACT))
+        if (split := split_name(share))
+    ]
     _explain(sheet, run, images)
     return sheet.table(
         "scenes_table7_splits",
         "Scenes, table 7: more and fewer images to train a probe on",
         "F1 of the random forest; training/test in per cent of the images.",
-        _columns(),
+        columns_of(["states"], F1),
         blocks,
     )
 
@@ -135,25 +138,24 @@ def splits_table(run: ScenesRun, images: ProbedImages, provenance: Mapping[str, 
 def classes_table(run: ScenesRun, images: ProbedImages, provenance: Mapping[str, Any]) -> Table:
     """The numbers of Figures 8, 9 and 13: F1 of each scene."""
     sheet = scenes_sheet(run, provenance)
-    columns = [Column("scene", numeric=False), Column("images"), *(Column(role) for role in ROLES), Column("random")]
+    places = ((PRETRAINED, FOREST, PRETRAINED), (FINETUNED, FOREST, FINETUNED), ("random", RANDOM, PRETRAINED))
+    numbers = [Number({"subject": role, "source": probe}, heading=name) for name, probe, role in places]
     blocks = []
     for share in sorted(run.found("level", INTACT)):
-        rows = []
-        for scene, number in sorted(images.scenes.items(), key=lambda item: (-item[1], item[0])):
-            cells = [
-                sheet.value(run.place(INTACT, role, f"F1 of {scene}", source=probe, level=share))[0]
-                for role, probe in ((PRETRAINED, FOREST), (FINETUNED, FOREST), (PRETRAINED, RANDOM))
-            ]
-            rows.append([Cell(scene), Cell(str(number)), *cells])
-        blocks.append(Block(rows, split_name(share)))
+        lines = [
+            Line([scene, str(number)], {"experiment": INTACT, "measure": f"F1 of {scene}", "level": share})
+            for scene, number in sorted(images.scenes.items(), key=lambda item: (-item[1], item[0]))
+        ]
+        blocks.append(Block(rows_of(sheet, None, "", run.corpus, lines, numbers), split_name(share)))
     _explain_selection(sheet, images)
     _explain_training(sheet, run, images)
     sheet.notes.append(f"{OVER_SPLITS} Figure 8 is the column of images, Figures 9 and 13 are the two extreme splits.")
+    scene, *others = columns_of(["scene"], numbers)
     return sheet.table(
         "scenes_figure9_classes",
         "Scenes, figures 8, 9 and 13: how well each scene is told",
         "F1 of the random forest for each scene; the paper shows these numbers as bars only.",
-        columns,
+        [scene, Column("images"), *others],
         blocks,
     )
 
@@ -161,24 +163,21 @@ def classes_table(run: ScenesRun, images: ProbedImages, provenance: Mapping[str,
 def object_probes_table(run: ScenesRun, images: ProbedImages, provenance: Mapping[str, Any]) -> Table:
     """Beyond the paper: F1 of a random forest that tells the objects of whole images, before and after finetuning."""
     sheet = scenes_sheet(run, provenance)
-    columns = [Column("objects", numeric=False), Column("tested on", "images with it")]
-    columns += [*(Column(role, group="this run") for role in ROLES), Column("difference", group="this run")]
-    columns += [Column("random"), *(Column(role, group="shuffled labels") for role in ROLES)]
+    control = {"source": FOREST + CONTROL}
+    numbers = [
+        *(Number({"subject": role}, "this run", role) for role in ROLES),
+        Number({"subject": FINETUNED}, "this run", "difference", against=PRETRAINED, sign=""),
+        Number({"subject": PRETRAINED, "source": RANDOM}, heading="random"),
+        *(Number({"subject": role, **control}, "shuffled labels", role) for role in ROLES),
+    ]
     blocks = []
     for share in run.found("level", OF_OBJECTS):
-        rows = []
+        lines = []
         for measure in run.found("measure", OF_OBJECTS):
-            before, after, random, *control = (
-                run.place(OF_OBJECTS, role, measure, source=probe, level=share)
-                for probe, roles in ((FOREST, ROLES), (RANDOM, ROLES[:1]), (FOREST + CONTROL, ROLES))
-                for role in roles
-            )
-            of_roles = [sheet.value(place)[0] for place in (before, after)]
-            apart = run.difference(after, PRETRAINED)
-            of_roles += sheet.pair({**asdict(after), "against": PRETRAINED}, apart, None)[:1]
-            of_roles += [sheet.value(place)[0] for place in (random, *control)]
-            ours = run.value(before)
-            rows.append([Cell(measure.removeprefix("F1 of ")), Cell(str(ours.n) if ours else MISSING), *of_roles])
+            place = {"experiment": OF_OBJECTS, "measure": measure, "source": FOREST, "level": share}
+            ours = run.value(Place(PRETRAINED, run.corpus, **place))
+            lines.append(Line([measure.removeprefix("F1 of "), str(ours.n) if ours else MISSING], place))
+        rows = rows_of(sheet, None, "", run.corpus, lines, numbers)
         blocks.append(Block(rows, f"{split_name(share)}, {run.corpus}"))
     if not blocks:
         sheet.notes.append("No object is on as many images, and missing on as many, as a probe needs.")
@@ -195,39 +194,21 @@ def object_probes_table(run: ScenesRun, images: ProbedImages, provenance: Mappin
         "The forest names an object where it finds it likelier than not: where the states say little of a rare one, it "
         "names none, and F1 is below that of guessing."
     )
+    objects, *others = columns_of(["objects"], numbers)
     return sheet.table(
         "scenes_object_probes",
         "Beyond scenes: objects that probes find before and after finetuning",
         "F1 of a random forest that tells the objects of whole images from the captioner's last states; not in the "
         "paper.",
-        columns,
+        [objects, Column("tested on", "images with it"), *others],
         blocks,
     )
 
 
-def _columns() -> list[Column]:
-    columns = [Column("states", numeric=False)]
-    for measure in AVERAGES:
-        columns += [Column("this run", group=measure), Column("paper", group=measure)]
-    return columns
-
-
-def _row(
-    sheet: Sheet,
-    run: ScenesRun,
-    label: str,
-    printed: tuple[str, str, str] | None,
-    experiment: str,
-    role: str,
-    probe: str,
-    share: float,
-) -> Sequence[Cell]:
-    """A row of averages; `printed` is table, row and column of the paper."""
-    row = [Cell(label)]
-    for measure in AVERAGES:
-        theirs: PublishedValue | None = run.published.find(*printed, measure) if printed else None
-        row += sheet.value(run.place(experiment, role, measure, source=probe, level=share), theirs)
-    return row
+def _guess(label: str, share: float) -> Line:
+    """The row of guessing by the frequency of scenes."""
+    place = {"subject": PRETRAINED, "experiment": INTACT, "source": RANDOM, "level": share}
+    return Line([label], place, label)
 
 
 def _explain(sheet: Sheet, run: ScenesRun, images: ProbedImages) -> None:

@@ -1,0 +1,94 @@
+"""The builder of tables of rows by measures: what a row and a column fill of a place, and how the paper calls it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from captionlab.reporting.render import MISSING, Block, Cell, Column
+from captionlab.reporting.runs import Place
+from captionlab.reporting.sheets import Sheet
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row: its first cells, the fields of a place that it fills, and the paper's label of it, None for none."""
+
+    heads: Sequence[str]
+    place: Mapping[str, Any]
+    printed: str | None = None
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of each row, with its columns.
+
+    `place` has the fields that it fills, also over those of the row. Beside it stands what the paper has under
+    `printed`, where that is given, or how many images it is of. With `against` it is a difference, and
+    nothing of what that is itself. `mark` follows it.
+    """
+
+    place: Mapping[str, Any]
+    group: str = ""
+    heading: str = "this run"
+    detail: str = ""
+    printed: str | None = None
+    images: bool = False
+    against: str | None = None
+    decimals: int | None = None
+    sign: str = "+"
+    """that of a difference above 0"""
+    mark: Callable[[Place], str] = lambda place: ""
+
+    def columns(self) -> Iterator[Column]:
+        """Ours, and what stands beside it."""
+        yield Column(self.heading, self.detail, self.group)
+        if self.printed is not None:
+            yield Column("paper", group=self.group)
+        if self.images:
+            yield Column("images", group=self.group)
+
+
+def columns_of(heads: Sequence[str], numbers: Sequence[Number]) -> list[Column]:
+    """The columns of a table: headings of the first cells, and all numbers."""
+    return [*(Column(head, numeric=False) for head in heads), *(one for number in numbers for one in number.columns())]
+
+
+def rows_of(
+    sheet: Sheet, table: str | None, column: str, corpus: str, lines: Sequence[Line], numbers: Sequence[Number]
+) -> list[list[Cell]]:
+    """A row for each line; the paper's numbers are in a column of its table, None for none."""
+    return [
+        [
+            *map(Cell, line.heads),
+            *(cell for number in numbers for cell in _cells(sheet, table, column, corpus, line, number)),
+        ]
+        for line in lines
+    ]
+
+
+def blocks_of(sheet: Sheet, table: str | None, lines: Sequence[Line], numbers: Sequence[Number]) -> list[Block]:
+    """Such rows on each corpus of the paper."""
+    return [
+        Block(rows_of(sheet, table, label, corpus, lines, numbers), sheet.heading(label))
+        for label, corpus in sheet.run.corpora.items()
+    ]
+
+
+def _cells(sheet: Sheet, table: str | None, column: str, corpus: str, line: Line, number: Number) -> Iterator[Cell]:
+    place = Place(**{"corpus": corpus, **line.place, **number.place})
+    if number.against is not None:
+        if place.subject == number.against:
+            yield Cell("")
+            return
+        yield sheet.difference(place, number.against, number.decimals, number.mark(place), number.sign)
+        return
+    theirs = None
+    if table is not None and line.printed is not None and number.printed is not None:
+        theirs = sheet.run.published.find(table, line.printed, column, number.printed)
+    ours, paper = sheet.value(place, theirs, number.decimals, number.mark(place))
+    yield ours
+    if number.printed is not None:
+        yield paper
+    if number.images:
+        value = sheet.run.value(place)
+        yield Cell(str(value.n) if value else MISSING)
