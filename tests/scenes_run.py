@@ -1,13 +1,11 @@
 """A small corpus in which objects tell scenes, and a folder in which every script of the scenes paper ran on it."""
 
-import runpy
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import vinvl_stand_in as stand_in
 from paper_jobs import published, run_paper, table_files
+from running import run_script
 
 from captionlab.captioners.store import save_captioner
 from captionlab.papers.scenes.paper import FIGURES as FIGURE_NAMES
@@ -23,23 +21,6 @@ TELLING = {"sea": ["boat", "sky"], "road": ["car", "sky"], "restaurant": ["wine 
 PLACES = {"sea": "at the sea", "road": "on a road", "restaurant": "the picture is taken in a restaurant"}
 PER_SCENE = 12
 DECODING = {"kind": "beam", "max_tokens": 5, "rules": "oscar", "beams": 3}
-
-
-class Files(SimpleNamespace):
-    def __getitem__(self, place: Any) -> Any:
-        return vars(self)[place] if isinstance(place, str) else list(vars(self).values())[place]
-
-
-def script(name: str) -> Any:
-    return runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{name}.py"))["main"]
-
-
-def run_script(name: str, inputs: dict[str, Any], outputs: dict[str, Path], **params: Any) -> None:
-    """Run a script as Snakemake would."""
-    job = SimpleNamespace(
-        input=Files(**inputs), output=Files(**outputs), params=SimpleNamespace(**params), threads=1, rule=name
-    )
-    script(name)(job)
 
 
 def write_corpus(folder: Path) -> None:

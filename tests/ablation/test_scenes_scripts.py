@@ -2,13 +2,13 @@
 
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from scenes_run import PER_SCENE, PLACES, TELLING, make, run_script, script
+from running import run_script
+from scenes_run import PER_SCENE, PLACES, TELLING, make
 
 from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, EFFECTS, INFORMATION, LABELS, MATCHES, SPLITS
 from captionlab.ablation.tables import read_scenes
@@ -263,37 +263,17 @@ def test_probed_images_have_all_telling_objects(run, tmp_path):
         encode(run, encodings, selection="telling-objects", objects=9)
 
 
-class Job(dict):
-    """Inputs, outputs or parameters by name, as Snakemake gives them."""
-
-    def __getattr__(self, name: str) -> Any:
-        return self[name]
-
-    def __iter__(self):
-        for value in self.values():
-            yield from value if isinstance(value, list) else [value]
-
-
-def training_job(run: Path, rule: str, directory: Path, config: dict, **inputs: Any) -> SimpleNamespace:
+def train(run: Path, rule: str, directory: Path, config: dict, **inputs: Path) -> None:
     files = {
         "config": "config.json",
         "weights": "model.safetensors",
         "tokenizer": "tokenizer.json",
         "training": "log.parquet",
     }
-    return SimpleNamespace(
-        input=Job(
-            images=str(run / "images.parquet"),
-            captions=[str(run / "captions.parquet")],
-            features=[str(run / "tags.parquet"), str(run / "regions.parquet")],
-            **inputs,
-        ),
-        output=Job({name: str(directory / file) for name, file in files.items()}),
-        params=Job(code="c", versions={}, config=config, seed=3),
-        threads=1,
-        rule=rule,
-        config={},
-    )
+    tables = {"images": run / "images.parquet", "captions": [run / "captions.parquet"]}
+    features = {"features": [run / "tags.parquet", run / "regions.parquet"]}
+    outputs = {name: directory / file for name, file in files.items()}
+    run_script(rule, {**tables, **features, **inputs}, outputs, code="c", versions={}, config=config, seed=3)
 
 
 def test_training_and_captions(run, tmp_path, monkeypatch):
@@ -311,7 +291,7 @@ def test_training_and_captions(run, tmp_path, monkeypatch):
         "objective": {"kind": "masked-tokens", "smoothing": 0.1, "drop_worst": 0.2, "drop_after": 50},
         "optimizer": {"kind": "adamw", "lr": 0.004, "batch": 24, "steps": 120, "schedule": "linear"},
     }  # fmt: skip
-    script("pretrain_captioner")(training_job(run, "pretrain_captioner", tmp_path / "base", config))
+    train(run, "pretrain_captioner", tmp_path / "base", config)
     log = read_table(tmp_path / "base" / "log.parquet", TRAINING).to_pylist()
     accuracy = [row["value"] for row in log if row["statistic"] == "masked_accuracy"]
     assert np.mean(accuracy[-10:]) > 0.9 > np.mean(accuracy[:10])
@@ -328,14 +308,14 @@ def test_training_and_captions(run, tmp_path, monkeypatch):
     assert np.mean([a == b for a, b in zip(found["caption"], right, strict=True)]) > 0.7
     assert all(0 < confidence <= 1 for confidence in found["confidence"])
     parent = {
-        f"parent_{name}": str(tmp_path / "base" / file)
+        f"parent_{name}": tmp_path / "base" / file
         for name, file in (("config", "config.json"), ("weights", "model.safetensors"))
     }
     short = {
         "objective": {"kind": "masked-tokens", "freeze_embeddings": True},
         "optimizer": {"kind": "adamw", "lr": 0.001, "batch": 24, "epochs": 3, "stop_after": 1},
     }
-    script("finetune_captioner")(training_job(run, "finetune_captioner", tmp_path / "child", short, **parent))
+    train(run, "finetune_captioner", tmp_path / "child", short, **parent)
     child, _ = load_captioner(tmp_path / "child")
     name = "bert.embeddings.word_embeddings.weight"
     assert torch.equal(child.state_dict()[name], captioner.state_dict()[name])

@@ -1,17 +1,13 @@
-import runpy
 from collections import defaultdict
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from running import run_script
 
 from captionlab.evaluation import retrieval
 from captionlab.evaluation.retrieval import RetrievalError, ranks, unit_length
 from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL, embeddings_kind
 from captionlab.tables import read_table, write_table
-
-SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 
 
 def unit(generator, rows, dimensions=6):
@@ -183,19 +179,17 @@ def test_the_script_ranks_every_caption_by_every_retriever(tmp_path):
                 kind = embeddings_kind(16, "float32")
                 write_table(path, kind, {"image_id": ids[part], "embedding": list(embeddings[retriever, corpus][part])})
                 paths["features"].append(str(path))
-    job = SimpleNamespace(
-        input=SimpleNamespace(captions=str(tmp_path / "captions.parquet"), **paths),
-        output=[str(tmp_path / "retrieval.parquet")],
-        params=SimpleNamespace(
-            corpora=list(corpora),
-            splits=["test", "test"],
-            retrievers=list(encoders),
-            config={"candidates": 5, "candidate_sets": "file-order"},
-            seed=1,
-        ),
+    run_script(
+        "retrieve_images",
+        {"captions": tmp_path / "captions.parquet", **paths},
+        [tmp_path / "retrieval.parquet"],
+        corpora=list(corpora),
+        splits=["test", "test"],
+        retrievers=list(encoders),
+        config={"candidates": 5, "candidate_sets": "file-order"},
+        seed=1,
     )
-    runpy.run_path(str(SCRIPTS / "retrieve_images.py"))["main"](job)
-    rows = read_table(job.output[0], RETRIEVAL).to_pylist()
+    rows = read_table(tmp_path / "retrieval.parquet", RETRIEVAL).to_pylist()
     # plain: 10 of 12 images in whole blocks, and all in the full set; alike: all in sets and in the full set
     assert len(rows) == 2 * (10 + 12 + 12 + 12)
     in_file_order = list(range(12, 0, -1))

