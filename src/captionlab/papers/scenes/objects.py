@@ -1,6 +1,6 @@
 """Tables 1, 2, 3 and 5: metrics over epochs, attended and frequent objects, telling objects, numbers of images."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from captionlab.attention.objects import UNIFORM
@@ -92,18 +92,7 @@ def overlap_table(
         "of it: uniform attention is what this factor gives alone. Intervals: 95 %, symmetric bootstrap over the "
         "images of a scene, which ranks objects anew."
     )
-    for depth in depths:
-        for role in ROLES:
-            chance, uniform = (
-                run.difference(run.place("overlap", role, "RBO", level=depth), against)
-                for against in ("chance", "uniform attention")
-            )
-            if chance and uniform:
-                sheet.notes.append(
-                    f"RBO@{depth} of the {role} captioner is on average {_signed(chance)} above that of objects in "
-                    f"random order, and {_signed(uniform)} above that of uniform attention (95 %, Student's t over "
-                    "scenes)."
-                )
+    sheet.notes += _chance_notes(run, depths)
     return sheet.table(
         "scenes_table2_overlap",
         "Scenes, table 2: most attended and most frequent objects",
@@ -111,6 +100,22 @@ def overlap_table(
         columns,
         blocks,
     )
+
+
+def _chance_notes(run: ScenesRun, depths: Sequence[int]) -> Iterator[str]:
+    """How far the overlaps at each depth are above those of objects in random order and of uniform attention."""
+    for depth in depths:
+        for role in ROLES:
+            chance, uniform = (
+                run.difference(run.place("overlap", role, "RBO", level=depth), against)
+                for against in ("chance", "uniform attention")
+            )
+            if chance and uniform:
+                yield (
+                    f"RBO@{depth} of the {role} captioner is on average {_signed(chance)} above that of objects in "
+                    f"random order, and {_signed(uniform)} above that of uniform attention (95 %, Student's t over "
+                    "scenes)."
+                )
 
 
 def _signed(apart: Measured) -> str:

@@ -1,0 +1,107 @@
+"""A paper that nobody has heard of: a folder, its name in the list of papers, and its block of a config."""
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from paper_jobs import ROOT, Named
+
+import captionlab.papers
+from captionlab.workflow import papers
+from captionlab.workflow.report import labels_of, paper_of
+
+FILES = {
+    "__init__.py": '"""A paper."""\n',
+    "paper.py": """
+from captionlab import paths
+from captionlab.reporting.paper import Needs, Paper
+
+
+class Rhymes(Paper):
+    name = "rhymes"
+    citation = "Nobody 1999, *Rhymes*"
+
+    def tables(self):
+        return ["rhymes_table1_scores", "rhymes_table2_words"] if self.block else []
+
+    def tabulated(self):
+        return Needs({"summary": paths.reporting("summary.parquet")})
+
+    def judged(self):
+        return Needs({"summary": paths.reporting("summary.parquet")})
+
+
+PAPER = Rhymes
+""",
+    "tables.py": """
+from captionlab.reporting.render import Block, Cell, Column, Table
+
+
+def tabulate(inputs, params, provenance):
+    for name in ("rhymes_table1_scores", "rhymes_table2_words"):
+        yield Table(name, "Rhymes", "Two.", [Column("a")], [Block([[Cell("1")]])], [{"a": 1}], ["a"])
+""",
+    "evidence.py": """
+from captionlab.reporting.evidence import Evidence
+
+
+def evidence(inputs, params):
+    return Evidence([], lambda row: None)
+""",
+    "claims.yaml": "[]\n",
+}
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    """As much of a graph as papers ask for, where the new paper is the only one."""
+    folder = tmp_path / "papers" / "rhymes"
+    folder.mkdir(parents=True)
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    monkeypatch.setattr(captionlab.papers, "__path__", [*captionlab.papers.__path__, str(folder.parent)])
+    for module in (papers, captionlab.papers):
+        monkeypatch.setattr(module, "PAPERS", ("rhymes",))
+    return SimpleNamespace(
+        root=tmp_path, config={"papers": {"rhymes": {"comparable": False}}}, style="style.yaml", provenance=dict,
+        code=lambda *modules: " ".join(modules), versions=lambda *names: dict.fromkeys(names),
+    )  # fmt: skip
+
+
+def test_its_folder_is_all_that_the_graph_needs(lab):
+    made = papers.Papers(lab)
+    assert [job.name for verb in ("summarise", "tabulate", "plot") for job in made.jobs(verb)] == ["tabulate_rhymes"]
+    (job,) = made.jobs("tabulate")
+    assert job.params["code"] == "tabulate_paper captionlab.papers.rhymes.tables"
+    assert [Path(path).name for path in made.tables()][::4] == ["rhymes_table1_scores.csv", "rhymes_table2_words.csv"]
+    assert {*made.evidence()} == {"rhymes_summary", "rhymes_claims", "rhymes_published"}
+    assert made.citations() == {"rhymes": "Nobody 1999, *Rhymes*"}
+
+
+def test_without_its_block_it_asks_for_nothing(lab):
+    lab.config = {}
+    made = papers.Papers(lab)
+    assert [*made.jobs("summarise"), *made.jobs("tabulate"), *made.jobs("plot"), *made.tables()] == []
+    assert made.evidence() == made.evidence_params() == made.compared() == {}
+
+
+def test_its_tables_are_written(lab, tmp_path):
+    made = papers.Papers(lab)
+    (job,) = made.jobs("tabulate")
+    outputs = [str(tmp_path / Path(path).name) for path in job.outputs["tables"]]
+    params = Named(**{**job.params, "provenance": {"config": "toy", "seed": 1}})
+    given = SimpleNamespace(input=Named(**job.inputs), params=params, output=Named(tables=outputs))
+    main = runpy.run_path(str(ROOT / "workflow" / "scripts" / "tabulate_paper.py"))["main"]
+    main(given)
+    assert all(Path(path).stat().st_size for path in outputs)
+    given.output.tables = outputs[:4]
+    with pytest.raises(ValueError, match="declares 'rhymes_table2_words' and does not make it, or the other way round"):
+        main(given)
+
+
+def test_its_tables_stand_in_a_category_of_their_own(lab, monkeypatch):
+    monkeypatch.setattr("captionlab.workflow.report.PAPERS", ("rhymes",))
+    wildcards = SimpleNamespace(name="rhymes_table1_scores", ending="csv")
+    assert paper_of(wildcards) == "rhymes"
+    assert labels_of(wildcards)["table"] == "table 1, scores"
