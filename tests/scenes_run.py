@@ -1,6 +1,7 @@
 """A small corpus in which objects tell scenes, and a folder in which every script of the scenes paper ran on it."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import vinvl_stand_in as stand_in
