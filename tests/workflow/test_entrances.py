@@ -62,7 +62,7 @@ import sys, yaml
 from captionlab.workflow.experiments import Experiments
 lab = Experiments(yaml.safe_load(open({str(CONFIG)!r})), {str(ROOT)!r})
 lab.check_files()
-assert lab.tables() and lab.figures() and lab.code("train_encoder") and lab.provenance()
+assert lab.tables() and lab.papers.figures() and lab.code("train_encoder") and lab.provenance()
 slow = ("matplotlib", "numpy", "pandas", "pyarrow", "scipy", "sklearn", "spacy", "torch", "transformers")
 print([name for name in slow if name in sys.modules])
 """
