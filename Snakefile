@@ -14,7 +14,7 @@ from captionlab.workflow.experiments import Experiments
 min_version("9.20")
 
 # The folder of this file, also where another workflow includes it or uses it as a module.
-ROOT = Path(str(workflow.current_basedir))
+ROOT = Path(str(workflow.current_basedir)).resolve()
 
 # A config given by --configfile stands alone; Snakemake would merge it into the default one.
 if "corpora" not in config:

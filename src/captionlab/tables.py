@@ -1,5 +1,5 @@
-"""Parquet between rules, read and written through here only. Every kind of table is declared once: kinds.py, and a
-kinds.py in each stage that has kinds of its own.
+"""Parquet between rules, read and written through here only. Every kind of table is declared once: schemas.py, and
+a schemas.py in each stage that has kinds of its own.
 
 A kind says what a row is, which columns it has (type, nullability, meaning and unit) and which of them are its key.
 The schema is checked on writing and on reading; an error names the file and the column. A file is written beside its

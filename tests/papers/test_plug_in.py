@@ -5,10 +5,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from paper_jobs import ROOT, Named
 
 import captionlab.papers
+from captionlab.declarations import DeclarationError
 from captionlab.workflow import papers
+from captionlab.workflow.experiments import Experiments
 from captionlab.workflow.report import labels_of, paper_of
 
 FILES = {
@@ -28,10 +31,6 @@ class Rhymes(Paper):
     def tabulated(self):
         return Needs({"summary": paths.reporting("summary.parquet")})
 
-    def judged(self):
-        return Needs({"summary": paths.reporting("summary.parquet")})
-
-
 PAPER = Rhymes
 """,
     "tables.py": """
@@ -50,6 +49,8 @@ def evidence(inputs, params):
     return Evidence([], lambda row: None)
 """,
     "claims.yaml": "[]\n",
+    "published.csv": "paper,table,row,column,metric,value,note\n",
+    "schema.yaml": "type: object\nadditionalProperties: false\nproperties: {comparable: {type: boolean}}\n",
 }
 
 
@@ -75,8 +76,35 @@ def test_its_folder_is_all_that_the_graph_needs(lab):
     (job,) = made.jobs("tabulate")
     assert job.params["code"] == "tabulate_paper captionlab.papers.rhymes.tables"
     assert [Path(path).name for path in made.tables()][::4] == ["rhymes_table1_scores.csv", "rhymes_table2_words.csv"]
-    assert {*made.evidence()} == {"rhymes_summary", "rhymes_claims", "rhymes_published"}
+    assert {*made.evidence()} == {"rhymes_claims", "rhymes_published"}
     assert made.citations() == {"rhymes": "Nobody 1999, *Rhymes*"}
+
+
+def test_what_a_table_says_of_comparing_measures_nothing_again():
+    """A summary is hours of resampling, and depends on no label and on no verdict."""
+
+    def parameters(comparable):
+        config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+        for block in config["papers"].values():
+            block["comparable"] = comparable
+        made = Experiments(config, ROOT).papers
+        return [{job.name: job.params for job in made.jobs(verb)} for verb in ("summarise", "tabulate")]
+
+    (summaries, tables), (same, others) = parameters(False), parameters(True)
+    assert summaries.keys() == {"summarise_discritune", "summarise_probing", "summarise_scenes"}
+    assert same == summaries
+    assert all(tables[name] != params for name, params in others.items())
+
+
+def test_a_paper_that_lacks_a_file_is_an_error_at_start(lab, tmp_path, monkeypatch):
+    monkeypatch.setattr(papers, "FOLDER", tmp_path / "papers")
+    assert papers.paper_parts()["rhymes"]["properties"] == {"comparable": {"type": "boolean"}}
+    (tmp_path / "papers" / "rhymes" / "published.csv").unlink()
+    with pytest.raises(DeclarationError, match=r"papers/rhymes lacks published\.csv"):
+        papers.paper_parts()
+    monkeypatch.setattr(papers, "PAPERS", ("two_words",))
+    with pytest.raises(DeclarationError, match="the name 'two_words' must be of lower-case letters and digits"):
+        papers.paper_parts()
 
 
 def test_without_its_block_it_asks_for_nothing(lab):

@@ -264,7 +264,9 @@ rule collect_cost:
     params:
         code=lab.code("collect_cost"),
         stages=lambda wildcards: {
-            rule.name: Path(rule.snakefile).stem for rule in workflow.rules
+            rule.name: Path(rule.snakefile).stem
+            for rule in workflow.rules
+            if Path(rule.snakefile).resolve().parent == ROOT / "workflow" / "rules"
         },
         provenance=lab.provenance(),
     message:

@@ -81,7 +81,7 @@ class Paper:
 
     def judged(self) -> Needs:
         """What its claims are judged by."""
-        return Needs({"differences": self.measured("differences")})
+        return Needs({"differences": self.measured("differences")} if self.summarised() else {})
 
     def compared(self) -> dict[str, str]:
         """By captioner another that it is to be compared with in every evaluation, besides its parent."""

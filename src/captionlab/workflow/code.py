@@ -10,6 +10,7 @@ PLUMBING, on which no result depends, are not followed.
 import ast
 import hashlib
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -19,10 +20,12 @@ from tempfile import NamedTemporaryFile
 
 from captionlab.declarations import NAME as DECLARATION
 
+logger = logging.getLogger(__name__)
+
 WHOLE = "*"
 # Fingerprints that were found before, below the working directory of a run.
 CACHE = Path(".snakemake", "captionlab", "code.json")
-# How a job logs, shows its progress, waits for a GPU, explains a failure, is measured and is traced.
+# How a job logs, shows its progress, waits for a GPU, explains a failure, is measured and leaves its provenance.
 PLUMBING = frozenset(
     f"captionlab.{name}" for name in ("cost", "failures", "progress", "provenance", "scripting", "slots")
 )
@@ -213,11 +216,14 @@ class Fingerprints:
         return self.known[key]
 
     def _keep(self) -> None:
-        CACHE.parent.mkdir(parents=True, exist_ok=True)
-        # A name that no other process has: several may write at once.
-        with NamedTemporaryFile("w", encoding="utf-8", dir=CACHE.parent, delete=False) as partial:
-            json.dump({"sources": self.sources, "fingerprints": self.known}, partial)
-        os.replace(partial.name, CACHE)
+        try:
+            CACHE.parent.mkdir(parents=True, exist_ok=True)
+            # A name that no other process has: several may write at once.
+            with NamedTemporaryFile("w", encoding="utf-8", dir=CACHE.parent, delete=False) as partial:
+                json.dump({"sources": self.sources, "fingerprints": self.known}, partial)
+            os.replace(partial.name, CACHE)
+        except OSError as error:  # a folder that cannot be written to costs time, and no plan
+            logger.debug("fingerprints are not kept: %s", error)
 
 
 @lru_cache

@@ -13,7 +13,7 @@ from captionlab.declarations import DeclarationError
 from captionlab.workflow.blocks import RETRIEVAL, Block, captioner_kind, encoder_kind, scorer_kind
 from captionlab.workflow.construction import construction_mistakes
 from captionlab.workflow.families import family_parts
-from captionlab.workflow.papers import papers_mistakes
+from captionlab.workflow.papers import paper_parts, papers_mistakes
 from captionlab.workflow.references import reference_mistakes
 
 
@@ -31,6 +31,7 @@ def validate_config(config: Block, schema_path: Path) -> None:
     schema = yaml.safe_load(schema_path.read_text(encoding="utf-8"))
     try:
         schema["$defs"] |= family_parts()
+        schema["properties"]["papers"]["properties"] = paper_parts()
     except DeclarationError as error:
         raise ConfigError(str(error)) from error
     mistakes = list(_schema_mistakes(config, schema))

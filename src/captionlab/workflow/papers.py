@@ -1,12 +1,17 @@
 """The papers of a config as jobs: what a paper says that it needs (captionlab.reporting.paper) is given to a rule."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
 from snakemake.io import report
 
+import captionlab.papers
 from captionlab import paths
+from captionlab.declarations import DeclarationError
 from captionlab.papers import PAPERS, paper_class
 from captionlab.reporting.paper import Needs, Paper
 from captionlab.reporting.render import FORMATS
@@ -16,6 +21,11 @@ from captionlab.workflow.resources import on_disk
 
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
+
+
+FOLDER = Path(captionlab.papers.__file__).parent
+# What every paper has.
+PARTS = ("paper.py", "schema.yaml", "tables.py", "evidence.py", "claims.yaml", "published.csv")
 
 
 @dataclass(frozen=True)
@@ -107,9 +117,9 @@ class Papers:
             "code": self.lab.code(f"{verb}_paper", loaded),
             "versions": self.lab.versions(*needs.libraries),
             "module": loaded,
-            "config": normalise(paper.block),
         }
-        if verb != "summarise":  # a summary is a table, which carries its own
+        if verb != "summarise":  # a summary says which part of the block it depends on, and carries its own provenance
+            shared["config"] = normalise(paper.block)
             outputs = {**outputs, "provenance": paths.provenance(name)}
         return Job(
             name,
@@ -143,6 +153,19 @@ class Papers:
             )
             for name, figure in paper.figures().items()
         }
+
+
+def paper_parts() -> Block:
+    """By paper the schema of its block; DeclarationError for a folder that lacks what every paper has."""
+    parts = {}
+    for name in PAPERS:
+        if not re.fullmatch("[a-z0-9]+", name):
+            raise DeclarationError(f"captionlab.papers: the name {name!r} must be of lower-case letters and digits")
+        folder = FOLDER / name
+        if missing := [file for file in PARTS if not (folder / file).is_file()]:
+            raise DeclarationError(f"{folder} lacks {missing[0]}; captionlab.reporting.paper says what a paper needs")
+        parts[name] = yaml.safe_load((folder / "schema.yaml").read_text(encoding="utf-8"))
+    return parts
 
 
 def papers_mistakes(config: Block) -> Iterator[str]:

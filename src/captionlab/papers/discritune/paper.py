@@ -53,6 +53,8 @@ class Discritune(Paper):
                 **{f"ablated_{table}": files for table, files in ablated.items()},
             },
             {
+                # Who stands for whom; whether numbers can be compared with the paper's is a matter of tables.
+                "config": {**{key: self.block[key] for key in ("captioners", "corpora")}, "comparable": False},
                 "evaluations": self.lab.evaluation_contexts(),
                 "lineage": self.lab.lineage(),
                 "ablations": self._ablations(),
