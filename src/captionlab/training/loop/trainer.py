@@ -169,7 +169,7 @@ def train(
 
 def _set_up_arithmetic(device: str, tf32: bool) -> None:
     if device == "cpu":
-        # Costs nothing there. torch.use_deterministic_algorithms says the same and imports torch's compiler.
+        # Costs nothing there. torch.use_deterministic_algorithms says the same and imports torch's compiler (2.6 s).
         torch.set_deterministic_debug_mode("error")
     else:
         torch.set_float32_matmul_precision("high" if tf32 else "highest")
