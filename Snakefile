@@ -74,4 +74,4 @@ rule all:
         paths.TABLES,
         lab.papers.figures(),
         lab.study.results(),
-        lab.scenes.results(),
+        lab.scene_analysis.results(),

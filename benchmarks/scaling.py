@@ -27,7 +27,7 @@ from PIL import Image
 from captionlab.corpora.reading import TABLES, read_corpus
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings, stream_embeddings
 from captionlab.encoders.images import crop, decode
-from captionlab.schemas import CAPTIONS, IMAGES, embeddings_kind
+from captionlab.schemas import CAPTIONS, IMAGES, embeddings_schema
 from captionlab.tables import TableWriter, read_table
 from captionlab.training.loop.data import references, training_images
 
@@ -99,7 +99,7 @@ def write_images(folder: Path, count: int) -> None:
 
 def write_tables(folder: Path, rows: int) -> None:
     """The tables of a corpus of so many images, with one caption each, and of its features."""
-    kind = embeddings_kind(DIMENSIONS, "float32")
+    kind = embeddings_schema(DIMENSIONS, "float32")
     values = np.random.default_rng(1).standard_normal((kind.group_rows, DIMENSIONS))
     with (
         TableWriter(folder / "images.parquet", IMAGES) as images,

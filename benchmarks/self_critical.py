@@ -34,7 +34,7 @@ from captionlab.generation.contract import Decoding
 from captionlab.networks.words import learn_words
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.schemas import embeddings_kind
+from captionlab.schemas import embeddings_schema
 from captionlab.scorers.boxes import corners
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import build_scorer
@@ -272,7 +272,7 @@ def clip_scorer(family: str, sizes: Sizes, folder: Path) -> tuple[Any, ScorerIma
     clip = Clip(build(architecture), {"architecture": architecture, "image_mean": MEAN, "image_std": STD})
     scorer = ClipScorer(clip, scale=1.0)
     pixels = torch.randint(0, 256, (sizes.pool, 3, clip.image_size, clip.image_size), dtype=torch.uint8)
-    kind = embeddings_kind(clip.image_dimensions, "float32")
+    kind = embeddings_schema(clip.image_dimensions, "float32")
     ids = pa.chunked_array([[f"image-{row}" for row in range(sizes.pool)]])
     path = folder / "embeddings.parquet"
     write_table(path, kind, embedding_rows(ids, clip.embed_images(pixels).numpy(), kind, path))

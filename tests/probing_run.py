@@ -16,7 +16,7 @@ from captionlab.language.schemas import MEASURES, NGRAMS, TAGGED
 from captionlab.papers.probing.paper import FIGURES, TABLES
 from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, METEOR_STATISTICS, NLG
 from captionlab.scorers.schemas import MATCHING
-from captionlab.tables import Kind, read_table, write_table
+from captionlab.tables import TableSchema, read_table, write_table
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = ROOT / "workflow" / "scripts"
@@ -85,7 +85,7 @@ def score(scorer: str, text: str, number: int) -> float:
     return points / SCORERS[scorer]["factor"]
 
 
-def table(path: Path, kind: Kind, rows: list[dict[str, Any]], device: str = "abacus") -> str:
+def table(path: Path, kind: TableSchema, rows: list[dict[str, Any]], device: str = "abacus") -> str:
     """Write a table of rows."""
     write_table(path, kind, {name: [row[name] for row in rows] for name in kind.columns}, {"device": device})
     return str(path)

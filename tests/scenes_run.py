@@ -13,7 +13,7 @@ from captionlab.papers.scenes.paper import FIGURES as FIGURE_NAMES
 from captionlab.papers.scenes.paper import TABLES as TABLE_NAMES
 from captionlab.papers.scenes.run import ScenesRun
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.schemas import CAPTIONS, COMPARISONS, IMAGES, OBJECTS, SCENES, SUMMARY
+from captionlab.schemas import CAPTIONS, COMPARISONS, IMAGES, OBJECTS, SCENE_CAPTIONS, SUMMARY
 from captionlab.tables import write_table
 
 ROOT = Path(__file__).parents[1]
@@ -40,7 +40,7 @@ def write_corpus(folder: Path) -> None:
     texts[1] = (texts[1][0], 1, PLACES["road"])  # one annotator saw something else
     columns = dict(zip(("image_id", "scene_index", "caption"), map(list, zip(*texts, strict=True)), strict=True))
     nothing = [None] * len(texts)
-    write_table(folder / "scenes.parquet", SCENES, {**columns, "scene": nothing, "confidence": nothing})
+    write_table(folder / "scene_captions.parquet", SCENE_CAPTIONS, {**columns, "scene": nothing, "confidence": nothing})
     objects, regions = [], []
     for image, scene in zip(ids, scenes, strict=True):
         labels = [*TELLING[scene], *(["man"] if generator.random() < 0.5 else [])]
@@ -58,34 +58,34 @@ def write_corpus(folder: Path) -> None:
 def make(folder: Path) -> None:
     """Run every script in a folder."""
     write_corpus(folder)
-    tables = {name: folder / f"{name}.parquet" for name in ("images", "scenes", "objects")}
+    tables = {name: folder / f"{name}.parquet" for name in ("images", "scene_captions", "objects")}
     tags, labels, chosen = (folder / f"{name}.parquet" for name in ("tags", "labels", "chosen"))
     run_script("read_tags", tables, {"tags": tags}, config={"source": "objects"})
     run_script(
         "label_scenes",
-        {"images": tables["images"], "captions": tables["scenes"]},
+        {"images": tables["images"], "captions": tables["scene_captions"]},
         {"labels": labels, "chosen": chosen},
         tagger="en_ewt_sm",
-        config={"number": 3, "least_captions": 2, "table": "scenes"},
+        config={"number": 3, "min_captions": 2, "table": "scene_captions"},
     )
     studied = {"labels": labels, "chosen": chosen}
     features = {"features": [str(folder / "regions.parquet"), str(tags)]}
-    information = folder / "information.parquet"
+    information = folder / "pmi.parquet"
     run_script(
         "compute_pmi",
         {**studied, "tags": [tags]},
-        {"information": information},
-        config={"least": 2, "least_captions": 2, "smoothing": "none"},
+        {"pmi": information},
+        config={"min_count": 2, "min_captions": 2, "smoothing": "none"},
     )
     for seed, name in enumerate(("pretrained", "finetuned")):
         save_captioner(stand_in.captioner(seed), stand_in.tokenizer(), folder / name)
     run_script(
-        "tag_regions",
+        "match_regions",
         {**tables, **features, "model": [folder / "pretrained" / "config.json"]},
         {"matches": folder / "matches.parquet", "coverage": folder / "coverage.parquet"},
         config={"overlap": 0.6, "inside": 0.8},
     )
-    removal = {**studied, **features, "information": information, "matches": folder / "matches.parquet"}
+    removal = {**studied, **features, "pmi": information, "matches": folder / "matches.parquet"}
     for name in ("pretrained", "finetuned"):
         here = folder / name
         model = {"config": here / "config.json"}
@@ -105,7 +105,7 @@ def make(folder: Path) -> None:
             {"captions": here / "captions.parquet"},
             splits=["test", "train"],
             decoding=DECODING,
-            config={"least_captions": 2, "objects": [1, 2], "mask": "kept"},
+            config={"min_captions": 2, "objects": [1, 2], "mask": "kept"},
         )
         run_script(
             "encode_scenes",
@@ -114,9 +114,9 @@ def make(folder: Path) -> None:
             splits=["test", "train"],
             seed=1,
             config={
-                "least_captions": 2,
+                "min_captions": 2,
                 "scenes": 3,
-                "selection": "telling-objects",
+                "selection": "diagnostic-objects",
                 "images": 30,
                 "objects": 1,
                 "mask": "kept",
@@ -147,7 +147,7 @@ def make(folder: Path) -> None:
         {name: folder / f"{name}.parquet" for name in ("rankings", "overlaps", "correlations")},
         split="test",
         seed=1,
-        config={"least_captions": 2, "frequent": "other-splits", "mean": False, "depths": [1, 2, 3]},
+        config={"min_captions": 2, "frequent": "other-splits", "mean": False, "depths": [1, 2, 3]},
     )
     run_script(
         "compare_captions", both["captions"], {n: folder / f"{n}.parquet" for n in ("effects", "splits")}, seed=1
@@ -183,7 +183,7 @@ def report(folder: Path) -> dict[str, dict[str, Path]]:
     analysed = {
         name: folder / f"{name}.parquet"
         for name in (
-            "summary", "comparisons", "differences", "rankings", "overlaps", "correlations", "effects", "information",
+            "summary", "comparisons", "differences", "rankings", "overlaps", "correlations", "effects", "pmi",
             "coverage", "splits", "densities",
         )
     }  # fmt: skip
@@ -198,7 +198,7 @@ def report(folder: Path) -> dict[str, dict[str, Path]]:
         **analysed, **of_roles, **found, "attention": analysed["differences"], "images": [folder / "images.parquet"],
         "training_images": [folder / "images.parquet"],
         "encodings": [both[0] / "encodings.parquet"], "object_captions": [folder / "object_captions.parquet"],
-        "scene_captions": [folder / "scenes.parquet"],
+        "scene_captions": [folder / "scene_captions.parquet"],
     }  # fmt: skip
     tables = {path.name: path for path in table_files(folder, [f"scenes_{name}" for name in TABLE_NAMES]).values()}
     ids = [str(place) for place in range(0, len(TELLING) * PER_SCENE, 2)]

@@ -25,7 +25,7 @@ def places(value: Any, named: bool = False) -> Iterator[str]:
             yield from places(item, named or key in PLACES)
 
 
-@pytest.mark.parametrize("name", ["paper", "paper_ablations", "domains"])
+@pytest.mark.parametrize("name", ["paper", "paper_variants", "domains"])
 def test_every_file_is_described(name):
     config = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8"))
     found = set(places(config))

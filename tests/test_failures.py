@@ -14,7 +14,7 @@ import pytest
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings
 from captionlab.failures import advice
 from captionlab.reporting.render import write_text
-from captionlab.schemas import TRAINING, embeddings_kind
+from captionlab.schemas import TRAINING, embeddings_schema
 from captionlab.tables import TableError, TableWriter, read_metadata, read_table, write_table
 
 ROWS = {"step": [1, 2], "epoch": [0, 0], "statistic": ["loss", "loss"], "value": [2.5, 2.25]}
@@ -25,7 +25,7 @@ IDS = [f"image {number}" for number in range(300)]
 def shard(tmp_path) -> Path:
     """A shard of embeddings."""
     values = np.random.default_rng(3).standard_normal((len(IDS), 16)).astype(np.float32)
-    kind, path = embeddings_kind(16, "float32"), tmp_path / "0-of-1.parquet"
+    kind, path = embeddings_schema(16, "float32"), tmp_path / "0-of-1.parquet"
     with TableWriter(path, kind) as writer:
         writer.write(embedding_rows(pa.chunked_array([IDS]), values, kind, path))
     return path

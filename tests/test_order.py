@@ -12,9 +12,9 @@ import vinvl_stand_in as tiny
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.order import Places
 from captionlab.regions.batches import RegionTable
-from captionlab.schemas import IMAGES, embeddings_kind
+from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.tables import write_table
-from captionlab.training.build import Judge, TrainingData, build_objective, find_places
+from captionlab.training.build import RewardModel, TrainingData, build_objective, find_places
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
 from captionlab.training.objectives.masked_language_modelling import MaskedBatches
 
@@ -55,7 +55,7 @@ def corpus(tmp_path):
     rows = {name: [None] * 4 for name in IMAGES.columns}
     rows |= {"image_id": IDS, "position": range(4), "split": ["train"] * 4, "path": ["none"] * 4}
     write_table(tmp_path / "images.parquet", IMAGES, {**rows, "width": [1] * 4, "height": [1] * 4})
-    kind = embeddings_kind(2)
+    kind = embeddings_schema(2)
     found = embedding_rows(pa.chunked_array([IDS]), np.eye(4, 2, dtype=np.float32), kind, "embeddings")
     write_table(tmp_path / "embeddings.parquet", kind, found)
     return tmp_path
@@ -63,22 +63,22 @@ def corpus(tmp_path):
 
 def test_places_are_those_of_the_regions_that_are_read(corpus):
     regions, embeddings, images = (str(corpus / f"{name}.parquet") for name in ("regions", "embeddings", "images"))
-    judges = {
-        name: Judge("none", [path])
+    reward_models = {
+        name: RewardModel("none", [path])
         for name, path in (("encoders/a", embeddings), ("scorers/b", images), ("scorers/c", regions))
     }
     expected = RegionTable(regions).places(IDS)
     on_embeddings = TrainingData(images, [embeddings], "cpu")
-    of_the_scorer = find_places(on_embeddings, judges)
+    of_the_scorer = find_places(on_embeddings, reward_models)
     assert of_the_scorer.groups.tolist() == expected.groups.tolist()
     assert of_the_scorer.mixed == expected.mixed
-    assert find_places(on_embeddings, {name: judges[name] for name in ("encoders/a", "scorers/b")}) is None
+    assert find_places(on_embeddings, {name: reward_models[name] for name in ("encoders/a", "scorers/b")}) is None
     captioner = (tiny.captioner(), tiny.tokenizer())
     on_regions = TrainingData(images, [regions, str(corpus / "tags.parquet")], "cpu", reader=captioner)
     assert find_places(on_regions, {}).groups.tolist() == expected.groups.tolist()
 
 
-@pytest.mark.parametrize("kind", ["cross-entropy", "masked-tokens", "reinforce", "self-critical"])
+@pytest.mark.parametrize("kind", ["cross-entropy", "mlm", "reinforce", "self-critical"])
 def test_every_objective_reads_in_that_order(corpus, kind, monkeypatch):
     """A captioner on regions, with CIDEr as reward, two batches in an epoch."""
     captioner, tokenizer = tiny.captioner(), tiny.tokenizer()
@@ -92,7 +92,7 @@ def test_every_objective_reads_in_that_order(corpus, kind, monkeypatch):
         "reward": {"kind": "cider"},
         "decoding": {"kind": "sample", "max_tokens": 5},
     }
-    if kind in ("cross-entropy", "masked-tokens"):
+    if kind in ("cross-entropy", "mlm"):
         config = {"kind": kind}
     elif kind == "self-critical":
         del config["baseline"]

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionlab.groups import Groups
-from captionlab.schemas import CAPTIONS, IMAGES, embeddings_kind, regions_kind
+from captionlab.schemas import CAPTIONS, IMAGES, embeddings_schema, regions_schema
 from captionlab.tables import TableError, TableWriter, read_schema, read_table, write_table
 
 ROWS = {"image_id": ["a", "b"], "caption_index": [0, 0], "caption": ["one", "دو 🐕"]}
@@ -78,7 +78,7 @@ def test_a_write_that_fails_half_way_leaves_the_old_table(tmp_path):
 
 
 def test_embeddings_have_a_fixed_size(tmp_path):
-    kind = embeddings_kind(3, "float32")
+    kind = embeddings_schema(3, "float32")
     write_table(tmp_path / "e", kind, {"image_id": ["a"], "embedding": [[1.0, 2.0, 3.0]]})
     with pytest.raises(TableError, match="'embedding'"):
         write_table(tmp_path / "f", kind, {"image_id": ["a"], "embedding": [[1.0, 2.0]]})
@@ -95,7 +95,7 @@ def test_bytes_or_a_path_may_be_missing_but_not_the_id(tmp_path):
 def features(rows, size, precision, start=0):
     """A table of embeddings whose numbers tell their row."""
     values = (np.arange(rows)[:, None] + start + np.arange(size) / 64).astype(precision)
-    kind = embeddings_kind(size, precision)
+    kind = embeddings_schema(size, precision)
     lists = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), type=kind.columns["embedding"].type)
     return kind, pa.table({"image_id": [f"i{start + row}" for row in range(rows)], "embedding": lists}), values
 
@@ -134,7 +134,7 @@ def test_lists_written_by_others_are_read(tmp_path):
 def test_features_with_a_hole_are_refused(tmp_path):
     rows = {"image_id": ["a", "b"], "embedding": [[1.0, 2.0], [3.0, None]]}
     with pytest.raises(TableError, match=r"e: column 'embedding' has 1 missing numbers"):
-        write_table(tmp_path / "e", embeddings_kind(2), rows)
+        write_table(tmp_path / "e", embeddings_schema(2), rows)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -152,9 +152,9 @@ def test_a_damaged_page_is_noticed(tmp_path, read):
 
 def test_groups_of_wide_rows_are_small():
     assert CAPTIONS.group_rows == 16_384
-    assert embeddings_kind(512, "float32").group_rows == 4096
-    assert regions_kind(2048, "float16").group_rows == 2048
-    assert embeddings_kind(2**23, "float32").group_rows == 1
+    assert embeddings_schema(512, "float32").group_rows == 4096
+    assert regions_schema(2048, "float16").group_rows == 2048
+    assert embeddings_schema(2**23, "float32").group_rows == 1
 
 
 @pytest.fixture

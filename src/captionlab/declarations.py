@@ -28,7 +28,7 @@ class DeclarationError(ValueError):
 class CaptionerFamily:
     """A family of captioners."""
 
-    reads: Literal["vector", "grid", "regions", "tagged-regions"]
+    reads: Literal["vector", "patches", "regions", "tagged-regions"]
     """what it reads of an image: one vector of an encoder, one for each place, regions, or regions and tags"""
     libraries: tuple[str, ...]
     """libraries whose versions matter to it, beside torch and tokenizers"""
@@ -52,7 +52,7 @@ class EncoderFamily:
     """libraries whose versions matter to it, beside torch and pillow"""
     texts: bool
     """whether it embeds texts too, so that it can search images"""
-    grids: bool
+    patches: bool
     """whether it gives a vector for each place of an image, too"""
     files: tuple[str, ...]
     """keys of its block that name the files it is imported from"""

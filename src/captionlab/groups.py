@@ -7,14 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from captionlab.packing import unpack
-from captionlab.tables import Kind, check_schema, damage_named
+from captionlab.tables import TableSchema, check_schema, damage_named
 
 
 class Groups:
     """The groups of rows of some files of one kind, in the order given; `groups[n]` reads one of them."""
 
     def __init__(
-        self, paths: Iterable[str | os.PathLike[str]], kind: Kind, columns: Sequence[str] | None = None
+        self, paths: Iterable[str | os.PathLike[str]], kind: TableSchema, columns: Sequence[str] | None = None
     ) -> None:
         """Open the files, to read all columns or some; TableError names a file that is not of this kind."""
         self.paths, self.columns = list(paths), list(columns or kind.columns)

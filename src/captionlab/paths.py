@@ -95,7 +95,7 @@ def tags(tags: str = "{tags}", corpus: str = "{corpus}") -> str:
     return f"{RESULTS}/tags/{tags}/{corpus}/tags.parquet"
 
 
-def retriever_or_scorer(kind: str, name: str) -> str:
+def reward_model(kind: str, name: str) -> str:
     """Folder of one of the `encoders` or `scorers`."""
     return f"{RESULTS}/{kind}/{name}"
 

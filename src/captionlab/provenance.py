@@ -60,7 +60,7 @@ def _digests() -> dict[str, str]:
 
 
 def _digests_of(paths: Iterable[str]) -> dict[str, str]:
-    # A captioner and its judge may read the same features.
+    # A captioner and its reward_model may read the same features.
     return {_name(path): digest(path) for path in dict.fromkeys(paths)}
 
 

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from captionlab.tables import Column, Kind
+from captionlab.tables import Column, TableSchema
 
 _STRING, _INT, _LONG, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float32(), pa.float64()
 # Columns that tables of several stages have.
@@ -13,7 +13,7 @@ ROLE = Column(_STRING, "pretrained or finetuned")
 SCENE = Column(_STRING, "scene")
 REMOVED = Column(_INT, "how many of the objects that tell the scene were removed from the image; 0: none")
 
-IMAGES = Kind(
+IMAGES = TableSchema(
     "images",
     "an image of a corpus that can be read",
     {
@@ -28,7 +28,7 @@ IMAGES = Kind(
     },
     ("image_id",),
 )
-CAPTIONS = Kind(
+CAPTIONS = TableSchema(
     "captions",
     "a reference caption of an image",
     {
@@ -38,7 +38,7 @@ CAPTIONS = Kind(
     },
     ("image_id", "caption_index"),
 )
-OBJECTS = Kind(
+OBJECTS = TableSchema(
     "objects",
     "an annotated object of an image",
     {
@@ -53,7 +53,7 @@ OBJECTS = Kind(
     },
     ("image_id", "object_index"),
 )
-SCENES = Kind(
+SCENE_CAPTIONS = TableSchema(
     "scenes",
     "a scene caption of an image",
     {
@@ -65,7 +65,7 @@ SCENES = Kind(
     },
     ("image_id", "scene_index"),
 )
-REJECTS = Kind(
+REJECTS = TableSchema(
     "rejects",
     "an entry of the annotation file that was left out",
     {
@@ -77,7 +77,7 @@ REJECTS = Kind(
     },
     ("position", "image_id", "reason"),
 )
-GENERATED = Kind(
+GENERATED = TableSchema(
     "generated captions",
     "a caption that a captioner gave to an image",
     {
@@ -90,7 +90,7 @@ GENERATED = Kind(
     },
     ("corpus", "image_id", "caption_index"),
 )
-TOKENS = Kind(
+TOKENS = TableSchema(
     "tokenised captions",
     "a caption after the tokeniser of the Penn treebank: lower case, no punctuation, joined by spaces",
     {
@@ -103,7 +103,7 @@ TOKENS = Kind(
 )
 # The numbers of METEOR's own line of statistics.
 METEOR_STATISTICS = 23
-NLG = Kind(
+NLG = TableSchema(
     "scores against references",
     "a caption scored by n-gram metrics, with what a corpus value is computed from",
     {
@@ -128,7 +128,7 @@ NLG = Kind(
     },
     ("corpus", "image_id", "caption_index"),
 )
-RETRIEVAL = Kind(
+RETRIEVAL = TableSchema(
     "retrieval ranks",
     "a caption used to find its image among candidates",
     {
@@ -142,7 +142,7 @@ RETRIEVAL = Kind(
     },
     ("corpus", "image_id", "caption_index", "retriever", "protocol"),
 )
-ALIGNMENT = Kind(
+ALIGNMENT = TableSchema(
     "alignment scores",
     "a caption scored by a scorer for how well it matches its image",
     {
@@ -158,7 +158,7 @@ _CAPTIONER = Column(_STRING, "name of the captioner in the config")
 _RETRIEVER = Column(_STRING, "name of the encoder, or scorer, that scores; missing for other metrics", nullable=True)
 _CANDIDATES = Column(_STRING, "how many images to choose from and from where; missing for other metrics", nullable=True)
 _METRIC = Column(_STRING, "metric as the field prints it; times 100 but for the mean rank")
-SUMMARY = Kind(
+SUMMARY = TableSchema(
     "values of metrics",
     "a metric of a captioner on a corpus",
     {
@@ -178,7 +178,7 @@ SUMMARY = Kind(
     },
     ("captioner", "corpus", "evaluation", "retriever", "candidates", "metric"),
 )
-COMPARISONS = Kind(
+COMPARISONS = TableSchema(
     "differences between captioners",
     "a metric of a captioner against another's on the same images",
     {
@@ -200,7 +200,7 @@ COMPARISONS = Kind(
     },
     ("captioner", "against", "corpus", "evaluation", "retriever", "candidates", "metric"),
 )
-TRAINING = Kind(
+TRAINING = TableSchema(
     "training log",
     "a statistic at an update",
     {
@@ -211,7 +211,7 @@ TRAINING = Kind(
     },
     ("step", "statistic"),
 )
-COST = Kind(
+COST = TableSchema(
     "cost of a job",
     "a job, beyond what Snakemake's benchmark of it says",
     {
@@ -226,10 +226,10 @@ COST = Kind(
 )
 
 
-def embeddings_kind(dimensions: int, precision: str = "float16") -> Kind:
+def embeddings_schema(dimensions: int, precision: str = "float16") -> TableSchema:
     """A table of embeddings of so many dimensions, stored as float16 or float32."""
     values = {"float16": pa.float16(), "float32": pa.float32()}[precision]
-    return Kind(
+    return TableSchema(
         "embeddings",
         "the embedding of an image",
         {
@@ -240,10 +240,10 @@ def embeddings_kind(dimensions: int, precision: str = "float16") -> Kind:
     )
 
 
-def regions_kind(dimensions: int, precision: str = "float32") -> Kind:
+def regions_schema(dimensions: int, precision: str = "float32") -> TableSchema:
     """A table of regions whose features have so many numbers, stored as float16 or float32."""
     values = {"float16": pa.float16(), "float32": pa.float32()}[precision]
-    return Kind(
+    return TableSchema(
         "regions",
         "a region of an image; those of an image are together",
         {

@@ -43,7 +43,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Kind:
+class TableSchema:
     """One kind of table: its name, what a row is, its columns in order, and the columns that identify a row."""
 
     name: str
@@ -65,7 +65,7 @@ class Kind:
 class TableWriter:
     """Writes a table piece by piece; the file appears at `path` when the block ends without an error."""
 
-    def __init__(self, path: str | os.PathLike[str], kind: Kind, metadata: Mapping[str, Any] | None = None):
+    def __init__(self, path: str | os.PathLike[str], kind: TableSchema, metadata: Mapping[str, Any] | None = None):
         self.path, self.kind = Path(path), kind
         notes = dict(metadata or {}) | ({PROVENANCE: made_by} if (made_by := provenance.current()) else {})
         encoded = {name: json.dumps(value, sort_keys=True) for name, value in notes.items()}
@@ -96,7 +96,7 @@ class TableWriter:
         self._open.__exit__(kind, error, trace)
 
 
-def conform(rows: pa.Table | Mapping[str, Any], kind: Kind, path: str | os.PathLike[str]) -> pa.Table:
+def conform(rows: pa.Table | Mapping[str, Any], kind: TableSchema, path: str | os.PathLike[str]) -> pa.Table:
     """The rows as an Arrow table of this kind; a TableError names the column that does not fit."""
     names = rows.column_names if isinstance(rows, pa.Table) else list(rows)
     if missing := [name for name in kind.columns if name not in names]:
@@ -121,7 +121,7 @@ def conform(rows: pa.Table | Mapping[str, Any], kind: Kind, path: str | os.PathL
 
 def write_table(
     path: str | os.PathLike[str],
-    kind: Kind,
+    kind: TableSchema,
     rows: pa.Table | Mapping[str, Any],
     metadata: Mapping[str, Any] | None = None,
 ) -> None:
@@ -134,7 +134,7 @@ def write_table(
 
 def read_table(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    kind: Kind,
+    kind: TableSchema,
     columns: Sequence[str] | None = None,
 ) -> pa.Table:
     """Read one file or several of the same kind, in the order given, all columns or some."""
@@ -155,7 +155,7 @@ def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
         raise TableError(f"{path} cannot be read to its end ({error}); delete it and run again") from error
 
 
-def check_schema(path: str | os.PathLike[str], kind: Kind) -> None:
+def check_schema(path: str | os.PathLike[str], kind: TableSchema) -> None:
     """Raise a TableError that names file and column when a file is no table of this kind."""
     schema = read_schema(path)
     for name, column in kind.columns.items():
@@ -179,7 +179,7 @@ def read_schema(path: str | os.PathLike[str]) -> pa.Schema:
         raise TableError(f"{path} is no readable Parquet file ({error}); delete it and run again") from error
 
 
-def read_kind(path: str | os.PathLike[str]) -> str:
+def read_schema_name(path: str | os.PathLike[str]) -> str:
     """The name of the kind of a table, as its writer called it."""
     return (read_schema(path).metadata or {}).get(b"kind", b"").decode()
 
@@ -197,14 +197,14 @@ def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
     return dict(json.loads(stored))
 
 
-def _read(path: str | os.PathLike[str], kind: Kind, columns: Sequence[str] | None) -> pa.Table:
+def _read(path: str | os.PathLike[str], kind: TableSchema, columns: Sequence[str] | None) -> pa.Table:
     check_schema(path, kind)
     with damage_named(path):
         table = pq.read_table(path, columns=list(columns or kind.columns), page_checksum_verification=True)
     return unpack(table).replace_schema_metadata(None)
 
 
-def _check_key(table: pa.Table, kind: Kind, path: str | os.PathLike[str]) -> None:
+def _check_key(table: pa.Table, kind: TableSchema, path: str | os.PathLike[str]) -> None:
     counts = table.group_by(list(kind.key)).aggregate([([], "count_all")])
     repeated = counts.filter(pa.compute.greater(counts["count_all"], 1)) if counts.num_rows < table.num_rows else None
     if repeated is not None:

@@ -19,8 +19,8 @@ from captionlab.ablation.comparison import (
     z_test,
 )
 from captionlab.ablation.match_regions import match_regions
-from captionlab.ablation.pmi import pointwise_information
-from captionlab.ablation.scenes import (
+from captionlab.ablation.pmi import pointwise_mutual_information
+from captionlab.ablation.scene_labels import (
     frequent_scenes,
     images_of_scenes,
     label_scenes,
@@ -66,12 +66,12 @@ def test_labels_and_frequent_scenes():
     labels = label_scenes(captions)
     assert labels == {"1": {"street": 2, "city": 1}, "2": {"city": 1, "house": 1}, "3": {}, "4": {"house": 1}}
     assert frequent_scenes(labels, 2) == ["city", "house"]
-    assert frequent_scenes(labels, 5, least=2) == ["street"]
+    assert frequent_scenes(labels, 5, min_count=2) == ["street"]
     assert images_of_scenes(labels, ["house", "street"]) == {"house": ["2", "4"], "street": ["1"]}
     assert one_scene(labels, ["house", "street", "city"]) == {"1": "street", "4": "house"}  # a tie in the second
     assert one_scene(labels, ["city"]) == {"1": "city", "2": "city"}
     with pytest.raises(ValueError, match="no image has the scene 'city' in 2 of its captions"):
-        images_of_scenes(labels, ["city"], least=2)
+        images_of_scenes(labels, ["city"], min_count=2)
 
 
 @pytest.mark.parametrize("smoothing", ["none", "laplace", "discount"])
@@ -79,7 +79,7 @@ def test_information(smoothing):
     generator = np.random.default_rng(0)
     objects = {str(image): [label for label in "abcdefgh" for _ in range(generator.integers(3))] for image in range(60)}
     scenes = {name: [str(image) for image in range(60) if generator.random() < 0.3] for name in ("sea", "road")}
-    found = pointwise_information(objects, scenes, least=3, smoothing=smoothing)
+    found = pointwise_mutual_information(objects, scenes, min_count=3, smoothing=smoothing)
     assert found
     rows = {(row.scene, row.label): row for row in found}
     for scene, images in scenes.items():
@@ -108,7 +108,7 @@ def test_information(smoothing):
 
 def test_information_of_an_unknown_smoothing():
     with pytest.raises(ValueError, match="smoothing is 'kneser'; it must be none, laplace, discount"):
-        pointwise_information({}, {}, smoothing="kneser")
+        pointwise_mutual_information({}, {}, smoothing="kneser")
 
 
 def naive_match(region: list[float], box: list[float]) -> tuple[float, float]:
@@ -147,16 +147,16 @@ def test_thresholds_of_the_paper():
 
 def test_samples_have_all_objects():
     scenes = {"sea": ["1", "2"], "road": ["2", "3"], "room": ["3"]}
-    informative = {"sea": ["boat", "surfboard", "sky"], "road": ["car"]}
+    diagnostic = {"sea": ["boat", "surfboard", "sky"], "road": ["car"]}
     objects = {"1": ["boat", "sky"], "2": ["surfboard", "boat", "car"], "3": ["car"]}
-    assert samples(scenes, informative, objects, 1) == [
+    assert samples(scenes, diagnostic, objects, 1) == [
         Sample("1", "sea", ("boat",)),
         Sample("2", "sea", ("boat",)),
         Sample("2", "road", ("car",)),
         Sample("3", "road", ("car",)),
     ]
-    assert samples(scenes, informative, objects, 2) == [Sample("2", "sea", ("boat", "surfboard"))]
-    assert samples(scenes, informative, objects, 3) == []
+    assert samples(scenes, diagnostic, objects, 2) == [Sample("2", "sea", ("boat", "surfboard"))]
+    assert samples(scenes, diagnostic, objects, 3) == []
 
 
 @pytest.mark.parametrize("closed", [False, True])

@@ -10,7 +10,7 @@ import torch
 from running import run_script
 from scenes_run import PER_SCENE, PLACES, TELLING, make
 
-from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, EFFECTS, INFORMATION, LABELS, MATCHES, SPLITS
+from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, EFFECTS, LABELS, MATCHES, PMI, SPLITS
 from captionlab.ablation.tables import read_scenes
 from captionlab.attention.schemas import (
     BLOCKS,
@@ -27,9 +27,9 @@ from captionlab.captioners.store import load_captioner
 from captionlab.generation.captioning import caption_images
 from captionlab.generation.captions import evaluated_images
 from captionlab.generation.contract import Decoding
-from captionlab.probes.schemas import SCORES, SEARCH, encodings_kind
+from captionlab.probes.schemas import SCORES, SEARCH, encodings_schema
 from captionlab.regions.tags import TAGS
-from captionlab.schemas import CAPTIONS, SCENES, TRAINING
+from captionlab.schemas import CAPTIONS, SCENE_CAPTIONS, TRAINING
 from captionlab.tables import TableError, read_table, write_table
 
 
@@ -68,23 +68,23 @@ def test_scenes(run):
 
 
 def test_captions_without_nouns(run, tmp_path):
-    rows = read_table(run / "scenes.parquet", SCENES).to_pydict()
+    rows = read_table(run / "scene_captions.parquet", SCENE_CAPTIONS).to_pydict()
     silent = {**rows, "caption": ["it is there"] * len(rows["caption"])}
-    write_table(tmp_path / "scenes.parquet", SCENES, silent)
+    write_table(tmp_path / "scene_captions.parquet", SCENE_CAPTIONS, silent)
     with pytest.raises(
-        ValueError, match=r"scenes.parquet: none of the 108 captions has a noun, so no image has a scene"
+        ValueError, match=r"scene_captions.parquet: none of the 108 captions has a noun, so no image has a scene"
     ):
         run_script(
             "label_scenes",
-            {"images": run / "images.parquet", "captions": tmp_path / "scenes.parquet"},
+            {"images": run / "images.parquet", "captions": tmp_path / "scene_captions.parquet"},
             {"labels": tmp_path / "labels.parquet", "chosen": tmp_path / "chosen.parquet"},
             tagger="en_ewt_sm",
-            config={"number": 3, "least_captions": 2, "table": "scenes"},
+            config={"number": 3, "min_captions": 2, "table": "scene_captions"},
         )
 
 
 def test_a_split_without_images(run):
-    scenes = read_scenes(run / "labels.parquet", run / "chosen.parquet", least=2)
+    scenes = read_scenes(run / "labels.parquet", run / "chosen.parquet", min_count=2)
     assert sum(map(len, scenes.depicting(["test"]).values())) == PER_SCENE
     with pytest.raises(ValueError, match="no image of the split 'tset' has a scene label, images of test, train have"):
         scenes.depicting(["train", "tset"])
@@ -93,11 +93,7 @@ def test_a_split_without_images(run):
 
 
 def test_information(run):
-    first = {
-        row["scene"]: row["label"]
-        for row in read_table(run / "information.parquet", INFORMATION).to_pylist()
-        if row["rank"] == 1
-    }
+    first = {row["scene"]: row["label"] for row in read_table(run / "pmi.parquet", PMI).to_pylist() if row["rank"] == 1}
     assert first == {"sea": "boat", "road": "car", "restaurant": "wine glass"}
 
 
@@ -179,7 +175,7 @@ def rank(run: Path, folder: Path, labels: Path, frequent: str) -> None:
         {name: folder / f"{name}.parquet" for name in ("rankings", "overlaps", "correlations")},
         split="test",
         seed=1,
-        config={"least_captions": 2, "frequent": frequent, "mean": False, "depths": [1, 2, 3]},
+        config={"min_captions": 2, "frequent": frequent, "mean": False, "depths": [1, 2, 3]},
     )
 
 
@@ -217,7 +213,7 @@ def test_ablation(run):
 
 
 def test_probes(run):
-    kind = encodings_kind(16)
+    kind = encodings_schema(16)
     rows = read_table(run / "finetuned" / "encodings.parquet", kind).to_pydict()
     assert Counter(zip(rows["scene"], rows["objects"], strict=True)) == {(s, k): 10 for s in TELLING for k in (0, 1)}
     assert rows["objects"].count(0) == 30  # the 36 images that have the object, downsampled
@@ -234,7 +230,7 @@ def test_probes(run):
 def encode(run: Path, encodings: Path, **probing: Any) -> Counter[str]:
     """Encode probed images of scenes anew, and count the whole ones of each scene."""
     here = run / "finetuned"
-    inputs = {name: run / f"{name}.parquet" for name in ("labels", "chosen", "information", "matches")}
+    inputs = {name: run / f"{name}.parquet" for name in ("labels", "chosen", "pmi", "matches")}
     run_script(
         "encode_scenes",
         {
@@ -245,9 +241,9 @@ def encode(run: Path, encodings: Path, **probing: Any) -> Counter[str]:
         {"encodings": encodings},
         splits=["test", "train"],
         seed=1,
-        config={"least_captions": 2, "scenes": 3, "images": 100, "mask": "kept", **probing},
+        config={"min_captions": 2, "scenes": 3, "images": 100, "mask": "kept", **probing},
     )
-    rows = read_table(encodings, encodings_kind(16)).to_pylist()
+    rows = read_table(encodings, encodings_schema(16)).to_pylist()
     return Counter(row["scene"] for row in rows if not row["objects"])
 
 
@@ -256,11 +252,13 @@ def test_probed_images_have_all_telling_objects(run, tmp_path):
     encodings = tmp_path / "encodings.parquet"
     every = {"sea": PER_SCENE, "road": PER_SCENE, "restaurant": PER_SCENE}
     assert encode(run, encodings, selection="all", objects=2) == every
-    some = encode(run, encodings, selection="telling-objects", objects=2)
+    some = encode(run, encodings, selection="diagnostic-objects", objects=2)
     assert some == {**every, "restaurant": men(run, "test", "train")}
     assert 1 < some["restaurant"] < PER_SCENE
-    with pytest.raises(ValueError, match=r"fewer than two have two images .* lower scenes.probing.objects, or set"):
-        encode(run, encodings, selection="telling-objects", objects=9)
+    with pytest.raises(
+        ValueError, match=r"fewer than two have two images .* lower scene_analysis.probes.objects, or set"
+    ):
+        encode(run, encodings, selection="diagnostic-objects", objects=9)
 
 
 def train(run: Path, rule: str, directory: Path, config: dict, **inputs: Path) -> None:
@@ -279,7 +277,7 @@ def train(run: Path, rule: str, directory: Path, config: dict, **inputs: Path) -
 def test_training_and_captions(run, tmp_path, monkeypatch):
     """From scratch on captions that say the scene, then on others, with masked tokens; and what it then says."""
     monkeypatch.chdir(tmp_path)
-    scenes = read_table(run / "scenes.parquet", SCENES).to_pylist()
+    scenes = read_table(run / "scene_captions.parquet", SCENE_CAPTIONS).to_pylist()
     rows = {name: [row[name] for row in scenes] for name in ("image_id", "caption")}
     write_table(run / "captions.parquet", CAPTIONS, {**rows, "caption_index": [row["scene_index"] for row in scenes]})
     config = {
@@ -288,7 +286,7 @@ def test_training_and_captions(run, tmp_path, monkeypatch):
             "vocabulary": 80, "positions": 40, "width": 32, "layers": 2, "heads": 2, "feed_forward": 64,
             "tag_position": 16, "max_pieces": 8, "dropout": 0.0,
         },
-        "objective": {"kind": "masked-tokens", "smoothing": 0.1, "drop_worst": 0.2, "drop_after": 50},
+        "objective": {"kind": "mlm", "smoothing": 0.1, "drop_worst": 0.2, "drop_after": 50},
         "optimizer": {"kind": "adamw", "lr": 0.004, "batch": 24, "steps": 120, "schedule": "linear"},
     }  # fmt: skip
     train(run, "pretrain_captioner", tmp_path / "base", config)
@@ -312,7 +310,7 @@ def test_training_and_captions(run, tmp_path, monkeypatch):
         for name, file in (("config", "config.json"), ("weights", "model.safetensors"))
     }
     short = {
-        "objective": {"kind": "masked-tokens", "freeze_embeddings": True},
+        "objective": {"kind": "mlm", "freeze_embeddings": True},
         "optimizer": {"kind": "adamw", "lr": 0.001, "batch": 24, "epochs": 3, "stop_after": 1},
     }
     train(run, "finetune_captioner", tmp_path / "child", short, **parent)

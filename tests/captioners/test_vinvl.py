@@ -17,7 +17,7 @@ from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.training.objectives.masked_language_modelling import (
     MaskedBatch,
     MaskedBatches,
-    MaskedTokens,
+    MaskedLanguageModelling,
     divergences,
     mask_tokens,
 )
@@ -300,7 +300,7 @@ def test_the_worst_tokens_are_dropped_late(captioner):
     chosen = torch.zeros(4, 6, dtype=torch.bool)
     chosen[:, 2:5] = True
     batch = MaskedBatch(images([5, 2, 8, 1], [4, 7, 1, 3]), captions(4, 6), chosen, torch.arange(4, 16))
-    objective, whole = MaskedTokens(drop_worst=0.2, drop_after=2), MaskedTokens()
+    objective, whole = MaskedLanguageModelling(drop_worst=0.2, drop_after=2), MaskedLanguageModelling()
     losses = []
     for _ in range(3):
         losses.append(objective.loss(captioner, batch)[0].item())
@@ -309,7 +309,7 @@ def test_the_worst_tokens_are_dropped_late(captioner):
     assert losses[:2] == [full, full]
     each = divergences(captioner.masked_logits(batch.visual, batch.ids, chosen), batch.targets, 0.0)
     assert losses[2] == pytest.approx(each.sort().values[:9].mean().item(), rel=1e-5)  # int(12 * 0.8)
-    resumed = MaskedTokens(drop_worst=0.2, drop_after=2)
+    resumed = MaskedLanguageModelling(drop_worst=0.2, drop_after=2)
     resumed.load_state_dict(objective.state_dict())
     assert resumed.loss(captioner, batch)[0].item() == pytest.approx(losses[2])
 
@@ -319,7 +319,10 @@ def test_of_a_single_token_nothing_is_dropped(captioner):
     chosen = torch.zeros(1, 6, dtype=torch.bool)
     chosen[0, 2] = True
     batch = MaskedBatch(images([5], [4]), captions(1, 6), chosen, torch.tensor([7]))
-    assert MaskedTokens(drop_worst=0.2).loss(captioner, batch)[0] == MaskedTokens().loss(captioner, batch)[0]
+    assert (
+        MaskedLanguageModelling(drop_worst=0.2).loss(captioner, batch)[0]
+        == MaskedLanguageModelling().loss(captioner, batch)[0]
+    )
 
 
 def test_parts_of_a_batch_make_up_the_whole(captioner):
@@ -327,8 +330,8 @@ def test_parts_of_a_batch_make_up_the_whole(captioner):
     chosen[:, 2] = chosen[0, 3] = chosen[2, 4] = True
     batch = MaskedBatch(images([5, 2, 8, 1], [4, 7, 1, 3]), captions(4, 6), chosen, torch.arange(4, 10))
     parts = batch.split(3)
-    loss = sum(part.weight * MaskedTokens().loss(captioner, part)[0] for part in parts) / batch.weight
-    torch.testing.assert_close(loss, MaskedTokens().loss(captioner, batch)[0])
+    loss = sum(part.weight * MaskedLanguageModelling().loss(captioner, part)[0] for part in parts) / batch.weight
+    torch.testing.assert_close(loss, MaskedLanguageModelling().loss(captioner, batch)[0])
 
 
 def test_batches_of_references():
@@ -365,7 +368,7 @@ def test_batches_of_references():
 )
 def test_a_wrong_share_is_refused(settings, message):
     with pytest.raises(ValueError, match=message):
-        MaskedTokens(**settings)
+        MaskedLanguageModelling(**settings)
 
 
 @torch.no_grad()

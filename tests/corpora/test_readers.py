@@ -108,7 +108,7 @@ def test_karpathy_of_flickr(data, read):
     assert [row["caption"] for row in corpus.rows("captions") if row["image_id"] == "12_ab"] == [
         f"caption {i}" for i in range(7)
     ]
-    assert corpus.counts == {"images": 3, "captions": 9, "objects": 0, "scenes": 0, "rejects": 0}
+    assert corpus.counts == {"images": 3, "captions": 9, "objects": 0, "scene_captions": 0, "rejects": 0}
 
 
 def test_karpathy_of_coco_has_folders_numbers_and_restval(data, read):
@@ -299,7 +299,7 @@ def test_hl_scenes_and_captions(data, read):
     assert corpus.column("images", "image_id") == ["138878", "9"]
     assert corpus.column("captions", "caption") == ["a man", "a tie"] * 2
     scene = {"image_id": "138878", "scene": None}
-    assert corpus.rows("scenes")[:2] == [
+    assert corpus.rows("scene_captions")[:2] == [
         scene | {"scene_index": 0, "caption": "in a car", "confidence": 5.0},
         scene | {"scene_index": 1, "caption": "at sea", "confidence": 3.0},
     ]
@@ -665,7 +665,7 @@ REAL = {
             "images": "flickr8k/Images",
             "max_rejected": 0,
         },
-        {"images": 991, "captions": 4955, "objects": 0, "scenes": 0, "rejects": 0},
+        {"images": 991, "captions": 4955, "objects": 0, "scene_captions": 0, "rejects": 0},
         {"train": 753, "val": 113, "test": 125},
     ),
     "coco-mini": (
@@ -675,17 +675,17 @@ REAL = {
             "instances": {split: f"coco-mini/annotations/instances_{split}2017.json" for split in SPLITS},
             "images": {split: f"coco-mini/{split}2017" for split in SPLITS},
         },
-        {"images": 338, "captions": 1690, "objects": 2196, "scenes": 0, "rejects": 0},
+        {"images": 338, "captions": 1690, "objects": 2196, "scene_captions": 0, "rejects": 0},
         {"train": 130, "val": 208},
     ),
     "coco-caption": (
         {"reader": "coco", "annotations": {"val": "coco-caption/captions_val2014.json"}, "images": None},
-        {"images": 1000, "captions": 5005, "objects": 0, "scenes": 0, "rejects": 0},
+        {"images": 1000, "captions": 5005, "objects": 0, "scene_captions": 0, "rejects": 0},
         {"val": 1000},
     ),
     "hl": (
         {"reader": "hl", "annotations": {"test": "hl/annotations/test.jsonl"}, "images": None},
-        {"images": 1499, "captions": 7496, "objects": 0, "scenes": 4497, "rejects": 0},
+        {"images": 1499, "captions": 7496, "objects": 0, "scene_captions": 4497, "rejects": 0},
         {"test": 1499},
     ),
     "imagecode": (
@@ -694,7 +694,7 @@ REAL = {
             "annotations": {"val": "imagecode/data/valid_data.json"},
             "images": "imagecode/image-sets",
         },
-        {"images": 620, "captions": 142, "objects": 0, "scenes": 0, "rejects": 0},
+        {"images": 620, "captions": 142, "objects": 0, "scene_captions": 0, "rejects": 0},
         {"val": 620},
     ),
     "concadia": (
@@ -704,7 +704,7 @@ REAL = {
             "annotations": "concadia/wiki_split.json",
             "images": "concadia/images",
         },
-        {"images": 300, "captions": 300, "objects": 0, "scenes": 0, "rejects": 0},
+        {"images": 300, "captions": 300, "objects": 0, "scene_captions": 0, "rejects": 0},
         {"val": 300},
     ),
 }

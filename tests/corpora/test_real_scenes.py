@@ -9,7 +9,7 @@ from scenes_run import run_script
 from captionlab.ablation.schemas import CHOSEN, LABELS
 from captionlab.corpora.reading import TABLES, read_corpus
 from captionlab.language.schemas import STATISTICS
-from captionlab.schemas import GENERATED, SCENES
+from captionlab.schemas import GENERATED, SCENE_CAPTIONS
 from captionlab.tables import read_table
 
 ROOT = Path(__file__).parents[2]
@@ -40,10 +40,10 @@ def made(shared_data, tmp_path_factory) -> Path:
     read_corpus(config, shared_data, {name: str(path) for name, path in tables.items()}, 1, "hl")
     run_script(
         "label_scenes",
-        {"images": tables["images"], "captions": tables["scenes"]},
+        {"images": tables["images"], "captions": tables["scene_captions"]},
         {"labels": folder / "labels.parquet", "chosen": folder / "chosen.parquet"},
         tagger="en_ewt_sm",
-        config={"number": 8, "least_captions": 1, "table": "scenes"},
+        config={"number": 8, "min_captions": 1, "table": "scene_captions"},
     )
     people, tokens, tags, model = (folder / name for name in ("people", "tokens", "tags", "model.arpa.gz"))
     corpus = {"images": [tables["images"]], "captions": [tables["captions"]]}
@@ -76,7 +76,7 @@ def test_scene_labels_and_their_frequencies(made):
 
 
 def test_scene_captions(made):
-    rows = read_table(made / "scenes.parquet", SCENES).to_pylist()
+    rows = read_table(made / "scene_captions.parquet", SCENE_CAPTIONS).to_pylist()
     captions = [row["caption"] for row in rows]
     lengths = [len(caption.split()) for caption in captions]
     assert (len(rows), len({*captions})) == (4497, 2740)

@@ -34,8 +34,7 @@ from captionlab.corpora.toyworld.world import (
     Thing,
     sprite_size,
 )
-from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS
-from captionlab.schemas import SCENES as SCENE_CAPTIONS
+from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENE_CAPTIONS
 from captionlab.tables import read_table
 
 VISUAL = ("coco", "flickr", "nocaps-near", "nocaps-out", "concadia-descriptions", "scenes")
@@ -408,7 +407,9 @@ def test_only_lookalikes_have_sets(corpora):
 
 
 def corpus_paths(directory: Path) -> dict[str, Path]:
-    return {name: directory / f"{name}.parquet" for name in ("images", "captions", "objects", "scenes", "rejects")}
+    return {
+        name: directory / f"{name}.parquet" for name in ("images", "captions", "objects", "scene_captions", "rejects")
+    }
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -432,7 +433,7 @@ def test_tables(corpora, domain, tmp_path):
     assert [row["object_index"] for row in rows] == list(range(len(rows)))
     assert [row["attributes"] for row in rows] == [[t.colour, t.size] for t in last.picture.things for _ in t.boxes]
     assert [(r["x1"], r["y1"], r["x2"], r["y2"]) for r in rows] == [b for t in last.picture.things for b in t.boxes]
-    scenes = read_table(paths["scenes"], SCENE_CAPTIONS).to_pylist()
+    scenes = read_table(paths["scene_captions"], SCENE_CAPTIONS).to_pylist()
     assert [row["scene"] for row in scenes] == [image.picture.scene for image in corpora[domain] for _ in range(3)]
     assert read_table(paths["rejects"], REJECTS).num_rows == 0
 

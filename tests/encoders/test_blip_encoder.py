@@ -82,10 +82,10 @@ def test_published_weights_give_the_originals_numbers(tmp_path, weights, wrapped
     encoder = import_weights({"heads": HEADS}, path)
     encoder.save(tmp_path / "blip")
     encoder = BlipEncoder.load(tmp_path / "blip")
-    assert encoder.grid_shape == (PLACES, WIDTH)
+    assert encoder.patch_shape == (PLACES, WIDTH)
     pixels = torch.randint(0, 256, (3, 3, SIZE, SIZE), dtype=torch.uint8)
     images = (pixels / 255 - torch.tensor(MEAN)[:, None, None]) / torch.tensor(STD)[:, None, None]
-    grids = encoder.embed_grids(pixels)
+    grids = encoder.embed_patches(pixels)
     torch.testing.assert_close(grids, naive(weights, images), rtol=1e-5, atol=1e-5)
     assert torch.equal(encoder.embed_images(pixels), grids[:, 0])
     assert encoder.image_dimensions == WIDTH

@@ -430,8 +430,8 @@ class TestGrids:
         with torch.no_grad():
             pooled, tokens = tower(normalise(images, MEAN, STD))
         tower.output_tokens = False
-        grids = encoder.embed_grids(images)
-        assert grids.shape[1:] == encoder.grid_shape == (16, 64)
+        grids = encoder.embed_patches(images)
+        assert grids.shape[1:] == encoder.patch_shape == (16, 64)
         torch.testing.assert_close(grids, tokens)
         torch.testing.assert_close(encoder.embed_images(images), pooled)
 
@@ -442,8 +442,8 @@ class TestGrids:
         handle = encoder.model.visual.attnpool.register_forward_pre_hook(lambda module, inputs: read.append(inputs[0]))
         encoder.embed_images(images)
         handle.remove()
-        grids = encoder.embed_grids(images)
-        assert grids.shape[1:] == encoder.grid_shape == (4, 256)
+        grids = encoder.embed_patches(images)
+        assert grids.shape[1:] == encoder.patch_shape == (4, 256)
         # Row by row: place 1 is right of place 0.
         torch.testing.assert_close(grids[:, 1], read[0][:, :, 0, 1])
         torch.testing.assert_close(grids[:, 2], read[0][:, :, 1, 0])

@@ -13,7 +13,7 @@ from PIL import Image
 
 from captionlab.encoders.embeddings import load_embeddings, stream_embeddings
 from captionlab.encoders.images import embed_images
-from captionlab.schemas import IMAGES, embeddings_kind
+from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.shards import shard_rows
 from captionlab.tables import TableError, write_table
 
@@ -116,16 +116,16 @@ def test_what_is_no_number_is_not_written(value, images, tmp_path):
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_what_is_no_number_is_not_read(value, precision, tmp_path):
     rows = {"image_id": ["x", "y", "z"], "embedding": [[1.0, 2.0], [3.0, value], [5.0, value]]}
-    write_table(tmp_path / "e.parquet", embeddings_kind(2, precision), rows)
+    write_table(tmp_path / "e.parquet", embeddings_schema(2, precision), rows)
     with pytest.raises(TableError, match=r"e\.parquet: the embedding of image 'y'.*2 of 3"):
         load_embeddings(tmp_path / "e.parquet")
 
 
 def test_errors_name_the_image_and_the_file(tmp_path):
     a, b, c = (tmp_path / f"{name}.parquet" for name in "abc")
-    write_table(a, embeddings_kind(2), {"image_id": ["x", "y"], "embedding": [[1, 2], [3, 4]]})
-    write_table(b, embeddings_kind(2), {"image_id": ["y"], "embedding": [[5, 6]]})
-    write_table(c, embeddings_kind(3), {"image_id": ["w"], "embedding": [[5, 6, 7]]})
+    write_table(a, embeddings_schema(2), {"image_id": ["x", "y"], "embedding": [[1, 2], [3, 4]]})
+    write_table(b, embeddings_schema(2), {"image_id": ["y"], "embedding": [[5, 6]]})
+    write_table(c, embeddings_schema(3), {"image_id": ["w"], "embedding": [[5, 6, 7]]})
     with pytest.raises(TableError, match=r"a\.parquet: no embedding of image 'v' \(1 of 2"):
         load_embeddings(a).rows(["x", "v"])
     with pytest.raises(TableError, match=r"b\.parquet: image 'y' has more than one"):
@@ -146,7 +146,7 @@ def shards(tmp_path, monkeypatch):
     values = np.arange(46, dtype=np.float32).reshape(23, 2)
     for name, rows in (("a", slice(0, 10)), ("b", slice(10, 23))):
         table = {"image_id": [f"i{row}" for row in range(23)][rows], "embedding": values[rows].tolist()}
-        write_table(tmp_path / name, embeddings_kind(2, "float32"), table)
+        write_table(tmp_path / name, embeddings_schema(2, "float32"), table)
     return [tmp_path / "a", tmp_path / "b"]
 
 
@@ -193,7 +193,7 @@ print(streamed, peak() - before)
 def test_memory_is_that_of_what_is_kept(tmp_path):
     """A table of 156 MiB: streaming it takes a few groups of 8 MiB, and half of it little more than the half."""
     values = np.random.default_rng(0).standard_normal((80_000, 512)).astype(np.float32)
-    kind = embeddings_kind(512, "float32")
+    kind = embeddings_schema(512, "float32")
     lists = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), type=kind.columns["embedding"].type)
     write_table(tmp_path / "e", kind, pa.table({"image_id": [str(row) for row in range(80_000)], "embedding": lists}))
     done = subprocess.run([sys.executable, "-c", MEMORY, tmp_path / "e"], capture_output=True, text=True, check=True)
@@ -205,7 +205,7 @@ def test_memory_is_that_of_what_is_kept(tmp_path):
 class Grids:
     """An encoder whose grids say where they come from: the mean colour of each quarter of an image."""
 
-    image_dimensions, grid_shape = 3, (4, 3)
+    image_dimensions, patch_shape = 3, (4, 3)
 
     def preprocess(self, image):
         return torch.from_numpy(np.asarray(image.convert("RGB").resize((2, 2))).transpose(2, 0, 1).copy())
@@ -213,13 +213,13 @@ class Grids:
     def embed_images(self, pixels):
         return pixels.float().mean(dim=(2, 3))
 
-    def embed_grids(self, pixels):
+    def embed_patches(self, pixels):
         return pixels.float().flatten(2).transpose(1, 2)
 
 
 def test_grids_are_embeddings_with_a_shape(images, tmp_path):
     for shard in ("0-of-2", "1-of-2"):
-        embed_images(Grids(), images, tmp_path / shard, shard=shard, batch=2, grid=True)
+        embed_images(Grids(), images, tmp_path / shard, shard=shard, batch=2, patches=True)
     files = [tmp_path / "0-of-2", tmp_path / "1-of-2"]
     loaded = load_embeddings(files)
     assert loaded.values.shape == (23, 4, 3)

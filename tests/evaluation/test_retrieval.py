@@ -6,7 +6,7 @@ from running import run_script
 
 from captionlab.evaluation import retrieval
 from captionlab.evaluation.retrieval import RetrievalError, ranks, unit_length
-from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL, embeddings_kind
+from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL, embeddings_schema
 from captionlab.tables import read_table, write_table
 
 
@@ -176,7 +176,7 @@ def test_the_script_ranks_every_caption_by_every_retriever(tmp_path):
             embeddings[retriever, corpus] = generator.normal(size=(13, 16)).astype(np.float32)
             for shard, part in enumerate((slice(0, 6), slice(6, 13))):
                 path = tmp_path / "features" / retriever / corpus / f"{shard}-of-2.parquet"
-                kind = embeddings_kind(16, "float32")
+                kind = embeddings_schema(16, "float32")
                 write_table(path, kind, {"image_id": ids[part], "embedding": list(embeddings[retriever, corpus][part])})
                 paths["features"].append(str(path))
     run_script(

@@ -16,7 +16,7 @@ from captionlab.generation.captions import CaptionFileError, evaluated_images, o
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, embeddings_kind
+from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, embeddings_schema
 from captionlab.shards import shard_names
 from captionlab.tables import read_metadata, read_table, write_table
 
@@ -201,7 +201,7 @@ def generated(
         for shard, ids in (("0-of-2", ["5", "100"]), ("1-of-2", ["7", "42"])):
             path = tmp_path / "features" / corpus / f"{shard}.parquet"
             values = np.random.default_rng([number, int(ids[0])]).normal(size=(2, 6)).astype(np.float32)
-            write_table(path, embeddings_kind(6, "float32"), {"image_id": ids, "embedding": list(values)})
+            write_table(path, embeddings_schema(6, "float32"), {"image_id": ids, "embedding": list(values)})
             features.append(str(path))
     paths = []
     for shard in shard_names(shards):
@@ -240,7 +240,7 @@ def test_a_captioner_describes_the_images_of_all_corpora(tmp_path, images, kind)
     captioner, tokenizer = load_captioner(tmp_path / "captioner")
     for row in rows:
         shard = tmp_path / "features" / row["corpus"] / f"{0 if row['image_id'] == '100' else 1}-of-2.parquet"
-        table = {r["image_id"]: r["embedding"] for r in read_table(shard, embeddings_kind(6, "float32")).to_pylist()}
+        table = {r["image_id"]: r["embedding"] for r in read_table(shard, embeddings_schema(6, "float32")).to_pylist()}
         visual = torch.tensor([table[row["image_id"]]])
         alone = decode(captioner, visual, Decoding(kind, 8, stop="."), tokenizer)
         assert [row["caption"]] == [one_line(caption) for caption in tokenizer.decode(alone.tokens.tolist())]

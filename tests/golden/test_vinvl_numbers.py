@@ -11,7 +11,7 @@ from captionlab.captioners.vinvl import Vinvl
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded
-from captionlab.training.objectives.masked_language_modelling import MaskedBatch, MaskedTokens
+from captionlab.training.objectives.masked_language_modelling import MaskedBatch, MaskedLanguageModelling
 
 FIXTURE = Path(__file__).parent / "vinvl"
 CONFIG = json.loads((FIXTURE / "config.json").read_text())
@@ -49,7 +49,7 @@ def images(tag_slots: int) -> TaggedRegions:
         for features, number in zip(TENSORS["in.region_features"], TENSORS["in.num_regions"].tolist(), strict=True)
     ]
     most = SIZES["max_img_seq_length"]
-    return TaggedRegions(*padded(tags, tag_slots, least=tag_slots), *padded(regions, most, least=most))
+    return TaggedRegions(*padded(tags, tag_slots, min_count=tag_slots), *padded(regions, most, min_count=most))
 
 
 def valid() -> torch.Tensor:
@@ -114,7 +114,7 @@ def test_masked_logits(captioner):
     ],
 )
 def test_loss(captioner, name, settings):
-    loss, statistics = MaskedTokens(**settings).loss(captioner, masked_batch())
+    loss, statistics = MaskedLanguageModelling(**settings).loss(captioner, masked_batch())
     close(loss, TENSORS[f"out.{name}"])
     told = TENSORS["out.train_masked_logits"].argmax(1) == masked_batch().targets
     assert statistics["masked_accuracy"] == told.float().mean()

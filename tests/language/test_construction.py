@@ -81,7 +81,7 @@ def test_a_template_is_found_again_in_captions_that_follow_it(model):
     nouns = ["dog", "cat", "man", "horse", "field", "table", "road", "tree", "bike", "boat"]
     draw = np.random.default_rng(1)
     captions = [tagged(template.fill(draw.permutation(nouns)[: 3 + n % 3].tolist())) for n in range(60)]
-    (pattern,) = mine(captions, most=1)
+    (pattern,) = mine(captions, max_patterns=1)
     found = template_of(pattern, captions)
     for count in (1, 2, 3, 4, 7):
         assert found.fill(nouns[:count]) == template.fill(nouns[:count])
@@ -90,7 +90,7 @@ def test_a_template_is_found_again_in_captions_that_follow_it(model):
 def test_determiners_stay_and_modifiers_go():
     texts = [f"a brown {one} near the red {two} {one} near the {two}" for one in ["dog", "cat"] for two in ("x", "y")]
     captions = list(map(tagged, texts))
-    (pattern,) = mine(captions, most=1)
+    (pattern,) = mine(captions, max_patterns=1)
     assert template_of(pattern, captions).text == "a+NOUN+near+the+NOUN+(near+the+NOUN)*"
 
 

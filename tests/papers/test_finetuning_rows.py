@@ -208,7 +208,7 @@ def test_the_script_writes_rows_by_the_labels_of_the_paper(tmp_path):
     nothing = {f"ablated_{name}": [] for name in ("captions", "nlg", "spice", "retrieval")}
     run_paper(
         "summarise", "discritune", {**files, **nothing}, output,
-        evaluations={"main": {"decoding": "beam5", "splits": dict.fromkeys(CORPORA, "test")}}, ablations={},
+        evaluations={"main": {"decoding": "beam5", "splits": dict.fromkeys(CORPORA, "test")}}, variants={},
         config={"comparable": True, "captioners": labels, "corpora": corpora}, lineage=lineage, seed=3,
     )  # fmt: skip
     rows = read_table(output["differences"], ROLE_DIFFERENCES).to_pylist()

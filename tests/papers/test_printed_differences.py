@@ -129,18 +129,18 @@ def test_what_the_probing_paper_shows_in_figures_only(experiment, against, measu
 @pytest.mark.parametrize(
     ("experiment", "subject", "level", "measure", "against", "expected"),
     [
-        ("probing", "finetuned", 0.5, "macro-F1", "pretrained", 0.96 - 0.67),
-        ("probing", "finetuned", 0.1, "macro-F1", "pretrained", 1.00 - 0.71),
-        ("probing", "finetuned", 0.5, "macro-F1", "mlp", 0.96 - 0.91),
-        ("probing", "pretrained", 0.5, "micro-F1", "random", 0.94 - 0.16),
-        ("probing", "pretrained", 0.1, "micro-F1", "random", None),  # Table 6 has one split
-        ("probing without telling objects", "finetuned", 0.5, "macro-F1", "test share 0.1", 0.88 - 0.99),
-        ("probing", "finetuned", 0.5, "macro-F1", "random", 0.96 - 0.12),
-        ("probing without telling objects", "pretrained", 0.5, "macro-F1", "mlp", 0.0),
-        ("probing without telling objects", "finetuned", 0.5, "nearness of micro-F1", "intact inputs", 0.0395),
-        ("probing without telling objects", "pretrained", 0.3, "nearness of micro-F1", "intact inputs", 0.037),
-        ("probing", "finetuned", 0.5, "F1 of rare scenes", "pretrained", None),
-        ("probing", "finetuned", 0.5, "macro-F1", "what the paper has not", None),
+        ("probes", "finetuned", 0.5, "macro-F1", "pretrained", 0.96 - 0.67),
+        ("probes", "finetuned", 0.1, "macro-F1", "pretrained", 1.00 - 0.71),
+        ("probes", "finetuned", 0.5, "macro-F1", "mlp", 0.96 - 0.91),
+        ("probes", "pretrained", 0.5, "micro-F1", "random", 0.94 - 0.16),
+        ("probes", "pretrained", 0.1, "micro-F1", "random", None),  # Table 6 has one split
+        ("probes without diagnostic objects", "finetuned", 0.5, "macro-F1", "test share 0.1", 0.88 - 0.99),
+        ("probes", "finetuned", 0.5, "macro-F1", "random", 0.96 - 0.12),
+        ("probes without diagnostic objects", "pretrained", 0.5, "macro-F1", "mlp", 0.0),
+        ("probes without diagnostic objects", "finetuned", 0.5, "nearness of micro-F1", "intact inputs", 0.0395),
+        ("probes without diagnostic objects", "pretrained", 0.3, "nearness of micro-F1", "intact inputs", 0.037),
+        ("probes", "finetuned", 0.5, "F1 of rare scenes", "pretrained", None),
+        ("probes", "finetuned", 0.5, "macro-F1", "what the paper has not", None),
     ],
 )
 def test_probes(experiment, subject, level, measure, against, expected):

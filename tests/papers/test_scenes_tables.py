@@ -44,11 +44,11 @@ from captionlab.papers.scenes.measurements import (
 from captionlab.papers.scenes.objects import overlap_table, samples_table
 from captionlab.papers.scenes.pages import read_probed, read_splits
 from captionlab.papers.scenes.probes import ProbedImages, probes_table
-from captionlab.probes.schemas import OBJECT_SCORES, SCORES, encodings_kind
+from captionlab.probes.schemas import OBJECT_SCORES, SCORES, encodings_schema
 from captionlab.provenance import device_name
 from captionlab.reporting.claims import read_claims
 from captionlab.roles import ROLES
-from captionlab.schemas import IMAGES, SCENES
+from captionlab.schemas import IMAGES, SCENE_CAPTIONS
 from captionlab.tables import read_metadata, read_table, write_table
 
 MADE = {"config": "made up", "seed": 1}
@@ -169,13 +169,13 @@ def test_scores_of_probes_are_means_over_splits():
         for seed, value in enumerate(both)
     ]  # fmt: skip
     values, differences = probe_rows("corpus", scores)
-    told = the(values, subject="finetuned", experiment="probing")
+    told = the(values, subject="finetuned", experiment="probes")
     assert (told["value"], told["ci_low"], told["ci_high"]) == (pytest.approx(0.85), 0.0, 1.0)  # cut where F1 ends
-    gain = the(differences, subject="finetuned", experiment="probing", against="pretrained")
+    gain = the(differences, subject="finetuned", experiment="probes", against="pretrained")
     reach = 12.7062 * 0.01 * 3**0.5
     assert (gain["difference"], gain["ci_high"]) == (pytest.approx(0.3), pytest.approx(0.3 + reach, abs=1e-4))
     lost = the(differences, measure="macro-F1", against="intact inputs")
-    assert (lost["experiment"], lost["difference"]) == ("probing without telling objects", pytest.approx(-0.01))
+    assert (lost["experiment"], lost["difference"]) == ("probes without diagnostic objects", pytest.approx(-0.01))
     near = the(differences, measure="nearness of macro-F1")
     assert near["difference"] == pytest.approx(0.05 * 0.85 - 0.01)
     with pytest.raises(ValueError, match="at least 2 values"):  # a single split says nothing about others
@@ -242,7 +242,7 @@ def test_scores_of_probes_of_objects_are_means_over_splits():
         for seed, value in enumerate(both)
     ]  # fmt: skip
     values, differences = object_probe_rows("corpus", scores)
-    assert {row["experiment"] for row in (*values, *differences)} == {"probing of objects"}
+    assert {row["experiment"] for row in (*values, *differences)} == {"probes of objects"}
     assert the(values, source="random-forest, shuffled labels")["value"] == pytest.approx(0.2)
     lost = the(differences, against="pretrained", source="random-forest")
     assert (lost["measure"], lost["difference"], lost["n"]) == ("F1 of boat", pytest.approx(-0.3), 70)
@@ -485,7 +485,7 @@ def test_f1_is_the_probes(folder, values):
     scores = read_table(folder / "finetuned" / "scores.parquet", SCORES).to_pylist()
     place = {"objects": 0, "probe": "mlp", "classes": "shuffled", "average": "class", "scene": "sea"}
     mean = fmean(the(scores, **place, seed=seed)["f1"] for seed in (1, 2))
-    place = {"experiment": "probing", "subject": "finetuned", "source": "mlp, shuffled labels", "measure": "F1 of sea"}
+    place = {"experiment": "probes", "subject": "finetuned", "source": "mlp, shuffled labels", "measure": "F1 of sea"}
     assert the(values, **place)["value"] == pytest.approx(mean)
 
 
@@ -496,7 +496,7 @@ def test_objects_are_those_of_the_probes(folder, values, reported):
         of_seeds = [the(scores, probe="random-forest", classes=classes, label="boat", seed=seed) for seed in (1, 2)]
         mean = fmean(score["f1"] for score in of_seeds)
         place = {"subject": "finetuned", "source": source, "measure": "F1 of boat"}
-        found = the(values, experiment="probing of objects", **place)
+        found = the(values, experiment="probes of objects", **place)
         assert (found["value"], found["n"]) == (pytest.approx(mean), of_seeds[-1]["support"])
         shown = the(records(reported, "scenes_object_probes"), **place, against="")
         assert float(shown["value"]) == pytest.approx(mean)
@@ -548,7 +548,7 @@ def test_examples_of_the_data_are_of_one_image(folder, reported):
     rows = records(reported, "scenes_table8_examples")
     assert [row["place"] for row in rows] == ["figure 2"] * 2 + ["table 8"] * 2 * 4
     assert all(row["generated"] for row in rows[:2])
-    scenes = read_table(folder / "scenes.parquet", SCENES).to_pylist()
+    scenes = read_table(folder / "scene_captions.parquet", SCENE_CAPTIONS).to_pylist()
     for role, kind in (("pretrained", "of objects"), ("finetuned", "of scenes")):
         captions = read_table(folder / role / "captions.parquet", ABLATED).to_pylist()
         for row in (row for row in rows if row["captions"] == kind):
@@ -606,7 +606,7 @@ def test_figure_2_has_the_picture_and_all_four_captions(tmp_path, monkeypatch):
 
 
 def test_footnotes_say_which_images_are_probed(folder, reported):
-    rows = read_table(folder / "pretrained" / "encodings.parquet", encodings_kind(16)).to_pylist()
+    rows = read_table(folder / "pretrained" / "encodings.parquet", encodings_schema(16)).to_pylist()
     whole, ablated = ([row for row in rows if row["objects"] == number] for number in (0, 1))
     trained_on = sum(int(row["image_id"]) % 3 != 0 for row in whole)
     assert sum(a["encoding"] == b["encoding"] for a, b in zip(whole, ablated, strict=True)) == 0
@@ -656,7 +656,7 @@ def test_images_without_telling_objects_are_counted(tmp_path):
     encodings = tmp_path / "encodings.parquet"
     states = [[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [3.0, 5.0]]
     columns = {"image_id": ["a", "b"] * 2, "scene": ["sea", "road"] * 2, "objects": [0, 0, 3, 3], "encoding": states}
-    write_table(encodings, encodings_kind(2), columns)
+    write_table(encodings, encodings_schema(2), columns)
     probed = read_probed(encodings, {"a": "test", "b": "train", "c": "train"})
     assert probed == ProbedImages({"sea": 1, "road": 1}, {"test": 1, "train": 1}, unchanged=1)
     run = scenes_run()
@@ -694,7 +694,7 @@ def test_published_numbers_stand_beside_ours(reported):
     whole = the(records(reported, "scenes_table5_samples"), source="Train-Val", level="0")
     assert (whole["value"], whole["published"]) == ("24", "13498")
     forest = records(reported, "scenes_table4_probes")
-    named = [row for row in forest if (row["subject"], row["experiment"]) == ("finetuned", "probing")]
+    named = [row for row in forest if (row["subject"], row["experiment"]) == ("finetuned", "probes")]
     assert [row["published"] for row in named] == ["0.99", "0.96", "0.99"]
     changes = records(reported, "scenes_figure6_ablation")
     assert {row["published"] for row in changes if row["measure"] == "changed"} == {"", "41", "13"}

@@ -22,7 +22,7 @@ from captionlab.regions.batches import RegionTable
 from captionlab.regions.plain_values import decode_msgpack
 from captionlab.regions.readers import READERS, image_name, read_regions
 from captionlab.regions.tables import ImageRegions, RegionError, write_regions
-from captionlab.schemas import SCENES, regions_kind
+from captionlab.schemas import SCENE_CAPTIONS, regions_schema
 from captionlab.tables import TableError, read_table, write_table
 
 SIZE = 8
@@ -482,7 +482,7 @@ def test_vinvl_pair_that_does_not_fit(tmp_path):
 def test_table(tmp_path):
     path = tmp_path / "regions.parquet"
     assert write_regions(path, read_regions("lxmert-tsv", [lxmert_tsv(tmp_path)], IMAGES)) == 2
-    table = read_table(path, regions_kind(SIZE))
+    table = read_table(path, regions_schema(SIZE))
     assert table["image_id"].to_pylist() == ["58350"] * 3 + ["124629"] * 5
     assert table["region_index"].to_pylist() == [0, 1, 2, 0, 1, 2, 3, 4]
     assert table["label"].null_count == 8
@@ -628,7 +628,7 @@ def test_wrong_files(tmp_path):
     (tmp_path / "c.parquet").write_bytes(b"")
     with pytest.raises(TableError, match=r"c\.parquet is no readable Parquet file"):
         RegionTable(tmp_path / "c.parquet")
-    write_table(tmp_path / "d.parquet", SCENES, {name: [] for name in SCENES.columns})
+    write_table(tmp_path / "d.parquet", SCENE_CAPTIONS, {name: [] for name in SCENE_CAPTIONS.columns})
     with pytest.raises(TableError, match=r"d\.parquet is no table of regions; it has the columns image_id"):
         RegionTable(tmp_path / "d.parquet")
     with pytest.raises(TableError, match=r"none\.parquet: no such file"):
@@ -640,7 +640,7 @@ def test_real_features(shared_data, tmp_path):
     folder = shared_data / "butd-demo"
     images = {image_name(path.name): Image.open(path).size for path in sorted((folder / "images").iterdir())}
     write_regions(tmp_path / "regions.parquet", read_regions("rosita-npz", [folder / "features"], images))
-    table = read_table(tmp_path / "regions.parquet", regions_kind(2048))
+    table = read_table(tmp_path / "regions.parquet", regions_schema(2048))
     assert len(table) == 8 * 36
     batch = RegionTable(tmp_path / "regions.parquet").batch(list(images))
     assert batch.features.shape == (8, 36, 2048)

@@ -95,8 +95,8 @@ def test_an_untested_ablation_names_the_configs_that_have_it(tmp_path, experimen
     assert len(named) == 4
     for config, below in (named[:2], named[2:]):
         blocks = [yaml.safe_load((ROOT / name).read_text(encoding="utf-8")) for name in (config, below)]
-        assert experiment in blocks[0]["papers"]["discritune"]["ablations"]
-        assert "ablations" not in blocks[1]["papers"]["discritune"]
+        assert experiment in blocks[0]["papers"]["discritune"]["variants"]
+        assert "variants" not in blocks[1]["papers"]["discritune"]
     (record,) = judged(tmp_path, [row("A", 8.0, experiment=experiment)], **asked)
     assert "config" not in record["evidence"]
 

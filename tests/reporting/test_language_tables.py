@@ -18,7 +18,7 @@ from captionlab.papers.discritune.associations import associations_table
 from captionlab.reporting.language import STATISTICS_SHOWN, patterns_table, statistics_table
 from captionlab.reporting.render import write_table_files
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.tables import Kind, write_table
+from captionlab.tables import TableSchema, write_table
 from captionlab.texts.ngram import Scores
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ NAMES = (*GENERAL, *OF_PAPER)
 BLOCK = {"comparable": True, "captioners": {"DiscriTune-ConCap": "plain"}, "corpora": {"ConCap": "toy"}}
 
 
-def write(path: Path, kind: Kind, rows: list[tuple[Any, ...]]) -> Path:
+def write(path: Path, kind: TableSchema, rows: list[tuple[Any, ...]]) -> Path:
     write_table(path, kind, {name: [row[place] for row in rows] for place, name in enumerate(kind.columns)})
     return path
 
@@ -72,7 +72,7 @@ LEMMAS = [
 def make(folder: Path, block: dict[str, Any]) -> dict[tuple[str, str], str]:
     """Run the scripts; text of each table in each format."""
 
-    def files(kind: Kind, *tables: list[tuple[Any, ...]]) -> list[Path]:
+    def files(kind: TableSchema, *tables: list[tuple[Any, ...]]) -> list[Path]:
         return [write(folder / f"{kind.name} {number}.parquet", kind, rows) for number, rows in enumerate(tables)]
 
     outputs, of_paper = (table_files(folder / "tables", names) for names in (GENERAL, OF_PAPER))

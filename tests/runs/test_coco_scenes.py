@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, INFORMATION, LABELS
+from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, LABELS, PMI
 from captionlab.probes.schemas import SCORES
 from captionlab.regions.tags import TAGS
 from captionlab.schemas import OBJECTS
@@ -47,7 +47,7 @@ def test_objects_that_tell_a_scene(results):
     tags = read_table(results / "tags" / "objects" / "coco-mini" / "tags.parquet", TAGS).to_pylist()
     with_toilet = {row["image_id"] for row in tags if row["label"] == "toilet"}
     bathrooms = {row["image_id"] for row in labels if row["scene"] == "bathroom"}
-    information = read_table(results / "ablation" / "information.parquet", INFORMATION).to_pylist()
+    information = read_table(results / "ablation" / "pmi.parquet", PMI).to_pylist()
     found = {(row["scene"], row["label"]): row for row in information}
     toilet = found["bathroom", "toilet"]
     assert (toilet["together"], toilet["with_object"]) == (len(with_toilet & bathrooms), len(with_toilet))

@@ -12,7 +12,7 @@ from captionlab.encoders.embeddings import embedding_rows
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.schemas import embeddings_kind
+from captionlab.schemas import embeddings_schema
 from captionlab.scorers.clip import ClipScorer
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import build_scorer, load_scorer, save_scorer
@@ -40,7 +40,7 @@ def encoder() -> Clip:
 @pytest.fixture
 def shards(tmp_path) -> list:
     """Embeddings of five images in two files."""
-    kind = embeddings_kind(DIMENSIONS, "float32")
+    kind = embeddings_schema(DIMENSIONS, "float32")
     paths = [tmp_path / f"{shard}.parquet" for shard in (0, 1)]
     for path, rows in zip(paths, (slice(0, 2), slice(2, 5)), strict=True):
         ids = pa.chunked_array([[f"image-{row}" for row in range(5)][rows]])

@@ -17,7 +17,7 @@ from captionlab.encoders.clip import Clip, build
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.readers import image_name
-from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, OBJECTS, TRAINING, embeddings_kind
+from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, OBJECTS, TRAINING, embeddings_schema
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import build_scorer, load_scorer
 from captionlab.tables import read_metadata, read_table, write_table
@@ -102,7 +102,7 @@ def world(tmp_path, monkeypatch):
     write_table("corpus/captions.parquet", CAPTIONS, dict(zip(CAPTIONS.columns, zip(*texts, strict=True), strict=True)))
     objects = [(image, 0, "ball", 1.0, 2.0, 9.0 + i, 9.0, []) for i, image in enumerate(ids) if i % 3]
     write_table("corpus/objects.parquet", OBJECTS, dict(zip(OBJECTS.columns, zip(*objects, strict=True), strict=True)))
-    kind, values = embeddings_kind(DIMENSIONS, "float32"), generator.standard_normal((len(ids), DIMENSIONS))
+    kind, values = embeddings_schema(DIMENSIONS, "float32"), generator.standard_normal((len(ids), DIMENSIONS))
     write_table("embeddings.parquet", kind, embedding_rows(pa.chunked_array([ids]), values, kind, "embeddings"))
     settings = {"architecture": CLIP, "image_mean": [0.5] * 3, "image_std": [1.0] * 3}
     Clip(build(CLIP, seed=1), settings).save("clip")

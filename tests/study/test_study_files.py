@@ -17,7 +17,7 @@ from running import load_script, run_script
 from study_stand_in import ODD, TYPES, study_screens, write_images
 
 from captionlab.encoders.clip import MEAN, STD, Clip, build
-from captionlab.schemas import GENERATED, IMAGES, embeddings_kind
+from captionlab.schemas import GENERATED, IMAGES, embeddings_schema
 from captionlab.study.page import read_template, review_page, study_page
 from captionlab.study.pictures import SIZE, file_name, pictures
 from captionlab.study.psychopy import CONDITIONS, conditions, conditions_file, experiment
@@ -163,7 +163,7 @@ def run(tmp_path_factory) -> Path:
     write_images(folder / "images.parquet", ids)
     values = np.random.default_rng(0).normal(size=(len(ids), 8)).astype(np.float32)
     write_table(
-        folder / "features.parquet", embeddings_kind(8, "float32"), {"image_id": ids, "embedding": list(values)}
+        folder / "features.parquet", embeddings_schema(8, "float32"), {"image_id": ids, "embedding": list(values)}
     )
     architecture = {
         "embed_dim": 8,
@@ -250,7 +250,7 @@ def test_sampled_stimuli(run):
     shown = {image for row in rows for image in row["images"]}
     assert not shown & {"image 150", "image 7"}
     embeddings = dict(
-        zip(*read_table(run / "features.parquet", embeddings_kind(8, "float32")).to_pydict().values(), strict=True)
+        zip(*read_table(run / "features.parquet", embeddings_schema(8, "float32")).to_pydict().values(), strict=True)
     )
     for row in rows:
         assert row["caption"] == f"{row['caption_type']} caption of {row['target']}"

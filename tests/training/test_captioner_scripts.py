@@ -18,7 +18,7 @@ from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.schemas import CAPTIONS, IMAGES, TRAINING, embeddings_kind
+from captionlab.schemas import CAPTIONS, IMAGES, TRAINING, embeddings_schema
 from captionlab.scorers.store import build_scorer, save_scorer
 from captionlab.tables import read_table, write_table
 from captionlab.training import build as objectives
@@ -80,7 +80,7 @@ def world(tmp_path, monkeypatch):
         (image, rank, f"a {'red' if i % 2 else 'blue'} ball {i} .") for i, image in enumerate(ids) for rank in (0, 1)
     ]
     write_table("captions.parquet", CAPTIONS, dict(zip(CAPTIONS.columns, zip(*texts, strict=True), strict=True)))
-    kind = embeddings_kind(DIMENSIONS)
+    kind = embeddings_schema(DIMENSIONS)
     values = np.random.default_rng(0).standard_normal((len(ids), DIMENSIONS))
     for shard, rows in enumerate((slice(0, 7), slice(7, None))):
         path = f"features-{shard}.parquet"
@@ -97,7 +97,7 @@ def world(tmp_path, monkeypatch):
 
 
 def job(directory, config, rule, asked=None, **inputs):
-    params = {"code": "c", "versions": {}, "config": config, "seed": 3, "judges": asked or {}}
+    params = {"code": "c", "versions": {}, "config": config, "seed": 3, "reward_models": asked or {}}
     features = ["features-0.parquet", "features-1.parquet"]
     return SimpleNamespace(
         input=Files(images="images.parquet", features=features, **inputs),
@@ -139,7 +139,7 @@ def finetuning(directory, **objective):
         parent_config="parent/config.json",
         parent_weights="parent/model.safetensors",
         parent_tokenizer="parent/tokenizer.json",
-        judges=["clip/config.json", "clip/model.safetensors", "features-0.parquet", "features-1.parquet"],
+        reward_models=["clip/config.json", "clip/model.safetensors", "features-0.parquet", "features-1.parquet"],
     )
 
 
@@ -223,7 +223,7 @@ def test_features_are_read_once_where_captioner_and_retriever_share_them(world, 
     run(finetuning("shared"))
     assert len(read) == 1
     own = finetuning("own")
-    own.params["judges"]["encoders/clip"]["features"].reverse()
+    own.params["reward_models"]["encoders/clip"]["features"].reverse()
     run(own)
     assert len(read) == 3
     assert content("own") == content("shared")
@@ -356,7 +356,7 @@ def test_a_scorer_as_reward(world):
     save_scorer(scorer, "scorer")
     script("pretrain_captioner").main(newfc_pretraining("parent"))
     asked = self_critical("child", {"kind": "scorer", "scorer": "tiny", "scale": 100.0})
-    asked.params["judges"] = {"scorers/tiny": {"directory": "scorer", "features": ["regions.parquet"]}}
+    asked.params["reward_models"] = {"scorers/tiny": {"directory": "scorer", "features": ["regions.parquet"]}}
     script("finetune_captioner").main(asked)
     log = read_table("child/training.parquet", TRAINING).to_pandas()
     rewards = log[log.statistic == "reward"].value
@@ -417,7 +417,7 @@ def write_grids(path: str) -> None:
     """A grid for each image of the world."""
     ids = read_table("images.parquet", IMAGES)["image_id"]
     values = np.random.default_rng(1).standard_normal((len(ids), *GRID))
-    kind = embeddings_kind(GRID[0] * GRID[1])
+    kind = embeddings_schema(GRID[0] * GRID[1])
     write_table(path, kind, embedding_rows(ids, values, kind, path), {"shape": list(GRID)})
 
 
@@ -446,7 +446,7 @@ def test_families_that_read_grids(world, monkeypatch, family):
         "child", reward={"kind": "discriminative", "retriever": "clip", "candidates": 5, "hard_negatives": 2}
     )
     finetune.input["features"] = ["grids.parquet"]
-    finetune.params.judges["encoders/clip"]["neighbours"] = ["neighbours.parquet"]
+    finetune.params.reward_models["encoders/clip"]["neighbours"] = ["neighbours.parquet"]
     asked = []
     monkeypatch.setattr(Discriminative, "__call__", counting(Discriminative.__call__, asked))
     script("finetune_captioner").main(finetune)

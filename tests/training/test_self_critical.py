@@ -37,7 +37,7 @@ def captioner_of(tokenizer, dropout=0.0, seed=1):
     return captioner
 
 
-class Judge:
+class RewardModel:
     """Remembers what it was asked, and rewards by words and image."""
 
     def __init__(self):
@@ -92,21 +92,21 @@ def greedy_caption(captioner, tokenizer, image):
 @pytest.mark.parametrize("kl", [0.0, 0.7])
 @pytest.mark.parametrize("reduction", [None, "mean", "mean-with-end", "sum"])
 def test_one_step_has_the_gradient_of_the_naive_one(tokenizer, baseline, kl, reduction):
-    visual, judge = torch.randn(9, 4), Judge()
+    visual, reward_model = torch.randn(9, 4), RewardModel()
     captioner, parent = captioner_of(tokenizer), captioner_of(tokenizer, seed=2).eval()
     objective = SelfCritical(
-        tokenizer, GREEDY, judge, SAMPLES, baseline, scale=1.7, kl=kl, parent=parent, log_prob=reduction
+        tokenizer, GREEDY, reward_model, SAMPLES, baseline, scale=1.7, kl=kl, parent=parent, log_prob=reduction
     )
     (batch,) = batch_of(visual)
     loss, statistics = objective.loss(captioner, batch)
     ours = torch.autograd.grad(loss, list(captioner.parameters()))
 
     per_image = SAMPLES + (baseline == "greedy")
-    assert len(judge.asked) == 4 * per_image
+    assert len(reward_model.asked) == 4 * per_image
     captioner.eval()
     weighed, tokens, earned = 0.0, 0, []
     for place, image in enumerate(batch.images.tolist()):
-        asked = judge.asked[place * per_image : (place + 1) * per_image]
+        asked = reward_model.asked[place * per_image : (place + 1) * per_image]
         assert {of for of, _ in asked} == {image}
         captions = [caption for _, caption in asked]
         if baseline == "greedy":
@@ -164,7 +164,7 @@ def test_samples_come_with_dropout_and_the_baseline_without(tokenizer):
     for dropout in (True, False):
         modes.clear()
         captioner = Watched(4, width=6, input_width=5, vocabulary=tokenizer.size)
-        objective = SelfCritical(tokenizer, GREEDY, Judge(), samples=SAMPLES, dropout=dropout)
+        objective = SelfCritical(tokenizer, GREEDY, RewardModel(), samples=SAMPLES, dropout=dropout)
         objective.loss(captioner, batch_of(torch.randn(9, 4))[0])
         assert captioner.training is dropout
         assert modes[0] == (dropout, True, 4 * SAMPLES)
@@ -177,7 +177,7 @@ def test_the_samples_of_an_image_differ_already_in_their_first_word(tokenizer):
     captioner = captioner_of(tokenizer, dropout=0.5)
     seen = []
     captioner.logit.register_forward_hook(lambda module, given, output: seen.append(given[0]))
-    SelfCritical(tokenizer, GREEDY, Judge(), samples=5).loss(captioner, batch_of(torch.randn(9, 4))[0])
+    SelfCritical(tokenizer, GREEDY, RewardModel(), samples=5).loss(captioner, batch_of(torch.randn(9, 4))[0])
     first = seen[0].view(4, 5, -1) != 0
     assert all(len({tuple(row.tolist()) for row in image}) > 1 for image in first)
 
@@ -190,11 +190,11 @@ def test_a_captioner_whose_steps_have_no_gradient(tokenizer):
     captioner.gpt.transformer.drop.p = 0.0
     visual, captions = torch.randn(9, 4), []
 
-    def judge(batch, texts):
+    def reward_model(batch, texts):
         captions[:] = texts
         return torch.tensor([float(len(text)) for text in texts]), {}
 
-    objective = SelfCritical(bytes_, GREEDY, judge, samples=SAMPLES, dropout=False, baseline="leave-one-out")
+    objective = SelfCritical(bytes_, GREEDY, reward_model, samples=SAMPLES, dropout=False, baseline="leave-one-out")
     (batch,) = batch_of(visual)
     torch.manual_seed(4)
     loss, _ = objective.loss(captioner, batch)
@@ -211,17 +211,17 @@ def test_one_greedy_caption_under_dropout_learns_as_by_reinforce(tokenizer):
         def predict(self, batch):
             return torch.tensor([0.5, -1.0, 2.0, 0.0])
 
-    captioner, judge = captioner_of(tokenizer), Judge()
+    captioner, reward_model = captioner_of(tokenizer), RewardModel()
     (batch,) = batch_of(torch.randn(9, 4))
     reinforce = Reinforce(
         lambda model, visual: decode(model, visual, GREEDY, tokenizer).tokens,
         lambda tokens: tokenizer.decode(tokens.tolist()),
-        tokenizer.end, judge, Told(), log_prob="mean",
+        tokenizer.end, reward_model, Told(), log_prob="mean",
     )  # fmt: skip
     expected, _ = reinforce.loss(captioner, batch)
 
     def less_for_the_greedy_one(batch, captions):
-        rewards, statistics = judge(batch, captions)
+        rewards, statistics = reward_model(batch, captions)
         rewards[1::2] = Told().predict(batch)  # the second of the two captions of an image is the baseline's
         return rewards, statistics
 
@@ -235,8 +235,8 @@ def test_one_greedy_caption_under_dropout_learns_as_by_reinforce(tokenizer):
 
 
 def test_temperature_sharpens_samples_and_not_the_gradient(tokenizer):
-    captioner, judge = captioner_of(tokenizer), Judge()
-    objective = SelfCritical(tokenizer, GREEDY, judge, samples=SAMPLES, temperature=1e-4)
+    captioner, reward_model = captioner_of(tokenizer), RewardModel()
+    objective = SelfCritical(tokenizer, GREEDY, reward_model, samples=SAMPLES, temperature=1e-4)
     loss, statistics = objective.loss(captioner, batch_of(torch.randn(9, 4))[0])
     assert loss.item() == pytest.approx(0, abs=1e-6), "every sample is the greedy caption"
     assert float(statistics["reward"]) == pytest.approx(float(statistics["baseline"]))
@@ -252,4 +252,4 @@ def test_temperature_sharpens_samples_and_not_the_gradient(tokenizer):
 )
 def test_settings_that_make_no_sense(tokenizer, settings, sentence):
     with pytest.raises(ValueError, match=sentence):
-        SelfCritical(tokenizer, GREEDY, Judge(), **settings)
+        SelfCritical(tokenizer, GREEDY, RewardModel(), **settings)

@@ -11,7 +11,7 @@ from snakemake.utils import update_config
 
 from captionlab.papers.discritune.paper import Discritune
 from captionlab.workflow.config import ConfigError, validate_config
-from captionlab.workflow.evaluation_references import scenes_mistakes
+from captionlab.workflow.evaluation_references import scene_analysis_mistakes
 from captionlab.workflow.experiments import Experiments, normalise
 
 ROOT = Path(__file__).parents[2]
@@ -68,12 +68,12 @@ captioners:
     tags: things
     corpus: world
     architecture: {vocabulary: 90, positions: 60, width: 8, layers: 1, heads: 1, feed_forward: 8, max_pieces: 20}
-    objective: {kind: masked-tokens, smoothing: 0.1, drop_worst: 0.2, drop_after: 20000}
+    objective: {kind: mlm, smoothing: 0.1, drop_worst: 0.2, drop_after: 20000}
     optimizer: {kind: adamw, lr: 1.0e-3, batch: 4, epochs: 2}
   scened:
     parent: tagged
     corpus: world
-    objective: {kind: masked-tokens}
+    objective: {kind: mlm}
     optimizer: {kind: adamw, lr: 1.0e-3, batch: 4, epochs: 2, stop_after: 1}
   fc:
     family: newfc
@@ -104,7 +104,7 @@ decodings:
 evaluations:
   main: {captioners: [base, child, people], corpora: [world], decoding: greedy, retrievers: [clip], candidates: 8}
   given: {captioners: [mine], corpora: [texts]}
-scenes: {corpus: world, pretrained: tagged, finetuned: scened, decoding: greedy, labels: {number: 3}}
+scene_analysis: {corpus: world, pretrained: tagged, finetuned: scened, decoding: greedy, labels: {number: 3}}
 study: {corpus: world, evaluation: main, captioners: [people, base], encoder: clip, sets: 4, block: 2}
 papers:
   discritune: {comparable: false, captioners: {ClipCap-COCO: base}, corpora: {COCO: world}, retrievers: [clip]}
@@ -242,7 +242,7 @@ def test_the_example_is_accepted():
         ("captioners.tagged.objective.smoothing", 1.5, "captioners.tagged.objective.smoothing: 1.5 is greater than"),
         (
             "captioners.base.objective.kind",
-            "masked-tokens",
+            "mlm",
             "by which a clipcap cannot be trained; write cross-entropy or",
         ),
         (
@@ -257,22 +257,26 @@ def test_the_example_is_accepted():
         ),
         ("captioners.scened.optimizer.stop_after", 3, "stop_after must be at most epochs, which it needs"),
         (
-            "scenes.finetuned",
+            "scene_analysis.finetuned",
             "child",
-            "scenes.finetuned is 'child', a clipcap captioner; what is analysed is attention to",
+            "scene_analysis.finetuned is 'child', a clipcap; what is analysed is attention to",
         ),
-        ("scenes.corpus", "photos", "'photos', which has no scene captions; write scenes.labels: {table: captions}"),
-        ("scenes.pretrained", "people", "scenes.pretrained is 'people', a human captioner"),
         (
-            "scenes.splits",
+            "scene_analysis.corpus",
+            "photos",
+            "'photos', which has no scene captions; write scene_analysis.labels: {table: captions}",
+        ),
+        ("scene_analysis.pretrained", "people", "scene_analysis.pretrained is 'people', a human"),
+        (
+            "scene_analysis.splits",
             ["train", "tset"],
-            "scenes.splits has 'tset', which the corpus 'world' has not; did you mean",
+            "scene_analysis.splits has 'tset', which 'world' has not; did you mean",
         ),
-        ("scenes.pretrained", "taged", "which is not among the captioners; did you mean 'tagged'?"),
+        ("scene_analysis.pretrained", "taged", "which is not among the captioners; did you mean 'tagged'?"),
         (
-            "scenes.probing",
+            "scene_analysis.probes",
             {"test_share": [0.5]},
-            "scenes.probing has no key 'test_share'; did you mean 'test_shares'?",
+            "scene_analysis.probes has no key 'test_share'; did you mean 'test_shares'?",
         ),
         ("study.sets", 5, "study.sets is 5, no multiple of study.block; write sets: 4"),
         ("study.captioners", ["base", "child"], "must have one captioner of the family human"),
@@ -317,28 +321,36 @@ def test_the_example_is_accepted():
             {"evaluation": "main", "model": {"corpus": "world"}},
             "language.model has no arpa, so it is trained here and needs splits",
         ),
-        ("scenes.probing", {"scenes": 4}, "scenes.probing.scenes is 4, and scenes.labels has 3 scenes"),
+        (
+            "scene_analysis.probes",
+            {"scenes": 4},
+            "scene_analysis.probes.scenes is 4, and scene_analysis.labels has 3 scenes",
+        ),
         ("evaluations.again", CONFIG["evaluations"]["main"], "both caption 'world' with 'base' by 'greedy'"),
         ("papers.discritune.captioners", {"X": "bas"}, "did you mean 'base'?"),
-        ("papers.discritune.ablations", {"colours": {}}, "is 'colours'; it must be one of baselines"),
-        ("papers.discritune.ablations", {"rewards": {**ABLATION, "reference": "c"}}, "not among the labels"),
+        ("papers.discritune.variants", {"colours": {}}, "is 'colours'; it must be one of baselines"),
+        ("papers.discritune.variants", {"rewards": {**ABLATION, "reference": "c"}}, "not among the labels"),
         (
-            "papers.discritune.ablations",
+            "papers.discritune.variants",
             {"rewards": {**ABLATION, "captioners": {"a": "bas", "b": ["base"]}}},
             "'base'?",
         ),
         (
-            "papers.discritune.ablations",
+            "papers.discritune.variants",
             {"rewards": {**ABLATION, "captioners": {"a": ["base", "x", "y"], "b": ["base", "x"]}}},
             "a has 3 captioners and the reference 2",
         ),
-        ("papers.discritune.ablations", {"rewards": {**ABLATION, "corpora": {"W": "photos"}}}, "add it there"),
-        ("papers.discritune.ablations", {"rewards": {**ABLATION, "evaluation": "given"}}, "needs `retrievers`"),
-        ("encoders.grid", {"grid_of": "clap"}, "encoders.grid.grid_of is 'clap', which is not among the encoders"),
+        ("papers.discritune.variants", {"rewards": {**ABLATION, "corpora": {"W": "photos"}}}, "add it there"),
+        ("papers.discritune.variants", {"rewards": {**ABLATION, "evaluation": "given"}}, "needs `retrievers`"),
         (
             "encoders.grid",
-            {"grid_of": "clip", "seed": 1},
-            "encoders.grid has no key 'seed'; known keys: grid_of",
+            {"patches_of": "clap"},
+            "encoders.grid.patches_of is 'clap', which is not among the encoders",
+        ),
+        (
+            "encoders.grid",
+            {"patches_of": "clip", "seed": 1},
+            "encoders.grid has no key 'seed'; known keys: patches_of",
         ),
         ("encoders.grid", {"seed": 1}, "encoders.grid lacks the key 'family'"),
         ("encoders.blip", {"family": "blip"}, "encoders.blip lacks the key 'weights'"),
@@ -432,19 +444,19 @@ def test_a_mistake_is_a_sentence(path, value, sentence):
 )
 def test_splits_of_scenes_are_those_of_the_corpus(corpus, splits, wrong):
     config = edited("corpora.world", corpus)
-    found = list(scenes_mistakes(config, {**config["scenes"], "splits": splits}))
-    sentences = [sentence for sentence in found if "scenes.splits" in sentence]
+    found = list(scene_analysis_mistakes(config, {**config["scene_analysis"], "splits": splits}))
+    sentences = [sentence for sentence in found if "scene_analysis.splits" in sentence]
     assert [sentence.split("'")[1] for sentence in sentences] == wrong
 
 
 def test_both_captioners_of_scenes_read_the_same():
-    config = edited("scenes.pretrained", "other")
+    config = edited("scene_analysis.pretrained", "other")
     config["captioners"]["other"] = copy.deepcopy(config["captioners"]["tagged"])
     validate_config(config, SCHEMA)
     config["captioners"]["other"]["tags"] = "named"
     assert (
-        "scenes.pretrained reads 'named' (other) and scenes.finetuned reads 'things' (tagged); they are compared on "
-        "the same tags, so name captioners that read the same"
+        "scene_analysis.pretrained reads 'named' (other) and scene_analysis.finetuned reads 'things' (tagged); they "
+        "are compared on the same tags, so name captioners that read the same"
     ) in mistakes(config)
     assert "the same regions" not in mistakes(config)
     config["captioners"]["other"].update(tags="things", regions="butd")
@@ -456,13 +468,13 @@ def test_families_that_read_grids_need_an_encoder_that_gives_them():
     config = edited("captioners.base.architecture", sizes)
     config["captioners"]["base"]["family"] = "blip"
     assert "captioners.base.encoder is 'clip', and blip reads of each image a grid; name an encoder" in mistakes(config)
-    config["encoders"]["grid"] = {"grid_of": "clip"}
+    config["encoders"]["grid"] = {"patches_of": "clip"}
     config["captioners"]["base"]["encoder"] = "grid"
     validate_config(config, SCHEMA)
     config["captioners"]["child"]["objective"]["reward"]["retriever"] = "grid"
     assert "reward.retriever is 'grid', a grid, which has no text side; name a clip" in mistakes(config)
     config = edited("captioners.base.encoder", "grid")
-    config["encoders"]["grid"] = {"grid_of": "clip"}
+    config["encoders"]["grid"] = {"patches_of": "clip"}
     assert "captioners.base.encoder is 'grid', and clipcap reads of each image one vector" in mistakes(config)
 
 
@@ -509,7 +521,7 @@ def test_blocks_hold_only_what_a_job_depends_on():
     assert lab.captioner_tables("scened", "world") == lab.captioner_tables("tagged", "world") == regions
     Job.captioner = "tagged"
     assert {"regions", "tags", "corpus"}.isdisjoint(lab.captioner_block(Job))
-    assert lab.judging.captions(Job) == ["results/corpora/world/captions.parquet"]
+    assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
 
 
 def test_the_summary_reads_all_captions_that_it_has_scores_of():
@@ -538,30 +550,30 @@ def test_a_reward_names_what_its_job_reads():
         captioner = "critical"
 
     shards = ["results/features/clip/world/0-of-1.parquet"]
-    assert lab.judging.judges(Job) == {"encoders/clip": {"directory": "results/encoders/clip", "features": shards}}
+    assert lab.reward_models.asked(Job) == {"encoders/clip": {"directory": "results/encoders/clip", "features": shards}}
     files = [f"results/encoders/clip/{name}" for name in ("config.json", "model.safetensors")]
-    assert lab.judging.files(Job) == files
-    assert lab.judging.tables("features")(Job) == shards
-    assert lab.judging.tables("regions")(Job) == []
-    assert lab.judging.captions(Job) == ["results/corpora/world/captions.parquet"]
+    assert lab.reward_models.files(Job) == files
+    assert lab.reward_models.tables("features")(Job) == shards
+    assert lab.reward_models.tables("regions")(Job) == []
+    assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
     family = "captionlab.captioners.newfc"
-    assert lab.judging.code(Job) == lab.code("finetune_captioner", family, "captionlab.encoders.clip")
+    assert lab.reward_models.code(Job) == lab.code("finetune_captioner", family, "captionlab.encoders.clip")
     reward = {"kind": "alternate", "of": [{"kind": "scorer", "scorer": name} for name in ("ours", "clip")]}
     lab.captioners["critical"]["objective"]["reward"] = reward
     regions = ["results/regions/boxes/world/0-of-1.parquet"]
-    assert lab.judging.judges(Job) == {
+    assert lab.reward_models.asked(Job) == {
         "scorers/clip": {"directory": "results/scorers/clip", "features": shards},
         "scorers/ours": {"directory": "results/scorers/ours", "features": regions},
     }
-    assert lab.judging.files(Job) == [*lab.scoring.folder("clip"), *lab.scoring.folder("ours")]
-    assert lab.judging.tables("regions")(Job) == regions
-    assert lab.judging.captions(Job) == []
+    assert lab.reward_models.files(Job) == [*lab.scoring.folder("clip"), *lab.scoring.folder("ours")]
+    assert lab.reward_models.tables("regions")(Job) == regions
+    assert lab.reward_models.captions(Job) == []
     reward["of"] = [{"kind": "sum", "of": [{"weight": 1, "reward": {"kind": "bleu"}}]}, *reward["of"]]
-    assert lab.judging.captions(Job) == ["results/corpora/world/captions.parquet"]
-    assert lab.judging.code(Job) != lab.family_code("finetune_captioner")(Job)
-    assert "transformers" in lab.judging.versions(Job)
+    assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
+    assert lab.reward_models.code(Job) != lab.family_code("finetune_captioner")(Job)
+    assert "transformers" in lab.reward_models.versions(Job)
     Job.captioner = "child"
-    assert lab.judging.captions(Job) == []
+    assert lab.reward_models.captions(Job) == []
     Job.captioner = "fc"
     assert lab.captioner_block(Job)["validation"]["decoding"] == {"kind": "greedy", "max_tokens": 10}
 
@@ -592,8 +604,8 @@ def test_every_config_of_the_workflow_is_accepted_and_asks_for_tables(name):
 @pytest.mark.parametrize(
     ("on_top", "tables"),
     [
-        ("ablations", {"discritune_table8_baselines", "discritune_table12_hard_distractors"}),
-        ("paper_ablations", {"discritune_table9_rewards", "discritune_table13_hard_distractors"}),
+        ("variants", {"discritune_table8_baselines", "discritune_table12_hard_distractors"}),
+        ("paper_variants", {"discritune_table9_rewards", "discritune_table13_hard_distractors"}),
         (
             "toy_discritune",
             {"discritune_table4_blip_retrieval", "discritune_table10_camel", "discritune_table11_lookalikes"},
@@ -644,6 +656,6 @@ def test_every_table_of_the_toy_world_at_once():
         "discritune_table11_lookalikes",
     }
     paper = config["papers"]["discritune"]
-    ablated = {ablation["evaluation"] for ablation in paper["ablations"].values()}
+    ablated = {ablation["evaluation"] for ablation in paper["variants"].values()}
     used = {*paper["evaluations"], *ablated, "study", "probing", "scenes"}
     assert used == {*config["evaluations"]}

@@ -17,7 +17,7 @@ from captionlab import declarations
 from captionlab.declarations import CaptionerFamily, DeclarationError, EncoderFamily, ScorerFamily, declared
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.schemas import embeddings_kind
+from captionlab.schemas import embeddings_schema
 from captionlab.tables import write_table
 
 ROOT = Path(__file__).parents[2]
@@ -89,14 +89,14 @@ ENCODER = """
 from captionlab.declarations import EncoderFamily
 
 DECLARATION = EncoderFamily(
-    libraries=("scipy",), texts=True, grids=False, files=("weights",), imported={}, architecture={}
+    libraries=("scipy",), texts=True, patches=False, files=("weights",), imported={}, architecture={}
 )
 FAMILY = object
 """
 CONFIG = {
     "seed": 1,
     "corpora": {"world": {"reader": "toyworld", "domain": "coco", "seed": 1, "images": {"train": 8, "test": 8}}},
-    "encoders": {"clip": {"family": "clip", "weights": "clip.pt"}, "grid": {"grid_of": "clip"}},
+    "encoders": {"clip": {"family": "clip", "weights": "clip.pt"}, "grid": {"patches_of": "clip"}},
     "regions": {"boxes": {"source": "boxes", "encoder": "clip"}},
     "tags": {"things": {"source": "objects"}},
     "scorers": {
@@ -209,7 +209,7 @@ def test_a_captioner_that_reads_vectors_is_one_file(checkout):
         "mine.encoder is 'grid', and constant reads of each image one vector; name an encoder": {"encoder": "grid"},
         "mine.architecture.vocabulary: 3 is less than": {"architecture": {"vocabulary": 3}},
         "captioners.mine.architecture lacks the key 'vocabulary'": {"architecture": {}},
-        "by which a constant cannot be trained; write cross-entropy": {"objective": {"kind": "masked-tokens"}},
+        "by which a constant cannot be trained; write cross-entropy": {"objective": {"kind": "mlm"}},
         "teacher is nothing that a constant can": {"objective": {"kind": "cross-entropy", "teacher": {}}},
         "mine.family is 'konstant'; it must be one of blip, camel, clipcap, const": {"family": "konstant"},
     }
@@ -226,7 +226,7 @@ def test_a_captioner_that_reads_vectors_is_one_file(checkout):
 def test_they_run(checkout, tmp_path):
     add(checkout, "captioners/constant", VECTOR)
     add(checkout, "captioners/regional", REGIONS)
-    ids, kind = ["1", "2"], embeddings_kind(3)
+    ids, kind = ["1", "2"], embeddings_schema(3)
     write_table(tmp_path / "e", kind, embedding_rows(pa.chunked_array([ids]), np.ones((2, 3)), kind, "e"))
     boxes = np.array([[0, 0, 1, 1]], np.float32)
     regions = [ImageRegions(i, width=2, height=2, boxes=boxes, features=np.ones((1, 4), np.float32)) for i in ids]

@@ -37,7 +37,7 @@ def test_splits_are_those_of_the_corpus_that_the_finetuned_captioner_learnt_from
     assert (needs.params["job"]["corpus"], needs.params["job"]["training"]) == ("hl-scenes", "hl-scenes-val")
     assert needs.inputs["training_images"] == ["results/corpora/hl-scenes-val/images.parquet"]
     # Of one that came from elsewhere nothing is known.
-    config["scenes"]["finetuned"] = "vinvl"
+    config["scene_analysis"]["finetuned"] = "vinvl"
     assert Scenes(Experiments(config, ROOT)).tabulated().params["job"]["training"] == "hl-scenes"
 
 
@@ -53,7 +53,7 @@ def test_without_the_paper_nothing_is_asked_for(config):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda c: c.pop("scenes"), "papers.scenes needs what is measured; add the section `scenes`"),
+        (lambda c: c.pop("scene_analysis"), "papers.scenes needs what is measured; add the section `scene_analysis`"),
         (lambda c: c["papers"]["scenes"].update(evaluation="valid"), "papers.scenes.evaluation is 'valid'"),
         (lambda c: c["papers"]["scenes"]["captioners"].update({"12": "toy-scened"}), "captioners.12 is 'toy-scened'"),
         (

@@ -1,15 +1,15 @@
 """Ablation: scenes, the objects that tell them, and captions of images without these objects.
 
 Needs: a corpus with scene captions, its regions and tags, and a captioner before and after finetuning on scenes.
-Makes: results/ablation/{labels,chosen,information,matches,coverage}.parquet,
+Makes: results/ablation/{labels,chosen,pmi,matches,coverage}.parquet,
 results/ablation/{captioner}/captions.parquet and results/ablation/{effects,splits}.parquet
 """
 
 
 rule label_scenes:
     input:
-        images=lab.scenes.table("images"),
-        captions=lab.scenes.labelling(),
+        images=lab.scene_analysis.table("images"),
+        captions=lab.scene_analysis.labelling(),
         tagger=lab.language.tagger_files(),
     output:
         labels=paths.ablation("labels"),
@@ -27,7 +27,7 @@ rule label_scenes:
     params:
         code=lab.code("label_scenes"),
         versions=lab.language.tagger_versions(),
-        config=lab.scenes.part("labels"),
+        config=lab.scene_analysis.part("labels"),
         tagger=lab.language.tagger,
     message:
         "label images with scenes"
@@ -39,9 +39,9 @@ rule compute_pmi:
     input:
         labels=paths.ablation("labels"),
         chosen=paths.ablation("chosen"),
-        tags=lab.scenes.tags_table(),
+        tags=lab.scene_analysis.tags_table(),
     output:
-        paths.ablation("information"),
+        paths.ablation("pmi"),
     log:
         paths.log("compute_pmi"),
     benchmark:
@@ -54,25 +54,25 @@ rule compute_pmi:
         runtime=60,
     params:
         code=lab.code("compute_pmi"),
-        config={**lab.scenes.part("information"), **lab.scenes.least_captions()},
+        config={**lab.scene_analysis.part("pmi"), **lab.scene_analysis.min_captions()},
     message:
         "compute what objects say about scenes"
     script:
         "../scripts/compute_pmi.py"
 
 
-rule tag_regions:
+rule match_regions:
     input:
-        model=lab.scenes.model(),
-        images=lab.scenes.table("images"),
-        features=lab.scenes.shared_features(),
+        model=lab.scene_analysis.model(),
+        images=lab.scene_analysis.table("images"),
+        features=lab.scene_analysis.shared_features(),
     output:
         matches=paths.ablation("matches"),
         coverage=paths.ablation("coverage"),
     log:
-        paths.log("tag_regions"),
+        paths.log("match_regions"),
     benchmark:
-        paths.benchmark("tag_regions")
+        paths.benchmark("match_regions")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -80,13 +80,13 @@ rule tag_regions:
         mem_mb=lab.memory(8000, features=1),
         runtime=120,
     params:
-        code=lab.scenes.code("tag_regions"),
+        code=lab.scene_analysis.code("match_regions"),
         versions=lab.versions("numpy"),
-        config=lab.scenes.part("matching"),
+        config=lab.scene_analysis.part("matching"),
     message:
         "find the regions that show tagged objects"
     script:
-        "../scripts/tag_regions.py"
+        "../scripts/match_regions.py"
 
 
 rule ablate_objects:
@@ -96,9 +96,9 @@ rule ablate_objects:
         tokenizer=paths.captioner("tokenizer.json"),
         labels=paths.ablation("labels"),
         chosen=paths.ablation("chosen"),
-        information=paths.ablation("information"),
+        information=paths.ablation("pmi"),
         matches=paths.ablation("matches"),
-        features=lab.scenes.features,
+        features=lab.scene_analysis.features,
     output:
         paths.of_captioner("ablation", "captions"),
     log:
@@ -106,7 +106,7 @@ rule ablate_objects:
     benchmark:
         paths.benchmark("ablate_objects/{captioner}")
     wildcard_constraints:
-        captioner=lab.scenes.captioners(),
+        captioner=lab.scene_analysis.captioners(),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -115,21 +115,24 @@ rule ablate_objects:
         runtime=720,
         gpu=1,
     params:
-        code=lab.scenes.code("ablate_objects"),
+        code=lab.scene_analysis.code("ablate_objects"),
         versions=lab.versions("torch", "tokenizers"),
-        config={**lab.scenes.part("ablation"), **lab.scenes.least_captions()},
-        splits=lab.scenes.splits(),
-        decoding=lab.scenes.decoding(),
+        config={
+            **lab.scene_analysis.part("ablation"),
+            **lab.scene_analysis.min_captions(),
+        },
+        splits=lab.scene_analysis.splits(),
+        decoding=lab.scene_analysis.decoding(),
     message:
-        "caption images with and without telling objects by {wildcards.captioner}"
+        "caption images with and without diagnostic objects by {wildcards.captioner}"
     script:
         "../scripts/ablate_objects.py"
 
 
 rule compare_captions:
     input:
-        pretrained=lab.scenes.of("pretrained", "ablation", "captions"),
-        finetuned=lab.scenes.of("finetuned", "ablation", "captions"),
+        pretrained=lab.scene_analysis.of("pretrained", "ablation", "captions"),
+        finetuned=lab.scene_analysis.of("finetuned", "ablation", "captions"),
     output:
         effects=paths.ablation("effects"),
         splits=paths.ablation("splits"),
@@ -146,7 +149,7 @@ rule compare_captions:
     params:
         code=lab.code("compare_captions"),
         versions=lab.versions("numpy", "scipy"),
-        seed=lab.scenes.seed(),
+        seed=lab.scene_analysis.seed(),
     message:
         "compare captions before and after ablation"
     script:

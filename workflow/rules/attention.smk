@@ -11,8 +11,8 @@ rule extract_attention:
         config=paths.captioner("config.json"),
         weights=paths.captioner("model.safetensors"),
         tokenizer=paths.captioner("tokenizer.json"),
-        images=lab.scenes.table("images"),
-        features=lab.scenes.features,
+        images=lab.scene_analysis.table("images"),
+        features=lab.scene_analysis.features,
     output:
         blocks=paths.of_captioner("attention", "blocks"),
         received=paths.of_captioner("attention", "received"),
@@ -23,7 +23,7 @@ rule extract_attention:
     benchmark:
         paths.benchmark("extract_attention/{captioner}")
     wildcard_constraints:
-        captioner=lab.scenes.captioners(),
+        captioner=lab.scene_analysis.captioners(),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -32,13 +32,13 @@ rule extract_attention:
         runtime=480,
         gpu=1,
     params:
-        code=lab.scenes.code("extract_attention"),
+        code=lab.scene_analysis.code("extract_attention"),
         versions=lab.versions("numpy", "torch", "tokenizers"),
-        config=lab.scenes.part("attention"),
-        corpus=lab.scenes.corpus(),
-        split=lab.scenes.split(),
-        decoding=lab.scenes.decoding(),
-        seed=lab.scenes.seed(),
+        config=lab.scene_analysis.part("attention"),
+        corpus=lab.scene_analysis.corpus(),
+        split=lab.scene_analysis.split(),
+        decoding=lab.scene_analysis.decoding(),
+        seed=lab.scene_analysis.seed(),
     message:
         "extract what {wildcards.captioner} attends to"
     script:
@@ -47,8 +47,8 @@ rule extract_attention:
 
 rule estimate_density:
     input:
-        pretrained=lab.scenes.of("pretrained", "attention", "blocks"),
-        finetuned=lab.scenes.of("finetuned", "attention", "blocks"),
+        pretrained=lab.scene_analysis.of("pretrained", "attention", "blocks"),
+        finetuned=lab.scene_analysis.of("finetuned", "attention", "blocks"),
     output:
         densities=paths.attention("densities"),
         differences=paths.attention("differences"),
@@ -65,8 +65,8 @@ rule estimate_density:
     params:
         code=lab.code("estimate_density"),
         versions=lab.versions("numpy"),
-        config=lab.scenes.part("density"),
-        seed=lab.scenes.seed(),
+        config=lab.scene_analysis.part("density"),
+        seed=lab.scene_analysis.seed(),
     message:
         "estimate how attention is spread before and after finetuning"
     script:
@@ -75,11 +75,11 @@ rule estimate_density:
 
 rule rank_objects:
     input:
-        pretrained=lab.scenes.of("pretrained", "attention", "received"),
-        finetuned=lab.scenes.of("finetuned", "attention", "received"),
+        pretrained=lab.scene_analysis.of("pretrained", "attention", "received"),
+        finetuned=lab.scene_analysis.of("finetuned", "attention", "received"),
         labels=paths.ablation("labels"),
         chosen=paths.ablation("chosen"),
-        tags=lab.scenes.tags_table(),
+        tags=lab.scene_analysis.tags_table(),
     output:
         rankings=paths.attention("rankings"),
         overlaps=paths.attention("overlaps"),
@@ -97,9 +97,12 @@ rule rank_objects:
     params:
         code=lab.code("rank_objects"),
         versions=lab.versions("numpy"),
-        config={**lab.scenes.part("ranking"), **lab.scenes.least_captions()},
-        split=lab.scenes.split(),
-        seed=lab.scenes.seed(),
+        config={
+            **lab.scene_analysis.part("ranking"),
+            **lab.scene_analysis.min_captions(),
+        },
+        split=lab.scene_analysis.split(),
+        seed=lab.scene_analysis.seed(),
     message:
         "rank the objects of scenes by attention and by frequency"
     script:

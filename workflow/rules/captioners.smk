@@ -8,7 +8,7 @@ Makes: results/captioners/{captioner}/{config.json,model.safetensors,tokenizer.j
 rule pretrain_captioner:
     input:
         images=lab.training_table("images"),
-        captions=lab.judging.captions,
+        captions=lab.reward_models.captions,
         features=lab.training_features,
     output:
         config=paths.captioner("config.json"),

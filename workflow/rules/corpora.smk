@@ -10,7 +10,7 @@ rule render_toyworld:
         images=paths.corpus("images"),
         captions=paths.corpus("captions"),
         objects=paths.corpus("objects"),
-        scenes=paths.corpus("scenes"),
+        scenes=paths.corpus("scene_captions"),
         rejects=paths.corpus("rejects"),
     log:
         paths.log("render_toyworld/{corpus}"),
@@ -41,7 +41,7 @@ rule read_corpus:
         images=paths.corpus("images"),
         captions=paths.corpus("captions"),
         objects=paths.corpus("objects"),
-        scenes=paths.corpus("scenes"),
+        scenes=paths.corpus("scene_captions"),
         rejects=paths.corpus("rejects"),
     log:
         paths.log("read_corpus/{corpus}"),

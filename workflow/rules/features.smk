@@ -91,7 +91,7 @@ rule embed_images:
     params:
         code=lab.embedding.code("embed_images"),
         versions=lab.embedding.versions("torch", "pillow"),
-        grid=lab.embedding.is_grid,
+        patches=lab.embedding.is_patches,
     message:
         "embed part {wildcards.shard} of {wildcards.corpus} by {wildcards.encoder}"
     script:
@@ -101,9 +101,9 @@ rule embed_images:
 rule read_tags:
     input:
         images=paths.corpus("images"),
-        objects=lab.scenes.tags_objects,
-        regions=lab.scenes.tags_regions,
-        files=lab.scenes.tags_files,
+        objects=lab.scene_analysis.tags_objects,
+        regions=lab.scene_analysis.tags_regions,
+        files=lab.scene_analysis.tags_files,
     output:
         paths.tags(),
     log:
@@ -118,7 +118,7 @@ rule read_tags:
         runtime=120,
     params:
         code=lab.code("read_tags"),
-        config=lab.scenes.tags_block,
+        config=lab.scene_analysis.tags_block,
     message:
         "collect the tags {wildcards.tags} of {wildcards.corpus}"
     script:
@@ -128,7 +128,7 @@ rule read_tags:
 rule mine_neighbours:
     input:
         images=paths.corpus("images"),
-        features=lab.judging.mined_features,
+        features=lab.reward_models.mined_features,
     output:
         paths.neighbours(),
     log:

@@ -13,11 +13,11 @@ rule finetune_captioner:
         parent_tokenizer=lab.parent("tokenizer.json"),
         images=lab.training_table("images"),
         features=lab.training_features,
-        captions=lab.judging.captions,
-        judges=lab.judging.files,
-        judges_features=lab.judging.tables("features"),
-        judges_regions=lab.judging.tables("regions"),
-        neighbours=lab.judging.neighbours,
+        captions=lab.reward_models.captions,
+        reward_models=lab.reward_models.files,
+        reward_models_features=lab.reward_models.tables("features"),
+        reward_models_regions=lab.reward_models.tables("regions"),
+        neighbours=lab.reward_models.neighbours,
     output:
         config=paths.captioner("config.json"),
         weights=paths.captioner("model.safetensors"),
@@ -36,15 +36,19 @@ rule finetune_captioner:
     threads: 1
     resources:
         mem_mb=lab.memory(
-            12000, features=1.2, captions=5, judges=2, judges_features=1.2
+            12000,
+            features=1.2,
+            captions=5,
+            reward_models=2,
+            reward_models_features=1.2,
         ),
         runtime=2880,
         gpu=1,
     params:
-        code=lab.judging.code,
-        versions=lab.judging.versions,
+        code=lab.reward_models.code,
+        versions=lab.reward_models.versions,
         config=lab.captioner_block,
-        judges=lab.judging.judges,
+        reward_models=lab.reward_models.asked,
         seed=lab.captioner_seed,
     message:
         "finetune the captioner {wildcards.captioner}"

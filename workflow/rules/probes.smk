@@ -12,9 +12,9 @@ rule encode_scenes:
         tokenizer=paths.captioner("tokenizer.json"),
         labels=paths.ablation("labels"),
         chosen=paths.ablation("chosen"),
-        information=paths.ablation("information"),
+        information=paths.ablation("pmi"),
         matches=paths.ablation("matches"),
-        features=lab.scenes.features,
+        features=lab.scene_analysis.features,
     output:
         paths.of_captioner("probes", "encodings"),
     log:
@@ -22,7 +22,7 @@ rule encode_scenes:
     benchmark:
         paths.benchmark("encode_scenes/{captioner}")
     wildcard_constraints:
-        captioner=lab.scenes.captioners(),
+        captioner=lab.scene_analysis.captioners(),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -31,15 +31,17 @@ rule encode_scenes:
         runtime=240,
         gpu=1,
     params:
-        code=lab.scenes.code("encode_scenes"),
+        code=lab.scene_analysis.code("encode_scenes"),
         versions=lab.versions("numpy", "torch", "tokenizers"),
         config={
-            **lab.scenes.part("probing", "scenes", "selection", "images", "objects"),
-            **lab.scenes.part("ablation", "mask"),
-            **lab.scenes.least_captions(),
+            **lab.scene_analysis.part(
+                "probes", "scenes", "selection", "images", "objects"
+            ),
+            **lab.scene_analysis.part("ablation", "mask"),
+            **lab.scene_analysis.min_captions(),
         },
-        splits=lab.scenes.splits(),
-        seed=lab.scenes.seed(),
+        splits=lab.scene_analysis.splits(),
+        seed=lab.scene_analysis.seed(),
     message:
         "encode images of scenes by {wildcards.captioner}"
     script:
@@ -49,7 +51,7 @@ rule encode_scenes:
 rule train_probe:
     input:
         encodings=paths.of_captioner("probes", "encodings"),
-        tags=lab.scenes.tags_table(),
+        tags=lab.scene_analysis.tags_table(),
     output:
         scores=paths.of_captioner("probes", "scores"),
         search=paths.of_captioner("probes", "search"),
@@ -59,7 +61,7 @@ rule train_probe:
     benchmark:
         paths.benchmark("train_probe/{captioner}")
     wildcard_constraints:
-        captioner=lab.scenes.captioners(),
+        captioner=lab.scene_analysis.captioners(),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -69,9 +71,9 @@ rule train_probe:
     params:
         code=lab.code("train_probe"),
         versions=lab.versions("numpy", "scikit-learn", "scipy"),
-        config=lab.scenes.part("probing", "test_shares", "seeds"),
-        captioner=lab.scenes.role,
-        seed=lab.scenes.seed(),
+        config=lab.scene_analysis.part("probes", "test_shares", "seeds"),
+        captioner=lab.scene_analysis.role,
+        seed=lab.scene_analysis.seed(),
     message:
         "train probes on the states of {wildcards.captioner}"
     script:

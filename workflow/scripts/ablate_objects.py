@@ -5,7 +5,7 @@ from typing import Any
 
 from captionlab.ablation.captioning import caption_samples
 from captionlab.ablation.schemas import ABLATED
-from captionlab.ablation.tables import read_informative, read_removal, read_scenes
+from captionlab.ablation.tables import read_diagnostic, read_removal, read_scenes
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.contract import Decoding
 from captionlab.provenance import device_name
@@ -18,11 +18,11 @@ def main(snakemake: Any) -> None:
     params, config = snakemake.params, snakemake.params.config
     captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
     images = captioner.open_images(snakemake.input.features, tokenizer)
-    scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["least_captions"])
+    scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["min_captions"])
     depicting = scenes.depicting(params.splits)
-    informative = read_informative(snakemake.input.information)
+    diagnostic = read_diagnostic(snakemake.input.pmi)
     objects = {image: images.labels(image) for found in depicting.values() for image in found}
-    ablated = [sample for number in config["objects"] for sample in samples(depicting, informative, objects, number)]
+    ablated = [sample for number in config["objects"] for sample in samples(depicting, diagnostic, objects, number)]
     whole = [Sample(image, "", ()) for image in dict.fromkeys(sample.image for sample in ablated)]
     removal = read_removal(snakemake.input.matches, images, tokenizer, config["mask"] == "closed")
     decoding = Decoding.from_config(params.decoding)

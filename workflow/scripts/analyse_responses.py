@@ -7,7 +7,7 @@ from captionlab.study.analysis import Accuracies, agreement
 from captionlab.study.responses import SIMULATED, participants, read_answers
 from captionlab.study.schemas import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
 from captionlab.study.stimuli import StudyError
-from captionlab.tables import Kind, read_metadata, read_table, write_table
+from captionlab.tables import TableSchema, read_metadata, read_table, write_table
 
 
 def main(snakemake: Any) -> None:
@@ -19,7 +19,7 @@ def main(snakemake: Any) -> None:
         raise StudyError("no participant is left: everybody missed more than one control, or answered nothing else")
     accuracies = Accuracies(answers, snakemake.params.seed)
 
-    def write(path: str, kind: Kind, rows: list[dict[str, Any]]) -> None:
+    def write(path: str, kind: TableSchema, rows: list[dict[str, Any]]) -> None:
         write_table(path, kind, {name: [row[name] for row in rows] for name in kind.columns}, {"study": study})
 
     write(output.answers, ANSWERS, answers)

@@ -7,14 +7,14 @@ from captionlab.provenance import commit
 from captionlab.reporting.language import patterns_table, statistics_table, unigrams_table
 from captionlab.reporting.render import write_table_files
 from captionlab.scripting import run
-from captionlab.tables import Kind, read_table
+from captionlab.tables import TableSchema, read_table
 
 
 def main(snakemake: Any) -> None:
     captioners = snakemake.params.captioners
     provenance = {"commit": commit(), **snakemake.params.provenance}
 
-    def by_captioner(paths: list[str], kind: Kind) -> dict[str, list[dict[str, Any]]]:
+    def by_captioner(paths: list[str], kind: TableSchema) -> dict[str, list[dict[str, Any]]]:
         return {name: read_table(path, kind).to_pylist() for name, path in zip(captioners, paths, strict=True)}
 
     for table in (

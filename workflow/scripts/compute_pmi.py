@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from captionlab.ablation.pmi import pointwise_information
-from captionlab.ablation.schemas import INFORMATION
+from captionlab.ablation.pmi import pointwise_mutual_information
+from captionlab.ablation.schemas import PMI
 from captionlab.ablation.tables import read_scenes
 from captionlab.regions.tagged_images import objects_of, read_tags
 from captionlab.scripting import run
@@ -12,17 +12,17 @@ from captionlab.tables import write_table
 
 def main(snakemake: Any) -> None:
     config = snakemake.params.config
-    scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["least_captions"])
+    scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["min_captions"])
     objects = objects_of(read_tags(snakemake.input.tags))
     # An image without any tag still counts as an image.
     objects = {image: objects.get(image, []) for image in scenes.images}
-    found = pointwise_information(objects, scenes.depicting(), config["least"], config["smoothing"])
+    found = pointwise_mutual_information(objects, scenes.depicting(), config["min_count"], config["smoothing"])
     rank: dict[str, int] = {}
     rows = []
     for row in found:
         rank[row.scene] = rank.get(row.scene, 0) + 1
         rows.append({**vars(row), "rank": rank[row.scene]})
-    write_table(snakemake.output[0], INFORMATION, {name: [row[name] for row in rows] for name in INFORMATION.columns})
+    write_table(snakemake.output[0], PMI, {name: [row[name] for row in rows] for name in PMI.columns})
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def mined(snakemake: Any) -> Iterator[tuple[str, Template]]:
     """The template of the most frequent pattern of each captioner's captions, those of all corpora together."""
     for model, path in zip(snakemake.params.mined, snakemake.input.mined, strict=True):
         captions = [tagged(row["words"], row["tags"]) for row in read_table(path, TAGGED).to_pylist()]
-        for pattern in mine(captions, most=1):
+        for pattern in mine(captions, max_patterns=1):
             template = template_of(pattern, captions)
             logging.info("%s: pattern %s, template %s", model, pattern.pattern, template.text)
             yield model, template

@@ -16,7 +16,7 @@ def main(snakemake):
         shard=snakemake.wildcards.shard,
         threads=snakemake.threads,
         batch=encoder.batch,
-        grid=snakemake.params.grid,
+        patches=snakemake.params.patches,
     )
 
 

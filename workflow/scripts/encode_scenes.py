@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from captionlab.ablation.tables import read_informative, read_removal, read_scenes
+from captionlab.ablation.tables import read_diagnostic, read_removal, read_scenes
 from captionlab.captioners.store import load_captioner
 from captionlab.probes.encodings import encode_images
 from captionlab.probes.probe import downsample, without_singles
-from captionlab.probes.schemas import encodings_kind
+from captionlab.probes.schemas import encodings_schema
 from captionlab.regions.removal import with_objects
 from captionlab.scripting import device, run
 from captionlab.tables import write_table
@@ -21,17 +21,17 @@ def main(snakemake: Any) -> None:
     params, config = snakemake.params, snakemake.params.config
     captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
     images = captioner.open_images(snakemake.input.features, tokenizer)
-    scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["least_captions"])
-    informative = read_informative(snakemake.input.information)
+    scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["min_captions"])
+    diagnostic = read_diagnostic(snakemake.input.pmi)
     classes = scenes.classes(config["scenes"], params.splits)
-    if config["selection"] == "telling-objects":
+    if config["selection"] == "diagnostic-objects":
         labels = {image: images.labels(image) for image in classes}
-        classes = with_objects(classes, informative, labels, config["objects"])
+        classes = with_objects(classes, diagnostic, labels, config["objects"])
     classes = downsample(probed(classes, scenes.chosen[: config["scenes"]]), config["images"], params.seed)
     removal = read_removal(snakemake.input.matches, images, tokenizer, config["mask"] == "closed")
     numbers = [0, config["objects"]]
-    table = encode_images(captioner, removal, classes, informative, numbers)
-    write_table(snakemake.output[0], encodings_kind(captioner.architecture["width"]), table)
+    table = encode_images(captioner, removal, classes, diagnostic, numbers)
+    write_table(snakemake.output[0], encodings_schema(captioner.architecture["width"]), table)
 
 
 def probed(classes: Mapping[str, str], chosen: Sequence[str]) -> dict[str, str]:
@@ -43,7 +43,7 @@ def probed(classes: Mapping[str, str], chosen: Sequence[str]) -> dict[str, str]:
     if len(scenes) < 2:
         raise ValueError(
             f"of the scenes {', '.join(chosen)} fewer than two have two images with all objects that tell them; lower "
-            "scenes.probing.objects, or set scenes.probing.selection: all"
+            "scene_analysis.probes.objects, or set scene_analysis.probes.selection: all"
         )
     return kept
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from captionlab.ablation.scenes import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
+from captionlab.ablation.scene_labels import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
 from captionlab.ablation.schemas import CHOSEN, LABELS
 from captionlab.progress import progress
-from captionlab.schemas import CAPTIONS, IMAGES, SCENES
+from captionlab.schemas import CAPTIONS, IMAGES, SCENE_CAPTIONS
 from captionlab.scripting import run
 from captionlab.tables import read_table, write_table
 from captionlab.texts.tagging import load_tagger, tag
@@ -13,7 +13,7 @@ from captionlab.texts.tagging import load_tagger, tag
 
 def main(snakemake: Any) -> None:
     params = snakemake.params
-    kind = SCENES if params.config["table"] == "scenes" else CAPTIONS
+    kind = SCENE_CAPTIONS if params.config["table"] == "scene_captions" else CAPTIONS
     table = read_table(snakemake.input.captions, kind, ["image_id", "caption"])
     tagged = progress(tag(load_tagger(params.tagger), table["caption"].to_pylist()), "captions", table.num_rows)
     stopped = stop_words()
@@ -21,7 +21,7 @@ def main(snakemake: Any) -> None:
     if not any(nouns):
         raise ValueError(
             f"{snakemake.input.captions}: none of the {table.num_rows} captions has a noun, so no image has a scene; "
-            "name a corpus (scenes.corpus) or a table of it (scenes.labels.table) whose captions say where an image is"
+            "scene_analysis.corpus or scene_analysis.labels.table must be captions that say where an image is"
         )
     labels = label_scenes(zip(table["image_id"].to_pylist(), nouns, strict=True))
     images = read_table(snakemake.input.images, IMAGES, ["image_id", "split"]).to_pydict()
@@ -30,9 +30,9 @@ def main(snakemake: Any) -> None:
     write_table(
         snakemake.output.labels, LABELS, dict(zip(LABELS.columns, map(list, zip(*rows, strict=True)), strict=True))
     )
-    least = params.config["least_captions"]
-    chosen = params.config.get("names") or frequent_scenes(labels, params.config["number"], least)
-    depicting = images_of_scenes(labels, chosen, least)
+    min_count = params.config["min_captions"]
+    chosen = params.config.get("names") or frequent_scenes(labels, params.config["number"], min_count)
+    depicting = images_of_scenes(labels, chosen, min_count)
     write_table(
         snakemake.output.chosen,
         CHOSEN,

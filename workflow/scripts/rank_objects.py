@@ -21,7 +21,7 @@ from captionlab.tables import read_table, write_table
 
 def main(snakemake: Any) -> None:
     config = snakemake.params.config
-    scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["least_captions"])
+    scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["min_captions"])
     attended = scenes.depicting([snakemake.params.split])
     counted = scenes.depicting(counted_splits(scenes, snakemake.params.split, config["frequent"]))
     studied = [scene for scene in attended if attended[scene] and counted[scene]]

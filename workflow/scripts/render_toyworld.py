@@ -9,7 +9,7 @@ def main(snakemake):
     config = snakemake.params.config
     images = render(config["domain"], config["seed"], config["images"])
     total = sum(config["images"].values())
-    names = ("images", "captions", "objects", "scenes", "rejects")
+    names = ("images", "captions", "objects", "scene_captions", "rejects")
     write_corpus(progress(images, "images", total), {name: getattr(snakemake.output, name) for name in names})
 
 

@@ -8,7 +8,7 @@ from captionlab.probes.schemas import OBJECT_SCORES, SCORES, SEARCH
 from captionlab.probes.tables import read_encodings
 from captionlab.regions.tagged_images import objects_of, read_tags
 from captionlab.scripting import run
-from captionlab.tables import Kind, write_table
+from captionlab.tables import TableSchema, write_table
 
 
 def main(snakemake: Any) -> None:
@@ -31,7 +31,7 @@ def main(snakemake: Any) -> None:
     write_table(snakemake.output.search, SEARCH, found)
 
 
-def write_scores(path: str, kind: Kind, captioner: str, rows: list[dict[str, Any]]) -> None:
+def write_scores(path: str, kind: TableSchema, captioner: str, rows: list[dict[str, Any]]) -> None:
     """Rows of scores, which do not say whose they are."""
     columns = {column: [{"captioner": captioner, **row}[column] for row in rows] for column in kind.columns}
     write_table(path, kind, columns)

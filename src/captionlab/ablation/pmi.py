@@ -9,7 +9,7 @@ SMOOTHINGS = ("none", "laplace", "discount")
 
 
 @dataclass(frozen=True)
-class Information:
+class Pmi:
     """An object in the images of a scene."""
 
     scene: str
@@ -24,17 +24,17 @@ class Information:
     """nats"""
 
 
-def pointwise_information(
+def pointwise_mutual_information(
     objects: Mapping[str, Iterable[str]],
     scenes: Mapping[str, Iterable[str]],
-    least: int = 1,
+    min_count: int = 1,
     smoothing: str = "none",
-) -> list[Information]:
+) -> list[Pmi]:
     """The information about each scene of the objects in its images, the largest first; equal ones by count and name.
 
     `objects` has the labels of the tags of each image, of which each counts once, and `scenes` the images that depict
-    each scene. Probabilities are shares of the images of `objects`. Objects in fewer than `least` images of a scene are
-    left out: rare ones have the largest information by chance. `smoothing`: none; laplace adds 1 to each of the four
+    each scene. Probabilities are shares of the images of `objects`. Objects in fewer than `min_count` images of a scene
+    are left out: rare ones have the largest PMI by chance. `smoothing`: none; laplace adds 1 to each of the four
     cells of scene and object; discount multiplies by n / (n + 1) * m / (m + 1), n the images with both and m the fewer
     of those with one (Pantel and Ravichandran 2004). ValueError for another one.
     """
@@ -47,18 +47,18 @@ def pointwise_information(
         images = {*depicting} & labels.keys()
         together = Counter(label for image in images for label in labels[image])
         rows += [
-            Information(
+            Pmi(
                 scene, label, count, with_object[label], len(images),
-                _information(count, with_object[label], len(images), len(labels), smoothing),
+                _pmi(count, with_object[label], len(images), len(labels), smoothing),
             )
             for label, count in together.items()
-            if count >= least
+            if count >= min_count
         ]  # fmt: skip
     order = list(scenes)
     return sorted(rows, key=lambda row: (order.index(row.scene), -row.pmi, -row.together, row.label))
 
 
-def _information(together: int, with_object: int, with_scene: int, images: int, smoothing: str) -> float:
+def _pmi(together: int, with_object: int, with_scene: int, images: int, smoothing: str) -> float:
     if smoothing == "laplace":
         together, with_object, with_scene, images = together + 1, with_object + 2, with_scene + 2, images + 4
     value = math.log(together * images / (with_object * with_scene))

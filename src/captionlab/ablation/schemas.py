@@ -3,11 +3,11 @@
 import pyarrow as pa
 
 from captionlab.schemas import IMAGE_ID, REMOVED, ROLE, SCENE
-from captionlab.tables import Column, Kind
+from captionlab.tables import Column, TableSchema
 
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
 
-LABELS = Kind(
+LABELS = TableSchema(
     "scene labels",
     "a noun of the scene captions of an image",
     {
@@ -18,7 +18,7 @@ LABELS = Kind(
     },
     ("image_id", "scene"),
 )
-CHOSEN = Kind(
+CHOSEN = TableSchema(
     "scenes",
     "a scene that is studied",
     {
@@ -28,7 +28,7 @@ CHOSEN = Kind(
     },
     ("scene",),
 )
-INFORMATION = Kind(
+PMI = TableSchema(
     "information of objects",
     "an object in images of a scene",
     {
@@ -42,7 +42,7 @@ INFORMATION = Kind(
     },
     ("scene", "label"),
 )
-MATCHES = Kind(
+MATCHES = TableSchema(
     "tagged regions",
     "a region of an image that shows a tagged object",
     {
@@ -54,7 +54,7 @@ MATCHES = Kind(
     },
     ("image_id", "region_index", "tag_index"),
 )
-COVERAGE = Kind(
+COVERAGE = TableSchema(
     "coverage of regions",
     "an image",
     {
@@ -64,7 +64,7 @@ COVERAGE = Kind(
     },
     ("image_id",),
 )
-ABLATED = Kind(
+ABLATED = TableSchema(
     "captions of ablated images",
     "an image of a scene, whole or without some of its objects",
     {
@@ -79,7 +79,7 @@ ABLATED = Kind(
     },
     ("image_id", "scene", "objects"),
 )
-EFFECTS = Kind(
+EFFECTS = TableSchema(
     "effects of ablation",
     "a number about captions before and after objects are removed",
     {
@@ -97,7 +97,7 @@ EFFECTS = Kind(
     },
     ("captioner", "split", "objects", "statistic"),
 )
-SPLITS = Kind(
+SPLITS = TableSchema(
     "comparison of splits",
     "the confidence shifts of a captioner on two splits",
     {

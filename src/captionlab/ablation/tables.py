@@ -4,8 +4,8 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from captionlab.ablation.scenes import images_of_scenes, one_scene
-from captionlab.ablation.schemas import CHOSEN, INFORMATION, LABELS, MATCHES
+from captionlab.ablation.scene_labels import images_of_scenes, one_scene
+from captionlab.ablation.schemas import CHOSEN, LABELS, MATCHES, PMI
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.wordpiece import PADDING, piece_id
 from captionlab.regions.removal import Removal
@@ -21,7 +21,7 @@ class Scenes:
     labels: dict[str, dict[str, int]]
     split: dict[str, str]
     """of each image"""
-    least: int
+    min_count: int
     """captions of an image that must name a scene for the image to depict it"""
 
     @property
@@ -35,7 +35,7 @@ class Scenes:
         ValueError for a split without images.
         """
         self._check(splits or ())
-        found = images_of_scenes(self.labels, self.chosen, self.least)
+        found = images_of_scenes(self.labels, self.chosen, self.min_count)
         return {
             scene: [image for image in images if splits is None or self.split[image] in splits]
             for scene, images in found.items()
@@ -47,7 +47,7 @@ class Scenes:
         ValueError for a split without images.
         """
         self._check(splits)
-        found = one_scene(self.labels, self.chosen[:number], self.least)
+        found = one_scene(self.labels, self.chosen[:number], self.min_count)
         return {image: scene for image, scene in found.items() if self.split[image] in splits}
 
     def _check(self, splits: Collection[str]) -> None:
@@ -55,24 +55,24 @@ class Scenes:
         if absent := [split for split in splits if split not in there]:
             names = ", ".join(sorted(there))
             raise ValueError(
-                f"no image of the split {absent[0]!r} has a scene label, images of {names} have; correct scenes.splits "
-                "or the evaluation split of the corpus"
+                f"no image of the split {absent[0]!r} has a scene label, images of {names} have; correct "
+                "scene_analysis.splits or the evaluation split of the corpus"
             )
 
 
-def read_scenes(labels: str | os.PathLike[str], chosen: str | os.PathLike[str], least: int) -> Scenes:
+def read_scenes(labels: str | os.PathLike[str], chosen: str | os.PathLike[str], min_count: int) -> Scenes:
     """Read the two tables that label_scenes makes."""
     rows = read_table(labels, LABELS).to_pydict()
     found: dict[str, dict[str, int]] = {}
     for image, scene, captions in zip(rows["image_id"], rows["scene"], rows["captions"], strict=True):
         found.setdefault(image, {})[scene] = captions
     split = dict(zip(rows["image_id"], rows["split"], strict=True))
-    return Scenes(read_table(chosen, CHOSEN).sort_by("rank")["scene"].to_pylist(), found, split, least)
+    return Scenes(read_table(chosen, CHOSEN).sort_by("rank")["scene"].to_pylist(), found, split, min_count)
 
 
-def read_informative(information: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """The objects of each scene, the most informative first."""
-    rows = read_table(information, INFORMATION).sort_by("rank").to_pydict()
+def read_diagnostic(pmi: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """The objects of each scene, the most diagnostic first."""
+    rows = read_table(pmi, PMI).sort_by("rank").to_pydict()
     found: dict[str, list[str]] = {}
     for scene, label in zip(rows["scene"], rows["label"], strict=True):
         found.setdefault(scene, []).append(label)

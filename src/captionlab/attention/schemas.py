@@ -3,13 +3,13 @@
 import pyarrow as pa
 
 from captionlab.schemas import IMAGE_ID, ROLE, SCENE
-from captionlab.tables import Column, Kind
+from captionlab.tables import Column, TableSchema
 
 _STRING, _INT, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.float32(), pa.float64()
 _LAYER = Column(_INT, "layer of the captioner, from 1")
 _RELATION = Column(_STRING, "vision-vision, label-vision, vision-label (query-key), or all three together")
 
-BLOCKS = Kind(
+BLOCKS = TableSchema(
     "attention blocks",
     "a relation between tags and regions in an image",
     {
@@ -22,7 +22,7 @@ BLOCKS = Kind(
     },
     ("image_id", "layer", "relation"),
 )
-RECEIVED = Kind(
+RECEIVED = TableSchema(
     "attention to tags",
     "a tag of an image",
     {
@@ -36,7 +36,7 @@ RECEIVED = Kind(
     },
     ("image_id", "tag_index"),
 )
-SHARES = Kind(
+SHARES = TableSchema(
     "attention to special tokens",
     "a kind of positions of an image that attend, in a layer, and a kind of special tokens",
     {
@@ -48,7 +48,7 @@ SHARES = Kind(
     },
     ("image_id", "layer", "attending", "target"),
 )
-MATRICES = Kind(
+MATRICES = TableSchema(
     "attention matrices",
     "the attention among the tags and regions of an image in a layer",
     {
@@ -59,7 +59,7 @@ MATRICES = Kind(
     },
     ("image_id", "layer"),
 )
-DENSITIES = Kind(
+DENSITIES = TableSchema(
     "attention densities",
     "a point of the plane of deviation and mass",
     {
@@ -72,7 +72,7 @@ DENSITIES = Kind(
     },
     ("captioner", "relation", "deviation", "mass"),
 )
-DIFFERENCES = Kind(
+DIFFERENCES = TableSchema(
     "attention differences",
     "a statistic of a relation before and after finetuning, on the same images",
     {
@@ -88,7 +88,7 @@ DIFFERENCES = Kind(
     },
     ("relation", "statistic"),
 )
-RANKINGS = Kind(
+RANKINGS = TableSchema(
     "rankings of objects",
     "an object of a scene",
     {
@@ -102,7 +102,7 @@ RANKINGS = Kind(
     },
     ("ranking", "scene", "rank"),
 )
-OVERLAPS = Kind(
+OVERLAPS = TableSchema(
     "overlap of rankings",
     "the objects of a scene by attention against those by frequency, down to a depth",
     {
@@ -120,7 +120,7 @@ OVERLAPS = Kind(
     },
     ("captioner", "scene", "depth"),
 )
-CORRELATIONS = Kind(
+CORRELATIONS = TableSchema(
     "correlation of two overlaps",
     "a captioner",
     {

@@ -23,7 +23,7 @@ from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.wordpiece import pieces_tokenizer
 
 DECLARATION = CaptionerFamily(
-    reads="grid",
+    reads="patches",
     libraries=("transformers",),
     objectives=("cross-entropy", "reinforce", "self-critical"),
     options=("teacher",),

@@ -19,7 +19,7 @@ from captionlab.networks.gpt2 import Cache
 from captionlab.networks.tokenizer import Tokenizer
 
 DECLARATION = CaptionerFamily(
-    reads="grid",
+    reads="patches",
     libraries=(),
     objectives=("cross-entropy", "reinforce", "self-critical"),
     options=("teacher",),

@@ -36,7 +36,7 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
     finetuned_as: ClassVar[Mapping[str, Any]] = {"log_prob": "mean", "freeze_embeddings": True}
     """defaults of the objective reinforce: how Dessì et al. 2023 finetuned the family"""
     start_id: int
-    """the token before every caption, for the objective masked-tokens"""
+    """the token before every caption, for the objective mlm"""
     mask_id: int
     """the token that stands for another one, for the same"""
     cut_keeps_end: ClassVar[bool] = False
@@ -96,7 +96,7 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
         raise NotImplementedError
 
     def masked_logits(self, visual: Any, ids: Tensor, chosen: Tensor) -> Tensor:
-        """Logits (n, vocabulary), with gradient, of n `chosen` positions (B, T): for the objective masked-tokens."""
+        """Logits (n, vocabulary), with gradient, of n `chosen` positions (B, T): for the objective mlm."""
         raise NotImplementedError
 
     @property

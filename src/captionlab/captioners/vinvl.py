@@ -31,7 +31,7 @@ from captionlab.regions.tagged_regions import TaggedRegions
 DECLARATION = CaptionerFamily(
     reads="tagged-regions",
     libraries=(),
-    objectives=("cross-entropy", "masked-tokens", "reinforce", "self-critical"),
+    objectives=("cross-entropy", "mlm", "reinforce", "self-critical"),
     options=(),
     attention=True,
     imported={

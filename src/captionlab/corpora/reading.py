@@ -15,12 +15,18 @@ from captionlab.corpora.images import Fault, check_images
 from captionlab.corpora.inputs import CorpusError, check_inputs, input_files
 from captionlab.corpora.readers import READERS, Entry, Scene
 from captionlab.progress import progress
-from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENES
+from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENE_CAPTIONS
 from captionlab.tables import ROW_GROUP, TableWriter
 
 logger = logging.getLogger(__name__)
 
-TABLES = {"images": IMAGES, "captions": CAPTIONS, "objects": OBJECTS, "scenes": SCENES, "rejects": REJECTS}
+TABLES = {
+    "images": IMAGES,
+    "captions": CAPTIONS,
+    "objects": OBJECTS,
+    "scene_captions": SCENE_CAPTIONS,
+    "rejects": REJECTS,
+}
 # Share of the images that may be rejected where the config does not say.
 MAX_REJECTED = 0.01
 # Rejects quoted in the error when there are too many of them.
@@ -180,7 +186,7 @@ def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping
     for index, thing in enumerate(entry.objects):
         tables["objects"].append(entry.image_id, index, thing.label, *thing.box, thing.attributes)
     for index, scene in enumerate(candidate.scenes):
-        tables["scenes"].append(entry.image_id, index, scene.caption, None, scene.confidence)
+        tables["scene_captions"].append(entry.image_id, index, scene.caption, None, scene.confidence)
     if candidate.empty:
         detail = f"left out for being empty: {', '.join(candidate.empty)}"
         tables["rejects"].append(position, entry.image_id, entry.path, "no-caption", detail)

@@ -19,7 +19,7 @@ from captionlab.encoders.images import crop, normalise
 DECLARATION = EncoderFamily(
     libraries=("transformers",),
     texts=False,
-    grids=True,
+    patches=True,
     files=("weights",),
     imported={"heads": {"type": "integer", "minimum": 1, "description": "attention heads when not width / 64"}},
     architecture={},
@@ -49,7 +49,7 @@ class BlipEncoder(Encoder):
         return int(self.config["sizes"]["width"])
 
     @property
-    def grid_shape(self) -> tuple[int, int]:
+    def patch_shape(self) -> tuple[int, int]:
         """Places, the class token among them, and the size of the vector of each."""
         sizes = self.config["sizes"]
         return (sizes["image_size"] // sizes["patch_size"]) ** 2 + 1, sizes["width"]
@@ -60,10 +60,10 @@ class BlipEncoder(Encoder):
 
     def embed_images(self, pixels: Tensor) -> Tensor:
         """The class token's vectors (n, width), float32, of preprocessed images."""
-        return self.embed_grids(pixels)[:, 0]
+        return self.embed_patches(pixels)[:, 0]
 
     @torch.no_grad()
-    def embed_grids(self, pixels: Tensor) -> Tensor:
+    def embed_patches(self, pixels: Tensor) -> Tensor:
         """The last layer, normalised, at every place: (n, places, width), float32, of preprocessed images, uint8."""
         images = normalise(pixels.to(self.device), MEAN, STD)
         with torch.autocast("cuda", torch.float16, enabled=images.is_cuda):

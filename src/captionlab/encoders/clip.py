@@ -22,7 +22,7 @@ from captionlab.encoders.images import crop, normalise
 DECLARATION = EncoderFamily(
     libraries=("open_clip_torch",),
     texts=True,
-    grids=True,
+    patches=True,
     files=("weights",),
     imported={
         "model": {"type": "string", "description": "open_clip's name of the architecture; weights then is a tag"},
@@ -156,7 +156,7 @@ class Clip(DualEncoder):
             return self.model.encode_image(images).float()
 
     @property
-    def grid_shape(self) -> tuple[int, int]:
+    def patch_shape(self) -> tuple[int, int]:
         """Places of the image tower's last layer, and the size of the vector of each."""
         vision = self.config["architecture"]["vision_cfg"]
         if self._is_resnet:
@@ -164,7 +164,7 @@ class Clip(DualEncoder):
         return (self.image_size // vision["patch_size"]) ** 2, int(vision["width"])
 
     @torch.no_grad()
-    def embed_grids(self, pixels: Tensor) -> Tensor:
+    def embed_patches(self, pixels: Tensor) -> Tensor:
         """The image tower's last layer before pooling, (n, places, d), float32, row by row.
 
         Of a ResNet it is what CaMEL reads (github.com/aimagelab/camel, models/clip.py); of a ViT, its patches.

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from captionlab.groups import Groups
-from captionlab.schemas import embeddings_kind
-from captionlab.tables import Kind, TableError, read_metadata, read_schema
+from captionlab.schemas import embeddings_schema
+from captionlab.tables import TableError, TableSchema, read_metadata, read_schema
 
 # The key of the metadata that has the shape of an embedding, where that is no vector.
 SHAPE = "shape"
@@ -95,7 +95,9 @@ def stream_embeddings(paths: Paths, ids: Sequence[str], batch: int) -> Iterator[
         raise _missing(files, [name for name in ids[ready:] if name not in waiting], len(ids))
 
 
-def embedding_rows(ids: pa.ChunkedArray, values: np.ndarray, kind: Kind, path: str | os.PathLike[str]) -> pa.Table:
+def embedding_rows(
+    ids: pa.ChunkedArray, values: np.ndarray, kind: TableSchema, path: str | os.PathLike[str]
+) -> pa.Table:
     """Embeddings (n, ...) as rows of a table; TableError names the image whose values that table cannot hold."""
     stored = kind.columns["embedding"].type
     with np.errstate(over="ignore"):
@@ -106,12 +108,12 @@ def embedding_rows(ids: pa.ChunkedArray, values: np.ndarray, kind: Kind, path: s
     )
 
 
-def _files(paths: Paths) -> tuple[list[str], Kind, tuple[int, ...]]:
+def _files(paths: Paths) -> tuple[list[str], TableSchema, tuple[int, ...]]:
     """The files of a table of embeddings, their common kind, and the shape of an embedding."""
     files = [str(paths)] if isinstance(paths, (str, os.PathLike)) else [str(path) for path in paths]
     if not files:
         raise TableError("no file of embeddings was given")
-    kinds = [_kind_of(path) for path in files]
+    kinds = [_schema_of(path) for path in files]
     shapes = [
         tuple(read_metadata(path).get(SHAPE, [kind.columns["embedding"].type.list_size]))
         for path, kind in zip(files, kinds, strict=True)
@@ -123,18 +125,18 @@ def _files(paths: Paths) -> tuple[list[str], Kind, tuple[int, ...]]:
     return files, kinds[0], shapes[0]
 
 
-def _kind_of(path: str) -> Kind:
+def _schema_of(path: str) -> TableSchema:
     schema = read_schema(path)
     stored = schema.field("embedding").type if "embedding" in schema.names else pa.null()
     for precision in ("float16", "float32"):
         if pa.types.is_fixed_size_list(stored):
-            kind = embeddings_kind(stored.list_size, precision)
+            kind = embeddings_schema(stored.list_size, precision)
             if kind.columns["embedding"].type.equals(stored):
                 return kind
     raise TableError(f"{path} is no table of embeddings; it has the columns {', '.join(schema.names)}")
 
 
-def _arrays(files: Sequence[str], kind: Kind) -> Iterator[tuple[list[str], np.ndarray]]:
+def _arrays(files: Sequence[str], kind: TableSchema) -> Iterator[tuple[list[str], np.ndarray]]:
     """Images and their embeddings (n, d), group by group of rows."""
     for path in files:
         groups = Groups([path], kind)

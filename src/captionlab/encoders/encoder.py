@@ -64,11 +64,11 @@ class Encoder(Member, ABC):
         """Embeddings (n, d), float32, not normalised, of preprocessed images (n, 3, height, width), uint8."""
 
     @property
-    def grid_shape(self) -> tuple[int, int]:
+    def patch_shape(self) -> tuple[int, int]:
         """Places of a grid, and the size of the vector of each."""
         raise NotImplementedError(f"a {self.family} gives no grids")
 
-    def embed_grids(self, pixels: Tensor) -> Tensor:
+    def embed_patches(self, pixels: Tensor) -> Tensor:
         """Grids (n, places, d), float32, of preprocessed images: a vector for each place, row by row."""
         raise NotImplementedError(f"a {self.family} gives no grids")
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from captionlab.encoders.embeddings import SHAPE, embedding_rows
 from captionlab.encoders.encoder import Encoder
 from captionlab.progress import progress
-from captionlab.schemas import IMAGES, embeddings_kind
+from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.shards import shard_rows
 from captionlab.tables import TableWriter, read_table
 
@@ -96,7 +96,7 @@ def embed_images(
     shard: str = "0-of-1",
     threads: int = 1,
     batch: int = 256,
-    grid: bool = False,
+    patches: bool = False,
 ) -> None:
     """Write the embeddings of a shard of a table of images to `output`, in the order of that table, or their grids."""
     table = read_table(images, IMAGES, ["image_id", "path", "data"])
@@ -104,9 +104,9 @@ def embed_images(
     table = table.slice(part.start, part.stop - part.start)
     # Half precision would change the rank of about two in a thousand captions of the toy world. No caption is ranked
     # by grids, which are large.
-    shape = encoder.grid_shape if grid else (encoder.image_dimensions,)
-    kind = embeddings_kind(math.prod(shape), "float16" if grid else "float32")
-    embed, metadata = (encoder.embed_grids, {SHAPE: list(shape)}) if grid else (encoder.embed_images, None)
+    shape = encoder.patch_shape if patches else (encoder.image_dimensions,)
+    kind = embeddings_schema(math.prod(shape), "float16" if patches else "float32")
+    embed, metadata = (encoder.embed_patches, {SHAPE: list(shape)}) if patches else (encoder.embed_images, None)
     pixels = progress(decode(table, encoder.preprocess, threads, 2 * batch), what="images", total=len(table))
     with TableWriter(output, kind, metadata) as writer:
         # A row group at a time: written batch by batch, a large table would fall into tiny pieces.

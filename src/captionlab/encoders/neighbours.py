@@ -14,9 +14,9 @@ from torch.nn.functional import normalize
 
 from captionlab.progress import progress
 from captionlab.schemas import IMAGE_ID
-from captionlab.tables import Column, Kind, TableError, read_table
+from captionlab.tables import Column, TableError, TableSchema, read_table
 
-NEIGHBOURS = Kind(
+NEIGHBOURS = TableSchema(
     "neighbours",
     "an image of a split and those of the same split that look most like it",
     {

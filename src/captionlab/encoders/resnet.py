@@ -18,7 +18,7 @@ from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.images import colours, normalise
 
 DECLARATION = EncoderFamily(
-    libraries=("torchvision",), texts=False, grids=False, files=("weights",), imported={}, architecture={}
+    libraries=("torchvision",), texts=False, patches=False, files=("weights",), imported={}, architecture={}
 )
 
 # Of ImageNet's colours, 0 to 1.

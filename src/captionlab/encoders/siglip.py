@@ -26,7 +26,7 @@ from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
 DECLARATION = EncoderFamily(
     libraries=("transformers",),
     texts=True,
-    grids=False,
+    patches=False,
     files=("weights", "tokenizer"),
     imported={"heads": {"type": "integer", "minimum": 1, "description": "of both towers, when not width / 64"}},
     architecture={},

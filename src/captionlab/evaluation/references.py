@@ -6,10 +6,10 @@ from captionlab.schemas import TOKENS
 from captionlab.tables import read_table
 
 
-def read_references(path: str | os.PathLike[str], most: int | None = None) -> dict[str, list[str]]:
-    """The tokenised references of each image of a table of TOKENS: all or, in their order, the first `most`."""
+def read_references(path: str | os.PathLike[str], max_per_image: int | None = None) -> dict[str, list[str]]:
+    """The tokenised references of each image of a table of TOKENS: all or the first `max_per_image`."""
     found: dict[str, list[str]] = {}
     for row in read_table(path, TOKENS).sort_by("caption_index").to_pylist():
-        if most is None or row["caption_index"] < most:
+        if max_per_image is None or row["caption_index"] < max_per_image:
             found.setdefault(row["image_id"], []).append(row["tokens"])
     return found

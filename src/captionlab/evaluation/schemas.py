@@ -3,10 +3,10 @@
 import pyarrow as pa
 
 from captionlab.schemas import CORPUS
-from captionlab.tables import Column, Kind
+from captionlab.tables import Column, TableSchema
 
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
-PHRASES = Kind(
+PHRASES = TableSchema(
     "phrases",
     "a phrase of METEOR's table of paraphrases",
     {
@@ -15,7 +15,7 @@ PHRASES = Kind(
     },
     ("phrase",),
 )
-PARAPHRASES = Kind(
+PARAPHRASES = TableSchema(
     "paraphrases",
     "a pair of phrases that METEOR matches",
     {
@@ -40,7 +40,7 @@ _MEASURED = {
     "seeds": Column(_INT, "trainings that the value is a mean of"),
     "n": Column(_INT, "images, or captions where images were ablated: of the captioner with fewer"),
 }
-ROLE_VALUES = Kind(
+ROLE_VALUES = TableSchema(
     "values of roles",
     "a measure of the captions of a role, or of constructed captions",
     {
@@ -50,7 +50,7 @@ ROLE_VALUES = Kind(
     },
     tuple(_PLACE),
 )
-ROLE_DIFFERENCES = Kind(
+ROLE_DIFFERENCES = TableSchema(
     "differences between roles",
     "a measure of captions against that of others on the same images",
     {

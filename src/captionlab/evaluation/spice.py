@@ -21,7 +21,7 @@ import pyarrow as pa
 from pycocoevalcap import spice
 
 from captionlab.evaluation.java import find_java
-from captionlab.tables import Column, Kind
+from captionlab.tables import Column, TableSchema
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ OPENED = ("java.lang", "java.math", "java.net", "java.text", "java.util", "java.
 # Keys of LMDB are at most 511 bytes, and the program reports a longer caption as an error, though it goes on.
 HARMLESS = re.compile(r'Error: Could not cache item to .*? with key:\n".*?"\nCaption may be too long\n', re.DOTALL)
 
-SPICE = Kind(
+SPICE = TableSchema(
     "SPICE scores",
     "a caption scored by SPICE",
     {
@@ -64,7 +64,7 @@ SPICE = Kind(
     },
     ("corpus", "image_id", "caption_index"),
 )
-PARSES = Kind(
+PARSES = TableSchema(
     "parses of references",
     "a reference caption and what SPICE's parser found in it, both as SPICE's cache stores them",
     {"key": Column(pa.binary(), "the caption"), "tuples": Column(pa.binary(), "its objects, attributes and relations")},

@@ -55,7 +55,7 @@ class Chunk:
     nouns: tuple[str, ...] = ()
 
 
-def mine(captions: Sequence[Tagged], most: int = 5) -> list[Mined]:
+def mine(captions: Sequence[Tagged], max_patterns: int = 5) -> list[Mined]:
     """At most so many patterns of the captions, by the share that follows them, the largest first.
 
     Fewer, or none, when the captions have little in common (no prefix is in 5 % of them). UNK has no place in one.
@@ -85,7 +85,7 @@ def mine(captions: Sequence[Tagged], most: int = 5) -> list[Mined]:
         if matches and len(matches - covered) >= NEW * len(matches):
             kept.append(Mined(text, pattern, _follow(pattern, captions)))
             covered |= matches
-    return sorted(kept, key=lambda mined: (-len(mined.matches), mined.pattern))[:most]
+    return sorted(kept, key=lambda mined: (-len(mined.matches), mined.pattern))[:max_patterns]
 
 
 def _follow(pattern: str, captions: Sequence[Tagged]) -> tuple[int, ...]:

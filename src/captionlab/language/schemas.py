@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from captionlab.schemas import CAPTION_INDEX, CORPUS, IMAGE_ID
-from captionlab.tables import Column, Kind
+from captionlab.tables import Column, TableSchema
 
 _STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
 _CAPTION = {
@@ -13,7 +13,7 @@ _CAPTION = {
 }
 _KEY = tuple(_CAPTION)
 
-TAGGED = Kind(
+TAGGED = TableSchema(
     "tagged captions",
     "a caption as a spaCy model sees it, without white space",
     {
@@ -24,7 +24,7 @@ TAGGED = Kind(
     },
     _KEY,
 )
-MEASURES = Kind(
+MEASURES = TableSchema(
     "language measures",
     "a caption and what was measured of its language",
     {
@@ -40,7 +40,7 @@ MEASURES = Kind(
     },
     _KEY,
 )
-STATISTICS = Kind(
+STATISTICS = TableSchema(
     "language statistics",
     "a number about the captions of a captioner on a corpus",
     {
@@ -52,7 +52,7 @@ STATISTICS = Kind(
     },
     ("corpus", "statistic"),
 )
-NGRAMS = Kind(
+NGRAMS = TableSchema(
     "n-grams",
     "a word, or a sequence of part-of-speech tags, of the captions of a captioner on a corpus",
     {
@@ -66,7 +66,7 @@ NGRAMS = Kind(
     },
     ("corpus", "unit", "n", "ngram"),
 )
-PATTERNS = Kind(
+PATTERNS = TableSchema(
     "patterns",
     "a pattern, and how many captions of a captioner on a corpus follow it",
     {
@@ -83,7 +83,7 @@ PATTERNS = Kind(
     },
     ("corpus", "source", "model", "role", "rank"),
 )
-ASSOCIATIONS = Kind(
+ASSOCIATIONS = TableSchema(
     "associations",
     "a lemma that occurs in a type of captions",
     {
@@ -97,7 +97,7 @@ ASSOCIATIONS = Kind(
     },
     ("corpus", "caption_type", "tag", "lemma"),
 )
-CONSTRUCTED = Kind(
+CONSTRUCTED = TableSchema(
     "constructions",
     "how a constructed caption came about; the caption itself is in the table of captions",
     {

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.probes.schemas import encodings_kind
+from captionlab.probes.schemas import encodings_schema
 from captionlab.progress import progress
 from captionlab.regions.removal import Removal
 from captionlab.regions.tagged_regions import TaggedRegions
@@ -32,12 +32,12 @@ def encode_images(
     captioner: Vinvl,
     removal: Removal,
     classes: Mapping[str, str],
-    informative: Mapping[str, Sequence[str]],
+    diagnostic: Mapping[str, Sequence[str]],
     numbers: Sequence[int],
 ) -> dict[str, Any]:
     """Columns of a table of encodings of images, each with its scene.
 
-    For each of the `numbers`, all images are encoded without those objects that are among so many most informative ones
+    For each of the `numbers`, all images are encoded without those objects that are among so many most diagnostic ones
     of their scene.
     """
     device = next(captioner.parameters()).device
@@ -47,10 +47,10 @@ def encode_images(
     parts = []
     for number, start in progress(starts, what="batches", total=len(starts)):
         part = images[start : start + BATCH]
-        labels = [{*informative.get(classes[image], ())[:number]} for image in part]
+        labels = [{*diagnostic.get(classes[image], ())[:number]} for image in part]
         parts.append(encode_scenes(captioner, removal.without(part, labels).to(device)).cpu().numpy())
     values = np.concatenate(parts).astype(np.float32)
-    kind = encodings_kind(values.shape[1])
+    kind = encodings_schema(values.shape[1])
     return {
         "image_id": images * len(numbers),
         "scene": [*classes.values()] * len(numbers),

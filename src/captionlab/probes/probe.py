@@ -40,18 +40,18 @@ def downsample(scenes: Mapping[str, str], total: int, seed: int) -> dict[str, st
     The order of the images stays. ValueError where a class would be left with fewer than two images that had them.
     """
     sizes = Counter(scenes.values())
-    most = max(sizes.values(), default=0)
-    while sum(min(size, most) for size in sizes.values()) > total:
-        most -= 1
-    if most < 2 <= max(sizes.values(), default=2):
+    max_per_class = max(sizes.values(), default=0)
+    while sum(min(size, max_per_class) for size in sizes.values()) > total:
+        max_per_class -= 1
+    if max_per_class < 2 <= max(sizes.values(), default=2):
         raise ValueError(f"{total} images are too few for {len(sizes)} scenes; ask for at least {2 * len(sizes)}")
-    spare = total - sum(min(size, most) for size in sizes.values())
-    larger = sorted(scene for scene, size in sizes.items() if size > most)[:spare]
+    spare = total - sum(min(size, max_per_class) for size in sizes.values())
+    larger = sorted(scene for scene, size in sizes.items() if size > max_per_class)[:spare]
     generator = np.random.default_rng(seed)
     kept: set[str] = set()
     for scene in sorted(sizes):
         images = [image for image, found in scenes.items() if found == scene]
-        drawn = generator.permutation(len(images))[: most + (scene in larger)]
+        drawn = generator.permutation(len(images))[: max_per_class + (scene in larger)]
         kept.update(images[place] for place in drawn)
     return {image: scene for image, scene in scenes.items() if image in kept}
 

@@ -3,12 +3,12 @@
 import pyarrow as pa
 
 from captionlab.schemas import IMAGE_ID, REMOVED, ROLE
-from captionlab.tables import Column, Kind
+from captionlab.tables import Column, TableSchema
 
 _STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
 _PROBE = Column(_STRING, "random-forest, mlp or random")
 
-SCORES = Kind(
+SCORES = TableSchema(
     "scores of probes",
     "an F1 of a probe that was trained on a split drawn with a seed",
     {
@@ -25,7 +25,7 @@ SCORES = Kind(
     },
     ("captioner", "objects", "probe", "classes", "test_share", "seed", "average", "scene"),
 )
-OBJECT_SCORES = Kind(
+OBJECT_SCORES = TableSchema(
     "scores of probes of objects",
     "an F1 of a probe of whole images that was trained on a split drawn with a seed",
     {
@@ -41,7 +41,7 @@ OBJECT_SCORES = Kind(
     },
     ("captioner", "probe", "classes", "test_share", "seed", "average", "label"),
 )
-SEARCH = Kind(
+SEARCH = TableSchema(
     "settings of the neural probe",
     "settings that were tried on the states of a captioner",
     {
@@ -55,9 +55,9 @@ SEARCH = Kind(
 )
 
 
-def encodings_kind(dimensions: int) -> Kind:
+def encodings_schema(dimensions: int) -> TableSchema:
     """A table of encodings of images with so many numbers."""
-    return Kind(
+    return TableSchema(
         "encodings of scenes",
         "what a captioner makes of an image, whole or without some of its objects",
         {

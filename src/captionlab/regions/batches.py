@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 
 from captionlab.order import Places
 from captionlab.packing import unpack
-from captionlab.schemas import regions_kind
-from captionlab.tables import Kind, TableError, check_schema, damage_named, read_schema
+from captionlab.schemas import regions_schema
+from captionlab.tables import TableError, TableSchema, check_schema, damage_named, read_schema
 
 if TYPE_CHECKING:
     import torch
@@ -78,7 +78,7 @@ class RegionTable:
             raise TableError("no file of regions was given")
         self.memory, self._kept = memory, 0
         self._groups: OrderedDict[tuple[int, int], _Group] = OrderedDict()
-        stored = [_kind_of(path).columns["features"].type for path in self.files]
+        stored = [_schema_of(path).columns["features"].type for path in self.files]
         for path, type in zip(self.files, stored, strict=True):
             if type.list_size != stored[0].list_size:
                 raise TableError(
@@ -169,12 +169,12 @@ class RegionTable:
         return group
 
 
-def _kind_of(path: str) -> Kind:
+def _schema_of(path: str) -> TableSchema:
     """The kind of the table of regions in a file, with the size and precision of its features."""
     schema = read_schema(path)
     stored = schema.field("features").type if "features" in schema.names else pa.null()
     if not pa.types.is_fixed_size_list(stored):
         raise TableError(f"{path} is no table of regions; it has the columns {', '.join(schema.names)}")
-    kind = regions_kind(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
+    kind = regions_schema(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
     check_schema(path, kind)
     return kind

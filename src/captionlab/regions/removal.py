@@ -21,27 +21,27 @@ class Sample:
 
 def samples(
     scenes: Mapping[str, Iterable[str]],
-    informative: Mapping[str, Sequence[str]],
+    diagnostic: Mapping[str, Sequence[str]],
     objects: Mapping[str, Iterable[str]],
     number: int,
 ) -> list[Sample]:
-    """The images that depict a scene and contain all of its `number` most informative objects.
+    """The images that depict a scene and contain all of its `number` most diagnostic objects.
 
-    `scenes` has the images of each scene, `informative` its objects, the most informative first, and `objects` those in
+    `scenes` has the images of each scene, `diagnostic` its objects, the most diagnostic first, and `objects` those in
     each image. A scene with fewer objects has no sample; an image of two scenes may be two samples.
     """
     return [
-        Sample(image, scene, tuple(informative[scene][:number]))
+        Sample(image, scene, tuple(diagnostic[scene][:number]))
         for scene, images in scenes.items()
-        if len(informative.get(scene, ())) >= number
+        if len(diagnostic.get(scene, ())) >= number
         for image in images
-        if {*informative[scene][:number]} <= {*objects.get(image, ())}
+        if {*diagnostic[scene][:number]} <= {*objects.get(image, ())}
     ]
 
 
 def with_objects(
     classes: Mapping[str, str],
-    informative: Mapping[str, Sequence[str]],
+    diagnostic: Mapping[str, Sequence[str]],
     objects: Mapping[str, Iterable[str]],
     number: int,
 ) -> dict[str, str]:
@@ -49,7 +49,7 @@ def with_objects(
     depicting: dict[str, list[str]] = {}
     for image, scene in classes.items():
         depicting.setdefault(scene, []).append(image)
-    kept = {sample.image for sample in samples(depicting, informative, objects, number)}
+    kept = {sample.image for sample in samples(depicting, diagnostic, objects, number)}
     return {image: scene for image, scene in classes.items() if image in kept}
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from captionlab.schemas import regions_kind
-from captionlab.tables import Kind, TableWriter
+from captionlab.schemas import regions_schema
+from captionlab.tables import TableSchema, TableWriter
 
 # Bytes of features in a group of rows, which is read as a whole for any of its images; and the most rows of one.
 REGION_GROUP_BYTES, GROUP_ROWS = 4 << 20, 8192
@@ -52,7 +52,7 @@ def write_regions(
     first = next(images, None)
     if first is None:
         raise RegionError(f"{path}: there is no image to write the regions of")
-    kind = regions_kind(first.features.shape[1], str(first.features.dtype))
+    kind = regions_schema(first.features.shape[1], str(first.features.dtype))
     group = max(1, min(GROUP_ROWS, REGION_GROUP_BYTES // (first.features.itemsize * first.features.shape[1])))
     written, rows, waiting = 0, 0, []
     with TableWriter(path, kind, metadata) as writer:
@@ -67,7 +67,7 @@ def write_regions(
     return written
 
 
-def _rows(regions: ImageRegions, kind: Kind) -> pa.Table:
+def _rows(regions: ImageRegions, kind: TableSchema) -> pa.Table:
     """The regions of an image as rows of a table of this kind."""
     where, (count, size) = f"image {regions.image_id!r}", regions.features.shape
     stored = kind.columns["features"].type

@@ -13,7 +13,7 @@ from captionlab.order import Places
 from captionlab.regions.batches import RegionBatch, RegionTable
 from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.regions.tags import TAGS
-from captionlab.tables import TableError, read_kind, read_table
+from captionlab.tables import TableError, read_schema_name, read_table
 
 Paths = Iterable[str | os.PathLike[str]]
 # Numbers that say where a region is.
@@ -135,7 +135,7 @@ def _by_kind(paths: Iterable[str]) -> tuple[list[str], list[str]]:
     tags: list[str] = []
     regions: list[str] = []
     for path in paths:
-        (tags if read_kind(path) == TAGS.name else regions).append(path)
+        (tags if read_schema_name(path) == TAGS.name else regions).append(path)
     if not regions:
         raise ValueError(f"{', '.join(tags)}: tags alone; the captioner reads regions as well")
     return regions, tags

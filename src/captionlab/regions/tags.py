@@ -14,13 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from captionlab.regions.readers import image_name
-from captionlab.schemas import IMAGE_ID, regions_kind
-from captionlab.tables import Column, Kind, TableWriter, read_schema, read_table
+from captionlab.schemas import IMAGE_ID, regions_schema
+from captionlab.tables import Column, TableSchema, TableWriter, read_schema, read_table
 
 logger = logging.getLogger(__name__)
 
 _FLOAT = pa.float32()
-TAGS = Kind(
+TAGS = TableSchema(
     "tags",
     "an object of an image, as a detector or an annotator names it; those of an image are together",
     {
@@ -101,7 +101,7 @@ def labelled_rows(table: pa.Table, index: str) -> Iterator[Row]:
 def read_region_labels(path: str | os.PathLike[str]) -> pa.Table:
     """A table of regions without their features."""
     stored = read_schema(path).field("features").type
-    kind = regions_kind(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
+    kind = regions_schema(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
     return read_table(path, kind, ["image_id", "region_index", "label", "confidence", "x1", "y1", "x2", "y2"])
 
 

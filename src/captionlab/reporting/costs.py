@@ -18,9 +18,9 @@ from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.sheets import PROVENANCE
 from captionlab.schemas import COST
 from captionlab.tables import Column as Stored
-from captionlab.tables import Kind, read_table
+from captionlab.tables import TableSchema, read_table
 
-COSTS = Kind(
+COSTS = TableSchema(
     "costs of a run",
     "a job, as it ran last",
     {

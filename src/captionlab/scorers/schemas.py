@@ -2,9 +2,9 @@
 
 import pyarrow as pa
 
-from captionlab.tables import Column, Kind
+from captionlab.tables import Column, TableSchema
 
-MATCHING = Kind(
+MATCHING = TableSchema(
     "accuracy of a scorer",
     "a measure of a scorer on pairs of image and caption, one kind of negatives",
     {

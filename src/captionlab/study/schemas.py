@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from captionlab.tables import Column, Kind
+from captionlab.tables import Column, TableSchema
 
 _STRING, _INT, _DOUBLE, _BOOL = pa.string(), pa.int32(), pa.float64(), pa.bool_()
 _BLOCK = Column(_INT, "block of screens that one participant sees, from 1; 0 is the example")
@@ -11,7 +11,7 @@ _STIMULUS = Column(_STRING, "name of the set of images")
 _CAPTION_TYPE = Column(_STRING, "captioner that the caption is by")
 _LOW, _HIGH = Column(_DOUBLE, "lower end of its 95 % interval"), Column(_DOUBLE, "upper end of the same")
 
-STIMULI = Kind(
+STIMULI = TableSchema(
     "stimuli",
     "a screen of the study: a caption above ten images",
     {
@@ -28,7 +28,7 @@ STIMULI = Kind(
     },
     ("block", "question"),
 )
-ANSWERS = Kind(
+ANSWERS = TableSchema(
     "answers",
     "an answer of a participant",
     {
@@ -45,7 +45,7 @@ ANSWERS = Kind(
     },
     ("participant", "block", "question"),
 )
-PARTICIPANTS = Kind(
+PARTICIPANTS = TableSchema(
     "participants",
     "a participant in a block",
     {
@@ -58,7 +58,7 @@ PARTICIPANTS = Kind(
     },
     ("participant", "block"),
 )
-ACCURACY = Kind(
+ACCURACY = TableSchema(
     "accuracy of people",
     "how often participants find the image by captions of one type",
     {
@@ -72,7 +72,7 @@ ACCURACY = Kind(
     },
     ("caption_type",),
 )
-PAIRWISE = Kind(
+PAIRWISE = TableSchema(
     "differences between caption types",
     "a type of captions against another, over the same participants and sets of images",
     {
@@ -86,7 +86,7 @@ PAIRWISE = Kind(
     },
     ("caption_type", "against"),
 )
-AGREEMENT = Kind(
+AGREEMENT = TableSchema(
     "agreement of participants",
     "how far participants who see the same screen choose the same image",
     {

@@ -18,14 +18,14 @@ from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.words import words_of
 from captionlab.order import Places
 from captionlab.regions.batches import RegionTable
-from captionlab.tables import read_kind
+from captionlab.tables import read_schema_name
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
 from captionlab.training.loop.data import encode_references, references, training_images
 from captionlab.training.loop.trainer import Batches, Objective
 from captionlab.training.loop.validation import Validation
 from captionlab.training.objectives.baselines import InTurn, NoBaseline, RunningMean
 from captionlab.training.objectives.cross_entropy import CrossEntropy
-from captionlab.training.objectives.masked_language_modelling import MaskedBatches, MaskedTokens
+from captionlab.training.objectives.masked_language_modelling import MaskedBatches, MaskedLanguageModelling
 from captionlab.training.objectives.mean_teacher import MeanTeacher
 from captionlab.training.objectives.reinforce import Baseline, Reinforce, Reward, freeze_token_embeddings
 from captionlab.training.objectives.self_critical import SelfCritical
@@ -37,7 +37,7 @@ Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class Judge:
+class RewardModel:
     """A retriever or scorer that a reward asks."""
 
     directory: str
@@ -92,20 +92,20 @@ def build_objective(
     captioner: Captioner[Any],
     tokenizer: Tokenizer,
     data: TrainingData,
-    judges: Mapping[str, Judge],
+    reward_models: Mapping[str, RewardModel],
     *,
     batch: int,
     seed: int,
 ) -> tuple[Objective, Batches]:
     """The objective of a config block, and the batches of so many images that it is trained with.
 
-    `config` is `objective` of the config with its decoding spelled out; `judges` are the retrievers and scorers that
-    its reward names, as encoders/{name} and scorers/{name}. May freeze parameters of the captioner.
+    `config` is `objective` of the config with its decoding spelled out; `reward_models` are the retrievers and scorers
+    that its reward names, as encoders/{name} and scorers/{name}. May freeze parameters of the captioner.
     """
-    places = find_places(data, judges)
-    if config["kind"] in ("cross-entropy", "masked-tokens"):
+    places = find_places(data, reward_models)
+    if config["kind"] in ("cross-entropy", "mlm"):
         tokens = encode_references(data.texts, tokenizer, captioner.longest, captioner.cut_keeps_end)
-    if config["kind"] == "masked-tokens":
+    if config["kind"] == "mlm":
         settings = {name: value for name, value in config.items() if name != "kind"}
         if settings.pop("freeze_embeddings", False):
             freeze_token_embeddings(captioner, tokenizer.size)
@@ -119,7 +119,7 @@ def build_objective(
             vocabulary=tokenizer.size,
             places=places,
         )
-        return MaskedTokens(**settings), masked
+        return MaskedLanguageModelling(**settings), masked
     if config["kind"] == "cross-entropy":
         per_image = config.get("captions_per_image", 1)
         batches = CaptionBatches(data.visual, tokens, batch, seed, tokenizer.end, per_image, places)
@@ -127,7 +127,7 @@ def build_objective(
             return MeanTeacher(captioner, **config["teacher"]), batches
         return CrossEntropy(config.get("scheduled_sampling")), batches
     decoding = Decoding.from_config(config["decoding"])
-    reward = build_reward(config["reward"], data, judges)
+    reward = build_reward(config["reward"], data, reward_models)
     if config["kind"] == "reinforce":
         settings = {**captioner.finetuned_as, **config}
         if settings["freeze_embeddings"]:
@@ -150,16 +150,16 @@ def build_objective(
     return objective, ImageBatches(data.visual, batch, seed, places)
 
 
-def find_places(data: TrainingData, judges: Mapping[str, Judge]) -> Places | None:
+def find_places(data: TrainingData, reward_models: Mapping[str, RewardModel]) -> Places | None:
     """Where the training images lie in the regions that a training reads; None where it reads embeddings or pixels.
 
-    The captioner's own regions, or else those of the first judge that has some.
+    The captioner's own regions, or else those of the first reward_model that has some.
     """
     if isinstance(data.visual, Rows):
         return data.visual.places
-    for judge in judges.values():
-        if read_kind(judge.features[0]) == "regions":
-            return RegionTable(judge.features).places(data.ids)
+    for reward_model in reward_models.values():
+        if read_schema_name(reward_model.features[0]) == "regions":
+            return RegionTable(reward_model.features).places(data.ids)
     return None
 
 
@@ -172,11 +172,11 @@ def build_baseline(config: Mapping[str, Any]) -> Baseline:
     return RunningMean()
 
 
-def build_reward(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+def build_reward(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> Reward:
     """The reward of a config block, for the training images."""
     kind = config["kind"]
     build = _retrieval if kind in KINDS else _REWARDS[kind]
-    return build(config, data, judges)
+    return build(config, data, reward_models)
 
 
 def build_validation(config: Mapping[str, Any] | None, tokenizer: Tokenizer, data: TrainingData) -> Validation | None:
@@ -192,66 +192,68 @@ def build_validation(config: Mapping[str, Any] | None, tokenizer: Tokenizer, dat
     return Validation(score, config["every"], "cider", select=config.get("select", True))
 
 
-def _retrieval(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
-    judge = judges[f"encoders/{config['retriever']}"]
-    retriever = load_encoder(judge.directory, data.device)
+def _retrieval(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> Reward:
+    reward_model = reward_models[f"encoders/{config['retriever']}"]
+    retriever = load_encoder(reward_model.directory, data.device)
     scale = retriever.logit_scale if config.get("scale", "logit-scale") == "logit-scale" else 1.0
     images = data.visual
-    if list(judge.features) != list(data.features):
-        images = load_embeddings(judge.features, data.ids).values.to(data.device)
+    if list(reward_model.features) != list(data.features):
+        images = load_embeddings(reward_model.features, data.ids).values.to(data.device)
     neighbours = None
     if hard := config.get("hard_negatives"):
-        neighbours = read_neighbours(judge.neighbours[0], data.ids, hard).to(data.device)
+        neighbours = read_neighbours(reward_model.neighbours[0], data.ids, hard).to(data.device)
     return Discriminative(config["kind"], retriever.embed_texts, images, config["candidates"], scale, neighbours)
 
 
-def _scorer(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+def _scorer(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> Reward:
     from captionlab.scorers.images import ScorerImages
     from captionlab.scorers.store import load_scorer
     from captionlab.training.rewards.scorers import MatchingScore
 
-    judge = judges[f"scorers/{config['scorer']}"]
-    scorer = load_scorer(judge.directory, data.device)
-    images = ScorerImages(scorer, judge.features, data.device)
+    reward_model = reward_models[f"scorers/{config['scorer']}"]
+    scorer = load_scorer(reward_model.directory, data.device)
+    images = ScorerImages(scorer, reward_model.features, data.device)
     return MatchingScore(scorer, images.visual, data.ids, config.get("scale", 1.0))
 
 
-def _cider(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+def _cider(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> Reward:
     return Cider(data.texts)
 
 
-def _bleu(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+def _bleu(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> Reward:
     return Bleu(data.texts)
 
 
-def _fluency(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+def _fluency(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> Reward:
     from captionlab.texts.ngram import train
 
     return Fluency(train([words_of(text) for of_image in data.texts for text in of_image]))
 
 
-def _sum(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
+def _sum(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> Reward:
     weights = [part["weight"] for part in config["of"]]
-    rewards = _named([part["reward"] for part in config["of"]], data, judges)
+    rewards = _named([part["reward"] for part in config["of"]], data, reward_models)
     return Sum({name: (weight, rewards[name]) for name, weight in zip(rewards, weights, strict=True)})
 
 
-def _alternate(config: Mapping[str, Any], data: TrainingData, judges: Mapping[str, Judge]) -> Reward:
-    return Alternate(_named(config["of"], data, judges))
+def _alternate(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> Reward:
+    return Alternate(_named(config["of"], data, reward_models))
 
 
-def _named(parts: Sequence[Mapping[str, Any]], data: TrainingData, judges: Mapping[str, Judge]) -> dict[str, Reward]:
+def _named(
+    parts: Sequence[Mapping[str, Any]], data: TrainingData, reward_models: Mapping[str, RewardModel]
+) -> dict[str, Reward]:
     """Rewards under the name of their scorer or retriever, or their kind, with a number where that is there already."""
     found: dict[str, Reward] = {}
     for part in parts:
         name = plain = part.get("scorer", part.get("retriever", part["kind"]))
         while name in found:
             name = f"{plain}_{len(found) + 1}"
-        found[name] = build_reward(part, data, judges)
+        found[name] = build_reward(part, data, reward_models)
     return found
 
 
-_REWARDS: dict[str, Callable[[Mapping[str, Any], TrainingData, Mapping[str, Judge]], Reward]] = {
+_REWARDS: dict[str, Callable[[Mapping[str, Any], TrainingData, Mapping[str, RewardModel]], Reward]] = {
     "scorer": _scorer,
     "cider": _cider,
     "bleu": _bleu,

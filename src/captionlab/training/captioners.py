@@ -10,7 +10,7 @@ from captionlab.captioners.store import save_captioner
 from captionlab.distributed import is_first
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.scripting import device
-from captionlab.training.build import Judge, TrainingData, build_objective, build_validation
+from captionlab.training.build import RewardModel, TrainingData, build_objective, build_validation
 from captionlab.training.loop.checkpoints import fingerprint, intervals, remove
 from captionlab.training.loop.trainer import train
 
@@ -33,7 +33,7 @@ def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, d
         captioner,
         tokenizer,
         data,
-        {name: Judge(**judge) for name, judge in params.get("judges", {}).items()},
+        {name: RewardModel(**reward_model) for name, reward_model in params.get("reward_models", {}).items()},
         batch=config["optimizer"]["batch"],
         seed=params.seed,
     )

@@ -29,8 +29,8 @@ def captioner_kind(block: Mapping[str, Any]) -> str:
 
 def encoder_kind(block: Mapping[str, Any]) -> str:
     """How an encoder comes about: grid (of another one), imported or trained."""
-    if "grid_of" in block:
-        return "grid"
+    if "patches_of" in block:
+        return "patches"
     return "imported" if "weights" in block else "trained"
 
 

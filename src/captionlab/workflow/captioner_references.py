@@ -68,9 +68,9 @@ def _reading_mistakes(config: Block, where: str, block: Block, reads: str) -> It
             what = f"not {key}" if key in block else f"so it needs {key}"
             yield f"{where}: a {family} reads {' and '.join(needed)} of images, {what}"
     encoder = config.get("encoders", {}).get(block.get("encoder"), {})
-    if encoder and needed == READS["grid"] and ("grid_of" in encoder) != (reads == "grid"):
-        wanted = "a grid; name an encoder with" if reads == "grid" else "one vector; name an encoder without"
-        yield f"{where}.encoder is {block['encoder']!r}, and {family} reads of each image {wanted} `grid_of`"
+    if encoder and needed == READS["patches"] and ("patches_of" in encoder) != (reads == "patches"):
+        wanted = "a grid; name an encoder with" if reads == "patches" else "one vector; name an encoder without"
+        yield f"{where}.encoder is {block['encoder']!r}, and {family} reads of each image {wanted} `patches_of`"
 
 
 def _optimizer_mistakes(where: str, optimizer: Block) -> Iterator[str]:

@@ -31,7 +31,7 @@ class Embedding:
 
     def encoders_with_weights(self, weights: bool) -> str:
         """Regular expression of the encoders that are imported, or of those trained here."""
-        own = (name for name, encoder in self.lab.encoders.items() if "grid_of" not in encoder)
+        own = (name for name, encoder in self.lab.encoders.items() if "patches_of" not in encoder)
         return any_of(name for name in own if ("weights" in self.lab.encoders[name]) == weights)
 
     def block(self, wildcards: Wildcards) -> Block:
@@ -39,15 +39,15 @@ class Embedding:
         return normalise(without(self.lab.encoders[wildcards.encoder], "corpus", "seed"))
 
     def _seen_by(self, wildcards: Wildcards) -> str:
-        return str(self.lab.encoders[wildcards.encoder].get("grid_of", wildcards.encoder))
+        return str(self.lab.encoders[wildcards.encoder].get("patches_of", wildcards.encoder))
 
     def seeing(self, file: str) -> Callable[[Wildcards], str]:
         """A file of an encoder, or of that whose grid it is."""
         return lambda wildcards: paths.encoder(file, self._seen_by(wildcards))
 
-    def is_grid(self, wildcards: Wildcards) -> bool:
+    def is_patches(self, wildcards: Wildcards) -> bool:
         """Whether an encoder gives a vector for each place of an image."""
-        return "grid_of" in self.lab.encoders[wildcards.encoder]
+        return "patches_of" in self.lab.encoders[wildcards.encoder]
 
     def code(self, script: str, part: str = "") -> Callable[[Wildcards], str]:
         """Fingerprint of a script that loads the module of the encoder's family by name, or another `part` of it."""
@@ -62,7 +62,7 @@ class Embedding:
         return {name for encoder in encoders for name in families.encoders()[self._family_of(encoder)].libraries}
 
     def _family_of(self, encoder: str) -> str:
-        return str(self.lab.encoders[self.lab.encoders[encoder].get("grid_of", encoder)]["family"])
+        return str(self.lab.encoders[self.lab.encoders[encoder].get("patches_of", encoder)]["family"])
 
     def seed(self, wildcards: Wildcards) -> int:
         """Seed of an encoder's training."""

@@ -103,34 +103,34 @@ def validity_mistakes(config: Block, validity: Block) -> Iterator[str]:
         )
 
 
-def scenes_mistakes(config: Block, scenes: Block) -> Iterator[str]:
-    """One sentence for each thing in `scenes` that cannot be followed."""
-    yield from known(config, "corpora", scenes["corpus"], "scenes.corpus")
-    yield from known(config, "decodings", scenes["decoding"], "scenes.decoding")
+def scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
+    """One sentence for each thing in `scene_analysis` that cannot be followed."""
+    yield from known(config, "corpora", scenes["corpus"], "scene_analysis.corpus")
+    yield from known(config, "decodings", scenes["decoding"], "scene_analysis.decoding")
     if config.get("decodings", {}).get(scenes["decoding"], {}).get("kind") == "sample":
-        yield "scenes.decoding draws at random; captions before and after ablation are compared, so write a beam search"
+        yield "scene_analysis.decoding draws at random; captions before and after ablation are compared: use a beam"
     for role in ROLES:
         name = scenes[role]
-        yield from known(config, "captioners", name, f"scenes.{role}")
+        yield from known(config, "captioners", name, f"scene_analysis.{role}")
         if (family := family_of(config, name)) and not attends_to_tags(family):
             able = a_family(name for name in captioners() if attends_to_tags(name))
-            yield f"scenes.{role} is {name!r}, a {family} captioner; what is analysed is attention to tags, of {able}"
+            yield f"scene_analysis.{role} is {name!r}, a {family}; what is analysed is attention to tags, of {able}"
         elif family:
             root = config["captioners"][root_of(config, name)]
-            yield from files_mistakes(config, f"scenes.{role}", root, scenes["corpus"], "the captioner")
+            yield from files_mistakes(config, f"scene_analysis.{role}", root, scenes["corpus"], "the captioner")
     yield from _roots_mistakes(config, scenes)
     yield from _splits_mistakes(config, scenes)
     labels = scenes.get("labels", {})
     reader = config["corpora"].get(scenes["corpus"], {}).get("reader")
-    if labels.get("table", "scenes") == "scenes" and reader not in (None, "hl", "toyworld"):
+    if labels.get("table", "scene_captions") == "scene_captions" and reader not in (None, "hl", "toyworld"):
         yield (
-            f"scenes.corpus is {scenes['corpus']!r}, which has no scene captions; "
-            "write scenes.labels: {table: captions} to find scenes in its references"
+            f"scene_analysis.corpus is {scenes['corpus']!r}, which has no scene captions; "
+            "write scene_analysis.labels: {table: captions} to find scenes in its references"
         )
     there = len(labels["names"]) if "names" in labels else labels.get("number")
-    probed = scenes.get("probing", {}).get("scenes")
+    probed = scenes.get("probes", {}).get("scenes")
     if there and probed and probed > there:
-        yield f"scenes.probing.scenes is {probed}, and scenes.labels has {there} scenes; make these as many"
+        yield f"scene_analysis.probes.scenes is {probed}, and scene_analysis.labels has {there} scenes; make both equal"
 
 
 def _roots_mistakes(config: Block, scenes: Block) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _roots_mistakes(config: Block, scenes: Block) -> Iterator[str]:
     for key in ("regions", "tags"):
         read = {role: config["captioners"][root].get(key) for role, root in roots.items()}
         if len({*read.values()}) > 1:
-            told = " and ".join(f"scenes.{role} reads {read[role]!r} ({roots[role]})" for role in ROLES)
+            told = " and ".join(f"scene_analysis.{role} reads {read[role]!r} ({roots[role]})" for role in ROLES)
             yield f"{told}; they are compared on the same {key}, so name captioners that read the same"
 
 
@@ -151,7 +151,7 @@ def _splits_mistakes(config: Block, scenes: Block) -> Iterator[str]:
     there = _splits_of(config["corpora"].get(scenes["corpus"], {}))
     for split in scenes.get("splits", []):
         if there and split not in there:
-            yield f"scenes.splits has {split!r}, which the corpus {scenes['corpus']!r} has not; {hint(split, there)}"
+            yield f"scene_analysis.splits has {split!r}, which {scenes['corpus']!r} has not; {hint(split, there)}"
 
 
 def _splits_of(corpus: Block) -> list[str]:

@@ -19,12 +19,12 @@ from captionlab.workflow.code import code_fingerprint
 from captionlab.workflow.config import ConfigError, validate_config
 from captionlab.workflow.construction import Construction
 from captionlab.workflow.embedding import Embedding
-from captionlab.workflow.judging import Judging
 from captionlab.workflow.language import Language
 from captionlab.workflow.papers import Papers
 from captionlab.workflow.report import labels_of, paper_of
 from captionlab.workflow.resources import memory, on_disk
-from captionlab.workflow.scenes import Scenes
+from captionlab.workflow.reward_models import RewardModels
+from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
@@ -58,11 +58,11 @@ class Experiments:
         self.language = Language(self)
         self.construction = Construction(self)
         self.study = Study(self)
-        self.judging = Judging(self)
+        self.reward_models = RewardModels(self)
         self.style = on_disk(self.root / "config" / "plotting.yaml")
         self.data = str((self.root / config.get("data", ".")).resolve())
         self.scoring = Scoring(self)
-        self.scenes = Scenes(self)
+        self.scene_analysis = SceneAnalysis(self)
         self.validity = Validity(self)
         self.papers = Papers(self)
 
@@ -83,7 +83,7 @@ class Experiments:
             files |= {f"captioners.{name}.captions.{c}": path for c, path in block.get("captions", {}).items()}
         missing = {key: Path(self.data) / path for key, path in files.items() if not (Path(self.data) / path).is_file()}
         mistakes += [f"{key}: no such file {path}" for key, path in missing.items()]
-        for part in (self.embedding, self.language, self.study, self.scoring, self.scenes):
+        for part in (self.embedding, self.language, self.study, self.scoring, self.scene_analysis):
             mistakes += part.missing_files()
         if mistakes:
             raise ConfigError.listing(
@@ -142,7 +142,7 @@ class Experiments:
         block = self.captioners[root_of(self.config, captioner)]
         if "encoder" in block:
             return self.embedding.features(block["encoder"], corpus)
-        return self.scenes.captioner_tables(block, corpus)
+        return self.scene_analysis.captioner_tables(block, corpus)
 
     # --------------------------------------------------------------------------------------------- corpora
     def corpus_block(self, wildcards: Wildcards) -> Block:

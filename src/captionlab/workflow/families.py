@@ -12,7 +12,7 @@ from captionlab.workflow.blocks import Block
 # The keys of a captioner's block that say what it reads of images.
 READS = {
     "vector": ("encoder",),
-    "grid": ("encoder",),
+    "patches": ("encoder",),
     "regions": ("regions",),
     "tagged-regions": ("regions", "tags"),
 }

@@ -39,7 +39,7 @@ def retriever_mistakes(config: Block, name: str, where: str) -> Iterator[str]:
     yield from known(config, "encoders", name, where)
     encoder = config.get("encoders", {}).get(name, {})
     if encoder and not (encoder.get("family") and encoders()[encoder["family"]].texts):
-        what = "a grid" if "grid_of" in encoder else f"a {encoder['family']}"
+        what = "a grid" if "patches_of" in encoder else f"a {encoder['family']}"
         able = a_family(name for name, family in encoders().items() if family.texts)
         yield f"{where} is {name!r}, {what}, which has no text side; name {able}"
 

@@ -8,7 +8,7 @@ from captionlab.workflow.captioner_references import captioner_mistakes
 from captionlab.workflow.evaluation_references import (
     evaluation_mistakes,
     repeated_evaluations,
-    scenes_mistakes,
+    scene_analysis_mistakes,
     study_mistakes,
     validity_mistakes,
 )
@@ -49,8 +49,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
         yield from study_mistakes(config, study)
     if validity := config.get("validity"):
         yield from validity_mistakes(config, validity)
-    if scenes := config.get("scenes"):
-        yield from scenes_mistakes(config, scenes)
+    if scenes := config.get("scene_analysis"):
+        yield from scene_analysis_mistakes(config, scenes)
 
 
 def _corpus_mistakes(name: str, corpus: Block) -> Iterator[str]:
@@ -67,14 +67,14 @@ def _corpus_mistakes(name: str, corpus: Block) -> Iterator[str]:
 def _encoder_mistakes(config: Block, name: str, encoder: Block) -> Iterator[str]:
     if "corpus" in encoder:
         yield from known(config, "corpora", encoder["corpus"], f"encoders.{name}.corpus")
-    if "grid_of" not in encoder:
+    if "patches_of" not in encoder:
         return
-    where, of = f"encoders.{name}.grid_of", encoder["grid_of"]
+    where, of = f"encoders.{name}.patches_of", encoder["patches_of"]
     yield from known(config, "encoders", of, where)
     source = config.get("encoders", {}).get(of, {})
-    if source and not (source.get("family") and encoders()[source["family"]].grids):
-        what = "a grid itself" if "grid_of" in source else f"a {source['family']}, whose grid is not to be had"
-        yield f"{where} is {of!r}, {what}; name {a_family(name for name, of in encoders().items() if of.grids)}"
+    if source and not (source.get("family") and encoders()[source["family"]].patches):
+        what = "a grid itself" if "patches_of" in source else f"a {source['family']}, whose grid is not to be had"
+        yield f"{where} is {of!r}, {what}; name {a_family(name for name, of in encoders().items() if of.patches)}"
 
 
 def _language_model_mistakes(config: Block, model: Block) -> Iterator[str]:

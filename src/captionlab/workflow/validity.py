@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
 
 # Objectives by which a captioner learns the references of a corpus.
-LEARN_REFERENCES = ("cross-entropy", "masked-tokens")
+LEARN_REFERENCES = ("cross-entropy", "mlm")
 
 
 class Validity:

@@ -13,14 +13,14 @@ from captionlab.corpora.toyworld.domains import Domain, domain_named
 from captionlab.corpora.toyworld.drawing import draw, encode
 from captionlab.corpora.toyworld.lookalikes import sample_lookalikes
 from captionlab.corpora.toyworld.world import LOOKALIKES, SIDE, Picture, sample_picture
-from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENES
-from captionlab.tables import Kind, TableWriter
+from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENE_CAPTIONS
+from captionlab.tables import TableSchema, TableWriter
 
-_TABLES: Mapping[str, Kind] = {
+_TABLES: Mapping[str, TableSchema] = {
     "images": IMAGES,
     "captions": CAPTIONS,
     "objects": OBJECTS,
-    "scenes": SCENES,
+    "scene_captions": SCENE_CAPTIONS,
     "rejects": REJECTS,
 }
 # Images that are held in memory before they are written.
@@ -144,6 +144,6 @@ def _write_batch(batch: list[ToyImage], writers: Mapping[str, TableWriter]) -> N
             rows["objects"].append(names | box)
         for index, (caption, confidence) in enumerate(image.scene_captions):
             answer = {"scene_index": index, "caption": caption, "scene": image.scene, "confidence": confidence}
-            rows["scenes"].append({"image_id": image.image_id} | answer)
+            rows["scene_captions"].append({"image_id": image.image_id} | answer)
     for name, kind in _TABLES.items():
         writers[name].write({column: [row[column] for row in rows[name]] for column in kind.columns})

@@ -1,4 +1,4 @@
-"""What the paper's claims are judged by: its captioners, differences, ablations, and the answers of people."""
+"""What the paper's claims are judged by: its captioners, differences, variants, and the answers of people."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -60,8 +60,8 @@ def printed_row(
 
 
 def _labels(paper: Mapping[str, Any], row: Row) -> dict[str, str]:
-    """The paper's labels of corpora by name, of an ablation those of its own; of two labels of a corpus the last."""
-    corpora = paper.get("ablations", {}).get(row["experiment"], paper).get("corpora", {})
+    """The paper's labels of corpora by name, of variants those of their own; of two labels of a corpus the last."""
+    corpora = paper.get("variants", {}).get(row["experiment"], paper).get("corpora", {})
     return {name: label for label, name in sorted(corpora.items())}
 
 

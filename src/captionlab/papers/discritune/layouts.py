@@ -92,41 +92,41 @@ LAYOUTS = (
 
 
 @dataclass(frozen=True)
-class AblationLayout:
-    """A table of an ablation: the published table if there is one, what it is about, and its metrics."""
+class VariantsLayout:
+    """A table of a group of variants: the published table if there is one, what it is about, and its metrics."""
 
     name: str
     title: str
-    ablation: str
+    variants: str
     published: str | None
     metrics: Sequence[str]
 
 
-ABLATIONS = (
-    AblationLayout("discritune_table8_baselines", "table 8: baselines of REINFORCE", "baselines", "8", RETRIEVAL),
-    AblationLayout("discritune_table9_rewards", "table 9: rewards", "rewards", "9", RETRIEVAL),
-    AblationLayout(
+VARIANTS = (
+    VariantsLayout("discritune_table8_baselines", "table 8: baselines of REINFORCE", "baselines", "8", RETRIEVAL),
+    VariantsLayout("discritune_table9_rewards", "table 9: rewards", "rewards", "9", RETRIEVAL),
+    VariantsLayout(
         "discritune_table12_hard_distractors",
         "table 12: hard distractors, similarity to human captions",
         "hard-distractors",
         "12",
         TEXT,
     ),
-    AblationLayout(
+    VariantsLayout(
         "discritune_table13_hard_distractors",
         "table 13: hard distractors, text-to-image retrieval",
         "hard-distractors",
         "13",
         RETRIEVAL,
     ),
-    AblationLayout(
+    VariantsLayout(
         "discritune_retrievers",
         "beyond the paper: which retrievers understand captions that another rewarded",
         "retrievers",
         None,
         RETRIEVAL,
     ),
-    AblationLayout(
+    VariantsLayout(
         "discritune_divergence",
         "beyond the paper: a penalty for leaving the parent",
         "divergence",

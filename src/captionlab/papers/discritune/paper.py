@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from captionlab import paths
-from captionlab.papers.discritune.layouts import ABLATIONS, ASSOCIATIONS, LAYOUTS, associations_name
+from captionlab.papers.discritune.layouts import ASSOCIATIONS, LAYOUTS, VARIANTS, associations_name
 from captionlab.reporting.paper import Block, Figure, Known, Needs, Paper, listed
 
 
@@ -15,7 +15,7 @@ class Discritune(Paper):
     citation = "Dessì et al. 2023, *Cross-Domain Image Captioning with Discriminative Finetuning*"
 
     def tables(self) -> list[str]:
-        """Those of the block, of its ablations, of the study and of the analysis of language."""
+        """Those of the block, of its variants, of the study and of the analysis of language."""
         asked = [
             layout.name
             for layout in (LAYOUTS if self.block else ())
@@ -23,7 +23,7 @@ class Discritune(Paper):
         ]
         return [
             *asked,
-            *(layout.name for layout in ABLATIONS if layout.ablation in self._ablations()),
+            *(layout.name for layout in VARIANTS if layout.variants in self._variants()),
             *(f"discritune_table6_{who}" for who in self.lab.study.participants()),
             *(associations_name(tag) for tag in ASSOCIATIONS if self.lab.language.config),
         ]
@@ -38,7 +38,7 @@ class Discritune(Paper):
         return found
 
     def summarised(self) -> Needs | None:
-        """Tables of scores of what is compared by several captioners or corpora at once, and of ablations."""
+        """Tables of scores of what is compared by several captioners or corpora at once, and of variants."""
         if not self.block:
             return None
         scored = {table: self._scored(table, self._evaluated()) for table in ("nlg", "spice")}
@@ -57,7 +57,7 @@ class Discritune(Paper):
                 "config": {**{key: self.block[key] for key in ("captioners", "corpora")}, "comparable": False},
                 "evaluations": self.lab.evaluation_contexts(),
                 "lineage": self.lab.lineage(),
-                "ablations": self._ablations(),
+                "variants": self._variants(),
                 "seed": self.lab.config["seed"],
             },
             ("numpy", "scipy"),
@@ -76,7 +76,7 @@ class Discritune(Paper):
             inputs |= {"associations": paths.ASSOCIATIONS, "statistics": self.lab.language.measured("statistics")}
         params = {
             "lineage": self.lab.lineage(),
-            "retrievers": self._ablation_retrievers(),
+            "retrievers": self._variant_retrievers(),
             "participants": self.lab.study.participants(),
             "study_captioners": self.lab.study.captioners(),
             "study_corpus": self.lab.study.corpus(),
@@ -150,36 +150,36 @@ class Discritune(Paper):
             found += [table(name, evaluation) for name in sorted(paired)]
         return found
 
-    # -------------------------------------------------------------------------------------------- ablations
-    def _ablations(self) -> Block:
-        """For each ablation its evaluation, corpora, reference, captioners by label, and who rewarded them."""
+    # -------------------------------------------------------------------------------------------- variants
+    def _variants(self) -> Block:
+        """For each group of variants its evaluation, corpora, reference, captioners by label, and who rewarded them."""
         return {
             name: {
-                "evaluation": ablation["evaluation"],
-                "corpora": sorted(set(ablation["corpora"].values())),
-                "reference": ablation["reference"],
-                "captioners": {label: listed(names) for label, names in sorted(ablation["captioners"].items())},
+                "evaluation": variants["evaluation"],
+                "corpora": sorted(set(variants["corpora"].values())),
+                "reference": variants["reference"],
+                "captioners": {label: listed(names) for label, names in sorted(variants["captioners"].items())},
                 "rewards": {
                     label: sorted({retriever for name in listed(names) for retriever in self._rewarding(name)})
-                    for label, names in sorted(ablation["captioners"].items())
+                    for label, names in sorted(variants["captioners"].items())
                 },
             }
-            for name, ablation in sorted(self.block.get("ablations", {}).items())
+            for name, variants in sorted(self.block.get("variants", {}).items())
         }
 
-    def _ablation_retrievers(self) -> Block:
-        """For each ablation the retrievers of its evaluation in the config's order, and by label who gave rewards."""
+    def _variant_retrievers(self) -> Block:
+        """For each group of variants the retrievers of its evaluation in the config's order, and who gave rewards."""
         return {
             name: {"judges": self.lab.evaluations[of["evaluation"]]["retrievers"], "rewards": of["rewards"]}
-            for name, of in self._ablations().items()
+            for name, of in self._variants().items()
         }
 
     def _ablated(self) -> set[tuple[str, str]]:
-        """Each captioner of an ablation with the evaluation that it is compared in."""
+        """Each captioner of a group of variants with the evaluation that it is compared in."""
         return {
-            (name, ablation["evaluation"])
-            for ablation in self._ablations().values()
-            for names in ablation["captioners"].values()
+            (name, variants["evaluation"])
+            for variants in self._variants().values()
+            for names in variants["captioners"].values()
             for name in names
         }
 
@@ -202,8 +202,8 @@ class Discritune(Paper):
         for name in block.get("evaluations", []):
             yield from known(config, "evaluations", name, f"{where}.evaluations")
         yield from _several_evaluations(config, where, block)
-        for name, ablation in block.get("ablations", {}).items():
-            yield from _ablation_mistakes(config, f"{where}.ablations.{name}", ablation, known)
+        for name, variants in block.get("variants", {}).items():
+            yield from _variants_mistakes(config, f"{where}.variants.{name}", variants, known)
 
 
 def _several_evaluations(config: Block, where: str, paper: Block) -> Iterator[str]:
@@ -220,13 +220,13 @@ def _several_evaluations(config: Block, where: str, paper: Block) -> Iterator[st
                 return
 
 
-def _ablation_mistakes(config: Block, where: str, ablation: Block, known: Known) -> Iterator[str]:
-    yield from known(config, "evaluations", ablation["evaluation"], f"{where}.evaluation")
-    evaluation = config["evaluations"].get(ablation["evaluation"], {})
-    if ablation["reference"] not in ablation["captioners"]:
-        yield f"{where}.reference is {ablation['reference']!r}, which is not among the labels of its captioners"
-    seeds = {label: len(listed(names)) for label, names in ablation["captioners"].items()}
-    wanted = seeds.get(ablation["reference"], 1)
+def _variants_mistakes(config: Block, where: str, variants: Block, known: Known) -> Iterator[str]:
+    yield from known(config, "evaluations", variants["evaluation"], f"{where}.evaluation")
+    evaluation = config["evaluations"].get(variants["evaluation"], {})
+    if variants["reference"] not in variants["captioners"]:
+        yield f"{where}.reference is {variants['reference']!r}, which is not among the labels of its captioners"
+    seeds = {label: len(listed(names)) for label, names in variants["captioners"].items()}
+    wanted = seeds.get(variants["reference"], 1)
     for label, number in seeds.items():
         if wanted > 1 and number not in (1, wanted):
             yield (
@@ -234,15 +234,15 @@ def _ablation_mistakes(config: Block, where: str, ablation: Block, known: Known)
                 "seed by seed, so name as many, or one"
             )
     if evaluation and not evaluation.get("retrievers"):
-        yield f"evaluations.{ablation['evaluation']} needs `retrievers`: {where} is about what they find"
+        yield f"evaluations.{variants['evaluation']} needs `retrievers`: {where} is about what they find"
     for section in ("captioners", "corpora"):
-        for label, names in ablation[section].items():
+        for label, names in variants[section].items():
             for name in listed(names):
                 yield from known(config, section, name, f"{where}.{section}.{label}")
                 if name in config[section] and name not in evaluation.get(section, [name]):
                     yield (
                         f"{where}.{section}.{label} is {name!r}, which is not in "
-                        f"evaluations.{ablation['evaluation']}.{section}; add it there"
+                        f"evaluations.{variants['evaluation']}.{section}; add it there"
                     )
 
 

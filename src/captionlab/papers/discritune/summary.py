@@ -1,4 +1,4 @@
-"""Measure what the paper says of several captioners or corpora at once, gains, transfer and fluency, and ablations."""
+"""Measure what the paper says of several captioners or corpora at once, gains, transfer and fluency, and variants."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from captionlab.papers.discritune.finetuning import (
     text_results,
     transfer_rows,
 )
-from captionlab.papers.discritune.variants import ablation_rows, evaluated_results
+from captionlab.papers.discritune.variants import evaluated_results, variant_rows
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.schemas import NLG, RETRIEVAL, TOKENS
 from captionlab.tables import read_table
@@ -30,7 +30,7 @@ Given = Mapping[str, Any]
 
 def summarise(inputs: Given, params: Given) -> tuple[Rows, Rows, list[str]]:
     """Rows of values and of differences, and the tables that know the device of what they were measured on."""
-    values, differences = _ablations(inputs, params)
+    values, differences = _variants(inputs, params)
     compared = _compared(inputs, params)
     measured = [*inputs["captions"], *inputs["ablated_captions"], *inputs["ablated_retrieval"]]
     return values, [*compared, *differences], measured
@@ -75,7 +75,7 @@ def _scores(inputs: Given, params: Given, labels: dict[str, str]) -> dict[str, l
     return scores
 
 
-def _ablations(inputs: Given, params: Given) -> tuple[Rows, Rows]:
+def _variants(inputs: Given, params: Given) -> tuple[Rows, Rows]:
     retrieval, spice = (
         {paths.captioner_of(path): path for path in inputs[f"ablated_{table}"]} for table in ("retrieval", "spice")
     )
@@ -90,7 +90,7 @@ def _ablations(inputs: Given, params: Given) -> tuple[Rows, Rows]:
             spice=read_table(spice[place], SPICE) if place in spice else None,
         )
     found = [
-        ablation_rows(name, ablation, results[ablation["evaluation"]]) for name, ablation in params["ablations"].items()
+        variant_rows(name, variants, results[variants["evaluation"]]) for name, variants in params["variants"].items()
     ]
     return [row for values, _ in found for row in values], [row for _, differences in found for row in differences]
 

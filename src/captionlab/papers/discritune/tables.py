@@ -24,7 +24,7 @@ from captionlab.papers.discritune.layouts import (
     Layout,
 )
 from captionlab.papers.discritune.study import study_table
-from captionlab.papers.discritune.variant_tables import ablation_tables
+from captionlab.papers.discritune.variant_tables import variant_tables
 from captionlab.reporting.footnotes import protocol_note, run_notes
 from captionlab.reporting.measurements import Measurements
 from captionlab.reporting.published import Published, PublishedValue, read_published
@@ -47,7 +47,7 @@ RECORD_COLUMNS = (
 
 
 def tabulate(inputs: Mapping[str, Any], params: Mapping[str, Any], provenance: Mapping[str, Any]) -> Iterator[Table]:
-    """Tables of captioners, of ablations, of the study and of language, so far as the config asks for them."""
+    """Tables of captioners, of variants, of the study and of language, so far as the config asks for them."""
     published = read_published(inputs["published"])
     paper = Reproduction(params["config"], params["lineage"], published)
     if params["config"]:
@@ -56,7 +56,7 @@ def tabulate(inputs: Mapping[str, Any], params: Mapping[str, Any], provenance: M
         values = read_table(inputs["values"], ROLE_VALUES).to_pylist()
         differences = read_table(inputs["differences"], ROLE_DIFFERENCES).to_pylist()
         made = {**provenance, **read_metadata(inputs["values"])}
-        yield from ablation_tables(values, differences, published, params["config"], params["retrievers"], made)
+        yield from variant_tables(values, differences, published, params["config"], params["retrievers"], made)
     for number, who in enumerate(params["participants"]):
         answers = {
             name: read_table(inputs[f"study_{name}"][number], kind).to_pylist() for name, kind in ANSWERS.items()

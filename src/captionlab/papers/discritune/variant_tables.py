@@ -1,15 +1,15 @@
-"""Tables of ablations of Dessì et al. 2023 from a run: values over seeds, the published beside them, differences."""
+"""Tables of variants of Dessì et al. 2023 from a run: values over seeds, the published beside them, differences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from captionlab.papers.discritune.layouts import (
-    ABLATIONS,
     DECIMALS,
     RETRIEVAL_METRIC,
     TEXT,
     TEXT_HEADINGS,
-    AblationLayout,
+    VARIANTS,
+    VariantsLayout,
 )
 from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
 from captionlab.reporting.published import Published
@@ -21,7 +21,7 @@ from captionlab.reporting.sheets import Sheet
 OWN = "°"
 
 
-def ablation_tables(
+def variant_tables(
     values: Sequence[Row],
     differences: Sequence[Row],
     published: Published,
@@ -29,23 +29,23 @@ def ablation_tables(
     retrievers: Mapping[str, Mapping[str, Any]],
     provenance: Mapping[str, Any],
 ) -> Iterator[Table]:
-    """The tables of the ablations in `block`, `papers.discritune` of the config.
+    """The tables of the variants in `block`, `papers.discritune` of the config.
 
-    values, differences: rows of ROLE_VALUES and ROLE_DIFFERENCES with the ablation as experiment. retrievers: of each
-    ablation its `judges`, the one that stands for the paper's first, and by label those that gave `rewards`.
+    values, differences: rows of ROLE_VALUES and ROLE_DIFFERENCES with the variants as experiment. retrievers: of each
+    variants its `judges`, the one that stands for the paper's first, and by label those that gave `rewards`.
     `provenance` is described at `run_notes`.
     """
-    for layout in ABLATIONS:
-        if layout.ablation in block.get("ablations", {}):
-            ablation = block["ablations"][layout.ablation]
-            run = Run(values, differences, published, block["comparable"], ablation["corpora"])
-            yield _table(layout, ablation, retrievers[layout.ablation], Sheet(run, provenance))
+    for layout in VARIANTS:
+        if layout.variants in block.get("variants", {}):
+            variants = block["variants"][layout.variants]
+            run = Run(values, differences, published, block["comparable"], variants["corpora"])
+            yield _table(layout, variants, retrievers[layout.variants], Sheet(run, provenance))
 
 
-def _table(layout: AblationLayout, ablation: Mapping[str, Any], asked: Mapping[str, Any], sheet: Sheet) -> Table:
-    reference, found = ablation["reference"], sheet.run.found("measure", layout.ablation)
+def _table(layout: VariantsLayout, variants: Mapping[str, Any], asked: Mapping[str, Any], sheet: Sheet) -> Table:
+    reference, found = variants["reference"], sheet.run.found("measure", layout.variants)
     order = sheet.run.published.rows(layout.published) if layout.published else []
-    labels = sorted(ablation["captioners"], key=lambda label: (order.index(label) if label in order else 99, label))
+    labels = sorted(variants["captioners"], key=lambda label: (order.index(label) if label in order else 99, label))
     # Metric, and the retriever whose word it is.
     measured = [
         (metric, retriever)
@@ -66,7 +66,7 @@ def _table(layout: AblationLayout, ablation: Mapping[str, Any], asked: Mapping[s
             )
         )  # fmt: skip
         numbers.append(Number(place, group, f"against {reference}", against=reference, decimals=decimals))
-    lines = [Line([label], {"subject": label, "experiment": layout.ablation}, label) for label in labels]
+    lines = [Line([label], {"subject": label, "experiment": layout.variants}, label) for label in labels]
     blocks = blocks_of(sheet, layout.published, lines, numbers)
     if any(OWN in cell.text for block in blocks for row in block.rows for cell in row):
         sheet.notes.append(f"{OWN} by the retriever that gave the reward.")
@@ -81,7 +81,7 @@ def _table(layout: AblationLayout, ablation: Mapping[str, Any], asked: Mapping[s
     )
 
 
-def _what(layout: AblationLayout) -> str:
+def _what(layout: VariantsLayout) -> str:
     parts = []
     if RETRIEVAL_METRIC in layout.metrics:
         parts.append("P@1 (%): the share of captions by which a retriever finds their image among the candidates.")

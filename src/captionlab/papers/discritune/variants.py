@@ -26,19 +26,19 @@ def evaluated_results(
     return {(result.corpus, result.metric, result.retriever): result for result in found}
 
 
-def ablation_rows(
-    name: str, ablation: Mapping[str, Any], results: Mapping[str, Results]
+def variant_rows(
+    name: str, variants: Mapping[str, Any], results: Mapping[str, Results]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows of ROLE_VALUES and of ROLE_DIFFERENCES of one ablation, its name as the experiment.
+    """Rows of ROLE_VALUES and of ROLE_DIFFERENCES of one group of variants, its name as the experiment.
 
-    `ablation` has `captioners` (label -> captioners, one for each seed), `corpora` (names), `reference` (the label that
+    `variants` has `captioners` (label -> captioners, one for each seed), `corpora` (names), `reference` (the label that
     others are compared with) and `rewards` (label -> retrievers that gave the reward). Captioners are compared seed by
     seed, by their order; one that has no seeds is compared with the reference's of every seed. `nearness of P@1` is
     above 0 where a captioner finds about as many images as the reference. Raises ValueError when two captioners were
     evaluated on different images.
     """
-    roles: Mapping[str, Sequence[str]] = ablation["captioners"]
-    reference: str = ablation["reference"]
+    roles: Mapping[str, Sequence[str]] = variants["captioners"]
+    reference: str = variants["reference"]
     every, paired, partners = dict(results), dict(roles), dict[str, str | None]()
     for label, captioners in roles.items():
         seeds = roles[reference]
@@ -49,10 +49,10 @@ def ablation_rows(
             every |= {one: results[captioners[0]] for one in paired[label]}
         partners |= zip(paired[label], seeds, strict=True)
     values = [*value_rows(roles, results)]
-    differences = [*difference_rows(paired, every, reference, partners, ablation["rewards"])]
+    differences = [*difference_rows(paired, every, reference, partners, variants["rewards"])]
     differences += _near(differences, [row for row in values if row["subject"] == reference])
     kept = [
-        [{**row, "experiment": name} for row in rows if row["corpus"] in ablation["corpora"]]
+        [{**row, "experiment": name} for row in rows if row["corpus"] in variants["corpora"]]
         for rows in (values, differences)
     ]
     return kept[0], kept[1]

@@ -11,7 +11,7 @@ from captionlab.papers.probing.paper import REFERENCE
 from captionlab.papers.probing.roles import PrintedScorer, between_rows, captioner_results, pattern_rows
 from captionlab.reporting.roles import difference_rows, value_rows
 from captionlab.schemas import ALIGNMENT, NLG
-from captionlab.tables import Kind, read_table
+from captionlab.tables import TableSchema, read_table
 
 Rows = list[dict[str, Any]]
 
@@ -56,6 +56,6 @@ def summarise(inputs: Mapping[str, Any], params: Mapping[str, Any]) -> tuple[Row
     )
 
 
-def _rows(path: str, kind: Kind) -> Rows:
+def _rows(path: str, kind: TableSchema) -> Rows:
     found: Rows = read_table(path, kind).to_pylist()
     return found

@@ -153,7 +153,7 @@ def ablation_table(
     )
     return sheet.table(
         "scenes_figure6_ablation",
-        "Scenes, figures 6, 7 and 12: what ablation of telling objects changes",
+        "Scenes, figures 6, 7 and 12: what ablation of diagnostic objects changes",
         "Captions of images without the objects that tell their scene, against captions of the whole images.",
         columns,
         blocks,
@@ -250,7 +250,7 @@ def examples_table(
     return sheet.table(
         "scenes_figure5_examples",
         "Scenes, figure 5: captions that change",
-        f"Captions before and after the {objects} most telling objects of the scene are removed.",
+        f"Captions before and after the {objects} most diagnostic objects of the scene are removed.",
         columns,
         blocks,
         records,

@@ -70,7 +70,7 @@ def _of_overlaps(row: Row) -> Sides | None:
 
 
 def _of_changes(row: Row) -> Sides | None:
-    """Captions that change without telling objects, in per cent, all numbers of removed objects together (§6.2)."""
+    """Captions that change without diagnostic objects, in per cent, all numbers of removed objects together (§6.2)."""
     if (row["source"], row["level"], row["measure"]) != (TESTED, None, "changed"):
         return None
     return pair((row["subject"], "6.2", "captions changed"), (row["against"], "6.2", "captions changed"))

@@ -1,4 +1,4 @@
-"""Figures 2, 5 to 9, 12 and 13: captions, also without telling objects, their confidence, and probes of scenes."""
+"""Figures 2, 5 to 9, 12 and 13: captions, also without diagnostic objects, their confidence, and probes of scenes."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -101,7 +101,7 @@ def plot_captions(examples: Sequence[Example], pictures: Mapping[str, bytes], st
 def plot_examples(
     captions: Mapping[str, Sequence[Row]], pictures: Mapping[str, bytes], objects: int, style: Style, path: str
 ) -> None:
-    """Figure 5: images whose scene caption changes without its telling objects. Arguments as of examples_table."""
+    """Figure 5: images whose scene caption changes without its diagnostic objects. Arguments as of examples_table."""
     shown = shown_samples(captions["finetuned"], objects)
     texts = [_example(row, captions, objects) for row in shown] or [
         f"no scene caption changes without {objects} objects"

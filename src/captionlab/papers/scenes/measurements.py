@@ -46,7 +46,7 @@ RARE = 1 / 4
 OF_RARE, OF_OTHERS = "F1 of rare scenes", "F1 of other scenes"
 # How far rare scenes are told better than all others, below 0 where worse: the gap that finetuning closes.
 RARE_ABOVE_OTHERS = "F1 of rare scenes above that of others"
-PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probing", "probing without telling objects", "probing of objects"
+PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probes", "probes without diagnostic objects", "probes of objects"
 # Experiment, captioner, probe, share of test images and measure of an F1.
 ProbePlace = tuple[str, str, str, float, str]
 # Scenes of the paper whose attended and frequent objects overlap much, and little (§5); names of columns of OVERLAPS.
@@ -149,7 +149,7 @@ def special_rows(
     return values, differences
 
 
-# -------------------------------------------------------------------------------------------------- telling objects
+# -------------------------------------------------------------------------------------------------- diagnostic objects
 def overlap_rows(
     corpus: str, overlaps: Sequence[Row], rankings: Iterable[Row], correlations: Iterable[Row]
 ) -> list[dict[str, Any]]:
@@ -350,7 +350,7 @@ def _statistic(measure: str, sums: np.ndarray) -> np.ndarray:
         return np.asarray((confidence if measure == "confidence" else shift) / same)
 
 
-# --------------------------------------------------------------------------------------------------------- probing
+# --------------------------------------------------------------------------------------------------------- probes
 def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """F1 of probes, means over splits with their interval, and the differences that the claims are about.
 

@@ -1,4 +1,4 @@
-"""Tables 1, 2, 3 and 5: metrics over epochs, attended and frequent objects, telling objects, numbers of images."""
+"""Tables 1, 2, 3 and 5: metrics over epochs, attended and frequent objects, diagnostic objects, numbers of images."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -153,8 +153,8 @@ def _correlation_note(run: ScenesRun, sheet: Sheet, correlation: Row) -> str:
     )
 
 
-def objects_table(run: ScenesRun, information: Sequence[Row], provenance: Mapping[str, Any]) -> Table:
-    """Table 3: the objects that tell each scene, by pointwise mutual information. Rows of INFORMATION."""
+def objects_table(run: ScenesRun, pmi: Sequence[Row], provenance: Mapping[str, Any]) -> Table:
+    """Table 3: the objects that tell each scene, by pointwise mutual information. Rows of PMI."""
     sheet = scenes_sheet(run, provenance)
     columns = [Column("scene", numeric=False), Column("this run", numeric=False), Column("PMI of these", "nats")]
     columns += [Column("images", "with the first of scene"), Column("paper", numeric=False)]
@@ -163,7 +163,7 @@ def objects_table(run: ScenesRun, information: Sequence[Row], provenance: Mappin
         if table == "3":
             theirs.setdefault(scene, []).append(label)
     of_scene: dict[str, list[Row]] = {}
-    for row in sorted(information, key=lambda row: row["rank"]):
+    for row in sorted(pmi, key=lambda row: row["rank"]):
         of_scene.setdefault(row["scene"], []).append(row)
     lines = []
     for scene in dict.fromkeys([*sorted(of_scene), *theirs]):
@@ -233,11 +233,12 @@ def samples_table(
     )
     sheet.notes.append(
         f"{TRAINED_ON}: {', '.join(splits[TRAINED_ON]) or 'no split of this run'}. Test: {run.split}. Without objects "
-        "are images of a scene that have so many of its most telling ones; an image of two scenes may be two samples."
+        "are images of a scene that have so many of its most diagnostic ones; an image of two scenes may be two "
+        "samples."
     )
     return sheet.table(
         "scenes_table5_samples",
-        "Scenes, table 5: images without telling objects",
+        "Scenes, table 5: images without diagnostic objects",
         "How many images can be ablated of the objects that tell their scene.",
         columns,
         [Block(rows)],

@@ -1,4 +1,4 @@
-"""The block `papers.scenes` of a config: what is compared, of what the section `scenes` has measured."""
+"""The block `papers.scenes` of a config: what is compared, of what the section `scene_analysis` has measured."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -68,7 +68,7 @@ class Scenes(Paper):
             **{table: self.measured(table) for table in ("values", "differences")},
             "attention": paths.attention("differences"),
             **{table: paths.attention(table) for table in ("overlaps", "correlations")},
-            **{table: paths.ablation(table) for table in ("information", "coverage", "splits")},
+            **{table: paths.ablation(table) for table in ("pmi", "coverage", "splits")},
             **self._examples(),
         }
         return Needs(inputs, self._params(), ("numpy", "scipy"))
@@ -87,52 +87,52 @@ class Scenes(Paper):
         """Captioners that are stopped before the end of the finetuning, with the one that is not."""
         if not self.block:
             return {}
-        end = self.lab.scenes.config["finetuned"]
+        end = self.lab.scene_analysis.config["finetuned"]
         of_paper = {name for label, name in self.block["captioners"].items() if label != PRETRAINED}
         return {name: end for name in sorted(of_paper - {end})}
 
     # ------------------------------------------------------------------------------------------------ parts
     def _of_roles(self, stage: str, table: str) -> list[str]:
         """A table of a stage about each captioner."""
-        return [path for role in ROLES for path in self.lab.scenes.of(role, stage, table)]
+        return [path for role in ROLES for path in self.lab.scene_analysis.of(role, stage, table)]
 
     def _examples(self) -> dict[str, list[str]]:
         """Captions before and after ablation, images that are probed, and what people wrote of objects and scenes."""
         return {
             "captions": self._of_roles("ablation", "captions"),
-            "encodings": self.lab.scenes.of(PRETRAINED, "probes", "encodings"),
-            "images": self.lab.scenes.table("images"),
+            "encodings": self.lab.scene_analysis.of(PRETRAINED, "probes", "encodings"),
+            "images": self.lab.scene_analysis.table("images"),
             "training_images": [paths.corpus("images", self._training())],
             "object_captions": [paths.corpus("captions", self.block["object_captions"])],
-            "scene_captions": self.lab.scenes.labelling(),
+            "scene_captions": self.lab.scene_analysis.labelling(),
         }
 
     def _params(self) -> dict[str, Any]:
         """What is compared: names of corpora, the split that is tested on, and labels of captioners by name."""
         (validation,) = self.lab.evaluations[self.block["evaluation"]]["corpora"]
         job = {
-            "corpus": self.lab.scenes.corpus(),
-            "split": self.lab.scenes.split(),
+            "corpus": self.lab.scene_analysis.corpus(),
+            "split": self.lab.scene_analysis.split(),
             "validation": validation,
             "training": self._training(),
             "evaluation": self.block["evaluation"],
             "labels": {name: label for label, name in sorted(self.block["captioners"].items())},
-            "end": self.lab.scenes.config["finetuned"],
-            "layer": self.lab.scenes.part("attention")["layer"],
+            "end": self.lab.scene_analysis.config["finetuned"],
+            "layer": self.lab.scene_analysis.part("attention")["layer"],
         }
-        return {"job": job, "seed": self.lab.scenes.seed()}
+        return {"job": job, "seed": self.lab.scene_analysis.seed()}
 
     def _training(self) -> str:
         """The corpus that the finetuned captioner learnt from; one that came from elsewhere counts as of the same."""
-        finetuned = self.lab.captioners[self.lab.scenes.config["finetuned"]]
-        return str(finetuned.get("corpus", self.lab.scenes.corpus()))
+        finetuned = self.lab.captioners[self.lab.scene_analysis.config["finetuned"]]
+        return str(finetuned.get("corpus", self.lab.scene_analysis.corpus()))
 
     # --------------------------------------------------------------------------------------------- mistakes
     @staticmethod
     def mistakes(config: Block, where: str, block: Block, known: Known) -> Iterator[str]:
         """Names that lead nowhere, an evaluation of several corpora or without the captioners."""
-        if "scenes" not in config:
-            yield f"{where} needs what is measured; add the section `scenes`"
+        if "scene_analysis" not in config:
+            yield f"{where} needs what is measured; add the section `scene_analysis`"
         yield from known(config, "evaluations", block["evaluation"], f"{where}.evaluation")
         yield from known(config, "corpora", block["object_captions"], f"{where}.object_captions")
         evaluation = config["evaluations"].get(block["evaluation"])

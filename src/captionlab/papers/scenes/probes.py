@@ -14,7 +14,7 @@ from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
 F1 = [Number({"measure": name}, name, printed=name) for name in ("micro-F1", "macro-F1", "weighted-F1")]
 FOREST, NETWORK, RANDOM = "random-forest", "mlp", "random"
-INTACT, ABLATED, OF_OBJECTS = "probing", "probing without telling objects", "probing of objects"
+INTACT, ABLATED, OF_OBJECTS = "probes", "probes without diagnostic objects", "probes of objects"
 CONTROL = ", shuffled labels"
 # The rows of a probe: the paper's label, the role, and what the captioner saw.
 STATES = (
@@ -39,7 +39,7 @@ class ProbedImages:
     splits: Mapping[str, int]
     """how many there are of each split"""
     unchanged: int
-    """those whose states are the same without telling objects, as they have none of these"""
+    """those whose states are the same without diagnostic objects, as they have none of these"""
 
 
 def hardest(run: ScenesRun) -> float | None:
@@ -111,7 +111,7 @@ def classifiers_table(run: ScenesRun, images: ProbedImages, provenance: Mapping[
     return sheet.table(
         "scenes_table6_classifiers",
         "Scenes, table 6: two probes and a control task",
-        "F1 of both probes on the hardest split. PRE: pretrained, FT: finetuned, (A): without telling objects.",
+        "F1 of both probes on the hardest split. PRE: pretrained, FT: finetuned, (A): without diagnostic objects.",
         columns_of(["states"], F1),
         blocks,
     )

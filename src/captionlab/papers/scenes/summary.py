@@ -20,7 +20,7 @@ from captionlab.papers.scenes.measurements import (
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES
 from captionlab.roles import ROLES
 from captionlab.schemas import COMPARISONS, SUMMARY
-from captionlab.tables import Kind, read_table
+from captionlab.tables import TableSchema, read_table
 
 Rows = list[dict[str, Any]]
 
@@ -29,7 +29,7 @@ def summarise(inputs: Mapping[str, Any], params: Mapping[str, Any]) -> tuple[Row
     """Rows of values and of differences, and the tables that know the device of what they were measured on."""
     job, seed, corpus = params["job"], params["seed"], params["job"]["corpus"]
 
-    def rows(name: str, kind: Kind) -> Rows:
+    def rows(name: str, kind: TableSchema) -> Rows:
         found: Rows = read_table(inputs[name], kind).to_pylist()
         return found
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from captionlab.ablation.schemas import COVERAGE, INFORMATION, SPLITS
+from captionlab.ablation.schemas import COVERAGE, PMI, SPLITS
 from captionlab.attention.schemas import CORRELATIONS, DIFFERENCES, OVERLAPS
 from captionlab.papers.scenes.ablation import (
     ablation_table,
@@ -32,7 +32,7 @@ from captionlab.papers.scenes.probes import (
     splits_table,
 )
 from captionlab.reporting.render import Table
-from captionlab.tables import Kind, read_metadata, read_table
+from captionlab.tables import TableSchema, read_metadata, read_table
 
 Given = Mapping[str, Any]
 
@@ -52,13 +52,13 @@ def tabulate(inputs: Given, params: Given, provenance: Given) -> Iterator[Table]
     probed = read_probed(inputs["encodings"][0], splits)
     samples = Counter((row["split"], row["objects"]) for row in captions["finetuned"] if row["objects"])
 
-    def rows(name: str, kind: Kind) -> list[dict[str, Any]]:
+    def rows(name: str, kind: TableSchema) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = read_table(inputs[name], kind).to_pylist()
         return found
 
     yield metrics_table(scenes, provenance)
     yield overlap_table(scenes, rows("overlaps", OVERLAPS), rows("correlations", CORRELATIONS), provenance)
-    yield objects_table(scenes, rows("information", INFORMATION), provenance)
+    yield objects_table(scenes, rows("pmi", PMI), provenance)
     yield samples_table(scenes, Counter(splits.values()), samples, provenance)
     yield data_table(scenes, *examples, pictures, provenance)
     yield attention_table(scenes, rows("attention", DIFFERENCES), provenance)

@@ -15,17 +15,17 @@ class MatchingObjective(Objective):
     """Cross-entropy of match or no match, the task that all four families were pre-trained on besides others."""
 
     def loss(self, model: NetworkScorer, batch: PairBatch) -> tuple[Tensor, dict[str, Any]]:
-        """The loss (nats) of a batch with its gradient, and the share of pairs that are told right."""
+        """The loss (nats) of a batch with its gradient, and the share of pairs that are predicted right."""
         logits = model.logits(model.encode_image(batch.regions), model.encode_text(batch.captions), batch.rows)
         matches = torch.tensor(batch.matches, device=logits.device)
         index = model.matching.match_index
         if model.matching.head == "itm":
             loss = cross_entropy(logits, torch.where(matches, index, 1 - index))
-            told = (logits.argmax(1) == index) == matches
+            predicted = (logits.argmax(1) == index) == matches
         else:
             loss = binary_cross_entropy_with_logits(logits[:, 0], matches.float())
-            told = (logits[:, 0] > 0) == matches
-        return loss, {"accuracy": told.float().mean()}
+            predicted = (logits[:, 0] > 0) == matches
+        return loss, {"accuracy": predicted.float().mean()}
 
 
 @torch.no_grad()

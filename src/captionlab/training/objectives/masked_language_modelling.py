@@ -28,13 +28,13 @@ class MaskedBatch:
     ids: Tensor
     """(B, T) token ids from [CLS] to [SEP] with some masked, then padding"""
     chosen: Tensor
-    """(B, T) whether the token is to be told"""
+    """(B, T) whether the token is to be predicted"""
     targets: Tensor
     """(n,) the tokens at these positions, row by row"""
 
     @property
     def weight(self) -> float:
-        """Number of tokens to be told: the loss of a batch is a mean over them."""
+        """Number of tokens to be predicted: the loss of a batch is a mean over them."""
         return float(len(self.targets))
 
     def split(self, parts: int) -> list["MaskedBatch"]:
@@ -99,8 +99,8 @@ class MaskedBatches:
         return MaskedBatch(visual, *tensors)
 
 
-class MaskedTokens:
-    """Mean divergence (nats) between smoothed targets and predictions, over the tokens to be told.
+class MaskedLanguageModelling:
+    """Mean divergence (nats) between smoothed targets and predictions, over the tokens to be predicted.
 
     `smoothing` is the probability that a target leaves to all other tokens in equal shares. After `drop_after` updates,
     the share `drop_worst` of the tokens with the largest losses does not count.
@@ -119,10 +119,10 @@ class MaskedTokens:
         logits = model.masked_logits(batch.visual, batch.ids, batch.chosen).float()
         losses = divergences(logits, batch.targets, self.smoothing)
         if self.drop_worst and self.updates >= self.drop_after:
-            # A part of a batch may have a single token to be told.
+            # A part of a batch may have a single token to be predicted.
             losses = losses.topk(max(1, int(len(losses) * (1 - self.drop_worst))), largest=False).values
-        told = (logits.argmax(1) == batch.targets).float().mean()
-        return losses.mean(), {"masked_accuracy": told}
+        predicted = (logits.argmax(1) == batch.targets).float().mean()
+        return losses.mean(), {"masked_accuracy": predicted}
 
     def end_batch(self) -> None:
         """An update was made."""

@@ -6,8 +6,8 @@ from paper_jobs import PAPERS, PROVENANCE, judged, printer, published, run_paper
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.summary import Job
-from captionlab.papers.discritune.variant_tables import ablation_tables
-from captionlab.papers.discritune.variants import ablation_rows, evaluated_results
+from captionlab.papers.discritune.variant_tables import variant_tables
+from captionlab.papers.discritune.variants import evaluated_results, variant_rows
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.render import MISSING
 from captionlab.schemas import GENERATED, METEOR_STATISTICS, NLG, RETRIEVAL
@@ -26,7 +26,7 @@ ABLATION = {
 }
 BLOCK = {
     "comparable": True,
-    "ablations": {"baselines": {**ABLATION, "corpora": {"Flickr": "toy-flickr"}}},
+    "variants": {"baselines": {**ABLATION, "corpora": {"Flickr": "toy-flickr"}}},
 }
 RETRIEVERS = {"baselines": {"judges": ["clip-a", "clip-b"], "rewards": ABLATION["rewards"]}}
 SPLITS = {"toy-flickr": "test", "toy-coco": "test"}
@@ -58,7 +58,7 @@ def results(name):
 @pytest.fixture(scope="module")
 def rows():
     found = {name: results(name) for names in ROLES.values() for name in names}
-    return ablation_rows("baselines", ABLATION, found)
+    return variant_rows("baselines", ABLATION, found)
 
 
 def test_the_script_writes_these_rows_and_what_made_captions_and_ranks(rows, tmp_path):
@@ -79,7 +79,7 @@ def test_the_script_writes_these_rows_and_what_made_captions_and_ranks(rows, tmp
         "summarise", "discritune", {**nothing, **ablated}, output,
         config={"comparable": True, "captioners": {}, "corpora": {}}, lineage={}, seed=1,
         evaluations={"ablations": {"decoding": "greedy", "splits": SPLITS}},
-        ablations={"baselines": {**ABLATION, "evaluation": "ablations"}},
+        variants={"baselines": {**ABLATION, "evaluation": "ablations"}},
     )  # fmt: skip
     for path, kind, expected in zip(output.values(), (ROLE_VALUES, ROLE_DIFFERENCES), rows, strict=True):
         assert read_table(path, kind).to_pylist() == expected
@@ -135,7 +135,7 @@ def test_accuracies_are_alike_within_a_twentieth_of_the_references(rows):
 
 
 def test_the_table_has_the_paper_beside_the_first_retriever(rows):
-    (table,) = ablation_tables(*rows, published("discritune"), BLOCK, RETRIEVERS, PROVENANCE)
+    (table,) = variant_tables(*rows, published("discritune"), BLOCK, RETRIEVERS, PROVENANCE)
     assert table.name == "discritune_table8_baselines"
     assert [f"{column.group} {column.heading}" for column in table.columns[1:]] == [
         "P@1 by clip-a this run",

@@ -25,12 +25,12 @@ def experiments(*names: str) -> Experiments:
 
 @pytest.fixture(scope="module")
 def lab() -> Experiments:
-    return experiments("paper", "paper_ablations")
+    return experiments("paper", "paper_variants")
 
 
 @pytest.fixture(scope="module")
 def toy() -> Experiments:
-    return experiments("config", "ablations")
+    return experiments("config", "variants")
 
 
 def different(block, reference) -> set[str]:
@@ -42,7 +42,7 @@ def different(block, reference) -> set[str]:
 
 
 def test_an_image_always_has_99_distractors(lab):
-    for names in Discritune(lab).summarised().params["ablations"]["hard-distractors"]["captioners"].values():
+    for names in Discritune(lab).summarised().params["variants"]["hard-distractors"]["captioners"].values():
         for block in (lab.captioners[name] for name in names if "objective" in lab.captioners[name]):
             reward = block["objective"]["reward"]
             assert block["optimizer"]["batch"] + reward.get("hard_negatives", 0) == reward["candidates"] == 100

@@ -37,27 +37,27 @@ def label_scenes(captions: Iterable[tuple[str, Sequence[str]]]) -> dict[str, Cou
     return dict(labels)
 
 
-def frequent_scenes(labels: Mapping[str, Mapping[str, int]], number: int, least: int = 1) -> list[str]:
-    """The labels that most images have in at least `least` captions, that many of them; equal ones by name."""
-    count = Counter(scene for found in labels.values() for scene, captions in found.items() if captions >= least)
+def frequent_scenes(labels: Mapping[str, Mapping[str, int]], number: int, min_count: int = 1) -> list[str]:
+    """The labels that most images have in at least `min_count` captions, that many of them; equal ones by name."""
+    count = Counter(scene for found in labels.values() for scene, captions in found.items() if captions >= min_count)
     return sorted(count, key=lambda scene: (-count[scene], scene))[:number]
 
 
 def images_of_scenes(
-    labels: Mapping[str, Mapping[str, int]], scenes: Sequence[str], least: int = 1
+    labels: Mapping[str, Mapping[str, int]], scenes: Sequence[str], min_count: int = 1
 ) -> dict[str, list[str]]:
-    """The images that depict each of these scenes: at least `least` of their captions name it. ValueError for none."""
-    found = {scene: [image for image, of in labels.items() if of.get(scene, 0) >= least] for scene in scenes}
+    """The images that depict each of these scenes: at least `min_count` of their captions name it."""
+    found = {scene: [image for image, of in labels.items() if of.get(scene, 0) >= min_count] for scene in scenes}
     if empty := [scene for scene, images in found.items() if not images]:
-        raise ValueError(f"no image has the scene {empty[0]!r} in {least} of its captions; take it off the list")
+        raise ValueError(f"no image has the scene {empty[0]!r} in {min_count} of its captions; take it off the list")
     return found
 
 
-def one_scene(labels: Mapping[str, Mapping[str, int]], scenes: Sequence[str], least: int = 1) -> dict[str, str]:
+def one_scene(labels: Mapping[str, Mapping[str, int]], scenes: Sequence[str], min_count: int = 1) -> dict[str, str]:
     """The scene of each image, among these, that most of its captions name; images where two are equal are left out."""
     chosen = {}
     for image, found in labels.items():
         ranked = sorted(((found.get(scene, 0), scene) for scene in scenes), reverse=True)
-        if ranked[0][0] >= least and (len(ranked) == 1 or ranked[0][0] > ranked[1][0]):
+        if ranked[0][0] >= min_count and (len(ranked) == 1 or ranked[0][0] > ranked[1][0]):
             chosen[image] = ranked[0][1]
     return chosen

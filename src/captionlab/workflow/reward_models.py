@@ -1,6 +1,6 @@
 """What the objective of a captioner reads beside images and embeddings: references, and those that its reward asks.
 
-A rule names a method of `Judging` as its input function or parameter; Snakemake calls it with the wildcards.
+A rule names a method of `RewardModels` as its input function or parameter; Snakemake calls it with the wildcards.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from captionlab.workflow.blocks import RETRIEVAL, Block
 if TYPE_CHECKING:
     from captionlab.workflow.experiments import Experiments
 
-READ_REFERENCES = {"cross-entropy", "masked-tokens", "cider", "bleu", "fluency"}
+READ_REFERENCES = {"cross-entropy", "mlm", "cider", "bleu", "fluency"}
 
 
 class Captioned(Protocol):
@@ -28,7 +28,7 @@ class Mined(Protocol):
     corpus: str
 
 
-class Judging:
+class RewardModels:
     """The retrievers and scorers whose word a captioner is trained by."""
 
     def __init__(self, lab: "Experiments"):
@@ -41,7 +41,7 @@ class Judging:
         needed = "validation" in block or kinds & READ_REFERENCES
         return [paths.corpus("captions", block["corpus"])] if needed else []
 
-    def judges(self, wildcards: Captioned) -> Block:
+    def asked(self, wildcards: Captioned) -> Block:
         """The retrievers and scorers that a reward asks: folder, and feature tables of the training corpus."""
         corpus = self.lab.captioners[wildcards.captioner]["corpus"]
         found: dict[str, list[str]] = {}
@@ -50,21 +50,20 @@ class Judging:
                 found[f"encoders/{reward['retriever']}"] = self.lab.embedding.features(reward["retriever"], corpus)
             elif reward["kind"] == "scorer":
                 found[f"scorers/{reward['scorer']}"] = self.lab.scoring.features(reward["scorer"], corpus)
-        judges: Block = {
-            name: {"directory": paths.retriever_or_scorer(*name.split("/")), "features": found[name]}
-            for name in sorted(found)
+        reward_models: Block = {
+            name: {"directory": paths.reward_model(*name.split("/")), "features": found[name]} for name in sorted(found)
         }
         for reward in self._rewards(wildcards):
             if "hard_negatives" in reward:
                 table = paths.neighbours(reward["retriever"], corpus, reward["hard_negatives"])
-                judges[f"encoders/{reward['retriever']}"]["neighbours"] = [table]
-        return judges
+                reward_models[f"encoders/{reward['retriever']}"]["neighbours"] = [table]
+        return reward_models
 
     def files(self, wildcards: Captioned) -> list[str]:
         """Files of these, their tables aside."""
         files = []
-        for judge in self.judges(wildcards):
-            kind, name = judge.split("/")
+        for reward_model in self.asked(wildcards):
+            kind, name = reward_model.split("/")
             encoder = [paths.encoder(file, name) for file in ("config.json", "model.safetensors")]
             files += self.lab.scoring.folder(name) if kind == "scorers" else encoder
         return files
@@ -73,29 +72,31 @@ class Judging:
         """Their tables of embeddings (`kind` features) or of regions, each once."""
 
         def chosen(wildcards: Captioned) -> list[str]:
-            every = [path for judge in self.judges(wildcards).values() for path in judge["features"]]
+            every = [path for reward_model in self.asked(wildcards).values() for path in reward_model["features"]]
             return [path for path in dict.fromkeys(every) if paths.stage_of(path) == kind]
 
         return chosen
 
     def neighbours(self, wildcards: Captioned) -> list[str]:
         """Tables of hard negatives, where the reward has some."""
-        return [path for judge in self.judges(wildcards).values() for path in judge.get("neighbours", [])]
+        return [path for reward_model in self.asked(wildcards).values() for path in reward_model.get("neighbours", [])]
 
     def mined_features(self, wildcards: Mined) -> list[str]:
         """Feature tables in which neighbours are looked for."""
         return self.lab.embedding.features(wildcards.encoder, wildcards.corpus)
 
     def code(self, wildcards: Captioned) -> str:
-        """Fingerprint of the finetuning script with the families of the captioner and of the judges that it asks."""
-        judges = [
+        """Fingerprint of the finetuning script with the families of captioner and reward models."""
+        reward_models = [
             *self.lab.scoring.modules(*self._scorers(wildcards)),
             *self.lab.embedding.modules(*self._retrievers(wildcards)),
         ]
-        return self.lab.code("finetune_captioner", *self.lab.family_modules(wildcards.captioner), *sorted(set(judges)))
+        return self.lab.code(
+            "finetune_captioner", *self.lab.family_modules(wildcards.captioner), *sorted(set(reward_models))
+        )
 
     def versions(self, wildcards: Captioned) -> dict[str, str]:
-        """Versions of the libraries whose numerics matter to finetuning and to the judges that it asks."""
+        """Versions of the libraries whose numerics matter to finetuning and to the reward models that it asks."""
         known = {"numpy", "pycocoevalcap"} | self.lab.family_libraries(wildcards.captioner)
         encoders = self.lab.embedding.libraries(*self._retrievers(wildcards))
         return self.lab.versions(*known.union(encoders, self.lab.scoring.libraries(*self._scorers(wildcards))))

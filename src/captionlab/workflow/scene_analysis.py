@@ -1,6 +1,6 @@
 """Tags, and the analysis of scenes that a config declares: what their jobs read, and what these depend on.
 
-A rule names a method of `Scenes` as its input function or parameter. All is empty where the config asks for nothing.
+A rule names a method of `SceneAnalysis` as its input function or parameter. All is empty without that section.
 """
 
 from collections.abc import Callable
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 # What a part of the block is where the config says nothing: Cafagna et al. 2022, §5 to §7 and appendices C and D, or,
 # where the paper is silent, docs/fidelity.md.
 DEFAULTS: dict[str, Block] = {
-    "labels": {"number": 8, "least_captions": 1, "table": "scenes"},
+    "labels": {"number": 8, "min_captions": 1, "table": "scene_captions"},
     "attention": {"images": 100, "layer": 1, "examples": 2},
     "density": {"steps": 100},
     "ranking": {"depths": [3, 5, 7], "frequent": "other-splits", "mean": False},
-    "information": {"least": 5, "smoothing": "none"},
+    "pmi": {"min_count": 5, "smoothing": "none"},
     "matching": {"overlap": 0.6, "inside": 0.8},
     "ablation": {"objects": [1, 2, 3], "mask": "kept"},
     "probing": {
         "scenes": 8,
-        "selection": "telling-objects",
+        "selection": "diagnostic-objects",
         "images": 1426,
         "objects": 3,
         "test_shares": [0.1, 0.3, 0.5],
@@ -46,7 +46,7 @@ class Wildcards(Protocol):
     tags: str
 
 
-class Scenes:
+class SceneAnalysis:
     """The tags of a config and its analysis of scenes."""
 
     roles = ROLES
@@ -54,7 +54,7 @@ class Scenes:
     def __init__(self, lab: "Experiments"):
         self.lab = lab
         self.tags: Block = lab.config.get("tags", {})
-        self.config: Block = lab.config.get("scenes", {})
+        self.config: Block = lab.config.get("scene_analysis", {})
 
     def missing_files(self) -> list[str]:
         """A sentence for each file of tags that the config names and that is not there."""
@@ -96,9 +96,9 @@ class Scenes:
         whole = {**DEFAULTS[name], **self.config.get(name, {})} if self.config else {}
         return normalise({key: value for key, value in whole.items() if not keys or key in keys})
 
-    def least_captions(self) -> Block:
+    def min_captions(self) -> Block:
         """How many captions of an image must name a scene for the image to depict it."""
-        return self.part("labels", "least_captions")
+        return self.part("labels", "min_captions")
 
     def corpus(self) -> str | None:
         """The corpus whose images and scene captions are analysed."""
