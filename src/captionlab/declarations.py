@@ -80,6 +80,8 @@ class ScorerFamily:
 class ScoreTable:
     """A table of scores of captions, with a row for each caption and what it was scored with."""
 
+    place: int
+    """where its metrics stand among those of other tables"""
     asks: Literal["", "retrievers", "scorers"]
     """key of an evaluation that says who scores; an evaluation without it has no such table"""
     references: bool

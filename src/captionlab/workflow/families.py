@@ -34,8 +34,9 @@ def scorers() -> Mapping[str, ScorerFamily]:
 
 
 def score_tables() -> Mapping[str, ScoreTable]:
-    """The tables of scores of captions, by name."""
-    return declared("evaluation.metrics", ScoreTable, "results")
+    """The tables of scores of captions, by name, in their order."""
+    found = declared("evaluation.metrics", ScoreTable, "results")
+    return dict(sorted(found.items(), key=lambda item: item[1].place))
 
 
 def attends_to_tags(captioner: str) -> bool:

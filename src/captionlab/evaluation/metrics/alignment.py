@@ -10,7 +10,7 @@ from captionlab.evaluation.summary import ANY, Job, Metric, Result, caption_resu
 from captionlab.schemas import ALIGNMENT
 from captionlab.tables import read_table
 
-DECLARATION = ScoreTable(asks="scorers", references=False, switch="")
+DECLARATION = ScoreTable(place=4, asks="scorers", references=False, switch="")
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:

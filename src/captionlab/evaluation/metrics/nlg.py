@@ -31,7 +31,7 @@ from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, caption
 from captionlab.schemas import CAPTION_INDEX, CORPUS, IMAGE_ID
 from captionlab.tables import Column, TableSchema, read_table
 
-DECLARATION = ScoreTable(asks="", references=True, switch="")
+DECLARATION = ScoreTable(place=1, asks="", references=True, switch="")
 # A caption: its image, and its index among the captions of that image.
 Key = tuple[str, int]
 # The numbers of METEOR's own line of statistics.

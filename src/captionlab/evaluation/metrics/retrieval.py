@@ -15,7 +15,7 @@ from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, aggrega
 from captionlab.schemas import RETRIEVAL
 from captionlab.tables import read_table
 
-DECLARATION = ScoreTable(asks="retrievers", references=False, switch="")
+DECLARATION = ScoreTable(place=2, asks="retrievers", references=False, switch="")
 METRICS = {
     "P@1": Metric("within_1", mean, ends=PER_CENT),
     "R@5": Metric("within_5", mean, ends=PER_CENT),

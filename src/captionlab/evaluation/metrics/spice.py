@@ -28,7 +28,7 @@ from captionlab.tables import Column, TableSchema, read_table
 
 logger = logging.getLogger(__name__)
 
-DECLARATION = ScoreTable(asks="", references=True, switch="spice")
+DECLARATION = ScoreTable(place=3, asks="", references=True, switch="spice")
 METRICS = {"SPICE": Metric("all", mean, ends=PER_CENT)}
 
 # The categories of the program; the paper prints Cardinality as Count.
