@@ -12,9 +12,10 @@ from typing import Any
 from paper_jobs import run_paper, table_files
 from PIL import Image
 
+from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.language.schemas import MEASURES, NGRAMS, TAGGED
 from captionlab.papers.probing.paper import FIGURES, TABLES
-from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, METEOR_STATISTICS, NLG
+from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES
 from captionlab.scorers.schemas import MATCHING
 from captionlab.tables import TableSchema, read_table, write_table
 

@@ -76,6 +76,20 @@ class ScorerFamily:
     """keys of `architecture`, each with its JSON schema; none where it cannot be trained here"""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScoreTable:
+    """A table of scores of captions, with a row for each caption and what it was scored with."""
+
+    place: int
+    """where its metrics stand among those of other tables"""
+    asks: Literal["", "retrievers", "scorers"]
+    """key of an evaluation that says who scores; an evaluation without it has no such table"""
+    references: bool
+    """whether captions are held against references, which human captions are themselves"""
+    switch: Literal["", "spice"]
+    """key of the config that can turn it off"""
+
+
 class Member:
     """What is of a family: the family is named as the module that defines it."""
 

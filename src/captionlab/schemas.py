@@ -101,33 +101,6 @@ TOKENS = TableSchema(
     },
     ("corpus", "image_id", "caption_index"),
 )
-# The numbers of METEOR's own line of statistics.
-METEOR_STATISTICS = 23
-NLG = TableSchema(
-    "scores against references",
-    "a caption scored by n-gram metrics, with what a corpus value is computed from",
-    {
-        "corpus": CORPUS,
-        "image_id": IMAGE_ID,
-        "caption_index": CAPTION_INDEX,
-        **{f"bleu_{n}": Column(_DOUBLE, f"BLEU-{n} of the caption alone, 0 to 1") for n in range(1, 5)},
-        "bleu_counts": Column(
-            pa.list_(_INT, 10),
-            "tokens of the caption, of the reference closest in length; n-grams of the caption, n = 1 to 4; "
-            "those found in a reference, n = 1 to 4",
-        ),
-        "meteor": Column(_DOUBLE, "METEOR of the caption alone, 0 to 1"),
-        "meteor_statistics": Column(
-            pa.list_(_DOUBLE, METEOR_STATISTICS),
-            "with the best reference: tokens and function words of caption and reference; content and function words "
-            "matched in each, by module (exact, stem, synonym, paraphrase); chunks, none where all is matched in one; "
-            "tokens matched in each",
-        ),
-        "rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1"),
-        "cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus"),
-    },
-    ("corpus", "image_id", "caption_index"),
-)
 RETRIEVAL = TableSchema(
     "retrieval ranks",
     "a caption used to find its image among candidates",

@@ -9,9 +9,7 @@ from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.evaluation.java import JavaError
-from captionlab.evaluation.nlg import meteor_process, score_corpus
-from captionlab.evaluation.summary import corpus_bleu, corpus_meteor
-from captionlab.schemas import NLG
+from captionlab.evaluation.metrics.nlg import NLG, corpus_bleu, corpus_meteor, meteor_process, score_corpus
 from captionlab.tables import conform
 
 WORDS = ["a", "the", "man", "dog", "dogs", "is", "was", "riding", "rides", "horse", "on", "in", "red", "beach", "near"]

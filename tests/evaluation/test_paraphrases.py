@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pycocoevalcap.meteor.meteor import Meteor
 
-from captionlab.evaluation.nlg import meteor_process
+from captionlab.evaluation.metrics.nlg import meteor_process
 from captionlab.evaluation.paraphrases import index_paraphrases, write_paraphrases
 from captionlab.evaluation.schemas import PARAPHRASES, PHRASES
 from captionlab.tables import write_table

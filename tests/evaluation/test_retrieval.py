@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from running import run_script
 
-from captionlab.evaluation import retrieval
-from captionlab.evaluation.retrieval import RetrievalError, ranks, unit_length
+from captionlab.evaluation.metrics import retrieval
+from captionlab.evaluation.metrics.retrieval import RetrievalError, ranks, unit_length
 from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL, embeddings_schema
 from captionlab.tables import read_table, write_table
 

@@ -16,8 +16,16 @@ from pycocoevalcap import spice as official
 from running import run_script
 
 from captionlab.evaluation.java import JavaError, find_java
+from captionlab.evaluation.metrics.spice import (
+    LONGEST,
+    PARSES,
+    SPICE,
+    SpiceError,
+    has_cache,
+    parse_captions,
+    score_captions,
+)
 from captionlab.evaluation.ptb import tokenize
-from captionlab.evaluation.spice import LONGEST, PARSES, SPICE, SpiceError, has_cache, parse_captions, score_captions
 from captionlab.evaluation.spice_models import (
     STATUS,
     ModelsCorrupt,

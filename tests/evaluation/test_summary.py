@@ -8,19 +8,13 @@ import pytest
 from running import run_script
 from scipy.stats import binomtest
 
-from captionlab.evaluation.spice import SPICE
-from captionlab.evaluation.summary import (
-    Job,
-    Metric,
-    alignment_results,
-    comparison_columns,
-    mean,
-    nlg_results,
-    retrieval_results,
-    summary_columns,
-)
+from captionlab.evaluation.metrics import alignment
+from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, METRICS, NLG
+from captionlab.evaluation.metrics.retrieval import retrieval_results
+from captionlab.evaluation.metrics.spice import SPICE
+from captionlab.evaluation.summary import Job, Metric, caption_results, comparison_columns, mean, summary_columns
 from captionlab.intervals import RESAMPLES
-from captionlab.schemas import ALIGNMENT, COMPARISONS, GENERATED, METEOR_STATISTICS, NLG, RETRIEVAL, SUMMARY
+from captionlab.schemas import ALIGNMENT, COMPARISONS, GENERATED, RETRIEVAL, SUMMARY
 from captionlab.tables import conform, read_metadata, read_table, write_table
 
 CHILD = Job("child", "main", "beam5", {"toy": "test", "far": "val"})
@@ -91,7 +85,7 @@ def bleu_by_hand(counts, order):
 
 def test_values_and_intervals_equal_loops_over_the_same_samples():
     table = nlg_table(0)
-    results = list(nlg_results(CHILD, table, seed=7))
+    results = list(caption_results(CHILD, table, 7, METRICS))
     summary = by_metric(summary_columns(results))
     assert list(summary) == ["BLEU@1", "BLEU@2", "BLEU@3", "BLEU@4", "METEOR", "ROUGE-L", "CIDEr"]
     rows = sorted(table.to_pylist(), key=lambda row: row["image_id"])
@@ -117,7 +111,7 @@ def test_values_and_intervals_equal_loops_over_the_same_samples():
 
 def test_rows_say_where_they_come_from():
     results = [
-        *nlg_results(CHILD, nlg_table(0, ("toy", "far")), 0),
+        *caption_results(CHILD, nlg_table(0, ("toy", "far")), 0, METRICS),
         *retrieval_results(CHILD, retrieval_table([1, 2]), 0),
     ]
     table = conform(summary_columns(results), SUMMARY, "test").to_pylist()
@@ -160,10 +154,10 @@ def test_captions_of_one_image_are_drawn_together():
     np.testing.assert_allclose(at_1.resampled, [100 * np.mean([(1, 0, 0.5)[i] for i in sample]) for sample in samples])
 
 
-def test_matching_scores_are_per_cent_by_scorer():
-    found = list(
-        alignment_results(CHILD, alignment_table({"uniter": 0.5, "clip": 30.0}), 0, {"uniter": 100.0, "clip": 1.0})
-    )
+def test_matching_scores_are_per_cent_by_scorer(tmp_path):
+    write_table(tmp_path / "alignment.parquet", ALIGNMENT, alignment_table({"uniter": 0.5, "clip": 30.0}))
+    job = replace(CHILD, factors={"uniter": 100.0, "clip": 1.0})
+    found = list(alignment.results(job, tmp_path / "alignment.parquet", 0))
     assert [(result.retriever, result.metric, result.value) for result in found] == [
         ("uniter", "score", 50.0), ("clip", "score", 30.0),
     ]  # fmt: skip
@@ -174,7 +168,7 @@ def test_a_metric_of_another_table_is_one_line():
     table = pa.table(
         {"corpus": ["toy"] * 4, "image_id": list("abcd"), "caption_index": [0] * 4, "all": [0.1, 0.2, 0.3, 0.6]}
     )
-    (spice,) = nlg_results(CHILD, table, 0, {"SPICE": Metric("all", mean)})
+    (spice,) = caption_results(CHILD, table, 0, {"SPICE": Metric("all", mean)})
     assert (spice.metric, spice.value) == ("SPICE", pytest.approx(30))
 
 
@@ -183,7 +177,7 @@ PARENTS = {"child": "parent"}
 
 def test_differences_are_paired():
     child, parent = nlg_table(1), nlg_table(2)
-    results = [*nlg_results(CHILD, child, 5), *nlg_results(PARENT, parent, 5)]
+    results = [*caption_results(CHILD, child, 5, METRICS), *caption_results(PARENT, parent, 5, METRICS)]
     compared = by_metric(comparison_columns(results, {"child": "parent", "parent": None}, {}))
     assert {row["captioner"] for row in compared.values()} == {"child"}
     assert {row["against"] for row in compared.values()} == {"parent"}
@@ -256,7 +250,10 @@ def test_a_captioner_that_was_stopped_is_also_held_against_the_end():
 
 
 def test_captioners_with_different_images_are_an_error():
-    results = [*nlg_results(CHILD, nlg_table(1), 0), *nlg_results(PARENT, nlg_table(1, images=31), 0)]
+    results = [
+        *caption_results(CHILD, nlg_table(1), 0, METRICS),
+        *caption_results(PARENT, nlg_table(1, images=31), 0, METRICS),
+    ]
     with pytest.raises(
         ValueError, match=r"child and parent, which it is held against, .* different images of toy .* 'image30'"
     ):
@@ -264,24 +261,24 @@ def test_captioners_with_different_images_are_an_error():
 
 
 def test_the_script_writes_both_tables(tmp_path):
-    paths = {"nlg": [], "retrieval": [], "captions": []}
-    alignment = []
+    paths = {"nlg": [], "retrieval": [], "alignment": [], "captions": []}
     # Those of the parent were given and say no device.
     devices = {"parent": {}, "child": {"device": "H100"}}
     for seed, captioner in enumerate(("parent", "child")):
         folder = tmp_path / "evaluation" / captioner / "main"
-        alignment.append(folder / "alignment.parquet")
-        write_table(alignment[-1], ALIGNMENT, alignment_table({"uniter": 0.25 * (seed + 1), "clip": 30.0}))
+        write_table(
+            folder / "alignment.parquet", ALIGNMENT, alignment_table({"uniter": 0.25 * (seed + 1), "clip": 30.0})
+        )
         write_table(folder / "nlg.parquet", NLG, nlg_table(seed, ("toy", "far")))
         write_table(folder / "retrieval.parquet", RETRIEVAL, retrieval_table([1, 2, 3 + seed]), {"device": "CPU"})
-        for kind in ("nlg", "retrieval"):
+        for kind in ("nlg", "retrieval", "alignment"):
             paths[kind].append(str(folder / f"{kind}.parquet"))
         paths["captions"].append(str(tmp_path / "captions" / captioner / "main.parquet"))
         write_table(paths["captions"][-1], GENERATED, {name: [] for name in GENERATED.columns}, devices[captioner])
     outputs = {name: tmp_path / f"{name}.parquet" for name in ("summary", "comparisons")}
     run_script(
         "summarise_evaluation",
-        {**paths, "spice": [], "alignment": alignment},
+        paths,
         outputs,
         evaluations={"main": {"decoding": "beam5", "splits": {"toy": "test", "far": "val"}}},
         lineage={"parent": {"parent": None}, "child": {"parent": "parent"}},

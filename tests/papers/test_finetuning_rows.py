@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from paper_jobs import run_paper
 
+from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.evaluation.summary import Job
 from captionlab.intervals import resampled_sums
@@ -21,7 +22,7 @@ from captionlab.papers.discritune.finetuning import (
     text_results,
     transfer_rows,
 )
-from captionlab.schemas import GENERATED, METEOR_STATISTICS, NLG, TOKENS
+from captionlab.schemas import GENERATED, TOKENS
 from captionlab.tables import conform, read_metadata, read_table, write_table
 
 CORPORA = ("descriptions", "captions", "coco")

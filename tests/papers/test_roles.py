@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binomtest
 
+from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.summary import Job
 from captionlab.intervals import RESAMPLES, percentile_interval, resampled_sums, seeds_interval
 from captionlab.language.schemas import MEASURES, TAGGED
@@ -22,7 +23,7 @@ from captionlab.papers.probing.roles import (
 )
 from captionlab.papers.probing.top_words import top_word_results
 from captionlab.reporting.roles import difference_rows, fluency, value_rows
-from captionlab.schemas import ALIGNMENT, METEOR_STATISTICS, NLG
+from captionlab.schemas import ALIGNMENT
 from captionlab.texts.ngram import perplexity
 
 NOUNS = "nouns of the top words"

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from paper_jobs import PAPERS, PROVENANCE, judged, printer, published, run_paper
 
+from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.summary import Job
 from captionlab.papers.discritune.variant_tables import variant_tables
 from captionlab.papers.discritune.variants import evaluated_results, variant_rows
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.render import MISSING
-from captionlab.schemas import GENERATED, METEOR_STATISTICS, NLG, RETRIEVAL
+from captionlab.schemas import GENERATED, RETRIEVAL
 from captionlab.tables import conform, read_metadata, read_table, write_table
 
 CLAIMS = read_claims(PAPERS / "discritune" / "claims.yaml", "discritune")

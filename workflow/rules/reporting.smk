@@ -7,10 +7,7 @@ Makes: results/reporting/, results/figures/ and results/tables/, which one rule 
 
 rule summarise_evaluation:
     input:
-        nlg=lab.scored("nlg"),
-        retrieval=lab.scored("retrieval"),
-        spice=lab.scored("spice"),
-        alignment=lab.scored("alignment"),
+        **lab.score_tables(),
         captions=lab.scored_captions(),
     output:
         summary=paths.reporting("summary.parquet"),
@@ -26,7 +23,7 @@ rule summarise_evaluation:
         mem_mb=4000,
         runtime=60,
     params:
-        code=lab.code("summarise_evaluation"),
+        code=lab.summary_code(),
         versions=lab.versions("numpy", "scipy"),
         evaluations=lab.evaluation_contexts(),
         lineage=lab.lineage(),

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from captionlab.evaluation.spice import BESIDE_HEAP, PARSES, parse_captions
+from captionlab.evaluation.metrics.spice import BESIDE_HEAP, PARSES, parse_captions
 from captionlab.evaluation.spice_models import available_models
 from captionlab.schemas import TOKENS
 from captionlab.scripting import run

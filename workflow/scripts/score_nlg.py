@@ -5,10 +5,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from captionlab.evaluation.nlg import meteor_process, score_corpus
+from captionlab.evaluation.metrics.nlg import NLG, meteor_process, score_corpus
 from captionlab.evaluation.paraphrases import write_paraphrases
 from captionlab.evaluation.references import read_references
-from captionlab.schemas import NLG, TOKENS
+from captionlab.schemas import TOKENS
 from captionlab.scripting import run
 from captionlab.tables import TableWriter, read_table
 

@@ -4,8 +4,8 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from captionlab.evaluation.metrics.spice import BESIDE_HEAP, PARSES, SPICE, score_captions
 from captionlab.evaluation.references import read_references
-from captionlab.evaluation.spice import BESIDE_HEAP, PARSES, SPICE, score_captions
 from captionlab.evaluation.spice_models import available_models
 from captionlab.schemas import TOKENS
 from captionlab.scripting import run

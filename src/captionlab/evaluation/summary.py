@@ -1,12 +1,11 @@
 """From scores of single captions to a value for each metric, with its interval, and to differences from the parent.
 
-Every metric is a function of sums over images, so one resampling of those sums gives the interval of all of them. To
-add a metric, name the column of its table and how its sum becomes a value.
+Every metric is a function of sums over images, so one resampling of those sums gives the interval of all of them. The
+metrics themselves are in captionlab.evaluation.metrics.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,8 @@ from captionlab.schemas import COMPARISONS, SUMMARY
 
 # The column that counts the captions of an image.
 CAPTIONS = "captions"
-# Measures that end at 0 and 100; others but scores end at 0.
-CONNECTED, BY_AND, REPETITIONS = "connected noun phrases", "noun phrases connected by and", "repetitions"
-PER_CENT = (
-    *(f"BLEU@{order}" for order in range(1, 5)), "METEOR", "ROUGE-L", "SPICE", "P@1", "R@5", "R@10", CONNECTED, BY_AND,
-    REPETITIONS,
-)  # fmt: skip
+# Where the values of a metric end: at 0 and 100, at 0, or nowhere.
+PER_CENT, FROM_0, ANY = "per cent", "from 0", "any"
 # Intervals narrower than this, in printed units, are of BLEU's smoothing constants, or of images that are all alike.
 NOTHING = 1e-2
 
@@ -43,6 +38,7 @@ class Metric:
     column: str
     value: Callable[[np.ndarray, np.ndarray], np.ndarray]
     scale: float = 100.0
+    ends: str = FROM_0
 
 
 def mean(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
@@ -50,57 +46,11 @@ def mean(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
     return sums[..., 0] / captions
 
 
-def corpus_bleu(sums: np.ndarray, captions: np.ndarray, order: int) -> np.ndarray:
-    """Corpus BLEU (...) up to n-grams of this order from sums (..., 10) of `bleu_counts`, smoothed as pycocoevalcap."""
-    tiny, small = 1e-15, 1e-9
-    length, reference = sums[..., 0] + tiny, sums[..., 1] + small
-    precisions = (sums[..., 6 : 6 + order] + tiny) / (sums[..., 2 : 2 + order] + small)
-    return np.prod(precisions, axis=-1) ** (1 / order) * np.exp(np.minimum(0, 1 - reference / length))
-
-
-def corpus_meteor(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
-    """Corpus METEOR (...) from sums (..., 23) of `meteor_statistics`.
-
-    METEOR 1.5 with its parameters for English (Denkowski and Lavie 2014, table 4): precision and recall of weighted
-    matches, their harmonic mean, and a penalty for the number of chunks that the matches fall into.
-    """
-    alpha, beta, gamma, content = 0.85, 0.2, 0.6, 0.75
-    modules = np.array([1.0, 0.6, 0.8, 0.6])
-
-    def weighted(side: int) -> tuple[np.ndarray, np.ndarray]:
-        length, function_words = sums[..., side], sums[..., side + 2]
-        matched, matched_function = sums[..., 4 + side : 20 : 4] @ modules, sums[..., 6 + side : 20 : 4] @ modules
-        weighted_length = content * (length - function_words) + (1 - content) * function_words
-        return content * matched + (1 - content) * matched_function, weighted_length
-
-    (found, length), (covered, reference) = weighted(0), weighted(1)
-    chunks, matches = sums[..., 20], (sums[..., 21] + sums[..., 22]) / 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        harmonic = 1 / ((1 - alpha) * length / found + alpha * reference / covered)
-        score = harmonic * (1 - gamma * (chunks / matches) ** beta)
-    return np.maximum(np.where(matches > 0, score, 0), 0)
-
-
-NLG_METRICS = {
-    **{f"BLEU@{order}": Metric("bleu_counts", partial(corpus_bleu, order=order)) for order in range(1, 5)},
-    "METEOR": Metric("meteor_statistics", corpus_meteor),
-    "ROUGE-L": Metric("rouge_l", mean),
-    "CIDEr": Metric("cider", mean),
-}
-SPICE_METRICS = {"SPICE": Metric("all", mean)}
-RETRIEVAL_METRICS = {
-    "P@1": Metric("within_1", mean),
-    "R@5": Metric("within_5", mean),
-    "R@10": Metric("within_10", mean),
-    "mean rank": Metric("rank", mean, scale=1.0),
-}
-
-
 @dataclass(frozen=True)
 class Job:
     """A captioner in an evaluation; `splits` says which split of each corpus was evaluated.
 
-    `device` names what its captions and scores were computed on.
+    `device` names what its captions and scores were computed on; `factors` put the scores of scorers into per cent.
     """
 
     captioner: str
@@ -108,6 +58,7 @@ class Job:
     decoding: str
     splits: Mapping[str, str]
     device: str = ""
+    factors: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -127,6 +78,7 @@ class Result:
     resampled: np.ndarray
     images: tuple[str, ...]
     captions: int
+    ends: str
     shares: np.ndarray | None = None
 
     @property
@@ -135,36 +87,14 @@ class Result:
         return self.job.evaluation, self.corpus, self.retriever, self.candidates, self.metric
 
 
-def nlg_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Metric] = NLG_METRICS) -> Iterator[Result]:
+def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Metric]) -> Iterator[Result]:
     """Results of a table with a row for each caption and a column for each metric, by corpus."""
     for corpus in pc.unique(scores["corpus"]).to_pylist():
         part = scores.filter(pc.equal(scores["corpus"], corpus))
-        columns = {metric.column: _matrix(part[metric.column]) for metric in metrics.values()}
-        images, sums = _sums_of_images(part, columns)
-        for name, value, resampled in _aggregate(sums, metrics, seed):
-            yield Result(job, corpus, None, None, name, value, resampled, images, len(part))
-
-
-def alignment_results(job: Job, scores: pa.Table, seed: int, factors: Mapping[str, float]) -> Iterator[Result]:
-    """Results of a table of matching scores, by corpus and scorer; `factors` put scores into per cent."""
-    for scorer in pc.unique(scores["scorer"]).to_pylist():
-        part = scores.filter(pc.equal(scores["scorer"], scorer))
-        for result in nlg_results(job, part, seed, {"score": Metric("score", mean, factors[scorer])}):
-            yield replace(result, retriever=scorer)
-
-
-def retrieval_results(job: Job, ranks: pa.Table, seed: int) -> Iterator[Result]:
-    """Results of a table of ranks, by corpus, retriever and protocol."""
-    for corpus, retriever, protocol in _distinct(ranks, "corpus", "retriever", "protocol"):
-        same = pc.and_(pc.equal(ranks["corpus"], corpus), pc.equal(ranks["retriever"], retriever))
-        part = ranks.filter(pc.and_(same, pc.equal(ranks["protocol"], protocol)))
-        rank = _matrix(part["rank"])
-        images, sums = _sums_of_images(part, {"rank": rank, **{f"within_{k}": rank <= k for k in (1, 5, 10)}})
-        candidates = _candidates(protocol, pc.unique(part["candidates"]).to_pylist())
-        for name, value, resampled in _aggregate(sums, RETRIEVAL_METRICS, seed):
-            column = RETRIEVAL_METRICS[name].column
-            shares = sums[column][:, 0] * len(images) / len(rank) if column.startswith("within") else None
-            yield Result(job, corpus, retriever, candidates, name, value, resampled, images, len(rank), shares)
+        columns = {metric.column: matrix(part[metric.column]) for metric in metrics.values()}
+        images, sums = sums_of_images(part, columns)
+        for name, value, resampled in aggregate(sums, metrics, seed):
+            yield Result(job, corpus, None, None, name, value, resampled, images, len(part), metrics[name].ends)
 
 
 def summary_columns(results: Iterable[Result]) -> dict[str, list[Any]]:
@@ -218,7 +148,7 @@ def images_interval(results: Sequence[Result]) -> Ends:
         units = sum(one.captions for one in results)
         low, high = share_interval(value / 100, float(np.var(resampled / 100)), images, units)
         return 100 * low, 100 * high
-    return bootstrap_interval(value, resampled, images, _ends(results[0].metric, value), NOTHING)
+    return bootstrap_interval(value, resampled, images, _ends(results[0].ends, value), NOTHING)
 
 
 def paired_interval(results: Sequence[Result], others: Sequence[Sequence[Result]]) -> Ends:
@@ -230,18 +160,18 @@ def paired_interval(results: Sequence[Result], others: Sequence[Sequence[Result]
     differences = _paired([one.resampled for one in results], _of(others, lambda one: one.resampled)).round(3)
     # An image of another kind may have everything of the one, and nothing of the other.
     every = [one.value for one in (*results, *(other for of_one in others for other in of_one))]
-    far = 100.0 if results[0].metric in PER_CENT else max(1.0, *map(abs, every))
+    far = 100.0 if results[0].ends == PER_CENT else max(1.0, *map(abs, every))
     values = [np.array(one.value) for one in results]
     difference = float(_paired(values, _of(others, lambda one: np.array(one.value))))
     return bootstrap_interval(difference, differences, len(results[0].images), (-far, far), NOTHING)
 
 
-def _ends(metric: str, value: float) -> Ends:
+def _ends(ends: str, value: float) -> Ends:
     """Ends of the value of an image; of a metric without an end, twice as far from 0 as the value."""
-    if metric in PER_CENT:
+    if ends == PER_CENT:
         return 0.0, 100.0
     far = max(1.0, 2 * abs(value))
-    return (-far, far) if metric == "score" else (0.0, far)
+    return (-far, far) if ends == ANY else (0.0, far)
 
 
 def _of(others: Sequence[Sequence[Result]], column: Callable[[Result], np.ndarray]) -> list[list[np.ndarray]]:
@@ -259,9 +189,7 @@ def _shares(result: Result) -> np.ndarray:
     return result.shares
 
 
-def _sums_of_images(
-    table: pa.Table, columns: Mapping[str, np.ndarray]
-) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
+def sums_of_images(table: pa.Table, columns: Mapping[str, np.ndarray]) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
     """Image ids in order, and for each the sum of each column (images, width) over its captions and their number."""
     images, index = np.unique(np.array(table["image_id"].to_pylist(), dtype=object), return_inverse=True)
     sums = {}
@@ -271,7 +199,7 @@ def _sums_of_images(
     return tuple(images), sums
 
 
-def _aggregate(
+def aggregate(
     sums: Mapping[str, np.ndarray], metrics: Mapping[str, Metric], seed: int
 ) -> Iterator[tuple[str, float, np.ndarray]]:
     """Name, value and resampled values of each metric, from columns (images, width)."""
@@ -284,21 +212,12 @@ def _aggregate(
         yield name, float(values[0]), values[1:]
 
 
-def _matrix(column: pa.ChunkedArray) -> np.ndarray:
+def matrix(column: pa.ChunkedArray) -> np.ndarray:
     """A column of numbers as (n, 1), of lists as (n, width)."""
     if pa.types.is_fixed_size_list(column.type):
         flat = pc.list_flatten(column).to_numpy()
         return flat.reshape(len(column), column.type.list_size).astype(np.float64)
     return column.to_numpy().astype(np.float64)[:, None]
-
-
-def _distinct(table: pa.Table, *names: str) -> list[tuple[str, ...]]:
-    return list(dict.fromkeys(zip(*(table[name].to_pylist() for name in names), strict=True)))
-
-
-def _candidates(protocol: str, sizes: list[int]) -> str:
-    """How many candidates and from where, as printed: `100 file-order`, `10 set`, `full`."""
-    return protocol if protocol == "full" or len(sizes) > 1 else f"{sizes[0]} {protocol}"
 
 
 def _where(result: Result) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from captionlab.evaluation.summary import PER_CENT, Metric, Result, images_interval, mean, paired_interval
+from captionlab.evaluation.summary import ANY, PER_CENT, Metric, Result, images_interval, mean, paired_interval
 from captionlab.intervals import geometric_interval, seeds_interval
 
 PERPLEXITY = "perplexity"
@@ -60,9 +60,9 @@ def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results
                 value, low, high = geometric_interval(*_numbers(found), len(found[0].images))
             else:
                 value, low, high = seeds_interval(_numbers(found)[0], images_interval(found))
-            if place[1] in PER_CENT:
+            if found[0].ends == PER_CENT:
                 high = min(high, 100.0)
-            if place[1] != "score":
+            if found[0].ends != ANY:
                 low = max(low, 0.0)
             yield {**place_columns(role, place), **_measured("value", (value, low, high), found)}
 

@@ -301,22 +301,29 @@ class Experiments:
             if self._has(table, captioner, evaluation)
         ]
 
+    def score_tables(self) -> dict[str, list[str]]:
+        """These tables by their names, those that the config asks for."""
+        found = {table: self.scored(table) for table in families.score_tables()}
+        return {table: files for table, files in found.items() if files}
+
     def scored_captions(self) -> list[str]:
         """The captions that these tables score, whatever the table."""
-        tables = [path for table in ("nlg", "retrieval", "spice", "alignment") for path in self.scored(table)]
-        places = sorted({paths.captioner_of(path) for path in tables})
+        places = sorted({paths.captioner_of(path) for files in self.score_tables().values() for path in files})
         return [paths.captions(captioner, evaluation) for captioner, evaluation in places]
+
+    def summary_code(self) -> str:
+        """Fingerprint of the summary with the modules of the tables that it loads by name."""
+        return self.code("summarise_evaluation", *families.modules("evaluation.metrics", self.score_tables()))
 
     def _has(self, table: str, captioner: str, evaluation: Block) -> bool:
         if self.family(captioner) == "constructed":
             return False  # they are studied by how they were made, not as one
-        if table == "retrieval":
-            return bool(evaluation.get("retrievers"))
-        if table == "alignment":
-            return bool(evaluation.get("scorers"))
-        if table == "spice" and self.spice == "off":
+        declared = families.score_tables()[table]
+        if declared.switch and (self.config.get(declared.switch, "auto") or "off") == "off":
             return False
-        return self.family(captioner) != "human"  # human captions are the references
+        if declared.references and self.family(captioner) == "human":
+            return False
+        return not declared.asks or bool(evaluation.get(declared.asks))
 
     def spice_file(self, file: str) -> str:
         """A file that says which parser models SPICE needs."""

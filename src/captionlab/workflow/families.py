@@ -6,7 +6,7 @@ Here is their part of the schema, and what the graph asks of them: modules for f
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from captionlab.declarations import CaptionerFamily, EncoderFamily, ScorerFamily, declared
+from captionlab.declarations import CaptionerFamily, EncoderFamily, ScorerFamily, ScoreTable, declared
 from captionlab.workflow.blocks import Block
 
 # The keys of a captioner's block that say what it reads of images.
@@ -31,6 +31,12 @@ def encoders() -> Mapping[str, EncoderFamily]:
 def scorers() -> Mapping[str, ScorerFamily]:
     """The families of scorers, by name."""
     return declared("scorers", ScorerFamily)
+
+
+def score_tables() -> Mapping[str, ScoreTable]:
+    """The tables of scores of captions, by name, in their order."""
+    found = declared("evaluation.metrics", ScoreTable, "results")
+    return dict(sorted(found.items(), key=lambda item: item[1].place))
 
 
 def attends_to_tags(captioner: str) -> bool:

@@ -15,24 +15,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
+from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.evaluation.rows import row
-from captionlab.evaluation.summary import (
-    NLG_METRICS,
-    NOTHING,
-    REPETITIONS,
-    SPICE_METRICS,
-    Job,
-    Metric,
-    Result,
-    mean,
-    nlg_results,
-)
+from captionlab.evaluation.summary import NOTHING, PER_CENT, Job, Metric, Result, caption_results, mean
 from captionlab.intervals import SIMILAR, bootstrap_interval
 from captionlab.language.statistics import repeats_itself
 from captionlab.reporting.evidence import NON_INFERIORITY
 from captionlab.reporting.roles import FLUENCY_METRICS, PERPLEXITY, difference_rows, fluency
 
 # The metrics of the paper's Tables 2, 3 and 5.
+REPETITIONS = "repetitions"
 TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
 # How many more captions may repeat themselves, in per cent of all: who reads a hundred finds one more at most, and the
 # paper noticed none. A share of the parent's would be nothing where that repeats nothing.
@@ -63,7 +56,7 @@ def text_results(scores: Sequence[Scores], corpora: Sequence[str], seed: int) ->
         tables = [(one.nlg, metrics), *([(one.spice, SPICE_METRICS)] if one.spice is not None else [])]
         for table, of_table in tables:
             kept = table.filter(pc.is_in(table["corpus"], pa.array(corpora, pa.string())))
-            for result in nlg_results(one.job, kept, seed, of_table):
+            for result in caption_results(one.job, kept, seed, of_table):
                 place = result.corpus, result.metric, None
                 if place in found:
                     evaluations = ", ".join(sorted((found[place].job.evaluation, one.job.evaluation)))
@@ -149,8 +142,8 @@ def fluency_results(job: Job, measures: pa.Table, tokens: pa.Table, seed: int) -
     """Perplexity and repetitions of a captioner by corpus, from its tables of MEASURES and of TOKENS."""
     repeats = [float(repeats_itself(text.split())) for text in tokens["tokens"].to_pylist()]
     repeated = pa.table({"corpus": tokens["corpus"], "image_id": tokens["image_id"], "repeats": repeats})
-    found = [*nlg_results(job, fluency(measures), seed, {PERPLEXITY: FLUENCY_METRICS[PERPLEXITY]})]
-    for result in nlg_results(job, repeated, seed, {REPETITIONS: Metric("repeats", mean)}):
+    found = [*caption_results(job, fluency(measures), seed, {PERPLEXITY: FLUENCY_METRICS[PERPLEXITY]})]
+    for result in caption_results(job, repeated, seed, {REPETITIONS: Metric("repeats", mean, ends=PER_CENT)}):
         of_corpus = repeated.filter(pc.equal(repeated["corpus"], result.corpus))
         counts = dict.fromkeys(result.images, 0.0)
         for image, count in zip(of_corpus["image_id"].to_pylist(), of_corpus["repeats"].to_pylist(), strict=True):

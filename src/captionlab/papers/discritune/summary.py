@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from captionlab import paths
-from captionlab.evaluation.spice import SPICE
+from captionlab.evaluation.metrics.nlg import NLG
+from captionlab.evaluation.metrics.spice import SPICE
 from captionlab.evaluation.summary import Job
 from captionlab.language.schemas import MEASURES
 from captionlab.papers.discritune.finetuning import (
@@ -19,7 +20,7 @@ from captionlab.papers.discritune.finetuning import (
 )
 from captionlab.papers.discritune.variants import evaluated_results, variant_rows
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.schemas import NLG, RETRIEVAL, TOKENS
+from captionlab.schemas import RETRIEVAL, TOKENS
 from captionlab.tables import read_table
 
 # Two texts of the same images, by the paper's labels: more is gained on the first.

@@ -5,7 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from captionlab.evaluation.summary import NLG_METRICS, SPICE_METRICS, Job, Result, nlg_results, retrieval_results
+from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
+from captionlab.evaluation.metrics.retrieval import retrieval_results
+from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
+from captionlab.evaluation.summary import Job, Result, caption_results
 from captionlab.intervals import SIMILAR, within
 from captionlab.reporting.roles import Place, Results, difference_rows, value_rows
 
@@ -18,9 +21,9 @@ def evaluated_results(
     job: Job, seed: int, nlg: pa.Table, retrieval: pa.Table | None = None, spice: pa.Table | None = None
 ) -> dict[Place, Result]:
     """Every measure of a captioner by corpus and retriever, from its tables with a row for each caption."""
-    found = [*nlg_results(job, nlg, seed, NLG_METRICS)]
+    found = [*caption_results(job, nlg, seed, NLG_METRICS)]
     if spice is not None:
-        found += nlg_results(job, spice, seed, SPICE_METRICS)
+        found += caption_results(job, spice, seed, SPICE_METRICS)
     if retrieval is not None:
         found += (result for result in retrieval_results(job, retrieval, seed) if result.candidates != FULL)
     return {(result.corpus, result.metric, result.retriever): result for result in found}

@@ -10,10 +10,11 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from captionlab.evaluation.summary import BY_AND, CONNECTED, Job, Metric, Result, nlg_results
+from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, caption_results
 from captionlab.language.mining import pieces_of
 from captionlab.language.patterns import Tagged, tagged
 
+CONNECTED, BY_AND = "connected noun phrases", "noun phrases connected by and"
 # What a share that few neighbours have is held against.
 HALF_OF_NEIGHBOURS = "half of the neighbouring noun phrases"
 
@@ -29,9 +30,12 @@ def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Resu
             "neighbours": pa.FixedSizeListArray.from_arrays(pa.array(np.array(counts, np.float64).ravel()), 3),
         }
     )
-    metrics = {CONNECTED: Metric("neighbours", _share_connected), BY_AND: Metric("neighbours", _share_by_and)}
+    metrics = {
+        CONNECTED: Metric("neighbours", _share_connected, ends=PER_CENT),
+        BY_AND: Metric("neighbours", _share_by_and, ends=PER_CENT),
+    }
     spoken = {row["corpus"] for row, (neighbours, *_) in zip(rows, counts, strict=True) if neighbours}
-    yield from (result for result in nlg_results(job, counted, seed, metrics) if result.corpus in spoken)
+    yield from (result for result in caption_results(job, counted, seed, metrics) if result.corpus in spoken)
 
 
 def connections(caption: Tagged) -> tuple[int, int, int]:

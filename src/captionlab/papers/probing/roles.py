@@ -7,19 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from captionlab.evaluation.summary import (
-    BY_AND,
-    CONNECTED,
-    NLG_METRICS,
-    SPICE_METRICS,
-    Job,
-    Metric,
-    Result,
-    mean,
-    nlg_results,
-)
+from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
+from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
+from captionlab.evaluation.summary import ANY, Job, Metric, Result, caption_results, mean
 from captionlab.intervals import seeds_interval, share_interval
-from captionlab.papers.probing.connections import HALF_OF_NEIGHBOURS, connection_results
+from captionlab.papers.probing.connections import BY_AND, CONNECTED, HALF_OF_NEIGHBOURS, connection_results
 from captionlab.papers.probing.top_words import MEASURES as TOP_WORDS
 from captionlab.papers.probing.top_words import top_word_results
 from captionlab.reporting.roles import (
@@ -57,14 +49,15 @@ def captioner_results(
     spice: pa.Table | None = None,
 ) -> dict[Place, Result]:
     """Every measure of a captioner by corpus and scorer, from its tables with a row for each caption."""
-    found = [*nlg_results(job, nlg, seed, NLG_METRICS), *nlg_results(job, fluency(measures), seed, FLUENCY_METRICS)]
+    found = [*caption_results(job, nlg, seed, NLG_METRICS)]
+    found += caption_results(job, fluency(measures), seed, FLUENCY_METRICS)
     if spice is not None:
-        found += nlg_results(job, spice, seed, SPICE_METRICS)
+        found += caption_results(job, spice, seed, SPICE_METRICS)
     found += [*top_word_results(job, tagged, seed), *connection_results(job, tagged, seed)]
     places: dict[Place, Result] = {(result.corpus, result.metric, None): result for result in found}
     for name, scorer in scorers.items():
         rows = alignment.filter(pa.compute.equal(alignment["scorer"], name))
-        for result in nlg_results(job, rows, seed, {"score": Metric("score", mean, scorer.factor)}):
+        for result in caption_results(job, rows, seed, {"score": Metric("score", mean, scorer.factor, ANY)}):
             places[result.corpus, "score", scorer.label] = result
     return places
 

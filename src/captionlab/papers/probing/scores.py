@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from captionlab.evaluation.summary import BY_AND, CONNECTED, PER_CENT
+from captionlab.papers.probing.connections import BY_AND, CONNECTED
 from captionlab.papers.probing.constructed import FEWEST
 from captionlab.papers.probing.paper import REFERENCE
 from captionlab.papers.probing.run import ProbingRun
@@ -100,7 +100,7 @@ def words_table(run: ProbingRun, provenance: Mapping[str, Any]) -> Table:
     """What section 4.3 says of Figure 4: nouns and verbs among the most frequent words, and what connects nouns."""
     sheet = Sheet(run, provenance)
     numbers = [
-        Number({"measure": measure}, heading, printed=measure, decimals=1 if measure in PER_CENT else 2)
+        Number({"measure": measure}, heading, printed=measure, decimals=1 if measure in (CONNECTED, BY_AND) else 2)
         for measure, heading in WORDS.items()
     ]
     sheet.notes.append(

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from captionlab.evaluation.spice import SPICE
+from captionlab.evaluation.metrics.nlg import NLG
+from captionlab.evaluation.metrics.spice import SPICE
 from captionlab.evaluation.summary import Job
 from captionlab.language.schemas import CONSTRUCTED, MEASURES, PATTERNS, TAGGED
 from captionlab.papers.probing.constructed import constructed_rows
 from captionlab.papers.probing.paper import REFERENCE
 from captionlab.papers.probing.roles import PrintedScorer, between_rows, captioner_results, pattern_rows
 from captionlab.reporting.roles import difference_rows, value_rows
-from captionlab.schemas import ALIGNMENT, NLG
+from captionlab.schemas import ALIGNMENT
 from captionlab.tables import TableSchema, read_table
 
 Rows = list[dict[str, Any]]

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from captionlab.evaluation.summary import Job, Metric, Result, nlg_results
+from captionlab.evaluation.summary import Job, Metric, Result, caption_results
 from captionlab.language.patterns import Tagged, tagged
 from captionlab.language.statistics import mostly_tagged
 from captionlab.texts.tagging import NOUNS
@@ -51,7 +51,7 @@ def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result
             wanted = mostly_tagged(every, tags)
             is_wanted = np.array([word in wanted for word in words] + [False] * (COUNTED - len(words)))
             metrics[measure] = Metric("counts", partial(wanted_on_top, is_wanted=is_wanted), scale=1.0)
-        yield from nlg_results(job, counted, seed, metrics)
+        yield from caption_results(job, counted, seed, metrics)
 
 
 def wanted_on_top(sums: np.ndarray, captions: np.ndarray, is_wanted: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import platform
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,16 @@ import lmdb
 import pyarrow as pa
 from pycocoevalcap import spice
 
+from captionlab.declarations import ScoreTable
 from captionlab.evaluation.java import find_java
-from captionlab.tables import Column, TableSchema
+from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, caption_results, mean
+from captionlab.schemas import CAPTION_INDEX, CORPUS, IMAGE_ID
+from captionlab.tables import Column, TableSchema, read_table
 
 logger = logging.getLogger(__name__)
+
+DECLARATION = ScoreTable(place=3, asks="", references=True, switch="spice")
+METRICS = {"SPICE": Metric("all", mean, ends=PER_CENT)}
 
 # The categories of the program; the paper prints Cardinality as Count.
 CATEGORIES = ("All", "Object", "Relation", "Attribute", "Color", "Cardinality", "Size")
@@ -41,9 +47,9 @@ SPICE = TableSchema(
     "SPICE scores",
     "a caption scored by SPICE",
     {
-        "corpus": Column(pa.string(), "name of the corpus in the config"),
-        "image_id": Column(pa.string(), "identifier of the image in its corpus"),
-        "caption_index": Column(pa.int32(), "rank of the caption among those of its image, from 0"),
+        "corpus": CORPUS,
+        "image_id": IMAGE_ID,
+        "caption_index": CAPTION_INDEX,
         "all": Column(pa.float64(), "f-score of all tuples, 0 to 1: SPICE"),
         **{
             name.lower(): Column(pa.float64(), f"{meaning}, 0 to 1; missing when no reference has one", nullable=True)
@@ -74,6 +80,11 @@ PARSES = TableSchema(
 
 class SpiceError(RuntimeError):
     """SPICE's program failed, or was killed."""
+
+
+def results(job: Job, path: str, seed: int) -> Iterator[Result]:
+    """Results by corpus."""
+    return caption_results(job, read_table(path, SPICE), seed, METRICS)
 
 
 def has_cache() -> bool:

@@ -7,6 +7,21 @@ the form of the paper's text (random candidates).
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from captionlab.declarations import ScoreTable
+from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, aggregate, matrix, mean, sums_of_images
+from captionlab.schemas import RETRIEVAL
+from captionlab.tables import read_table
+
+DECLARATION = ScoreTable(place=2, asks="retrievers", references=False, switch="")
+METRICS = {
+    "P@1": Metric("within_1", mean, ends=PER_CENT),
+    "R@5": Metric("within_5", mean, ends=PER_CENT),
+    "R@10": Metric("within_10", mean, ends=PER_CENT),
+    "mean rank": Metric("rank", mean, scale=1.0),
+}
 
 # Similarities closer than this are a tie: the products of float32 vectors of length 1 differ by that much between
 # two places of one matrix, so that an image and its duplicate would otherwise be told apart by chance.
@@ -131,3 +146,32 @@ def _random_ranks(
 def _others(generator: np.random.Generator, image: int, images: int, candidates: int) -> np.ndarray:
     drawn = generator.choice(images - 1, candidates - 1, replace=False)
     return drawn + (drawn >= image)
+
+
+def results(job: Job, path: str, seed: int) -> Iterator[Result]:
+    """Results by corpus, retriever and protocol."""
+    return retrieval_results(job, read_table(path, RETRIEVAL), seed)
+
+
+def retrieval_results(job: Job, found: pa.Table, seed: int) -> Iterator[Result]:
+    """Results of a table of RETRIEVAL, by corpus, retriever and protocol."""
+    for corpus, retriever, protocol in _distinct(found, "corpus", "retriever", "protocol"):
+        same = pc.and_(pc.equal(found["corpus"], corpus), pc.equal(found["retriever"], retriever))
+        part = found.filter(pc.and_(same, pc.equal(found["protocol"], protocol)))
+        rank = matrix(part["rank"])
+        images, sums = sums_of_images(part, {"rank": rank, **{f"within_{k}": rank <= k for k in (1, 5, 10)}})
+        candidates = _candidates(protocol, pc.unique(part["candidates"]).to_pylist())
+        for name, value, resampled in aggregate(sums, METRICS, seed):
+            column = METRICS[name].column
+            shares = sums[column][:, 0] * len(images) / len(rank) if column.startswith("within") else None
+            ends = METRICS[name].ends
+            yield Result(job, corpus, retriever, candidates, name, value, resampled, images, len(rank), ends, shares)
+
+
+def _distinct(table: pa.Table, *names: str) -> list[tuple[str, ...]]:
+    return list(dict.fromkeys(zip(*(table[name].to_pylist() for name in names), strict=True)))
+
+
+def _candidates(protocol: str, sizes: list[int]) -> str:
+    """How many candidates and from where, as printed: `100 file-order`, `10 set`, `full`."""
+    return protocol if protocol == "full" or len(sizes) > 1 else f"{sizes[0]} {protocol}"

@@ -1,0 +1,308 @@
+"""BLEU, METEOR, ROUGE-L and CIDEr by pycocoevalcap, for each caption, with what their corpus values are computed from.
+
+TEXT_METRICS is the one place for a metric of a caption against references: its columns, how it scores, its values.
+
+Papineni et al. 2002 (BLEU), Denkowski and Lavie 2014 (METEOR 1.5), Lin 2004 (ROUGE), Vedantam et al. 2015 (CIDEr, here
+the CIDEr-D form that pycocoevalcap computes), over the tokens of captionlab.evaluation.ptb.
+"""
+
+import contextlib
+import inspect
+import logging
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pycocoevalcap.bleu.bleu_scorer import BleuScorer
+from pycocoevalcap.cider.cider import Cider
+from pycocoevalcap.meteor.meteor import METEOR_JAR, Meteor
+from pycocoevalcap.rouge.rouge import Rouge
+
+from captionlab.declarations import ScoreTable
+from captionlab.evaluation.java import JavaError, java_on_path
+from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, caption_results, mean
+from captionlab.schemas import CAPTION_INDEX, CORPUS, IMAGE_ID
+from captionlab.tables import Column, TableSchema, read_table
+
+DECLARATION = ScoreTable(place=1, asks="", references=True, switch="")
+# A caption: its image, and its index among the captions of that image.
+Key = tuple[str, int]
+# The numbers of METEOR's own line of statistics.
+METEOR_STATISTICS = 23
+_DOUBLE = pa.float64()
+
+logger = logging.getLogger(__name__)
+
+
+class MeteorOf(Meteor):
+    """pycocoevalcap's METEOR with another file of paraphrases."""
+
+    def __init__(self, paraphrases: Path):
+        jar = Path(inspect.getfile(Meteor)).with_name(METEOR_JAR)
+        self.meteor_cmd = ["java", "-jar", "-Xmx2G", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
+        self.meteor_cmd += ["-a", str(paraphrases)]
+        pipe = subprocess.PIPE
+        self.meteor_p = subprocess.Popen(self.meteor_cmd, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.lock = threading.Lock()
+
+
+@contextmanager
+def meteor_process(paraphrases: Path | None = None) -> Iterator[Meteor]:
+    """pycocoevalcap's METEOR with its Java process, which ends with the block.
+
+    Without a file of paraphrases (captionlab.evaluation.paraphrases) it reads its own, which takes about 10 s of
+    processor time and 1 GB.
+    """
+    with java_on_path():
+        meteor = MeteorOf(paraphrases) if paraphrases else Meteor()
+    try:
+        yield meteor
+    finally:
+        meteor.meteor_p.kill()
+        with contextlib.suppress(BrokenPipeError), meteor.meteor_p:
+            pass  # closes the pipes and waits
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Captions of a corpus, each in a list of its own, and their references; all as tokens joined by spaces."""
+
+    corpus: str
+    captions: Mapping[Key, list[str]]
+    references: Mapping[str, list[str]]
+    """of each image"""
+    meteor: Meteor
+
+    @property
+    def pairs(self) -> dict[Key, list[str]]:
+        """The references of each caption."""
+        return {key: self.references[key[0]] for key in self.captions}
+
+
+@dataclass(frozen=True)
+class TextMetric:
+    """A metric of captions against references, or several that are computed together."""
+
+    columns: Mapping[str, Column]
+    """what is stored of each caption"""
+    score: Callable[[Texts], Mapping[str, Sequence[Any]]]
+    """these columns of all captions, in their order"""
+    metrics: Mapping[str, Metric]
+    """values of a corpus by their printed names, each from the sums of one column"""
+
+
+def score_corpus(
+    corpus: str, captions: Mapping[Key, str], references: Mapping[str, Sequence[str]], meteor: Meteor
+) -> dict[str, Any]:
+    """Columns of the NLG table; captions by image and index, references by image, both as tokens joined by spaces.
+
+    A caption without tokens scores 0 on everything. A reference without tokens says nothing and is left out; an image
+    that has no other is not scored. A caption of an image without references is not scored either. All are logged.
+    With a single image the idf of every n-gram is 0, and so is CIDEr. Raises ValueError when an image has no caption.
+    """
+    usable = _usable_references(corpus, references)
+    _check(corpus, captions, usable)
+    texts = Texts(corpus, {key: [tokens] for key, tokens in captions.items() if key[0] in usable}, usable, meteor)
+    columns: dict[str, Any] = {
+        "corpus": [corpus] * len(texts.captions),
+        "image_id": [image for image, _ in texts.captions],
+        "caption_index": [index for _, index in texts.captions],
+    }
+    for metric in reversed(TEXT_METRICS):  # the Java process of METEOR takes a moment to start
+        columns |= metric.score(texts)
+    count = len(texts.captions)
+    sums = {name: np.reshape(columns[name], (count, -1)).sum(axis=0) for name in {m.column for m in METRICS.values()}}
+    shown = ", ".join(f"{name} {float(m.value(sums[m.column], np.array(count))):.3f}" for name, m in METRICS.items())
+    logger.info("%s: %s of %d captions", corpus, shown, count)
+    return columns
+
+
+def results(job: Job, path: str, seed: int) -> Iterator[Result]:
+    """Results by corpus."""
+    return caption_results(job, read_table(path, NLG), seed, METRICS)
+
+
+def _check(corpus: str, captions: Mapping[Key, str], usable: Mapping[str, Sequence[str]]) -> None:
+    """Raise a ValueError where captions or references are missing, and log what is odd."""
+    if not usable:
+        raise ValueError(f"corpus {corpus!r}: no image of the evaluated split has a reference to score against")
+    described = {image for image, _ in captions}
+    if missing := [image for image in usable if image not in described]:
+        raise ValueError(
+            f"corpus {corpus!r}: {len(missing)} of {len(usable)} images with references have no caption, "
+            f"the first is {missing[0]!r}; every image of the evaluated split needs one"
+        )
+    if extra := len(described - usable.keys()):
+        logger.warning("%s: the captions of %d images are not scored, they have no references", corpus, extra)
+    if empty := [image for (image, _), tokens in captions.items() if image in usable and not tokens.strip()]:
+        logger.warning("%s: %d captions have no token and score 0, first that of %s", corpus, len(empty), empty[0])
+    if len(usable) == 1:
+        logger.warning("%s: CIDEr is 0, because the idf of every n-gram is 0 with one image", corpus)
+
+
+def _usable_references(corpus: str, references: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    usable = {image: [tokens for tokens in of_image if tokens.strip()] for image, of_image in references.items()}
+    if dropped := sum(map(len, references.values())) - sum(map(len, usable.values())):
+        logger.warning("%s: %d references have no token and are left out", corpus, dropped)
+    if bare := [image for image in usable if not usable[image]]:
+        logger.warning("%s: %d images have no reference left and are not scored: %s", corpus, len(bare), bare[:10])
+    return {image: of_image for image, of_image in usable.items() if of_image}
+
+
+def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
+    scorer = BleuScorer(n=4)
+    for key, of_image in texts.pairs.items():
+        scorer += (texts.captions[key][0], of_image)
+    _, per_caption = scorer.compute_score(option="closest")
+    counts = []
+    for found in scorer.ctest:
+        length = found["testlen"]
+        closest = min((abs(other - length), other) for other in found["reflen"])[1]
+        counts.append([length, closest, *found["guess"], *found["correct"]])
+    return {**{f"bleu_{n}": scores for n, scores in enumerate(per_caption, 1)}, "bleu_counts": counts}
+
+
+def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
+    """METEOR of each caption, and its statistics.
+
+    Meteor.compute_score hides the statistics and, when Java dies, waits for ever on its own lock; so the lines of its
+    protocol are exchanged here.
+    """
+    answers, statistics, meteor = [], [], texts.meteor
+    for key, of_image in texts.pairs.items():
+        # Three bars separate the fields of a line.
+        line = [text.replace("|||", " ") for text in (*texts.captions[key], *of_image)]
+        with _explained(f"METEOR failed at image {key[0]!r} of {texts.corpus!r}", meteor):
+            answers.append(meteor._stat(line[0], line[1:]))
+            statistics.append([float(number) for number in answers[-1].split()])
+            if len(statistics[-1]) != METEOR_STATISTICS:
+                raise ValueError(f"it gave {answers[-1]!r} for {METEOR_STATISTICS} statistics")
+    with _explained(f"METEOR failed to add up the scores of {texts.corpus!r}", meteor):
+        meteor.meteor_p.stdin.write(("EVAL ||| " + " ||| ".join(answers) + "\n").encode())
+        meteor.meteor_p.stdin.flush()
+        scores = [float(meteor.meteor_p.stdout.readline()) for _ in range(len(answers) + 1)]
+    return {"meteor": scores[:-1], "meteor_statistics": [_counted_chunks(of_caption) for of_caption in statistics]}
+
+
+def _rouge(texts: Texts) -> dict[str, Sequence[Any]]:
+    return {"rouge_l": Rouge().compute_score(texts.pairs, texts.captions)[1]}
+
+
+def _cider(texts: Texts) -> dict[str, Sequence[Any]]:
+    """The first captions of all images are scored together, then the second, and so on: Cider counts an image for the
+    idf as often as it has captions.
+    """
+    scores: dict[Key, float] = {}
+    for index in sorted({index for _, index in texts.captions}):
+        of_index = {image: texts.captions.get((image, index), [""]) for image in texts.references}
+        _, values = Cider().compute_score(texts.references, of_index)
+        scores |= {(image, index): float(value) for image, value in zip(texts.references, values, strict=True)}
+    return {"cider": [scores[key] for key in texts.captions]}
+
+
+def _counted_chunks(statistics: list[float]) -> list[float]:
+    """The statistics with 0 chunks where caption and reference match as a whole: METEOR does not count such a chunk.
+
+    (MeteorStats.addStats and MeteorScorer.computeMetrics of meteor-1.5.jar.) With this, statistics can simply be added.
+    """
+    caption, reference = statistics[:2]
+    whole = statistics[21:] == [caption, reference] and statistics[20] == 1
+    return [*statistics[:20], 0.0, *statistics[21:]] if whole else statistics
+
+
+@contextmanager
+def _explained(what: str, meteor: Meteor) -> Iterator[None]:
+    """Turn a broken pipe or an answer that is none into an error that carries what Java said last."""
+    try:
+        yield
+    except (BrokenPipeError, ValueError) as error:
+        meteor.meteor_p.kill()
+        said = meteor.meteor_p.stderr.read().decode(errors="replace").strip()[-500:]
+        raise JavaError(f"{what} (was it killed, or short of memory?): {said or error}") from error
+
+
+def corpus_bleu(sums: np.ndarray, captions: np.ndarray, order: int) -> np.ndarray:
+    """Corpus BLEU (...) up to n-grams of this order from sums (..., 10) of `bleu_counts`, smoothed as pycocoevalcap."""
+    tiny, small = 1e-15, 1e-9
+    length, reference = sums[..., 0] + tiny, sums[..., 1] + small
+    precisions = (sums[..., 6 : 6 + order] + tiny) / (sums[..., 2 : 2 + order] + small)
+    return np.prod(precisions, axis=-1) ** (1 / order) * np.exp(np.minimum(0, 1 - reference / length))
+
+
+def corpus_meteor(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
+    """Corpus METEOR (...) from sums (..., 23) of `meteor_statistics`.
+
+    METEOR 1.5 with its parameters for English (Denkowski and Lavie 2014, table 4): precision and recall of weighted
+    matches, their harmonic mean, and a penalty for the number of chunks that the matches fall into.
+    """
+    alpha, beta, gamma, content = 0.85, 0.2, 0.6, 0.75
+    modules = np.array([1.0, 0.6, 0.8, 0.6])
+
+    def weighted(side: int) -> tuple[np.ndarray, np.ndarray]:
+        length, function_words = sums[..., side], sums[..., side + 2]
+        matched, matched_function = sums[..., 4 + side : 20 : 4] @ modules, sums[..., 6 + side : 20 : 4] @ modules
+        weighted_length = content * (length - function_words) + (1 - content) * function_words
+        return content * matched + (1 - content) * matched_function, weighted_length
+
+    (found, length), (covered, reference) = weighted(0), weighted(1)
+    chunks, matches = sums[..., 20], (sums[..., 21] + sums[..., 22]) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        harmonic = 1 / ((1 - alpha) * length / found + alpha * reference / covered)
+        score = harmonic * (1 - gamma * (chunks / matches) ** beta)
+    return np.maximum(np.where(matches > 0, score, 0), 0)
+
+
+BLEU = TextMetric(
+    {
+        **{f"bleu_{n}": Column(_DOUBLE, f"BLEU-{n} of the caption alone, 0 to 1") for n in range(1, 5)},
+        "bleu_counts": Column(
+            pa.list_(pa.int32(), 10),
+            "tokens of the caption, of the reference closest in length; n-grams of the caption, n = 1 to 4; "
+            "those found in a reference, n = 1 to 4",
+        ),
+    },
+    _bleu,
+    {f"BLEU@{n}": Metric("bleu_counts", partial(corpus_bleu, order=n), ends=PER_CENT) for n in range(1, 5)},
+)
+METEOR = TextMetric(
+    {
+        "meteor": Column(_DOUBLE, "METEOR of the caption alone, 0 to 1"),
+        "meteor_statistics": Column(
+            pa.list_(pa.float64(), METEOR_STATISTICS),
+            "with the best reference: tokens and function words of caption and reference; content and function words "
+            "matched in each, by module (exact, stem, synonym, paraphrase); chunks, none where all is matched in one; "
+            "tokens matched in each",
+        ),
+    },
+    _meteor,
+    {"METEOR": Metric("meteor_statistics", corpus_meteor, ends=PER_CENT)},
+)
+ROUGE = TextMetric(
+    {"rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1")}, _rouge, {"ROUGE-L": Metric("rouge_l", mean, ends=PER_CENT)}
+)
+CIDER = TextMetric(
+    {"cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus")},
+    _cider,
+    {"CIDEr": Metric("cider", mean)},
+)
+TEXT_METRICS = (BLEU, METEOR, ROUGE, CIDER)
+
+METRICS = {name: metric for one in TEXT_METRICS for name, metric in one.metrics.items()}
+NLG = TableSchema(
+    "scores against references",
+    "a caption scored by n-gram metrics, with what a corpus value is computed from",
+    {
+        "corpus": CORPUS,
+        "image_id": IMAGE_ID,
+        "caption_index": CAPTION_INDEX,
+        **{name: column for one in TEXT_METRICS for name, column in one.columns.items()},
+    },
+    ("corpus", "image_id", "caption_index"),
+)

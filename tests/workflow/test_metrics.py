@@ -1,0 +1,105 @@
+"""A metric is declared in one place: a column is an entry, a table of its own a module beside its rule and script."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# An entry beside the others: how many words a caption has.
+COLUMN = """
+LENGTH = TextMetric(
+    {"words": Column(_DOUBLE, "words of the caption")},
+    lambda texts: {"words": [float(len(tokens.split())) for (tokens,) in texts.captions.values()]},
+    {"words": Metric("words", mean, scale=1.0)},
+)
+TEXT_METRICS = (CIDER, LENGTH)
+"""
+SCORE = """
+import sys
+from captionlab.evaluation.metrics.nlg import NLG, results, score_corpus
+from captionlab.evaluation.summary import Job, summary_columns
+from captionlab.tables import write_table
+
+captions = {("1", 0): "a b c", ("2", 0): "a"}
+write_table(sys.argv[1], NLG, score_corpus("world", captions, {"1": ["a b"], "2": ["b"]}, None))
+found = summary_columns(results(Job("me", "main", "greedy", {"world": "test"}), sys.argv[1], 0))
+print(dict(zip(found["metric"], found["value"])))
+"""
+TABLE = """
+from captionlab.declarations import ScoreTable
+
+DECLARATION = ScoreTable(place=5, asks="scorers", references=False, switch="")
+
+
+def results(job, path, seed):
+    raise NotImplementedError
+"""
+CONFIG = {
+    "seed": 1,
+    "corpora": {"world": {"reader": "toyworld", "domain": "coco", "seed": 1, "images": {"train": 8, "test": 8}}},
+    "encoders": {"clip": {"family": "clip", "weights": "clip.pt"}},
+    "scorers": {"clip": {"family": "clip", "encoder": "clip"}},
+    "captioners": {
+        "plain": {"family": "clipcap", "encoder": "clip", "weights": "c.pt", "tokenizer": "t.json"},
+        "people": {"family": "human"},
+    },
+    "decodings": {"greedy": {"kind": "greedy", "max_tokens": 5}},
+    "evaluations": {"main": {"captioners": ["plain", "people"], "corpora": ["world"], "decoding": "greedy"}},
+}
+PLAN = """
+import json, sys
+from pathlib import Path
+from captionlab.workflow.experiments import Experiments
+
+lab = Experiments(json.loads(sys.argv[2]), Path(sys.argv[1]))
+print(json.dumps([lab.score_tables(), lab.summary_code()]))
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    for folder in ("src/captionlab", "workflow"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def python(checkout, code, *arguments):
+    environment = {"PYTHONPATH": str(checkout / "src"), "PATH": ""}
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=checkout, check=True).stdout
+
+
+def plan(checkout, **evaluation):
+    config = {**CONFIG, "evaluations": {"main": {**CONFIG["evaluations"]["main"], **evaluation}}}
+    return json.loads(python(checkout, PLAN, checkout, json.dumps(config)))
+
+
+def test_a_column_is_one_entry(checkout):
+    module = checkout / "src" / "captionlab" / "evaluation" / "metrics" / "nlg.py"
+    text = module.read_text()
+    entries = "\nTEXT_METRICS = (BLEU, METEOR, ROUGE, CIDER)\n"
+    assert text.count(entries) == 1
+    module.write_text(text.replace(entries, COLUMN))
+    assert "'words': 2.0}" in python(checkout, SCORE, checkout / "nlg.parquet")
+
+
+def test_a_table_is_a_module_that_only_those_notice_who_ask_for_it(checkout):
+    asked = {"scorers": ["clip"]}
+    without, with_scorer = plan(checkout), plan(checkout, **asked)
+    (checkout / "src" / "captionlab" / "evaluation" / "metrics" / "beauty.py").write_text(TABLE)
+    assert plan(checkout) == without
+    tables, code = plan(checkout, **asked)
+    assert tables.pop("beauty") == [f"results/evaluation/{name}/main/beauty.parquet" for name in ("people", "plain")]
+    assert tables == with_scorer[0]
+    assert code != with_scorer[1]
+
+
+def test_tables_are_those_that_an_evaluation_asks_for(checkout):
+    tables, _ = plan(checkout, retrievers=["clip"], candidates=4)
+    assert {name: [path.split("/")[2] for path in files] for name, files in tables.items()} == {
+        "nlg": ["plain"], "retrieval": ["people", "plain"], "spice": ["plain"],
+    }  # fmt: skip
