@@ -1,11 +1,25 @@
 """The reward of Ma et al. (2022, section 3.3): the matching score of a frozen vision-language model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
+from captionlab.declarations import RewardKind
+from captionlab.scorers.images import ScorerImages
+from captionlab.scorers.store import load_scorer
 from captionlab.training.loop.batches import ImageBatch
+from captionlab.training.loop.data import RewardModel, TrainingData
+from captionlab.training.rewards.reward import Rewarded
+
+DECLARATION = RewardKind(
+    keys={"scorer": {"type": "string"}, "scale": {"type": "number", "exclusiveMinimum": 0}},
+    required=("scorer",),
+    asks="scorer",
+    references=False,
+    of=False,
+    libraries=(),
+)
 
 
 class MatchingScore:
@@ -22,8 +36,16 @@ class MatchingScore:
         self.scorer, self.read_images, self.ids, self.scale = scorer, read_images, ids, scale
 
     @torch.no_grad()
-    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
         """The reward (B,) of captions of the batch's images."""
         needed, rows = batch.rows.unique(return_inverse=True)
         visual = self.read_images([self.ids[image] for image in batch.images[needed].tolist()])
         return self.scale * self.scorer.score(visual, captions, rows.tolist()).float(), {}
+
+
+def build(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> MatchingScore:
+    """The reward of a config block."""
+    reward_model = reward_models[f"scorers/{config['scorer']}"]
+    scorer = load_scorer(reward_model.directory, data.device)
+    images = ScorerImages(scorer, reward_model.features, data.device)
+    return MatchingScore(scorer, images.visual, data.ids, config.get("scale", 1.0))
