@@ -31,7 +31,7 @@ def test_scores(golden, batch):
     torch.testing.assert_close(ours[others] / SCALE, theirs[:, 1:][others] / SCALE, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ("discriminative", "accuracy", "similarity"))
+@pytest.mark.parametrize("kind", ["discriminative", "accuracy", "similarity"])
 @pytest.mark.parametrize("name", ["mean", "no"])
 def test_three_batches(golden, kind, name):
     baseline = {"mean": RunningMean, "no": Baseline}[name]()
@@ -52,7 +52,7 @@ def test_three_batches(golden, kind, name):
         baseline.update(reward)
 
 
-@pytest.mark.parametrize("kind", ("discriminative", "accuracy", "similarity"))
+@pytest.mark.parametrize("kind", ["discriminative", "accuracy", "similarity"])
 def test_reward_object(golden, kind):
     """The reward that training uses: embeddings from a table, captions through a text tower."""
     from captionlab.training.loop.batches import ImageBatch

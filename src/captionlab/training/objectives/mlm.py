@@ -186,5 +186,6 @@ def build(
     settings = {name: value for name, value in config.items() if name != "kind"}
     if settings.pop("freeze_embeddings", False):
         freeze_token_embeddings(captioner, tokenizer.size)
-    ids = {"start": captioner.start_id, "mask": captioner.mask_id, "vocabulary": tokenizer.size}
-    return MaskedLanguageModelling(**settings), MaskedBatches(data.visual, tokens, **ids, **order)
+    start, mask = captioner.start_id, captioner.mask_id
+    batches = MaskedBatches(data.visual, tokens, start=start, mask=mask, vocabulary=tokenizer.size, **order)
+    return MaskedLanguageModelling(**settings), batches
