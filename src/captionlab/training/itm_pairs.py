@@ -11,6 +11,7 @@ import numpy as np
 
 from captionlab.order import Order
 from captionlab.regions.batches import RegionBatch, RegionTable
+from captionlab.training.loop.batches import Ordered
 
 # Draws of a negative before one that is also true of the image is accepted.
 DRAWS = 8
@@ -78,7 +79,7 @@ class PairBatch:
         return pieces
 
 
-class MatchingBatches:
+class MatchingBatches(Ordered):
     """Batches to learn matching from: each image of a batch with one of its captions and with one negative."""
 
     def __init__(
@@ -96,10 +97,6 @@ class MatchingBatches:
         self.images, self.regions, self.captions, self.negatives = images, regions, captions, negatives
         self.hard, self.device = hard, device
         self.order = Order(len(images), size, seed, regions.places(images))
-
-    def __len__(self) -> int:
-        """Number of batches in an epoch."""
-        return self.order.per_epoch
 
     def __getitem__(self, step: int) -> PairBatch:
         """Batch number `step`, counted from 0 over all epochs."""

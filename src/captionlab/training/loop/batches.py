@@ -9,6 +9,16 @@ import torch
 from captionlab.order import Order, Places
 
 
+class Ordered:
+    """Batches in an order; the batch of a step, counted from 0 over all epochs, depends on seed and step alone."""
+
+    order: Order
+
+    def __len__(self) -> int:
+        """Number of batches in an epoch."""
+        return self.order.per_epoch
+
+
 @dataclass(frozen=True)
 class CaptionBatch:
     """Reference captions to be learnt, each with its image."""
@@ -33,7 +43,7 @@ class CaptionBatch:
         return [CaptionBatch(visual, tokens, mask, self.epoch) for visual, tokens, mask in pieces]
 
 
-class CaptionBatches:
+class CaptionBatches(Ordered):
     """Batches to learn references from: in each epoch every image comes once, with captions of its own at random.
 
     With several captions per image they are consecutive ones from a random start, or, where it has fewer, drawn with
@@ -66,10 +76,6 @@ class CaptionBatches:
         self.bounds = np.cumsum([0, *(len(caption) for caption in flat)])
         self.first = np.cumsum([0, *(len(references) for references in captions)])
         self._epoch, self._draws, self._single = -1, np.empty(0), np.empty(0)
-
-    def __len__(self) -> int:
-        """Number of batches in an epoch."""
-        return self.order.per_epoch
 
     def __getitem__(self, step: int) -> CaptionBatch:
         """Batch number `step`, counted from 0 over all epochs."""
@@ -133,7 +139,7 @@ class ImageBatch:
         return [replace(self, visual=piece, start=int(start)) for piece, start in zip(pieces, starts[:-1], strict=True)]
 
 
-class ImageBatches:
+class ImageBatches(Ordered):
     """Batches of images alone, for objectives that judge the captioner's own captions."""
 
     def __init__(self, visual: torch.Tensor, size: int, seed: int, places: Places | None = None):
@@ -143,10 +149,6 @@ class ImageBatches:
         """
         self.visual = visual
         self.order = Order(len(visual), size, seed, places)
-
-    def __len__(self) -> int:
-        """Number of batches in an epoch."""
-        return self.order.per_epoch
 
     def __getitem__(self, step: int) -> ImageBatch:
         """Batch number `step`, counted from 0 over all epochs."""

@@ -5,11 +5,9 @@ from typing import Any
 
 import torch
 
-from captionlab.captioners.captioner import Captioner
-from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import CaptionBatch, CaptionBatches
-from captionlab.training.loop.data import RewardModel, TrainingData, encode_references
 from captionlab.training.loop.trainer import Objective
+from captionlab.training.objectives.learner import Learner
 from captionlab.training.objectives.mean_teacher import MeanTeacher
 
 
@@ -41,18 +39,10 @@ class CrossEntropy(Objective):
         return min(schedule["increase"] * (epoch // schedule["epochs"]), schedule["maximum"])
 
 
-def build(
-    config: Mapping[str, Any],
-    captioner: Captioner[Any],
-    tokenizer: Tokenizer,
-    data: TrainingData,
-    reward_models: Mapping[str, RewardModel],
-    order: Mapping[str, Any],
-) -> tuple[Objective, CaptionBatches]:
+def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, CaptionBatches]:
     """The objective of a config block, with a mean teacher where it has one, and the references to learn from."""
-    tokens = encode_references(data.texts, tokenizer, captioner.longest, captioner.cut_keeps_end)
-    per_image = config.get("captions_per_image", 1)
-    batches = CaptionBatches(data.visual, tokens, padding=tokenizer.end, per_image=per_image, **order)
+    options = {"padding": learner.tokenizer.end, "per_image": config.get("captions_per_image", 1)}
+    batches = CaptionBatches(learner.data.visual, learner.references(), **options, **learner.order)
     if "teacher" in config:
-        return MeanTeacher(captioner, **config["teacher"]), batches
+        return MeanTeacher(learner.captioner, **config["teacher"]), batches
     return CrossEntropy(config.get("scheduled_sampling")), batches

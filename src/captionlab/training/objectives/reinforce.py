@@ -5,16 +5,14 @@ from typing import Any
 
 import torch
 
-from captionlab.captioners.captioner import Captioner
 from captionlab.distributed import gathered
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
-from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
-from captionlab.training.loop.data import RewardModel, TrainingData
 from captionlab.training.loop.trainer import Objective
 from captionlab.training.objectives.baselines import Baseline, build_baseline
-from captionlab.training.rewards.reward import Reward, build_reward
+from captionlab.training.objectives.learner import Learner
+from captionlab.training.rewards.reward import Reward
 
 
 def policy_loss(reward: torch.Tensor, baseline: float | torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
@@ -46,18 +44,6 @@ def caption_log_probs(log_probs: torch.Tensor, tokens: torch.Tensor, end: int, r
         through = through_end(tokens, end)
         return (log_probs * through).sum(1) / through.sum(1)
     raise ValueError(f"objective.log_prob is {reduction!r}; it must be mean, mean-with-end or sum")
-
-
-def freeze_token_embeddings(captioner: torch.nn.Module, vocabulary: int) -> None:
-    """Exclude the table of token embeddings, and an output layer tied to it, from training.
-
-    In the authors' code the optimizer was given the table before it was replaced by a larger copy, so it never changed.
-    """
-    tables = [m for m in captioner.modules() if isinstance(m, torch.nn.Embedding) and m.num_embeddings == vocabulary]
-    if not tables:
-        raise ValueError(f"objective.freeze_embeddings: the captioner has no table of {vocabulary} token embeddings")
-    for table in tables:
-        table.requires_grad_(False)
 
 
 class Reinforce(Objective):
@@ -121,26 +107,19 @@ class Reinforce(Objective):
         self.baseline.load_state_dict(state["baseline"])
 
 
-def build(
-    config: Mapping[str, Any],
-    captioner: Captioner[Any],
-    tokenizer: Tokenizer,
-    data: TrainingData,
-    reward_models: Mapping[str, RewardModel],
-    order: Mapping[str, Any],
-) -> tuple[Objective, ImageBatches]:
+def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, ImageBatches]:
     """The objective of a config block, and the images to be captioned; may freeze parameters of the captioner."""
-    decoding = Decoding.from_config(config["decoding"])
-    settings = {**captioner.finetuned_as, **config}
+    decoding, tokenizer = Decoding.from_config(config["decoding"]), learner.tokenizer
+    settings = {**learner.captioner.finetuned_as, **config}
     if settings["freeze_embeddings"]:
-        freeze_token_embeddings(captioner, tokenizer.size)
+        learner.freeze_token_embeddings()
     objective = Reinforce(
         generate=lambda model, visual: decode(model, visual, decoding, tokenizer).tokens,
         decode=lambda tokens: tokenizer.decode(tokens.tolist()),
         end=tokenizer.end,
-        reward=build_reward(config["reward"], data, reward_models),
+        reward=learner.reward(config["reward"]),
         baseline=build_baseline(config),
         log_prob=settings["log_prob"],
         dropout=config.get("dropout", True),
     )
-    return objective, ImageBatches(data.visual, **order)
+    return objective, learner.images()

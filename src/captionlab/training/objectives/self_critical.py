@@ -11,15 +11,14 @@ from typing import Any
 
 import torch
 
-from captionlab.captioners.captioner import Captioner
 from captionlab.generation.contract import Decoded, Decoding
 from captionlab.generation.decoding import decode, decode_with_gradient
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
-from captionlab.training.loop.data import RewardModel, TrainingData
 from captionlab.training.loop.trainer import Objective
-from captionlab.training.objectives.reinforce import caption_log_probs, freeze_token_embeddings, policy_loss
-from captionlab.training.rewards.reward import Reward, build_reward
+from captionlab.training.objectives.learner import Learner
+from captionlab.training.objectives.reinforce import caption_log_probs, policy_loss
+from captionlab.training.rewards.reward import Reward
 
 BASELINES = ("greedy", "leave-one-out")
 
@@ -146,19 +145,11 @@ class SelfCritical(Objective):
         return ((decoded.log_prob - parents) / decoded.lengths).view(len(visual), copies)
 
 
-def build(
-    config: Mapping[str, Any],
-    captioner: Captioner[Any],
-    tokenizer: Tokenizer,
-    data: TrainingData,
-    reward_models: Mapping[str, RewardModel],
-    order: Mapping[str, Any],
-) -> tuple[Objective, ImageBatches]:
+def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, ImageBatches]:
     """The objective of a config block, and the images to be captioned; may freeze parameters of the captioner."""
-    reward = build_reward(config["reward"], data, reward_models)
     settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
     if settings.pop("freeze_embeddings", False):
-        freeze_token_embeddings(captioner, tokenizer.size)
-    parent = copy.deepcopy(captioner).requires_grad_(False).eval() if config.get("kl") else None
-    decoding = Decoding.from_config(config["decoding"])
-    return SelfCritical(tokenizer, decoding, reward, parent=parent, **settings), ImageBatches(data.visual, **order)
+        learner.freeze_token_embeddings()
+    parent = copy.deepcopy(learner.captioner).requires_grad_(False).eval() if config.get("kl") else None
+    decoding, reward = Decoding.from_config(config["decoding"]), learner.reward(config["reward"])
+    return SelfCritical(learner.tokenizer, decoding, reward, parent=parent, **settings), learner.images()
