@@ -17,9 +17,10 @@ from captionlab.order import Places
 from captionlab.regions.batches import RegionTable
 from captionlab.scripting import device
 from captionlab.tables import read_schema_name
+from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.checkpoints import fingerprint, intervals, remove
 from captionlab.training.loop.data import RewardModel, TrainingData, training_images
-from captionlab.training.loop.trainer import Batches, Objective, train
+from captionlab.training.loop.trainer import Objective, train
 from captionlab.training.loop.validation import Validation
 from captionlab.training.objectives.learner import Learner
 

@@ -24,6 +24,7 @@ from captionlab.distributed import add_up, is_first, largest, one_after_another,
 from captionlab.progress import progress
 from captionlab.schemas import TRAINING
 from captionlab.tables import write_table
+from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.checkpoints import Checkpoints
 from captionlab.training.loop.optimizers import Adam, build_optimizer, last_step, learning_rate, total_steps
 from captionlab.training.loop.validation import Validation
@@ -54,16 +55,6 @@ class Objective(Protocol):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         return
-
-
-class Batches(Protocol):
-    """Where batches come from. To be computed in parts, a batch also has `split(parts)`, and each part a `weight`."""
-
-    def __len__(self) -> int:
-        """Number of batches in an epoch."""
-
-    def __getitem__(self, step: int) -> Any:
-        """Batch number `step`, from 0 over all epochs: a function of nothing but the step and a seed."""
 
 
 class Log:

@@ -112,13 +112,8 @@ def train_clip(
     vocabulary = SmallVocabulary(model, flat)
     small = iter([vocabulary.encode(tokens) for tokens in flat])
     pixels = decode_all(images, architecture["vision_cfg"]["image_size"], threads).to(device)
-    batches = CaptionBatches(
-        pixels,
-        [[next(small) for _ in of_image] for of_image in texts],
-        config["optimizer"]["batch"],
-        seed,
-        padding=0,
-    )
+    tokens = [[next(small) for _ in of_image] for of_image in texts]
+    batches = CaptionBatches(pixels, tokens, config["optimizer"]["batch"], seed, padding=0)
     train(
         model,
         ContrastiveObjective(MEAN, STD),

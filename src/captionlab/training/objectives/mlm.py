@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from captionlab.order import Order, Places
-from captionlab.training.loop.batches import Ordered
+from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.trainer import Objective
 from captionlab.training.objectives.learner import Learner
 
@@ -53,7 +53,7 @@ class MaskedBatch:
         return [MaskedBatch(*piece) for piece in pieces]
 
 
-class MaskedBatches(Ordered):
+class MaskedBatches(Batches):
     """Batches of references, each with its image: each comes once in an epoch, every time with other tokens masked."""
 
     def __init__(
@@ -85,7 +85,6 @@ class MaskedBatches(Ordered):
         self.order = Order(len(flat), size, seed, places)
 
     def __getitem__(self, step: int) -> MaskedBatch:
-        """Batch number `step`, counted from 0 over all epochs."""
         rows = self.order[step]
         lengths = self.lengths[rows]
         ids = self.ids[rows, : lengths.max()].astype(np.int64)
