@@ -1,6 +1,7 @@
 """REINFORCE: the captioner captions images, and a caption that earned more than the baseline becomes more likely."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -46,6 +47,7 @@ def caption_log_probs(log_probs: torch.Tensor, tokens: torch.Tensor, end: int, r
     raise ValueError(f"objective.log_prob is {reduction!r}; it must be mean, mean-with-end or sum")
 
 
+@dataclass(eq=False)
 class Reinforce(Objective):
     """Policy gradient of a reward of whole captions, as in Dessì et al. (2023, section 3).
 
@@ -53,24 +55,18 @@ class Reinforce(Objective):
     in both, with different units dropped, as in the authors' code: for greedy decoding that is all the exploration.
     """
 
-    def __init__(
-        self,
-        generate: Callable[[Any, torch.Tensor], torch.Tensor],
-        decode: Callable[[torch.Tensor], list[str]],
-        end: int,
-        reward: Reward,
-        baseline: Baseline,
-        log_prob: str = "mean",
-        dropout: bool = True,
-    ):
-        """Set up the objective.
+    generate: Callable[[Any, torch.Tensor], torch.Tensor]
+    """a model's captions of visual features as token ids (B, T), with `end` after each that is shorter than T"""
+    decode: Callable[[torch.Tensor], list[str]]
+    """turns them into text"""
+    end: int
+    reward: Reward
+    baseline: Baseline
+    log_prob: str = "mean"
+    """see caption_log_probs"""
+    dropout: bool = True
 
-        `generate` gives a model's captions of visual features as token ids (B, T), with `end` after each caption that
-        is shorter than T; `decode` turns them into text; `log_prob` is mean or sum (see caption_log_probs).
-        """
-        self.generate, self.decode, self.end = generate, decode, end
-        self.reward, self.baseline = reward, baseline
-        self.log_prob, self.dropout = log_prob, dropout
+    def __post_init__(self) -> None:
         self._rewards: list[torch.Tensor] = []
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
