@@ -50,6 +50,8 @@ class MeanTeacher(Objective):
     captioner must have `logits`.
     """
 
+    kept = ("teacher", "behind")
+
     def __init__(self, captioner: torch.nn.Module, weight: float = 0.1, decay: float = 0.999):
         """Set up the objective with a copy of the captioner as teacher.
 
@@ -76,15 +78,6 @@ class MeanTeacher(Objective):
     def end_batch(self) -> None:
         """The captioner is about to be updated; the teacher follows before the next batch."""
         self.behind = True
-
-    def state_dict(self) -> dict[str, Any]:
-        """The teacher, and whether it has not followed the last update yet."""
-        return {"teacher": self.teacher.state_dict(), "behind": self.behind}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self.teacher.load_state_dict(state["teacher"])
-        self.behind = state["behind"]
 
     @torch.no_grad()
     def _catch_up(self, model: torch.nn.Module) -> None:

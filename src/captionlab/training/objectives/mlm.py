@@ -104,6 +104,8 @@ class MaskedLanguageModelling(Objective):
     the share `drop_worst` of the tokens with the largest losses does not count.
     """
 
+    kept = ("updates",)
+
     def __init__(self, smoothing: float = 0.0, drop_worst: float = 0.0, drop_after: int = 0):
         """Set up the loss; ValueError for a share that is none."""
         for name, value in (("smoothing", smoothing), ("drop_worst", drop_worst)):
@@ -125,14 +127,6 @@ class MaskedLanguageModelling(Objective):
     def end_batch(self) -> None:
         """An update was made."""
         self.updates += 1
-
-    def state_dict(self) -> dict[str, Any]:
-        """The number of updates."""
-        return {"updates": self.updates}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a number of updates."""
-        self.updates = int(state["updates"])
 
 
 def divergences(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:

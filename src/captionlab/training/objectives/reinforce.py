@@ -65,6 +65,7 @@ class Reinforce(Objective):
     log_prob: str = "mean"
     """see caption_log_probs"""
     dropout: bool = True
+    kept = ("baseline",)
 
     def __post_init__(self) -> None:
         self._rewards: list[torch.Tensor] = []
@@ -93,14 +94,6 @@ class Reinforce(Objective):
         """Tell the baseline the rewards of the whole batch, which it was not to know before."""
         self.baseline.update(gathered(torch.cat(self._rewards)))
         self._rewards.clear()
-
-    def state_dict(self) -> dict[str, Any]:
-        """The state of the baseline."""
-        return {"baseline": self.baseline.state_dict()}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self.baseline.load_state_dict(state["baseline"])
 
 
 def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, ImageBatches]:
