@@ -1,4 +1,5 @@
 import errno
+import importlib
 import json
 import logging
 import os
@@ -15,7 +16,9 @@ from PIL import Image
 from captionlab.corpora import images as image_checks
 from captionlab.corpora.images import Fault, check_image, check_images
 from captionlab.corpora.inputs import CorpusError, input_files
-from captionlab.corpora.reading import TABLES, clean, read_corpus
+from captionlab.corpora.reading import clean, read_corpus
+from captionlab.corpora.tables import TABLES
+from captionlab.declarations import CorpusReader, declared
 from captionlab.tables import read_table
 
 # Zero-size images: no encoder writes them, so the bytes are spelled out.
@@ -481,6 +484,17 @@ def test_input_files_are_those_of_annotations(data):
     assert input_files({"reader": "toyworld", "images": {"train": 10}}, data) == []
 
 
+def test_what_readers_declare_is_what_their_modules_have():
+    readers = declared("corpora.readers", CorpusReader, "read")
+    assert [name for name, reader in readers.items() if reader.scenes] == ["hl"]
+    assert [name for name, reader in readers.items() if reader.undescribed] == ["imagecode"]
+    for name, declaration in readers.items():
+        assert (
+            declaration == importlib.import_module(f"captionlab.corpora.readers.{name.replace('-', '_')}").DECLARATION
+        )
+        assert {*declaration.required, *declaration.files} <= declaration.keys.keys()
+
+
 def test_invalid_json_is_named_by_line_and_column(data, read, tmp_path):
     config = karpathy(data, [{}])
     (data / "toy.json").write_text('{"images": [\n  {"filename": "0.jpg",}\n]}')
@@ -651,7 +665,7 @@ def test_script_writes_the_five_tables(data, tmp_path, caplog):
             SimpleNamespace(output=outputs, params=params, threads=1, wildcards=SimpleNamespace(corpus="flickr"))
         )
     assert read_table(outputs["images"], TABLES["images"]).num_rows == 3
-    assert "flickr: 3 images, 3 captions, 0 objects, 0 scenes, 0 rejects" in caplog.text
+    assert "flickr: 3 images, 3 captions, 0 objects, 0 scene_captions, 0 rejects" in caplog.text
 
 
 # --- real data ---

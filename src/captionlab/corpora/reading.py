@@ -6,27 +6,20 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from captionlab.corpora.images import Fault, check_images
 from captionlab.corpora.inputs import CorpusError, check_inputs, input_files
-from captionlab.corpora.readers import READERS, Entry, Scene
+from captionlab.corpora.readers.entries import Entry, Scene
+from captionlab.corpora.tables import Rows, corpus_tables
+from captionlab.declarations import defined
 from captionlab.progress import progress
-from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENE_CAPTIONS
-from captionlab.tables import ROW_GROUP, TableWriter
+from captionlab.tables import ROW_GROUP
 
 logger = logging.getLogger(__name__)
 
-TABLES = {
-    "images": IMAGES,
-    "captions": CAPTIONS,
-    "objects": OBJECTS,
-    "scene_captions": SCENE_CAPTIONS,
-    "rejects": REJECTS,
-}
 # Share of the images that may be rejected where the config does not say.
 MAX_REJECTED = 0.01
 # Rejects quoted in the error when there are too many of them.
@@ -54,11 +47,8 @@ def read_corpus(
         raise CorpusError(f"corpora.{name}.max_rejected: {limit} is no share of the images between 0 and 1")
     check_inputs(config, root, name)
     tally = _Tally()
-    with ExitStack() as stack:
-        tables = {
-            table: _Rows(stack.enter_context(TableWriter(outputs[table], kind))) for table, kind in TABLES.items()
-        }
-        entries = progress(READERS[config["reader"]](config, root), what=f"images of {name}")
+    with corpus_tables(outputs, ROW_GROUP) as tables:
+        entries = progress(defined("corpora.readers", config["reader"], "read")(config, root), what=f"images of {name}")
         for candidate, check in check_images(_candidates(entries), threads):
             tally.entries += 1
             if candidate.fault:
@@ -67,8 +57,6 @@ def read_corpus(
                 _reject(candidate, check, tables["rejects"], tally)
             else:
                 _accept(candidate, check, tables, tally)
-        for rows in tables.values():
-            rows.flush()
         _judge(tally, limit, name, ", ".join(str(path) for path in input_files(config, root)))
     return {table: rows.writer.rows for table, rows in tables.items()}
 
@@ -109,24 +97,6 @@ class _Tally:
         return self.reasons.total()
 
 
-class _Rows:
-    """Rows on their way to a table, handed over a row group at a time."""
-
-    def __init__(self, writer: TableWriter):
-        self.writer = writer
-        self.waiting: list[tuple[Any, ...]] = []
-
-    def append(self, *row: Any) -> None:
-        self.waiting.append(row)
-        if len(self.waiting) == ROW_GROUP:
-            self.flush()
-
-    def flush(self) -> None:
-        if self.waiting:
-            self.writer.write(dict(zip(self.writer.kind.columns, zip(*self.waiting, strict=True), strict=True)))
-            self.waiting.clear()
-
-
 class _Seen:
     """Where each key was met first. Kept in a temporary file: the keys of millions of images fill the memory."""
 
@@ -136,11 +106,13 @@ class _Seen:
         self.database.execute("CREATE TABLE seen (key TEXT PRIMARY KEY, position INTEGER) WITHOUT ROWID")
         self.database.execute("BEGIN")
 
-    def before(self, key: str, position: int) -> int | None:
-        """The position at which a key was met before; None, and it is noted, when it is new."""
-        if self.database.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, position)).rowcount:
+    def repeats(self, what: str, value: str | None, position: int) -> Fault | None:
+        """That this of an entry was met before; nothing, and it is noted, when it is new."""
+        key, insert = f"{what} {value}", "INSERT OR IGNORE INTO seen VALUES (?, ?)"
+        if value is None or self.database.execute(insert, (key, position)).rowcount:
             return None
-        return self.database.execute("SELECT position FROM seen WHERE key = ?", (key,)).fetchone()[0]
+        first = self.database.execute("SELECT position FROM seen WHERE key = ?", (key,)).fetchone()[0]
+        return Fault("duplicate", f"its {what} is that of entry {first}")
 
 
 def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, str | None]]:
@@ -152,22 +124,15 @@ def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, str | No
         captions = [text for text in texts if text]
         empty = [f"caption {i} of {len(texts)}" for i, text in enumerate(texts) if not text]
         empty += [f"scene caption {i} of {len(scenes)}" for i, scene in enumerate(scenes) if not scene.caption]
-        fault = entry.fault or _repeats(entry, position, seen)
+        fault = entry.fault or seen.repeats("image id", entry.image_id, position)
+        fault = fault or seen.repeats("file", entry.path, position)
         if fault is None and entry.captions is not None and not captions:
             fault = Fault("no-caption", f"all of its {len(texts)} captions are empty" if texts else "it has no caption")
         candidate = _Candidate(position, entry, captions, [scene for scene in scenes if scene.caption], empty, fault)
         yield candidate, None if fault else entry.path
 
 
-def _repeats(entry: Entry, position: int, seen: _Seen) -> Fault | None:
-    first = seen.before(f"id {entry.image_id}", position)
-    if first is not None:
-        return Fault("duplicate", f"its image id is that of entry {first}")
-    first = None if entry.path is None else seen.before(f"path {entry.path}", position)
-    return None if first is None else Fault("duplicate", f"its file is that of entry {first}")
-
-
-def _reject(candidate: _Candidate, fault: Fault, rejects: _Rows, tally: _Tally) -> None:
+def _reject(candidate: _Candidate, fault: Fault, rejects: Rows, tally: _Tally) -> None:
     """Append the row of a rejected entry and count it."""
     entry, position = candidate.entry, candidate.position
     rejects.append(position, entry.image_id, entry.path, fault.reason, fault.detail)
@@ -176,7 +141,7 @@ def _reject(candidate: _Candidate, fault: Fault, rejects: _Rows, tally: _Tally) 
         tally.first.append(f"entry {position}, {entry.path or entry.image_id}: {fault.reason}, {fault.detail}")
 
 
-def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping[str, _Rows], tally: _Tally) -> None:
+def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping[str, Rows], tally: _Tally) -> None:
     """Append the rows of an entry whose image, if it has one, was found to be of this size."""
     entry, position = candidate.entry, candidate.position
     width, height = size or entry.size
@@ -204,11 +169,8 @@ def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
     if tally.losing_captions:
         logger.warning("%s: %d images lost empty captions, see the rejects", name, tally.losing_captions)
     if tally.other_sizes:
-        logger.warning(
-            "%s: %d images are not of the size that their annotations state, so their boxes may not fit",
-            name,
-            tally.other_sizes,
-        )
+        message = "%s: %d images are not of the size that their annotations state, so their boxes may not fit"
+        logger.warning(message, name, tally.other_sizes)
     share = tally.rejected / tally.entries
     if share <= limit and tally.rejected < tally.entries:
         return

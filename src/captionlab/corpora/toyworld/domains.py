@@ -7,14 +7,7 @@ from dataclasses import dataclass
 EVEN: Mapping[str, float] = {
     scene: 1.0 for scene in ("beach", "kitchen", "road", "station", "restaurant", "room", "field", "resort")
 }
-SKEWED: Mapping[str, float] = {
-    **EVEN,
-    "station": 0.7,
-    "restaurant": 0.15,
-    "room": 0.15,
-    "field": 0.6,
-    "resort": 0.4,
-}
+SKEWED: Mapping[str, float] = {**EVEN, "station": 0.7, "restaurant": 0.15, "room": 0.15, "field": 0.6, "resort": 0.4}
 
 
 @dataclass(frozen=True)
@@ -61,10 +54,3 @@ DOMAINS: Mapping[str, Domain] = {
     # The same images with these scene captions in the place of the object captions.
     "scene-captions": Domain("scenes", "scene", 3, scenes=SKEWED, scene_mention=0.08),
 }
-
-
-def domain_named(name: str) -> Domain:
-    """The domain of this name; a ValueError lists those there are."""
-    if name not in DOMAINS:
-        raise ValueError(f"the toy world has no domain {name!r}; it has {', '.join(DOMAINS)}")
-    return DOMAINS[name]

@@ -1,11 +1,11 @@
-"""Masked tokens: the captioner learns to tell the words of a reference that are hidden from it.
+"""Masked language modelling: the captioner learns to tell the words of a reference that are hidden from it.
 
 As VinVL is trained to caption (github.com/microsoft/Oscar, oscar/run_captioning.py and BertCaptioningLoss of
 oscar/modeling/modeling_bert.py). Its other settings (optimizer, schedule, epochs) are the trainer's.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,9 @@ import torch
 from torch import Tensor
 
 from captionlab.order import Order, Places
+from captionlab.training.loop.batches import Batches
+from captionlab.training.loop.trainer import Objective
+from captionlab.training.objectives.learner import Learner
 
 # Oscar's defaults (run_captioning.py: mask_prob, max_masked_tokens).
 SHARE, MOST = 0.15, 3
@@ -50,7 +53,7 @@ class MaskedBatch:
         return [MaskedBatch(*piece) for piece in pieces]
 
 
-class MaskedBatches:
+class MaskedBatches(Batches):
     """Batches of references, each with its image: each comes once in an epoch, every time with other tokens masked."""
 
     def __init__(
@@ -81,12 +84,7 @@ class MaskedBatches:
             places = replace(places, groups=places.groups[self.images])
         self.order = Order(len(flat), size, seed, places)
 
-    def __len__(self) -> int:
-        """Number of batches in an epoch."""
-        return self.order.per_epoch
-
     def __getitem__(self, step: int) -> MaskedBatch:
-        """Batch number `step`, counted from 0 over all epochs."""
         rows = self.order[step]
         lengths = self.lengths[rows]
         ids = self.ids[rows, : lengths.max()].astype(np.int64)
@@ -99,12 +97,14 @@ class MaskedBatches:
         return MaskedBatch(visual, *tensors)
 
 
-class MaskedLanguageModelling:
+class MaskedLanguageModelling(Objective):
     """Mean divergence (nats) between smoothed targets and predictions, over the tokens to be predicted.
 
     `smoothing` is the probability that a target leaves to all other tokens in equal shares. After `drop_after` updates,
     the share `drop_worst` of the tokens with the largest losses does not count.
     """
+
+    kept = ("updates",)
 
     def __init__(self, smoothing: float = 0.0, drop_worst: float = 0.0, drop_after: int = 0):
         """Set up the loss; ValueError for a share that is none."""
@@ -127,14 +127,6 @@ class MaskedLanguageModelling:
     def end_batch(self) -> None:
         """An update was made."""
         self.updates += 1
-
-    def state_dict(self) -> dict[str, Any]:
-        """The number of updates."""
-        return {"updates": self.updates}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a number of updates."""
-        self.updates = int(state["updates"])
 
 
 def divergences(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
@@ -166,3 +158,19 @@ def mask_tokens(
     strangers = generator.integers(0, vocabulary, ids.shape)
     replaced = np.where(fate < 0.8, mask, np.where(fate < 0.9, strangers, ids))
     return np.where(chosen, replaced, ids), chosen
+
+
+def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, MaskedBatches]:
+    """The objective of a config block, and the references with masked tokens."""
+    settings = {name: value for name, value in config.items() if name != "kind"}
+    if settings.pop("freeze_embeddings", False):
+        learner.freeze_token_embeddings()
+    batches = MaskedBatches(
+        learner.data.visual,
+        learner.references(),
+        start=learner.captioner.start_id,
+        mask=learner.captioner.mask_id,
+        vocabulary=learner.tokenizer.size,
+        **learner.order,
+    )
+    return MaskedLanguageModelling(**settings), batches
