@@ -45,13 +45,11 @@ class Bert(nn.Module):
         """Embeddings (B, T, width) of word pieces (B, T) at positions (T,) of a segment."""
         tables = self.embeddings
         summed = tables.word_embeddings(ids) + tables.position_embeddings(positions)
-        embedded: Tensor = tables.dropout(tables.LayerNorm(summed + tables.token_type_embeddings.weight[segment]))
-        return embedded
+        return tables.dropout(tables.LayerNorm(summed + tables.token_type_embeddings.weight[segment]))
 
     def embed_regions(self, regions: Tensor) -> Tensor:
         """Embeddings (B, R, width) of features (B, R, region_size): no position, no segment."""
-        embedded: Tensor = self.dropout(self.LayerNorm(self.img_embedding(regions)))
-        return embedded
+        return self.dropout(self.LayerNorm(self.img_embedding(regions)))
 
 
 class Transform(nn.Module):
@@ -63,8 +61,7 @@ class Transform(nn.Module):
 
     def forward(self, states: Tensor) -> Tensor:
         """Map (..., width) to the same shape."""
-        transformed: Tensor = self.LayerNorm(functional.gelu(self.dense(states)))
-        return transformed
+        return self.LayerNorm(functional.gelu(self.dense(states)))
 
 
 class Predictions(nn.Module):

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from captionlab.encoders.blip import BlipEncoder, build
-from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
+from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 
 TOWER = "visual_encoder."
 # salesforce/BLIP's names, which are timm's, and transformers'.
@@ -39,7 +39,7 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> B
             "image_size": round(places**0.5) * patch,
             "patch_size": patch,
             "width": width,
-            "layers": len({name.split(".")[2] for name in tower if name.startswith("encoder.layers.")}),
+            "layers": count_layers(tower, "encoder.layers"),
             "heads": int(config.get("heads", max(1, width // 64))),
             "inner": len(tower["encoder.layers.0.mlp.fc1.bias"]),
         }

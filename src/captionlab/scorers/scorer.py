@@ -7,7 +7,7 @@ name is the name of the module.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import torch
 from torch import Tensor, nn
@@ -49,6 +49,10 @@ class ScorerNetwork(Rebuilt, Member, ABC):
 
     MATCHING: ClassVar[Matching]
     """its authors' way to make a score"""
+    PROJECTION: ClassVar[str]
+    """name of the layer that the features of regions go through first, of a family that can be trained here"""
+    WORDS: ClassVar[str] = "embeddings.word_embeddings"
+    """name of the table of word pieces, of the same"""
     ADDED: ClassVar[tuple[str, ...]] = ()
     """word pieces that follow those of a published vocabulary"""
 
@@ -76,13 +80,13 @@ class ScorerNetwork(Rebuilt, Member, ABC):
 
     @property
     def word_embeddings(self) -> nn.Embedding:
-        """The table of word pieces, of a family that can be trained here."""
-        raise NotImplementedError
+        """The table of word pieces."""
+        return cast(nn.Embedding, self.get_submodule(self.WORDS))
 
     @property
     def region_projection(self) -> nn.Linear:
-        """The layer that the features of regions go through first, of a family that can be trained here."""
-        raise NotImplementedError
+        """The layer that the features of regions go through first."""
+        return cast(nn.Linear, self.get_submodule(self.PROJECTION))
 
 
 class NetworkScorer(Scorer):

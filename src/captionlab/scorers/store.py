@@ -116,8 +116,7 @@ def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = 
     try:
         described = json.loads(config.read_text(encoding="utf-8"))
         if "scorer" in described:
-            adopted: Scorer = family_class("scorers", described["scorer"]).load(directory, device)
-            return adopted
+            return family_class("scorers", described["scorer"]).load(directory, device)
         matching = Matching(**described["matching"])
         with torch.device("meta"):
             network = family_class("scorers", described["family"])(**described["architecture"])
