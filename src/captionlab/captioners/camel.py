@@ -1,4 +1,4 @@
-"""CaMEL (Barraco et al. 2022): a memory-augmented encoder over a grid of image features, a meshed or plain decoder.
+"""CaMEL (Barraco et al. 2022): a memory-augmented encoder over patch features, a meshed or plain decoder.
 
 After github.com/aimagelab/camel (models/transformer/), with the parameter names of its checkpoints; layers, memory and
 mesh are those of Cornia et al. 2020. What the decoder reads of an image is computed once, whatever the step and beam.
@@ -108,7 +108,7 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Attention of the grid to itself and to memory, then a feed-forward layer."""
+    """Attention of places to each other and to memory, then a feed-forward layer."""
 
     def __init__(self, width: int, heads: int, head_size: int, feed_forward: int, memory: int, dropout: float):
         super().__init__()
@@ -151,7 +151,7 @@ class DecoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """The grid's features, projected, through layers."""
+    """Patch features, projected, through layers."""
 
     def __init__(self, visual_size: int, layers: int, layer: tuple[int, int, int, int, int, float], positions: bool):
         super().__init__()
@@ -198,7 +198,7 @@ class State:
 
 
 class Camel(Captioner[State]):
-    """The captioner. `visual` is a grid of features (B, S, visual_size), the encoder's as they are."""
+    """The captioner. `visual` is patch features (B, S, visual_size), the encoder's as they are."""
 
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
 

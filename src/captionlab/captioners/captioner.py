@@ -152,6 +152,6 @@ def check_patches(visual: Tensor, size: int) -> None:
     """The same for patch features (B, S, size)."""
     if visual.ndim != 3 or visual.shape[2] != size:
         raise ValueError(
-            f"the features of an image are {tuple(visual.shape[1:])} and this captioner reads a grid of vectors of "
+            f"the features of an image are {tuple(visual.shape[1:])} and this captioner reads patch features of "
             f"{size} numbers; give it the encoder that it was trained with"
         )

@@ -12,13 +12,22 @@ from itertools import islice
 from typing import Any, Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from captionlab.captioners.captioner import Captioner, log_probs_of
-from captionlab.captioners.oscar import Bert, Head
 from captionlab.declarations import CaptionerFamily
-from captionlab.networks.bert import attend, initialise, read_sizes, split, without_prefixes
+from captionlab.networks.bert import (
+    EPSILON,
+    Layer,
+    Pooler,
+    TextEmbeddings,
+    attend,
+    initialise,
+    read_sizes,
+    split,
+    without_prefixes,
+)
 from captionlab.networks.caches import Cache, images_kept
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.wordpiece import MASK as MASK_PIECE
@@ -64,18 +73,6 @@ CAPTION, TAGS = 0, 1
 
 
 @dataclass(frozen=True)
-class Context:
-    """What captions attend to in B images: S positions, tags and then regions."""
-
-    keys: list[Tensor]
-    """of each layer, (B, S, width)"""
-    values: list[Tensor]
-    """of each layer, (B, S, width)"""
-    mask: Tensor
-    """(B, S)"""
-
-
-@dataclass(frozen=True)
 class State:
     """N captions in the making, N / G consecutive ones for each of G images."""
 
@@ -92,6 +89,76 @@ class State:
     def rows(self) -> int:
         """N."""
         return self.captions.keys.shape[2]
+
+
+class Encoder(nn.Module):
+    """The layers: width, heads, feed-forward units and dropout of each are `layer`."""
+
+    def __init__(self, layers: int, layer: tuple[int, int, int, float]):
+        super().__init__()
+        self.layer = nn.ModuleList(Layer(*layer) for _ in range(layers))
+
+
+class Bert(nn.Module):
+    """Embeddings of word pieces and of regions, and the layers."""
+
+    def __init__(
+        self, vocabulary: int, positions: int, region_size: int, layers: int, layer: tuple[int, int, int, float]
+    ):
+        super().__init__()
+        width, dropout = layer[0], layer[-1]
+        self.embeddings = TextEmbeddings(vocabulary, positions, width, dropout)
+        self.encoder = Encoder(layers, layer)
+        # Published with the rest; captioning does not use it.
+        self.pooler = Pooler(width, width).requires_grad_(False)
+        self.img_embedding, self.LayerNorm = nn.Linear(region_size, width), nn.LayerNorm(width, eps=EPSILON)
+        self.dropout = nn.Dropout(dropout)
+
+    def embed_text(self, ids: Tensor, positions: Tensor, segment: int) -> Tensor:
+        """Embeddings (B, T, width) of word pieces (B, T) at positions (T,) of a segment."""
+        tables = self.embeddings
+        summed = tables.word_embeddings(ids) + tables.position_embeddings(positions)
+        return tables.dropout(tables.LayerNorm(summed + tables.token_type_embeddings.weight[segment]))
+
+    def embed_regions(self, regions: Tensor) -> Tensor:
+        """Embeddings (B, R, width) of features (B, R, region_size): no position, no segment."""
+        return self.dropout(self.LayerNorm(self.img_embedding(regions)))
+
+
+class Transform(nn.Module):
+    """The hidden layer of the head."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.dense, self.LayerNorm = nn.Linear(width, width), nn.LayerNorm(width, eps=EPSILON)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map (..., width) to the same shape."""
+        return self.LayerNorm(functional.gelu(self.dense(states)))
+
+
+class Predictions(nn.Module):
+    """Logits of the vocabulary; the output matrix is that of the word embeddings."""
+
+    def __init__(self, words: nn.Embedding):
+        super().__init__()
+        vocabulary, width = words.weight.shape
+        self.transform = Transform(width)
+        self.decoder = nn.Linear(width, vocabulary, bias=False)
+        self.decoder.weight = words.weight
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map (..., width) to (..., vocabulary)."""
+        return functional.linear(self.transform(states), self.decoder.weight, self.bias)
+
+
+class Head(nn.Module):
+    """The head of masked-token prediction."""
+
+    def __init__(self, words: nn.Embedding):
+        super().__init__()
+        self.predictions = Predictions(words)
 
 
 class Vinvl(Captioner[State]):
@@ -120,7 +187,7 @@ class Vinvl(Captioner[State]):
         first `max_regions`.
         """
         super().__init__(locals())
-        self.bert = Bert(vocabulary, positions, width, layers, heads, feed_forward, region_size, dropout)
+        self.bert = Bert(vocabulary, positions, region_size, layers, (width, heads, feed_forward, dropout))
         initialise(self)
         self.cls = Head(self.bert.embeddings.word_embeddings)
         initialise(self.cls.predictions.transform)
@@ -177,7 +244,7 @@ class Vinvl(Captioner[State]):
         self._check_positions(length)
         positions = torch.arange(length, device=ids.device)
         causal = torch.ones(length, length, dtype=torch.bool, device=ids.device).tril()
-        states = self._read(self.bert.embed_text(ids, positions, CAPTION), causal, self.context(visual))
+        states = self._read(self.bert.embed_text(ids, positions, CAPTION), causal, visual)
         return self.cls.predictions(states[chosen])
 
     def log_probs(self, visual: TaggedRegions, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -196,20 +263,18 @@ class Vinvl(Captioner[State]):
         itself = torch.eye(length, dtype=torch.bool, device=device)
         seen = torch.cat([before, before]), torch.cat([torch.zeros_like(before), itself])
         embedded = self.bert.embed_text(ids, positions, CAPTION)
-        states = self._read(embedded, torch.cat(seen, dim=1), self.context(visual))[:, length:]
+        states = self._read(embedded, torch.cat(seen, dim=1), visual)[:, length:]
         return log_probs_of(self.cls.predictions(states[mask]), tokens, mask)
 
-    def context(self, visual: TaggedRegions) -> Context:
-        """What captions of these images attend to, with gradient."""
-        states, mask = self._embed_image(visual), visual.mask
-        keys, values = [], []
+    def context(self, visual: TaggedRegions) -> list[tuple[Tensor, Tensor]]:
+        """What captions attend to in B images, with gradient: keys and values (B, S, width) of each layer."""
+        states, found = self._embed_image(visual), []
         for number, layer in enumerate(self._layers, 1):
             heads = layer.attention.self
-            keys.append(heads.key(states))
-            values.append(heads.value(states))
+            found.append((heads.key(states), heads.value(states)))
             if number < len(self._layers):
-                states = self._layer(layer, states, keys[-1], values[-1], mask)
-        return Context(keys, values, mask)
+                states = self._layer(layer, states, *found[-1], visual.mask)
+        return found
 
     def states(self, visual: TaggedRegions, ids: Tensor, layers: int | None = None) -> Tensor:
         """States (B, T + S, width) of captions (B, T), tags and regions after so many layers, by default all.
@@ -240,11 +305,10 @@ class Vinvl(Captioner[State]):
     def start(self, visual: TaggedRegions, max_tokens: int) -> tuple[Tensor, State]:
         """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
         self._check_positions(max_tokens + 1)
-        context, count = self.context(visual), len(visual)
-        both = context.keys, context.values
-        keys, values = (torch.stack([split(part, self.heads) for part in parts]) for parts in both)
+        count, context = len(visual), zip(*self.context(visual), strict=True)
+        keys, values = (torch.stack([split(part, self.heads) for part in parts]) for parts in context)
         cache = Cache.empty(keys, max_tokens + 1, len(keys), count, self.heads, keys.shape[-1])
-        state = State(keys, values, ~context.mask[:, None, None], cache)
+        state = State(keys, values, ~visual.mask[:, None, None], cache)
         return self.step(visual.tags.new_full((count,), self.start_id), state)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
@@ -306,12 +370,12 @@ class Vinvl(Captioner[State]):
         """(G, heads, N / G * positions, any) as (N, heads, positions, any)."""
         return grouped.unflatten(2, (-1, positions)).transpose(1, 2).flatten(0, 1)
 
-    def _read(self, states: Tensor, seen: Tensor, context: Context) -> Tensor:
+    def _read(self, states: Tensor, seen: Tensor, visual: TaggedRegions) -> Tensor:
         """Final states (B, T, width) of captions whose embeddings are `states` and of which `seen` (T, T) is seen."""
         rows, length, _ = states.shape
-        image = context.mask[:, None].expand(-1, length, -1)
+        image = visual.mask[:, None].expand(-1, length, -1)
         mask = torch.cat([seen.expand(rows, -1, -1), image], dim=2)
-        for layer, keys, values in zip(self._layers, context.keys, context.values, strict=True):
+        for layer, (keys, values) in zip(self._layers, self.context(visual), strict=True):
             heads = layer.attention.self
             keys = torch.cat([heads.key(states), keys], dim=1)
             values = torch.cat([heads.value(states), values], dim=1)

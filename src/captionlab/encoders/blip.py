@@ -41,7 +41,20 @@ class BlipEncoder(Encoder):
     @classmethod
     def with_random_weights(cls, config: Mapping[str, Any]) -> Any:
         """A vision tower of these sizes."""
-        return build(config["sizes"])
+        from transformers import BlipVisionConfig, BlipVisionModel
+
+        sizes = config["sizes"]
+        return BlipVisionModel(
+            BlipVisionConfig(
+                image_size=sizes["image_size"],
+                patch_size=sizes["patch_size"],
+                hidden_size=sizes["width"],
+                num_hidden_layers=sizes["layers"],
+                num_attention_heads=sizes["heads"],
+                intermediate_size=sizes["inner"],
+                layer_norm_eps=EPSILON,
+            )
+        )
 
     @property
     def image_dimensions(self) -> int:
@@ -69,23 +82,6 @@ class BlipEncoder(Encoder):
         with torch.autocast("cuda", torch.float16, enabled=images.is_cuda):
             states: Tensor = self.model(images).last_hidden_state
         return states.float()
-
-
-def build(sizes: Mapping[str, int]) -> Any:
-    """A vision tower with random weights."""
-    from transformers import BlipVisionConfig, BlipVisionModel
-
-    return BlipVisionModel(
-        BlipVisionConfig(
-            image_size=sizes["image_size"],
-            patch_size=sizes["patch_size"],
-            hidden_size=sizes["width"],
-            num_hidden_layers=sizes["layers"],
-            num_attention_heads=sizes["heads"],
-            intermediate_size=sizes["inner"],
-            layer_norm_eps=EPSILON,
-        )
-    )
 
 
 FAMILY = BlipEncoder

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from captionlab.encoders.blip import BlipEncoder, build
+from captionlab.encoders.blip import BlipEncoder
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 
 TOWER = "visual_encoder."
@@ -43,7 +43,7 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> B
             "heads": int(config.get("heads", max(1, width // 64))),
             "inner": len(tower["encoder.layers.0.mlp.fc1.bias"]),
         }
-        model = build(sizes)
+        model = BlipEncoder.with_random_weights({"sizes": sizes})
         model.load_state_dict(tower)
     except (KeyError, RuntimeError) as error:
         shown = ", ".join(list(found)[:5])
