@@ -106,11 +106,7 @@ class Blip(Captioner[State]):
     def from_published(
         cls, checkpoint: Mapping[str, Any], heads: int | None = None, prompt: Sequence[int] = PROMPT
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family. Without `heads`, a head is 64 wide.
-
-        Checkpoints of LAVIS and BLIP have the whole model under "model"; what is not the decoder's is left to the
-        encoder.
-        """
+        """As for every family; without `heads`, a head is 64 wide. What is not the decoder's is left to the encoder."""
         found: Mapping[str, Tensor] = checkpoint.get("model", checkpoint)
         weights = {
             name: value

@@ -129,7 +129,9 @@ class ClipCap(Captioner[Cache]):
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, Cache]:
         """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
         self._check_positions(max_tokens)
-        cache = self.gpt.cache(len(visual), self.prefix_length + max_tokens)
+        layers, heads, width = (self.architecture[name] for name in ("layers", "heads", "width"))
+        shape = self.prefix_length + max_tokens, layers, len(visual), heads, width // heads
+        cache = Cache.empty(self.gpt.transformer.wpe.weight, *shape)
         hidden = self.gpt.transformer(self.prefix(visual), cache)
         return self.gpt.lm_head(hidden[:, -1]), cache
 

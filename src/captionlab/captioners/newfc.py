@@ -100,11 +100,7 @@ class NewFC(Captioner[State]):
         return int(self.architecture["max_words"]) + 1
 
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor, sampled: float = 0.0) -> Tensor:
-        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.
-
-        Scheduled sampling (Bengio et al. 2015): with probability `sampled`, the captioner reads a word
-        drawn from its own prediction in place of the given one.
-        """
+        """As for every family; with probability `sampled`, words are drawn from the last prediction (Bengio et al.)."""
         state = self._read_image(visual)
         words = torch.full_like(tokens[:, 0], BEGIN)
         given: Sequence[Tensor] = ()

@@ -248,10 +248,7 @@ class Vinvl(Captioner[State]):
         return self.cls.predictions(states[chosen])
 
     def log_probs(self, visual: TaggedRegions, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.
-
-        Token t is read at a [MASK] that sees the tokens before it, as in generation; all T are read in one pass.
-        """
+        """As for every family; each token is read at a [MASK] that sees those before it, as in generation."""
         length, device = tokens.shape[1], tokens.device
         self._check_positions(length + 1)
         mask = mask.bool()
@@ -277,10 +274,7 @@ class Vinvl(Captioner[State]):
         return found
 
     def states(self, visual: TaggedRegions, ids: Tensor, layers: int | None = None) -> Tensor:
-        """States (B, T + S, width) of captions (B, T), tags and regions after so many layers, by default all.
-
-        Those of padding mean nothing.
-        """
+        """States (B, T + S, width) of captions, tags and regions after some layers; those of padding mean nothing."""
         return self._whole(visual, ids, layers)[0]
 
     def attentions(self, visual: TaggedRegions, ids: Tensor) -> Iterator[Tensor]:
@@ -345,10 +339,7 @@ class Vinvl(Captioner[State]):
         return list(self.bert.encoder.layer)
 
     def _attend_step(self, query: Tensor, words: tuple[Tensor, Tensor], layer: int, state: State) -> Tensor:
-        """What the last positions of captions gather: (N, T, width) for queries (N, heads, T, head size).
-
-        `words` are keys and values (N, heads, S, head size) of the captions themselves.
-        """
+        """What the last positions gather, (N, T, width), from `words`, their own keys and values, and from images."""
         rows, images, positions = state.rows, len(state.hidden), query.shape[2]
         query = query / query.shape[-1] ** 0.5
         keys, values = words

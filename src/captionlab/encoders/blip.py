@@ -31,10 +31,7 @@ MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.2757
 
 
 class BlipEncoder(Encoder):
-    """A frozen vision tower with its preprocessing.
-
-    `config` has `sizes`: image_size, patch_size, width, layers, heads and inner.
-    """
+    """A frozen vision tower. `config` has `sizes`: image_size, patch_size, width, layers, heads and inner."""
 
     batch = 64
 

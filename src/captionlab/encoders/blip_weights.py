@@ -25,10 +25,7 @@ _NAMES = {
 
 
 def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> BlipEncoder:
-    """The vision tower in a file of weights of LAVIS or BLIP; sizes are read off it, `heads` of the config aside.
-
-    Without `heads`, a head is 64 wide. CheckpointError when the file is none of these.
-    """
+    """The vision tower in weights of LAVIS or BLIP, CheckpointError for others; without `heads`, a head is 64 wide."""
     checkpoint = read_checkpoint(file)
     found: Mapping[str, Tensor] = checkpoint.get("model", checkpoint)
     tower = {_renamed(name.removeprefix(TOWER)): v for name, v in found.items() if name.startswith(TOWER)}

@@ -61,10 +61,7 @@ def squeeze(image: Image.Image, size: int) -> Tensor:
 def decode(
     images: pa.Table, prepare: Callable[[Image.Image], Tensor], threads: int, ahead: int = 512
 ) -> Iterator[Tensor]:
-    """The prepared images of a table (image_id, path, data), in its order; at most `ahead` are held in memory.
-
-    Raises ValueError that names the image and its file when one cannot be decoded.
-    """
+    """Prepared images of a table (image_id, path, data), at most `ahead` in memory; ValueError names a broken one."""
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Tensor]] = deque()
         for chunk in images.to_batches(max_chunksize=ahead):

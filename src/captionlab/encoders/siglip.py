@@ -34,11 +34,7 @@ END = "</s>"
 
 
 class Siglip(DualEncoder):
-    """A frozen SigLIP with its preprocessing and tokenizer, used as a Clip is.
-
-    `config` has architecture (the sizes of both towers, by the names of transformers) and tokenizer, the content of a
-    tokenizer.json.
-    """
+    """A frozen SigLIP. `config` has architecture (both towers, by transformers) and tokenizer, a tokenizer.json."""
 
     image_tower = "vision_model"
 
@@ -83,10 +79,7 @@ class Siglip(DualEncoder):
 
     @torch.no_grad()
     def embed_texts(self, captions: Sequence[str], batch: int = 256) -> Tensor:
-        """Text embeddings (n, d), float32, not normalised, in the order of the captions; every distinct one once.
-
-        Texts are filled up to the context length, as in training: the tower sees the padding and is read at its end.
-        """
+        """As for every encoder; texts are filled up, as in training: the tower is read at the end of the padding."""
         distinct = {caption: row for row, caption in enumerate(dict.fromkeys(captions))}
         ids = torch.tensor([self._encode(caption) for caption in distinct], device=self.device)
         parts = [self.model.text_model(input_ids=part).pooler_output for part in ids.split(batch)] if distinct else []

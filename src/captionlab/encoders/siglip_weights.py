@@ -17,10 +17,7 @@ _POSITIONS = re.compile(r"\.position_ids$")
 def import_weights(
     config: Mapping[str, Any], weights: str | os.PathLike[str], tokenizer: str | os.PathLike[str]
 ) -> Siglip:
-    """The encoder of a config block, from its weights and tokenizer.json; CheckpointError names a file.
-
-    Sizes are read off the weights; heads are 64 wide unless the block gives their number.
-    """
+    """The encoder of weights and a tokenizer.json, CheckpointError for others; a head is 64 wide without `heads`."""
     heads = config.get("heads")
     try:
         state = {name: value for name, value in read_checkpoint(weights).items() if not _POSITIONS.search(name)}

@@ -92,10 +92,7 @@ class Transformer(nn.Module):
             nn.init.normal_(table.weight, std=INITIAL_STD)
 
     def forward(self, embeddings: Tensor, cache: Cache | None = None) -> Tensor:
-        """Hidden states (rows, new positions, width) of new embeddings, which follow those in the cache.
-
-        The cache is extended in place. Without one, the embeddings are the whole text.
-        """
+        """Hidden states (rows, new, width) of embeddings after those in the cache, which is extended in place."""
         past = cache.length if cache is not None else 0
         positions = torch.arange(past, past + embeddings.shape[1], device=embeddings.device)
         x = self.drop(embeddings + self.wpe(positions))
@@ -113,12 +110,6 @@ class GPT2(nn.Module):
         """Build a model of `layers` blocks with random weights; `width` must be a multiple of `heads`."""
         super().__init__()
         check_heads(width, heads)
-        self.heads = heads
         self.transformer = Transformer(vocabulary, positions, width, layers, heads, dropout)
         self.lm_head = nn.Linear(width, vocabulary, bias=False)
         self.lm_head.weight = self.transformer.wte.weight
-
-    def cache(self, rows: int, positions: int) -> Cache:
-        """An empty cache for so many rows and positions, where and as precise as the model's own weights."""
-        table = self.transformer.wpe.weight
-        return Cache.empty(table, positions, len(self.transformer.h), rows, self.heads, table.shape[1] // self.heads)

@@ -22,10 +22,7 @@ _PUNCTUATION = re.compile(r"([^\s\w]|_)+")
 
 
 def pieces_tokenizer(pieces: Sequence[str]) -> Tokenizer:
-    """A captioner's tokenizer of these word pieces, in the order of their ids, for text in lower case.
-
-    ValueError when a special piece is missing, or a piece is there twice.
-    """
+    """A captioner's tokenizer of word pieces, in the order of their ids; ValueError for one missing or there twice."""
     tokenizer = _word_piece(pieces, SPECIAL, lowercase=True)
     tokenizer.decoder = decoders.WordPiece()
     tokenizer.add_special_tokens(list(SPECIAL))

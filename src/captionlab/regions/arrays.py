@@ -74,10 +74,7 @@ def in_pixels(relative: np.ndarray, size: tuple[int, int]) -> np.ndarray:
 
 
 def uniter_regions(image_id: str, arrays: Mapping[str, np.ndarray], size: tuple[int, int], where: str) -> ImageRegions:
-    """The regions of an image from the arrays that UNITER stores of it; UNITER's choice of regions is made.
-
-    Their boxes are relative: `size` is the width and height of the image in pixels.
-    """
+    """UNITER's choice of regions from the arrays that it stores of an image of this width and height, in pixels."""
     confidence = take(arrays, "conf", where, 2)[:, 0].astype(np.float32)
     count = min(max(int((confidence > _THRESHOLD).sum()), _LEAST), _MOST)
     return ImageRegions(

@@ -41,7 +41,7 @@ def read_vilbert_lmdb(path: Path, images: Sizes) -> Iterator[ImageRegions]:
                 where = f"{path}: image {image_id}"
                 row = _value(decode_pickle, value, where)
                 width, height, count = (int(field(row, name, where)) for name in ("image_w", "image_h", "num_boxes"))
-                arrays = {}
+                arrays: dict[str, Any] = {}
                 for name in ("boxes", "features"):
                     found = field(row, name, where)
                     if isinstance(found, (bytes, str)):

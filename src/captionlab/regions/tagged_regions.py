@@ -8,10 +8,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class TaggedRegions:
-    """Tags and regions of B images, in the order of the images; each row is padded at its end.
-
-    It is indexed and split along the images like a tensor of features.
-    """
+    """Tags and regions of B images, each row padded at its end; indexed and split along images, as a tensor is."""
 
     tags: Tensor
     """(B, L) ids of word pieces, the end token included"""
@@ -52,10 +49,7 @@ class TaggedRegions:
 
 
 def padded(rows: list[Tensor], longest: int, min_count: int = 0) -> tuple[Tensor, Tensor]:
-    """Rows (n, ...) of different lengths, each cut to `longest`, as one tensor (B, T, ...), and its mask (B, T).
-
-    T is the length of the longest row that is left, but not less than `min_count`.
-    """
+    """Rows (n, ...), each cut to `longest`, as one tensor (B, T, ...), and its mask (B, T); T >= `min_count`."""
     rows = [row[:longest] for row in rows]
     lengths = torch.tensor([len(row) for row in rows])
     width = max(min_count, int(lengths.max()))

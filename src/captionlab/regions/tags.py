@@ -79,10 +79,7 @@ def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> It
 
 
 def labelled_rows(table: pa.Table, index: str) -> Iterator[Row]:
-    """Tags from a table of objects, or of regions with labels, whose rows are ranked by the column `index`.
-
-    Regions without a label, as the whole image, are no tags.
-    """
+    """Tags from objects or regions ranked by the column `index`; without a label, as the whole image, they are none."""
     columns = {name: table[name].to_pylist() for name in ("image_id", index, "label", *_BOX)}
     confidence = table["confidence"].to_pylist() if "confidence" in table.column_names else [None] * len(table)
     rank: dict[str, int] = {}

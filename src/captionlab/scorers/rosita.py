@@ -79,11 +79,7 @@ class Rosita(SingleStream):
     def from_published(
         cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family; without `heads`, a head is 64 wide.
-
-        The authors store a state dict per module; one state dict of the whole network does as well. There is no
-        retrieval head.
-        """
+        """As for every family, of a state dict per module, as its authors store it, or of one for all."""
         if head != "itm":
             raise ValueError("ROSITA has no retrieval head, it was fine-tuned with its itm head; set head: itm")
         published = _flatten(checkpoint)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from captionlab.declarations import Member
 from captionlab.networks.checkpoints import Rebuilt
@@ -21,10 +22,7 @@ from captionlab.scorers.visual import Visual, padding_mask
 
 
 class Scorer(nn.Module, ABC):
-    """Says how well captions match images.
-
-    Images are encoded once, by `encode_image`; `score` then costs only what depends on the caption.
-    """
+    """Says how well captions match images, which are encoded once, so that `score` costs what depends on captions."""
 
     @abstractmethod
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Any]:
@@ -156,8 +154,7 @@ class NetworkScorer(Scorer):
 
     def _logits(self, visual: Visual, pairs: Sequence[tuple[int, tuple[int, ...]]]) -> Tensor:
         lengths = [len(ids) for _, ids in pairs]
-        longest = max(lengths)
         device = visual.states.device
-        ids = torch.tensor([[*ids, *[0] * (longest - len(ids))] for _, ids in pairs], device=device)
+        ids = pad_sequence([torch.tensor(ids) for _, ids in pairs], batch_first=True).to(device)
         visual = visual.select([image for image, _ in pairs])
-        return self.network.logits(visual, ids, padding_mask(lengths, longest, device))
+        return self.network.logits(visual, ids, padding_mask(lengths, max(lengths), device))
