@@ -4,6 +4,7 @@ Parameter names are those of the published checkpoints (rmokady/CLIP_prefix_capt
 """
 
 import re
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -40,18 +41,6 @@ DECLARATION = CaptionerFamily(
 _MASK = re.compile(r"gpt\.transformer\.h\.\d+\.attn\.(bias|masked_bias)")
 
 
-class Mapper(nn.Module):
-    """Two linear layers with a tanh between them."""
-
-    def __init__(self, inputs: int, hidden: int, outputs: int):
-        super().__init__()
-        self.model = nn.Sequential(nn.Linear(inputs, hidden), nn.Tanh(), nn.Linear(hidden, outputs))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Map (rows, inputs) to (rows, outputs)."""
-        return self.model(x)
-
-
 class ClipCap(Captioner[Cache]):
     """The captioner. `visual` is always the raw, un-normalised CLIP embedding of images, (B, prefix_size)."""
 
@@ -78,9 +67,12 @@ class ClipCap(Captioner[Cache]):
             mapper_hidden = outputs // 2 if prefix_length <= 10 else 0
         self.architecture["mapper_hidden"] = mapper_hidden
         self.prefix_length, self.positions = prefix_length, positions
-        self.clip_project: nn.Module = (
-            Mapper(prefix_size, mapper_hidden, outputs) if mapper_hidden else nn.Linear(prefix_size, outputs)
-        )
+        self.clip_project: nn.Module
+        if mapper_hidden:
+            mapper = nn.Sequential(nn.Linear(prefix_size, mapper_hidden), nn.Tanh(), nn.Linear(mapper_hidden, outputs))
+            self.clip_project = nn.Sequential(OrderedDict(model=mapper))
+        else:
+            self.clip_project = nn.Linear(prefix_size, outputs)
         self.gpt = GPT2(vocabulary, positions, width, layers, heads)
 
     @classmethod

@@ -10,13 +10,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute
 
 from captionlab.groups import Groups
 from captionlab.order import Places
-from captionlab.schemas import regions_schema
-from captionlab.tables import TableError, TableSchema, read_schema
+from captionlab.regions.tables import regions_kind
+from captionlab.tables import TableError
 
 if TYPE_CHECKING:
     import torch
@@ -77,7 +76,7 @@ class RegionTable:
             raise TableError("no file of regions was given")
         self.memory, self._kept = memory, 0
         self._groups: OrderedDict[tuple[int, int], _Group] = OrderedDict()
-        kinds = [_schema_of(path) for path in self.files]
+        kinds = [regions_kind(path) for path in self.files]
         stored = [kind.columns["features"].type for kind in kinds]
         for path, type in zip(self.files, stored, strict=True):
             if type.list_size != stored[0].list_size:
@@ -165,12 +164,3 @@ class RegionTable:
         while self._kept > self.memory and len(self._groups) > 1:
             self._kept -= self._groups.popitem(last=False)[1].bytes
         return group
-
-
-def _schema_of(path: str) -> TableSchema:
-    """The kind of the table of regions in a file, with the size and precision of its features."""
-    schema = read_schema(path)
-    stored = schema.field("features").type if "features" in schema.names else pa.null()
-    if not pa.types.is_fixed_size_list(stored):
-        raise TableError(f"{path} is no table of regions; it has the columns {', '.join(schema.names)}")
-    return regions_schema(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")

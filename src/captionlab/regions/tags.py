@@ -14,8 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from captionlab.regions.readers import image_name
-from captionlab.schemas import IMAGE_ID, regions_schema
-from captionlab.tables import Column, TableSchema, TableWriter, read_schema, read_table
+from captionlab.regions.tables import regions_kind
+from captionlab.schemas import IMAGE_ID
+from captionlab.tables import Column, TableSchema, TableWriter, read_table
 
 logger = logging.getLogger(__name__)
 
@@ -100,9 +101,7 @@ def _row(image: str, index: int, label: str, confidence: float | None, box: Iter
 
 def read_region_labels(path: str | os.PathLike[str]) -> pa.Table:
     """A table of regions without their features."""
-    stored = read_schema(path).field("features").type
-    kind = regions_schema(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
-    return read_table(path, kind, ["image_id", "region_index", "label", "confidence", *_BOX])
+    return read_table(path, regions_kind(path), ["image_id", "region_index", "label", "confidence", *_BOX])
 
 
 def write_tags(path: str | os.PathLike[str], rows: Iterable[Row], metadata: Mapping[str, Any] | None = None) -> int:
