@@ -45,12 +45,7 @@ def cut_out(image: Image.Image, box: Sequence[float], size: int) -> Tensor:
 
 
 def cropped_regions(
-    encoder: Encoder,
-    size: int,
-    images: pa.Table,
-    boxes: Mapping[str, Sequence[Box]],
-    threads: int = 1,
-    batch: int = 64,
+    encoder: Encoder, size: int, images: pa.Table, boxes: Mapping[str, Sequence[Box]], threads: int = 1, batch: int = 64
 ) -> Iterator[ImageRegions]:
     """The regions of each image of a table, the whole image first, each squeezed to `size` pixels and embedded."""
     pixels = decode(images, colours, threads, 2 * batch)

@@ -26,7 +26,7 @@ DECLARATION = ScorerFamily(
     reads="regions",
     libraries=("transformers",),
     imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
     },
     architecture={
         "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
