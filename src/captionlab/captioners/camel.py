@@ -121,10 +121,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Attention to the words so far and to the image, then a feed-forward layer.
-
-    With `levels`, the image is read from the output of so many encoder layers, each through a gate (the mesh).
-    """
+    """Attention to the words so far and, by a gate for each of `levels` (the mesh), to the image; then feed-forward."""
 
     def __init__(self, width: int, heads: int, head_size: int, feed_forward: int, levels: int, dropout: float):
         super().__init__()

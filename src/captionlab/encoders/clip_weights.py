@@ -104,7 +104,6 @@ def _published(model: str, tag: str) -> tuple[dict[str, Any], Any, Any, Path]:
 
 
 def _read(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file, float32."""
     state = read_checkpoint(path)
     tensors = {
         name.removeprefix("module."): value.float()

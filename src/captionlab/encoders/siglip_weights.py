@@ -55,7 +55,6 @@ def import_weights(
 
 
 def _tower(state: Mapping[str, Tensor], name: str, width: int, heads: int | None) -> dict[str, Any]:
-    """The sizes that both towers have."""
     return {
         "hidden_size": width,
         "intermediate_size": len(state[f"{name}.encoder.layers.0.mlp.fc1.bias"]),

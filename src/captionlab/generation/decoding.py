@@ -63,7 +63,6 @@ def _one_path(
     stops: Tensor,
     generator: torch.Generator | None,
 ) -> Decoded:
-    """Greedy decoding or sampling: each row follows one path."""
     if decoding.samples > 1:
         rows = torch.arange(len(logits), device=logits.device).repeat_interleave(decoding.samples)
         logits, state = logits[rows], captioner.reorder(state, rows)

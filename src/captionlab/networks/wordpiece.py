@@ -107,7 +107,6 @@ def _word_piece(pieces: Sequence[str], needed: Iterable[str], lowercase: bool) -
 
 
 def _read(path: str | os.PathLike[str], build: Callable[[list[str]], T]) -> T:
-    """What is built from the pieces of a vocab.txt."""
     lines = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
     try:
         return build([line.strip() for line in lines])

@@ -52,7 +52,6 @@ def read_vilbert_lmdb(path: Path, images: Sizes) -> Iterator[ImageRegions]:
 
 @contextmanager
 def _open(path: Path) -> Iterator[Any]:
-    """A database that is only read."""
     try:
         environment = lmdb.open(str(path), subdir=path.is_dir(), readonly=True, lock=False, readahead=False)
     except lmdb.Error as error:

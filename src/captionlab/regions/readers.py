@@ -107,7 +107,6 @@ def read_vinvl_tsv(path: Path, images: Sizes) -> Iterator[ImageRegions]:
 
 
 def _read_tsv(path: Path, images: Sizes, columns: Sequence[str]) -> Iterator[ImageRegions]:
-    """The regions in a tab-separated file with these columns."""
     for where, image_id, line in _lines_about(path, images):
         values = dict(zip(columns, _split(line, len(columns), where), strict=True))
         width, height, count = (_number(values.pop(name), f"{where}: {name}") for name in ("width", "height", "count"))

@@ -68,7 +68,6 @@ def write_regions(
 
 
 def _rows(regions: ImageRegions, kind: TableSchema) -> pa.Table:
-    """The regions of an image as rows of a table of this kind."""
     where, (count, size) = f"image {regions.image_id!r}", regions.features.shape
     stored = kind.columns["features"].type
     if not count:

@@ -104,7 +104,6 @@ def _flatten(checkpoint: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rename(name: str) -> str:
-    """The name here of a tensor of the modules that scoring needs."""
     module, _, inner = name.partition(".")
     name = f"{_MODULES[module]}.{inner}".removeprefix(".")
     for original, ours in _PARTS.items():

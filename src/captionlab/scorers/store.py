@@ -113,14 +113,11 @@ def save_scorer(
 
 
 def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> Scorer:
-    """Read a scorer of any family, frozen and in evaluation mode; a CheckpointError names the file that does not fit.
-
-    The config of an encoder that is a scorer has `scorer`, its family as such.
-    """
+    """Read a scorer of any family, frozen, in evaluation mode; a CheckpointError names the file that does not fit."""
     config, weights, vocabulary = (Path(directory) / name for name in FILES)
     try:
         described = json.loads(config.read_text(encoding="utf-8"))
-        if "scorer" in described:
+        if "scorer" in described:  # by an encoder that is a scorer, its family as such
             return family_class("scorers", described["scorer"]).load(directory, device)
         matching = Matching(**described["matching"])
         with torch.device("meta"):
@@ -142,7 +139,6 @@ def _matching(config: Mapping[str, Any]) -> Matching:
 
 
 def _words(vocabulary: str | os.PathLike[str], matching: Matching, added: Sequence[str] = ()) -> WordPieces:
-    """The word pieces of a file, and what a family adds to them."""
     words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation)
     if not (missing := [piece for piece in added if piece not in words.pieces]):
         return words
