@@ -59,7 +59,7 @@ class Uniter(SingleStream):
     def from_published(
         cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family; a retrieval head that is not there starts as the authors' does: as the itm head's match."""
+        """As for every family; a retrieval head that is not there starts as the match output of the itm head."""
         published = {_rename(name): value for name, value in checkpoint.items()}
         kept = ("embeddings.", "img_embeddings.", "layer.", "pooler.")
         weights = {name: value for name, value in published.items() if name.startswith(kept)}
