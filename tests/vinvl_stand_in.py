@@ -53,5 +53,4 @@ def images(folder: Path) -> TaggedImages:
             tags.append({"image_id": image, "tag_index": index, "label": label, "confidence": None, **place})
     write_regions(folder / "regions.parquet", regions)
     write_tags(folder / "tags.parquet", tags)
-    words = tokenizer()
-    return TaggedImages([folder / "regions.parquet"], [folder / "tags.parquet"], words.encode, words.end, region_size=9)
+    return TaggedImages([folder / "regions.parquet", folder / "tags.parquet"], tokenizer(), region_size=9)

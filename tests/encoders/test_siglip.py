@@ -13,6 +13,7 @@ from transformers.models.siglip.image_processing_pil_siglip import SiglipImagePr
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.images import embed_images
 from captionlab.encoders.siglip import Siglip
+from captionlab.encoders.siglip_weights import import_weights
 from captionlab.encoders.store import load_encoder
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.schemas import IMAGES
@@ -55,7 +56,7 @@ def theirs(tmp_path_factory):
 @pytest.fixture
 def encoder(theirs, tmp_path) -> Siglip:
     """Imported, saved and loaded."""
-    Siglip.from_published(theirs[1] / "model.safetensors", theirs[1] / "tokenizer.json", heads=2).save(tmp_path / "e")
+    import_weights({"heads": 2}, theirs[1] / "model.safetensors", theirs[1] / "tokenizer.json").save(tmp_path / "e")
     return load_encoder(tmp_path / "e")
 
 
@@ -106,11 +107,11 @@ def test_wrong_files(theirs, tmp_path):
     weights, tokenizer = theirs[1] / "model.safetensors", theirs[1] / "tokenizer.json"
     save_file({"visual.proj": torch.zeros(1)}, tmp_path / "clip.safetensors")
     with pytest.raises(CheckpointError, match=r"clip\.safetensors does not hold a SigLIP"):
-        Siglip.from_published(tmp_path / "clip.safetensors", tokenizer)
+        import_weights({}, tmp_path / "clip.safetensors", tokenizer)
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(CheckpointError, match=r"tokenizer\.json is no tokenizer\.json"):
-        Siglip.from_published(weights, tmp_path / "tokenizer.json", heads=2)
+        import_weights({"heads": 2}, weights, tmp_path / "tokenizer.json")
     other = tokenizers.Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
     other.save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(CheckpointError, match="is not the tokenizer that"):
-        Siglip.from_published(weights, tmp_path / "tokenizer.json", heads=2)
+        import_weights({"heads": 2}, weights, tmp_path / "tokenizer.json")

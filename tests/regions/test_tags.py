@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.regions.tagged_images import TaggedImages, objects_of, open_tagged_images, read_tags
+from captionlab.regions.tagged_images import TaggedImages, objects_of, read_tags
 from captionlab.regions.tags import TAGS, TagError, labelled_rows, read_vinvl_tags, write_tags
 from captionlab.schemas import OBJECTS
 from captionlab.tables import TableError, read_table, write_table
@@ -21,6 +21,9 @@ PIECES = {"boat": [10], "wine glass": [11, 12], "tablet computer": [13, 14, 15]}
 
 def encode(labels):
     return [PIECES[label] for label in labels]
+
+
+TOKENIZER = SimpleNamespace(encode=encode, end=END)
 
 
 def vinvl_file(path: Path, entries: dict[str, list[tuple[str, list[float]]]]) -> Path:
@@ -59,8 +62,8 @@ def folder(tmp_path) -> Path:
 
 
 def opened(folder: Path, **changes) -> TaggedImages:
-    settings = {"region_size": 3, **changes}
-    return TaggedImages([folder / "regions.parquet"], [folder / "tags.parquet"], encode, END, **settings)
+    paths = [folder / "regions.parquet", folder / "tags.parquet"]
+    return TaggedImages(paths, TOKENIZER, **{"region_size": 3, **changes})
 
 
 def test_files_of_vinvl(tmp_path, caplog):
@@ -154,14 +157,13 @@ def test_boxes_are_read_where_the_captioner_has_places_for_them(folder):
 
 
 def test_tables_in_any_order(folder):
-    tokenizer = SimpleNamespace(encode=encode, end=END)
     paths = [str(folder / "tags.parquet"), str(folder / "regions.parquet")]
     for order in (paths, paths[::-1]):
-        visual = open_tagged_images(order, tokenizer, 3, max_pieces=3).rows(["7"])
+        visual = TaggedImages(order, TOKENIZER, 3, max_pieces=3).rows(["7"])
         assert visual.tags.tolist() == [[10, 11, END]]
         assert visual.regions.shape == (1, 2, 3)
     with pytest.raises(ValueError, match=r"tags.parquet: tags alone; the captioner reads regions as well"):
-        open_tagged_images(paths[:1], tokenizer, 3)
+        TaggedImages(paths[:1], TOKENIZER, 3)
 
 
 def test_what_is_not_there(folder):

@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
+from captionlab.declarations import ScorerFamily, declared
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.wordpiece import WordPieces
 from captionlab.regions.batches import RegionBatch, RegionTable
@@ -194,6 +195,17 @@ def test_any_batching_gives_the_same(family, vocabulary):
     )
     # The test can fail: captions and images matter.
     assert torch.stack(naive).std(0).min() > 1e-3
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_words_and_regions_go_through_first(family, vocabulary):
+    """Every family that can be trained here has both, for captionlab.training.objectives.itm."""
+    trainable = {name for name, declaration in declared("scorers", ScorerFamily).items() if declaration.architecture}
+    assert trainable == set(FAMILIES)
+    network = build(family, vocabulary).network
+    assert network.word_embeddings.num_embeddings == len(PIECES)
+    assert network.region_projection.in_features == 12
+    assert isinstance(network.region_projection, torch.nn.Linear)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,10 +1,10 @@
-"""CaMEL (Barraco et al. 2022): a memory-augmented encoder over a grid of image features, a meshed or plain decoder.
+"""CaMEL (Barraco et al. 2022): a memory-augmented encoder over patch features, a meshed or plain decoder.
 
 After github.com/aimagelab/camel (models/transformer/), with the parameter names of its checkpoints; layers, memory and
 mesh are those of Cornia et al. 2020. What the decoder reads of an image is computed once, whatever the step and beam.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,10 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionlab.captioners.captioner import Captioner
-from captionlab.captioners.sharing import images_kept
+from captionlab.captioners.captioner import Captioner, check_patches, log_probs_of
 from captionlab.declarations import CaptionerFamily
-from captionlab.networks.gpt2 import Cache
+from captionlab.networks.bert import split
+from captionlab.networks.caches import Cache, images_kept
+from captionlab.networks.checkpoints import count_layers
 from captionlab.networks.tokenizer import Tokenizer
 
 DECLARATION = CaptionerFamily(
@@ -70,17 +71,13 @@ class Projections(nn.Module):
             rows = len(states)
             keys = torch.cat([keys, self.head_size**0.5 * self.m_k.expand(rows, -1, -1)], dim=1)
             values = torch.cat([values, self.memory**0.5 * self.m_v.expand(rows, -1, -1)], dim=1)
-        return self._split(keys), self._split(values)
+        return split(keys, self.heads), split(values, self.heads)
 
     def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         """What states (B, T, width) gather from keys and values (B, heads, S, head size)."""
-        query = self._split(self.fc_q(states))
+        query = split(self.fc_q(states), self.heads)
         gathered = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
-        output: Tensor = self.fc_o(gathered.transpose(1, 2).flatten(2))
-        return output
-
-    def _split(self, states: Tensor) -> Tensor:
-        return states.unflatten(-1, (self.heads, self.head_size)).transpose(1, 2)
+        return self.fc_o(gathered.transpose(1, 2).flatten(2))
 
 
 class Attention(nn.Module):
@@ -93,8 +90,7 @@ class Attention(nn.Module):
 
     def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         """Map (B, T, width) to the same shape; see `Projections.forward`."""
-        output: Tensor = self.layer_norm(states + self.dropout(self.attention(states, keys, values, mask)))
-        return output
+        return self.layer_norm(states + self.dropout(self.attention(states, keys, values, mask)))
 
 
 class FeedForward(nn.Module):
@@ -108,12 +104,11 @@ class FeedForward(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         """Map (..., width) to the same shape."""
         inner = self.dropout(functional.relu(self.fc1(states)))
-        output: Tensor = self.layer_norm(states + self.dropout(self.fc2(inner)))
-        return output
+        return self.layer_norm(states + self.dropout(self.fc2(inner)))
 
 
 class EncoderLayer(nn.Module):
-    """Attention of the grid to itself and to memory, then a feed-forward layer."""
+    """Attention of places to each other and to memory, then a feed-forward layer."""
 
     def __init__(self, width: int, heads: int, head_size: int, feed_forward: int, memory: int, dropout: float):
         super().__init__()
@@ -122,15 +117,11 @@ class EncoderLayer(nn.Module):
 
     def forward(self, states: Tensor) -> Tensor:
         """Map (B, S, width) to the same shape."""
-        output: Tensor = self.pwff(self.mhatt(states, *self.mhatt.attention.context(states)))
-        return output
+        return self.pwff(self.mhatt(states, *self.mhatt.attention.context(states)))
 
 
 class DecoderLayer(nn.Module):
-    """Attention to the words so far and to the image, then a feed-forward layer.
-
-    With `levels`, the image is read from the output of so many encoder layers, each through a gate (the mesh).
-    """
+    """Attention to the words so far and, by a gate for each of `levels` (the mesh), to the image; then feed-forward."""
 
     def __init__(self, width: int, heads: int, head_size: int, feed_forward: int, levels: int, dropout: float):
         super().__init__()
@@ -153,12 +144,11 @@ class DecoderLayer(nn.Module):
             gates = [gate(torch.cat([shared, level], dim=-1)) for gate, level in zip(self.fc_alpha, found, strict=True)]
             parts = [gate.sigmoid() * level for gate, level in zip(gates, found, strict=True)]
             mixed = torch.stack(parts).sum(dim=0) / len(parts) ** 0.5
-        output: Tensor = self.pwff(mixed).reshape(rows, length, -1)
-        return output
+        return self.pwff(mixed).reshape(rows, length, -1)
 
 
 class Encoder(nn.Module):
-    """The grid's features, projected, through layers."""
+    """Patch features, projected, through layers."""
 
     def __init__(self, visual_size: int, layers: int, layer: tuple[int, int, int, int, int, float], positions: bool):
         super().__init__()
@@ -205,7 +195,7 @@ class State:
 
 
 class Camel(Captioner[State]):
-    """The captioner. `visual` is a grid of features (B, S, visual_size), the encoder's as they are."""
+    """The captioner. `visual` is patch features (B, S, visual_size), the encoder's as they are."""
 
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
 
@@ -245,33 +235,25 @@ class Camel(Captioner[State]):
             if isinstance(module, nn.Linear) and module.bias is not None:
                 nn.init.zeros_(module.bias)
 
-    @classmethod
-    def for_corpus(
-        cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
-    ) -> tuple[Self, Tokenizer]:
-        """A captioner with random weights for features of `visual_size` numbers, and its tokenizer.
-
-        The byte pairs are learnt from the training references `texts` alone; the end token also begins captions.
-        """
-        sizes = dict(architecture)
-        tokenizer = Tokenizer.train(texts, sizes.pop("vocabulary"))
-        return cls(visual_size, tokenizer.size, start=tokenizer.end, **sizes), tokenizer
+    @staticmethod
+    def special_ids(tokenizer: Tokenizer) -> dict[str, Any]:
+        """The end token also begins captions."""
+        return {"start": tokenizer.end}
 
     @classmethod
     def from_published(
         cls,
         checkpoint: Mapping[str, Any],
         network: str = "online",
-        grid_positions: bool = False,
         start: int = START,
         padding: int | None = PADDING,
+        **options: Any,
     ) -> tuple[Self, dict[str, Tensor]]:
-        """A captioner of the sizes that a published checkpoint has, and the weights to load into it.
+        """As for every family.
 
         Of the two networks of a training, `network` is the online one, which Dessì et al. 2023 finetune, or the target,
-        its running mean, which CaMEL's authors evaluate; a state dict alone is either. `grid_positions` tells whether
-        it was trained with positions in its grid (the authors' --with_pe): their table is stored either way. A KeyError
-        names a tensor that a checkpoint of this family must have.
+        its running mean, which CaMEL's authors evaluate; a state dict alone is either. The option `grid_positions` says
+        whether it was trained with positions in its grid (the authors' --with_pe): their table is stored either way.
         """
         found: Mapping[str, Tensor] = checkpoint.get(NETWORKS[network], checkpoint)
         # How far the last generation came; no parameter.
@@ -283,8 +265,8 @@ class Camel(Captioner[State]):
             visual_size=weights["encoder.fc.weight"].shape[1],
             vocabulary=vocabulary,
             width=width,
-            encoder_layers=_count(weights, "encoder.layers"),
-            decoder_layers=_count(weights, "decoder.layers"),
+            encoder_layers=count_layers(weights, "encoder.layers"),
+            decoder_layers=count_layers(weights, "decoder.layers"),
             heads=len(weights[f"{first}.fc_q.bias"]) // HEAD_SIZE,
             feed_forward=len(weights["encoder.layers.0.pwff.fc1.bias"]),
             memory=0 if memory is None else memory.shape[1],
@@ -292,7 +274,7 @@ class Camel(Captioner[State]):
             start=start,
             padding=padding,
             longest=len(weights["decoder.pos_emb.weight"]) - 1,
-            grid_positions=grid_positions,
+            **options,
         )
         return captioner, weights
 
@@ -302,14 +284,9 @@ class Camel(Captioner[State]):
         return int(self.architecture["longest"])
 
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.
-
-        `tokens` (B, T) are ids, padded at the end with any id; `mask` (B, T) tells tokens from padding, where the
-        result is 0. ValueError when there are more tokens than the longest caption has.
-        """
+        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32."""
         mask = mask.bool()
-        losses = functional.cross_entropy(self.logits(visual, tokens)[mask].float(), tokens[mask], reduction="none")
-        return losses.new_zeros(tokens.shape).masked_scatter(mask, -losses)
+        return log_probs_of(self.logits(visual, tokens)[mask], tokens, mask)
 
     def logits(self, visual: Tensor, tokens: Tensor) -> Tensor:
         """Logits (B, T, vocabulary), with gradient, of each of the tokens (B, T) after those before it."""
@@ -325,14 +302,12 @@ class Camel(Captioner[State]):
             attention = layer.self_att
             states = attention(states, *attention.attention.context(states), seen[:, None])
             states = layer.read(states, image).masked_fill(padded[:, :, None], 0)
-        logits: Tensor = self.decoder.fc(states)
-        return logits
+        return self.decoder.fc(states)
 
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
         """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
         self._check_length(max_tokens)
-        shape = max_tokens, len(self._layers), len(visual), self.heads, self.head_size
-        captions = Cache(visual.new_empty(shape), visual.new_empty(shape))
+        captions = Cache.empty(visual, max_tokens, len(self._layers), len(visual), self.heads, self.head_size)
         hidden = torch.zeros(max_tokens, len(visual), dtype=torch.bool, device=visual.device)
         state = State(self._read_image(visual), captions, hidden)
         return self.step(torch.full((len(visual),), self.start_id, device=visual.device), state)
@@ -340,19 +315,17 @@ class Camel(Captioner[State]):
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place."""
         cache, padded = state.captions, self._padded(tokens)
-        cache.length += 1
-        place = cache.length - 1
+        place = cache.length
         state.hidden[place] = padded
-        seen = ~state.hidden[: cache.length].T
+        seen = ~state.hidden[: place + 1].T
         seen[:, -1] = True
-        states = (self.decoder.word_emb(tokens) + self.decoder.pos_emb.weight[cache.length])[:, None]
+        states = (self.decoder.word_emb(tokens) + self.decoder.pos_emb.weight[place + 1])[:, None]
         for number, (layer, image) in enumerate(zip(self._layers, state.image, strict=True)):
             attention = layer.self_att
-            for memory, new in zip((cache.keys, cache.values), attention.attention.context(states), strict=True):
-                memory[place, number] = new[:, :, 0]
-            read = (part[: cache.length, number].permute(1, 2, 0, 3) for part in (cache.keys, cache.values))
-            states = layer.read(attention(states, *read, seen[:, None, None]), image)
+            words = cache.extend(number, *attention.attention.context(states))
+            states = layer.read(attention(states, *words, seen[:, None, None]), image)
             states = states.masked_fill(padded[:, None, None], 0)
+        cache.length += 1
         logits: Tensor = self.decoder.fc(states[:, 0])
         return logits, state
 
@@ -370,11 +343,7 @@ class Camel(Captioner[State]):
 
     def _read_image(self, visual: Tensor) -> Image:
         """What each layer of the decoder reads of images, keys and values of each level."""
-        if visual.ndim != 3 or visual.shape[2] != self.architecture["visual_size"]:
-            raise ValueError(
-                f"the features of an image are {tuple(visual.shape[1:])} and this captioner reads a grid of vectors of "
-                f"{self.architecture['visual_size']} numbers; give it the encoder that it was trained with"
-            )
+        check_patches(visual, self.architecture["visual_size"])
         outputs = self.encoder(visual)
         levels = outputs if self.meshed else outputs[-1:]
         return [[layer.enc_att.attention.context(level) for level in levels] for layer in self._layers]
@@ -387,11 +356,6 @@ class Camel(Captioner[State]):
     def _check_length(self, tokens: int) -> None:
         if tokens > self.longest:
             raise ValueError(f"{tokens} tokens are asked for and a caption has up to {self.longest}; lower max_tokens")
-
-
-def _count(weights: Mapping[str, Tensor], stack: str) -> int:
-    """Number of layers of a stack."""
-    return 1 + max(int(name[len(stack) + 1 :].split(".")[0]) for name in weights if name.startswith(f"{stack}."))
 
 
 FAMILY = Camel

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from torch import Tensor
+from torch.nn import functional
 
 from captionlab.declarations import Member
 from captionlab.encoders.embeddings import embedding_shape
@@ -45,15 +46,23 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
     """whether `step` changes no tensor in place, so that a caption can be sampled with gradient"""
 
     @classmethod
-    @abstractmethod
     def for_corpus(
         cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
     ) -> tuple[Self, Tokenizer]:
         """A captioner with random weights for features of `visual_size` numbers, and its tokenizer.
 
         The tokenizer is learnt from the training references `texts`, and perhaps all others; `architecture` is that of
-        the config.
+        the config. By default it is byte pairs of the former, and the size the first argument of the constructor.
         """
+        family: Any = cls
+        sizes = dict(architecture)
+        tokenizer = Tokenizer.train(texts, sizes.pop("vocabulary"))
+        return family(visual_size, vocabulary=tokenizer.size, **cls.special_ids(tokenizer), **sizes), tokenizer
+
+    @staticmethod
+    def special_ids(tokenizer: Tokenizer) -> dict[str, Any]:
+        """What the constructor must know of byte pairs that were learnt here, beside their number."""
+        return {}
 
     @classmethod
     def from_published(cls, *checkpoint: Any, **options: Any) -> tuple[Self, dict[str, Tensor]]:
@@ -88,16 +97,20 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
         """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.
 
         `tokens` (B, T) are ids, padded at the end with any id; `mask` (B, T) tells tokens from padding, where the
-        result is 0. With the option scheduled_sampling it also takes a probability `sampled`.
+        result is 0. With the option scheduled_sampling it also takes a probability `sampled`. ValueError when there are
+        more tokens than the captioner can read.
         """
 
     def logits(self, visual: Any, tokens: Tensor) -> Tensor:
         """Logits (B, T, vocabulary), with gradient, of each of the tokens (B, T): for the option teacher."""
-        raise NotImplementedError
+        raise NotImplementedError(f"a {self.family} cannot follow a teacher")
 
     def masked_logits(self, visual: Any, ids: Tensor, chosen: Tensor) -> Tensor:
-        """Logits (n, vocabulary), with gradient, of n `chosen` positions (B, T): for the objective mlm."""
-        raise NotImplementedError
+        """Logits (n, vocabulary), with gradient, of n `chosen` positions (B, T), row by row: for the objective mlm.
+
+        `ids` (B, T) are captions from the start token on with some tokens masked, padded at the end with any id.
+        """
+        raise NotImplementedError(f"a {self.family} predicts no masked tokens")
 
     @property
     def prompt_length(self) -> int:
@@ -115,3 +128,30 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
     @abstractmethod
     def reorder(self, state: State, index: Tensor) -> State:
         """The rows `index` (N,) of a state, in that order, repeated or left out; the old state is not used again."""
+
+
+def log_probs_of(logits: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+    """Log-probabilities (B, T) of tokens (B, T), by the n logits (n, vocabulary) where `mask` is set, and 0 elsewhere.
+
+    The output layer is the largest matrix by far, so that padding need not go through it.
+    """
+    losses = functional.cross_entropy(logits.float(), tokens[mask], reduction="none")
+    return losses.new_zeros(tokens.shape).masked_scatter(mask, -losses)
+
+
+def check_vectors(visual: Tensor, size: int) -> None:
+    """Raise ValueError for embeddings (B, any) of another encoder than a captioner was trained with."""
+    if visual.shape[1] != size:
+        raise ValueError(
+            f"the embeddings have {visual.shape[1]} dimensions and this captioner reads {size}; give it the encoder "
+            "that it was trained with"
+        )
+
+
+def check_patches(visual: Tensor, size: int) -> None:
+    """The same for patch features (B, S, size)."""
+    if visual.ndim != 3 or visual.shape[2] != size:
+        raise ValueError(
+            f"the features of an image are {tuple(visual.shape[1:])} and this captioner reads patch features of "
+            f"{size} numbers; give it the encoder that it was trained with"
+        )

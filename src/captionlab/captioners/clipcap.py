@@ -4,17 +4,18 @@ Parameter names are those of the published checkpoints (rmokady/CLIP_prefix_capt
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from captionlab.captioners.captioner import Captioner
+from captionlab.captioners.captioner import Captioner, check_vectors, log_probs_of
 from captionlab.declarations import CaptionerFamily
-from captionlab.networks.gpt2 import GPT2, Cache
-from captionlab.networks.tokenizer import Tokenizer
+from captionlab.networks.caches import Cache
+from captionlab.networks.checkpoints import count_layers
+from captionlab.networks.gpt2 import GPT2
 
 DECLARATION = CaptionerFamily(
     reads="vector",
@@ -38,19 +39,6 @@ DECLARATION = CaptionerFamily(
 
 # Masks that old versions of transformers stored with the weights; they are no parameters.
 _MASK = re.compile(r"gpt\.transformer\.h\.\d+\.attn\.(bias|masked_bias)")
-
-
-class Mapper(nn.Module):
-    """Two linear layers with a tanh between them."""
-
-    def __init__(self, inputs: int, hidden: int, outputs: int):
-        super().__init__()
-        self.model = nn.Sequential(nn.Linear(inputs, hidden), nn.Tanh(), nn.Linear(hidden, outputs))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Map (rows, inputs) to (rows, outputs)."""
-        mapped: Tensor = self.model(x)
-        return mapped
 
 
 class ClipCap(Captioner[Cache]):
@@ -79,30 +67,17 @@ class ClipCap(Captioner[Cache]):
             mapper_hidden = outputs // 2 if prefix_length <= 10 else 0
         self.architecture["mapper_hidden"] = mapper_hidden
         self.prefix_length, self.positions = prefix_length, positions
-        self.clip_project: nn.Module = (
-            Mapper(prefix_size, mapper_hidden, outputs) if mapper_hidden else nn.Linear(prefix_size, outputs)
-        )
+        self.clip_project: nn.Module
+        if mapper_hidden:
+            mapper = nn.Sequential(nn.Linear(prefix_size, mapper_hidden), nn.Tanh(), nn.Linear(mapper_hidden, outputs))
+            self.clip_project = nn.Sequential(OrderedDict(model=mapper))
+        else:
+            self.clip_project = nn.Linear(prefix_size, outputs)
         self.gpt = GPT2(vocabulary, positions, width, layers, heads)
 
     @classmethod
-    def for_corpus(
-        cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
-    ) -> tuple[Self, Tokenizer]:
-        """A captioner with random weights for embeddings of `visual_size` numbers, and its tokenizer.
-
-        The byte pairs are learnt from the training references `texts` alone.
-        """
-        sizes = dict(architecture)
-        tokenizer = Tokenizer.train(texts, sizes.pop("vocabulary"))
-        return cls(prefix_size=visual_size, vocabulary=tokenizer.size, **sizes), tokenizer
-
-    @classmethod
     def from_published(cls, checkpoint: Mapping[str, Any], heads: int | None = None) -> tuple[Self, dict[str, Tensor]]:
-        """A captioner of the sizes that a published state dict has, and the weights to load into it.
-
-        `heads` is not written in the weights; without it, a head is 64 wide as in every GPT-2. A KeyError or IndexError
-        says that it is not a checkpoint of this family.
-        """
+        """As for every family; without `heads`, which are not in the weights, a head is 64 wide as in every GPT-2."""
         weights = {name: value for name, value in checkpoint.items() if not _MASK.fullmatch(name)}
         vocabulary, width = weights["gpt.transformer.wte.weight"].shape
         linear = "clip_project.weight" in weights
@@ -112,7 +87,7 @@ class ClipCap(Captioner[Cache]):
             prefix_size=first.shape[1],
             prefix_length=last.shape[0] // width,
             width=width,
-            layers=1 + max(int(name.split(".")[3]) for name in weights if name.startswith("gpt.transformer.h.")),
+            layers=count_layers(weights, "gpt.transformer.h"),
             heads=heads or max(1, width // 64),
             positions=weights["gpt.transformer.wpe.weight"].shape[0],
             vocabulary=vocabulary,
@@ -132,32 +107,23 @@ class ClipCap(Captioner[Cache]):
 
     def prefix(self, visual: Tensor) -> Tensor:
         """The prefix of each image, (B, prefix_length, width); ValueError for embeddings of another encoder."""
-        if visual.shape[1] != self.architecture["prefix_size"]:
-            raise ValueError(
-                f"the embeddings have {visual.shape[1]} dimensions and this captioner reads "
-                f"{self.architecture['prefix_size']}; give it the encoder that it was trained with"
-            )
-        prefix: Tensor = self.clip_project(visual)
-        return prefix.view(len(visual), self.prefix_length, -1)
+        check_vectors(visual, self.architecture["prefix_size"])
+        return self.clip_project(visual).view(len(visual), self.prefix_length, -1)
 
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.
-
-        `tokens` (B, T) are ids, padded at the end with any id; `mask` (B, T) tells tokens from padding, where the
-        result is 0. ValueError when prefix and tokens need more positions than there are.
-        """
+        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32."""
         self._check_positions(tokens.shape[1])
         embeddings = torch.cat([self.prefix(visual), self.gpt.transformer.wte(tokens[:, :-1])], dim=1)
         hidden = self.gpt.transformer(embeddings)[:, self.prefix_length - 1 :]
-        # The output layer is the largest matrix by far: padding does not go through it.
         mask = mask.bool()
-        losses = functional.cross_entropy(self.gpt.lm_head(hidden[mask]).float(), tokens[mask], reduction="none")
-        return losses.new_zeros(tokens.shape).masked_scatter(mask, -losses)
+        return log_probs_of(self.gpt.lm_head(hidden[mask]), tokens, mask)
 
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, Cache]:
         """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
         self._check_positions(max_tokens)
-        cache = self.gpt.cache(len(visual), self.prefix_length + max_tokens)
+        layers, heads, width = (self.architecture[name] for name in ("layers", "heads", "width"))
+        shape = self.prefix_length + max_tokens, layers, len(visual), heads, width // heads
+        cache = Cache.empty(self.gpt.transformer.wpe.weight, *shape)
         hidden = self.gpt.transformer(self.prefix(visual), cache)
         return self.gpt.lm_head(hidden[:, -1]), cache
 

@@ -9,9 +9,8 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from captionlab.captioners.captioner import Captioner
+from captionlab.captioners.captioner import Captioner, check_vectors, log_probs_of
 from captionlab.declarations import CaptionerFamily
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.words import learn_words, read_words
@@ -81,20 +80,14 @@ class NewFC(Captioner[State]):
     def for_corpus(
         cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
     ) -> tuple[Self, Tokenizer]:
-        """A captioner with random weights for embeddings of `visual_size` numbers, and its tokenizer.
-
-        The words are counted in the training references `texts` and in all others, as the authors' code does.
-        """
+        """As for every family; words are counted in `texts` and in all others, as the authors' code does."""
         sizes = dict(architecture)
         tokenizer = learn_words([*texts, *other_texts], sizes.pop("min_count"))
         return cls(visual_size=visual_size, vocabulary=tokenizer.size, **sizes), tokenizer
 
     @classmethod
     def from_published(cls, checkpoint: Mapping[str, Any]) -> tuple[Self, dict[str, Tensor]]:
-        """A captioner of the sizes that a published state dict has, and the weights to load into it.
-
-        A KeyError says that it is not a checkpoint of this family.
-        """
+        """A captioner of the sizes that a published state dict has, and the weights to load into it."""
         vocabulary, width = checkpoint["logit.weight"].shape
         input_width, visual_size = checkpoint["fc_embed.weight"].shape
         return cls(visual_size, width, input_width, vocabulary), dict(checkpoint)
@@ -107,12 +100,7 @@ class NewFC(Captioner[State]):
         return int(self.architecture["max_words"]) + 1
 
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor, sampled: float = 0.0) -> Tensor:
-        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.
-
-        `tokens` (B, T) are ids, padded at the end with any id; `mask` (B, T) tells tokens from padding, where the
-        result is 0. Scheduled sampling (Bengio et al. 2015): with probability `sampled`, the captioner reads a word
-        drawn from its own prediction in place of the given one.
-        """
+        """As for every family; with probability `sampled`, words are drawn from the last prediction (Bengio et al.)."""
         state = self._read_image(visual)
         words = torch.full_like(tokens[:, 0], BEGIN)
         given: Sequence[Tensor] = ()
@@ -130,10 +118,7 @@ class NewFC(Captioner[State]):
             state = self._core(projected, state)
             outputs.append(self.dropout(state[0]))
         mask = mask.bool()
-        hidden = torch.stack(outputs, dim=1)[mask]
-        # The output layer is the largest matrix by far: padding does not go through it.
-        losses = functional.cross_entropy(self.logit(hidden).float(), tokens[mask], reduction="none")
-        return losses.new_zeros(tokens.shape).masked_scatter(mask, -losses)
+        return log_probs_of(self.logit(torch.stack(outputs, dim=1)[mask]), tokens, mask)
 
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
         """Logits (B, vocabulary) of the first word, and the state after it; captions may have any length."""
@@ -150,14 +135,9 @@ class NewFC(Captioner[State]):
         return state[0][index], state[1][index]
 
     def _read_image(self, visual: Tensor) -> State:
-        if visual.shape[1] != self.architecture["visual_size"]:
-            raise ValueError(
-                f"the embeddings have {visual.shape[1]} dimensions and this captioner reads "
-                f"{self.architecture['visual_size']}; give it the encoder that it was trained with"
-            )
+        check_vectors(visual, self.architecture["visual_size"])
         nothing = visual.new_zeros(len(visual), self.logit.in_features)
-        state: State = self._core(self._core.i2h(self.fc_embed(visual)), (nothing, nothing))
-        return state
+        return self._core(self._core.i2h(self.fc_embed(visual)), (nothing, nothing))
 
     def _mixed(self, output: Tensor, given: Tensor, sampled: float) -> Tensor:
         """The given words (B,), each replaced with probability `sampled` by a draw from the last prediction."""

@@ -12,20 +12,28 @@ from itertools import islice
 from typing import Any, Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
-from captionlab.captioners.captioner import Captioner
-from captionlab.captioners.oscar import Bert, Head
-from captionlab.captioners.sharing import images_kept
+from captionlab.captioners.captioner import Captioner, log_probs_of
 from captionlab.declarations import CaptionerFamily
-from captionlab.networks.bert import attend, count_layers, initialise
-from captionlab.networks.gpt2 import Cache
+from captionlab.networks.bert import (
+    EPSILON,
+    Layer,
+    Pooler,
+    TextEmbeddings,
+    attend,
+    initialise,
+    read_sizes,
+    split,
+    without_prefixes,
+)
+from captionlab.networks.caches import Cache, images_kept
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.wordpiece import MASK as MASK_PIECE
 from captionlab.networks.wordpiece import SPECIAL, learn_pieces, piece_id, pieces_tokenizer, read_pieces
 from captionlab.networks.wordpiece import START as START_PIECE
-from captionlab.regions.tagged_images import TaggedImages, measure_tagged_images, open_tagged_images
+from captionlab.regions.tagged_images import TaggedImages, measure_tagged_images
 from captionlab.regions.tagged_regions import TaggedRegions
 
 DECLARATION = CaptionerFamily(
@@ -65,18 +73,6 @@ CAPTION, TAGS = 0, 1
 
 
 @dataclass(frozen=True)
-class Context:
-    """What captions attend to in B images: S positions, tags and then regions."""
-
-    keys: list[Tensor]
-    """of each layer, (B, S, width)"""
-    values: list[Tensor]
-    """of each layer, (B, S, width)"""
-    mask: Tensor
-    """(B, S)"""
-
-
-@dataclass(frozen=True)
 class State:
     """N captions in the making, N / G consecutive ones for each of G images."""
 
@@ -93,6 +89,76 @@ class State:
     def rows(self) -> int:
         """N."""
         return self.captions.keys.shape[2]
+
+
+class Encoder(nn.Module):
+    """The layers: width, heads, feed-forward units and dropout of each are `layer`."""
+
+    def __init__(self, layers: int, layer: tuple[int, int, int, float]):
+        super().__init__()
+        self.layer = nn.ModuleList(Layer(*layer) for _ in range(layers))
+
+
+class Bert(nn.Module):
+    """Embeddings of word pieces and of regions, and the layers."""
+
+    def __init__(
+        self, vocabulary: int, positions: int, region_size: int, layers: int, layer: tuple[int, int, int, float]
+    ):
+        super().__init__()
+        width, dropout = layer[0], layer[-1]
+        self.embeddings = TextEmbeddings(vocabulary, positions, width, dropout)
+        self.encoder = Encoder(layers, layer)
+        # Published with the rest; captioning does not use it.
+        self.pooler = Pooler(width, width).requires_grad_(False)
+        self.img_embedding, self.LayerNorm = nn.Linear(region_size, width), nn.LayerNorm(width, eps=EPSILON)
+        self.dropout = nn.Dropout(dropout)
+
+    def embed_text(self, ids: Tensor, positions: Tensor, segment: int) -> Tensor:
+        """Embeddings (B, T, width) of word pieces (B, T) at positions (T,) of a segment."""
+        tables = self.embeddings
+        summed = tables.word_embeddings(ids) + tables.position_embeddings(positions)
+        return tables.dropout(tables.LayerNorm(summed + tables.token_type_embeddings.weight[segment]))
+
+    def embed_regions(self, regions: Tensor) -> Tensor:
+        """Embeddings (B, R, width) of features (B, R, region_size): no position, no segment."""
+        return self.dropout(self.LayerNorm(self.img_embedding(regions)))
+
+
+class Transform(nn.Module):
+    """The hidden layer of the head."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.dense, self.LayerNorm = nn.Linear(width, width), nn.LayerNorm(width, eps=EPSILON)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map (..., width) to the same shape."""
+        return self.LayerNorm(functional.gelu(self.dense(states)))
+
+
+class Predictions(nn.Module):
+    """Logits of the vocabulary; the output matrix is that of the word embeddings."""
+
+    def __init__(self, words: nn.Embedding):
+        super().__init__()
+        vocabulary, width = words.weight.shape
+        self.transform = Transform(width)
+        self.decoder = nn.Linear(width, vocabulary, bias=False)
+        self.decoder.weight = words.weight
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map (..., width) to (..., vocabulary)."""
+        return functional.linear(self.transform(states), self.decoder.weight, self.bias)
+
+
+class Head(nn.Module):
+    """The head of masked-token prediction."""
+
+    def __init__(self, words: nn.Embedding):
+        super().__init__()
+        self.predictions = Predictions(words)
 
 
 class Vinvl(Captioner[State]):
@@ -121,7 +187,7 @@ class Vinvl(Captioner[State]):
         first `max_regions`.
         """
         super().__init__(locals())
-        self.bert = Bert(vocabulary, positions, width, layers, heads, feed_forward, region_size, dropout)
+        self.bert = Bert(vocabulary, positions, region_size, layers, (width, heads, feed_forward, dropout))
         initialise(self)
         self.cls = Head(self.bert.embeddings.word_embeddings)
         initialise(self.cls.predictions.transform)
@@ -130,50 +196,21 @@ class Vinvl(Captioner[State]):
 
     @classmethod
     def from_published(
-        cls,
-        checkpoint: Mapping[str, Any],
-        heads: int | None = None,
-        tag_position: int = TAG_POSITION,
-        start: int = START,
-        mask: int = MASK,
-        max_pieces: int = MAX_PIECES,
-        max_regions: int = MAX_REGIONS,
+        cls, checkpoint: Mapping[str, Any], heads: int | None = None, **options: int
     ) -> tuple[Self, dict[str, Tensor]]:
-        """A captioner of the sizes that a published state dict has, and the weights to load into it.
-
-        Without `heads`, a head is 64 wide. A KeyError names a tensor that a checkpoint of this family must have.
-        """
-        renamed = {
-            name.replace(".gamma", ".weight").replace(".beta", ".bias"): value for name, value in checkpoint.items()
-        }
+        """As for every family; `options` are arguments of the constructor. Without `heads`, a head is 64 wide."""
+        weights = {without_prefixes(name): value for name, value in checkpoint.items()}
         # The second head of pre-training.
-        weights = {name: value for name, value in renamed.items() if not name.startswith("cls.seq_relationship.")}
-        vocabulary, width = weights["bert.embeddings.word_embeddings.weight"].shape
-        stack = "bert.encoder."
-        captioner = cls(
-            vocabulary=vocabulary,
-            positions=len(weights["bert.embeddings.position_embeddings.weight"]),
-            width=width,
-            layers=count_layers((name.removeprefix(stack) for name in weights if name.startswith(stack)), "layer"),
-            heads=heads or max(1, width // 64),
-            feed_forward=len(weights["bert.encoder.layer.0.intermediate.dense.bias"]),
-            region_size=weights["bert.img_embedding.weight"].shape[1],
-            tag_position=tag_position,
-            start=start,
-            mask=mask,
-            max_pieces=max_pieces,
-            max_regions=max_regions,
-        )
-        return captioner, weights
+        weights = {name: value for name, value in weights.items() if not name.startswith("cls.seq_relationship.")}
+        region_size = weights["bert.img_embedding.weight"].shape[1]
+        sizes = read_sizes(weights, heads, "bert.", "encoder.layer")
+        return cls(region_size=region_size, **sizes, **options), weights
 
     @classmethod
     def for_corpus(
         cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
     ) -> tuple[Self, Tokenizer]:
-        """A captioner with random weights for regions of `visual_size` numbers, and its tokenizer.
-
-        Its word pieces are whole words of `texts`, references and labels of tags, and single characters.
-        """
+        """As for every family; word pieces are characters and whole words of `texts`: references and labels of tags."""
         sizes = dict(architecture)
         first, rest = learn_pieces(texts, sizes.pop("vocabulary") - 1), len(SPECIAL) - 1
         tokenizer = pieces_tokenizer([*first[:rest], SPECIAL[-1], *first[rest:]])
@@ -196,35 +233,22 @@ class Vinvl(Captioner[State]):
         return int(self.tag_position) - 1
 
     def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> TaggedImages:
-        """What gives this captioner images by their identifiers, from their tables of regions and of tags."""
-        return open_tagged_images(
-            features,
-            tokenizer,
-            self.architecture["region_size"],
-            max_pieces=self.architecture["max_pieces"],
-            max_regions=self.architecture["max_regions"],
+        """The images of their tables of regions and of tags."""
+        return TaggedImages(
+            features, tokenizer, *(self.architecture[name] for name in ("region_size", "max_pieces", "max_regions"))
         )
 
     def masked_logits(self, visual: TaggedRegions, ids: Tensor, chosen: Tensor) -> Tensor:
-        """Logits (n, vocabulary), with gradient, of what stands at the n `chosen` positions (B, T), row by row.
-
-        `ids` (B, T) are captions from [CLS] on with some tokens masked, padded at the end with any id.
-        """
+        """Logits (n, vocabulary), with gradient, of what stands at the n `chosen` positions (B, T), row by row."""
         length = ids.shape[1]
         self._check_positions(length)
         positions = torch.arange(length, device=ids.device)
         causal = torch.ones(length, length, dtype=torch.bool, device=ids.device).tril()
-        states = self._read(self.bert.embed_text(ids, positions, CAPTION), causal, self.context(visual))
-        logits: Tensor = self.cls.predictions(states[chosen])
-        return logits
+        states = self._read(self.bert.embed_text(ids, positions, CAPTION), causal, visual)
+        return self.cls.predictions(states[chosen])
 
     def log_probs(self, visual: TaggedRegions, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.
-
-        `tokens` (B, T) are ids, padded at the end with any id; `mask` (B, T) tells tokens from padding, where the
-        result is 0. Token t is read at a [MASK] that sees the tokens before it, as in generation; all T of them are
-        read in one pass.
-        """
+        """As for every family; each token is read at a [MASK] that sees those before it, as in generation."""
         length, device = tokens.shape[1], tokens.device
         self._check_positions(length + 1)
         mask = mask.bool()
@@ -236,27 +260,21 @@ class Vinvl(Captioner[State]):
         itself = torch.eye(length, dtype=torch.bool, device=device)
         seen = torch.cat([before, before]), torch.cat([torch.zeros_like(before), itself])
         embedded = self.bert.embed_text(ids, positions, CAPTION)
-        states = self._read(embedded, torch.cat(seen, dim=1), self.context(visual))[:, length:]
-        losses = functional.cross_entropy(self.cls.predictions(states[mask]).float(), tokens[mask], reduction="none")
-        return losses.new_zeros(tokens.shape).masked_scatter(mask, -losses)
+        states = self._read(embedded, torch.cat(seen, dim=1), visual)[:, length:]
+        return log_probs_of(self.cls.predictions(states[mask]), tokens, mask)
 
-    def context(self, visual: TaggedRegions) -> Context:
-        """What captions of these images attend to, with gradient."""
-        states, mask = self._embed_image(visual), visual.mask
-        keys, values = [], []
+    def context(self, visual: TaggedRegions) -> list[tuple[Tensor, Tensor]]:
+        """What captions attend to in B images, with gradient: keys and values (B, S, width) of each layer."""
+        states, found = self._embed_image(visual), []
         for number, layer in enumerate(self._layers, 1):
             heads = layer.attention.self
-            keys.append(heads.key(states))
-            values.append(heads.value(states))
+            found.append((heads.key(states), heads.value(states)))
             if number < len(self._layers):
-                states = self._layer(layer, states, keys[-1], values[-1], mask)
-        return Context(keys, values, mask)
+                states = self._layer(layer, states, *found[-1], visual.mask)
+        return found
 
     def states(self, visual: TaggedRegions, ids: Tensor, layers: int | None = None) -> Tensor:
-        """States (B, T + S, width) of captions (B, T), tags and regions after so many layers, by default all.
-
-        Those of padding mean nothing.
-        """
+        """States (B, T + S, width) of captions, tags and regions after some layers; those of padding mean nothing."""
         return self._whole(visual, ids, layers)[0]
 
     def attentions(self, visual: TaggedRegions, ids: Tensor) -> Iterator[Tensor]:
@@ -267,7 +285,7 @@ class Vinvl(Captioner[State]):
         states, mask = self._whole(visual, ids, 0)
         for layer in self._layers:
             heads = layer.attention.self
-            query, key = (self._split(project(states)) for project in (heads.query, heads.key))
+            query, key = (split(project(states), self.heads) for project in (heads.query, heads.key))
             scores = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
             yield scores.masked_fill(~mask[:, None], -torch.inf).softmax(-1)
             states = layer(states, mask)
@@ -281,11 +299,10 @@ class Vinvl(Captioner[State]):
     def start(self, visual: TaggedRegions, max_tokens: int) -> tuple[Tensor, State]:
         """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
         self._check_positions(max_tokens + 1)
-        context, count = self.context(visual), len(visual)
-        keys, values = (torch.stack([self._split(part) for part in parts]) for parts in (context.keys, context.values))
-        shape = max_tokens + 1, len(keys), count, self.heads, keys.shape[-1]
-        cache = Cache(keys.new_empty(shape), keys.new_empty(shape))
-        state = State(keys, values, ~context.mask[:, None, None], cache)
+        count, context = len(visual), zip(*self.context(visual), strict=True)
+        keys, values = (torch.stack([split(part, self.heads) for part in parts]) for parts in context)
+        cache = Cache.empty(keys, max_tokens + 1, len(keys), count, self.heads, keys.shape[-1])
+        state = State(keys, values, ~visual.mask[:, None, None], cache)
         return self.step(visual.tags.new_full((count,), self.start_id), state)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
@@ -300,11 +317,11 @@ class Vinvl(Captioner[State]):
         last = len(self._layers) - 1
         for number, layer in enumerate(self._layers):
             heads = layer.attention.self
-            for memory, project in ((cache.keys, heads.key), (cache.values, heads.value)):
-                memory[place : place + 2, number] = project(states).unflatten(-1, (self.heads, -1)).transpose(0, 1)
+            words = cache.extend(number, *(split(part(states), self.heads) for part in (heads.key, heads.value)))
             if number == last:
                 states = states[:, 1:]
-            states = layer.after(self._attend_step(self._split(heads.query(states)), number, state), states)
+            query = split(heads.query(states), self.heads)
+            states = layer.after(self._attend_step(query, words, number, state), states)
         cache.length += 1
         logits: Tensor = self.cls.predictions(states[:, 0])
         return logits, state
@@ -321,23 +338,20 @@ class Vinvl(Captioner[State]):
     def _layers(self) -> list[Any]:
         return list(self.bert.encoder.layer)
 
-    def _attend_step(self, query: Tensor, layer: int, state: State) -> Tensor:
-        """What the last positions of captions gather: (N, T, width) for queries (N, heads, T, head size)."""
+    def _attend_step(self, query: Tensor, words: tuple[Tensor, Tensor], layer: int, state: State) -> Tensor:
+        """What the last positions gather, (N, T, width), from `words`, their own keys and values, and from images."""
         rows, images, positions = state.rows, len(state.hidden), query.shape[2]
         query = query / query.shape[-1] ** 0.5
-        length = state.captions.length + 2
-        keys, values = (
-            part[:length, layer].permute(1, 2, 0, 3) for part in (state.captions.keys, state.captions.values)
-        )
-        words = query @ keys.transpose(2, 3)
+        keys, values = words
+        own = query @ keys.transpose(2, 3)
         if positions > 1:  # the new token does not see the mask after it
-            words[:, :, 0, -1] = -torch.inf
+            own[:, :, 0, -1] = -torch.inf
         # Captions of an image share its keys and values: their queries are read as those of one longer sequence.
         shared = query.unflatten(0, (images, rows // images)).transpose(1, 2).flatten(2, 3)
         image = (shared @ state.keys[layer].transpose(2, 3)).masked_fill(state.hidden, -torch.inf)
-        weights = torch.cat([words, self._ungroup(image, positions)], dim=3).softmax(3)
+        weights = torch.cat([own, self._ungroup(image, positions)], dim=3).softmax(3)
         weights = functional.dropout(weights, self.bert.dropout.p, self.training)
-        of_words, of_image = weights.split([length, image.shape[3]], dim=3)
+        of_words, of_image = weights.split([own.shape[3], image.shape[3]], dim=3)
         grouped = of_image.unflatten(0, (images, rows // images)).transpose(1, 2).flatten(2, 3)
         gathered = of_words @ values + self._ungroup(grouped @ state.values[layer], positions)
         return gathered.transpose(1, 2).flatten(2)
@@ -347,12 +361,12 @@ class Vinvl(Captioner[State]):
         """(G, heads, N / G * positions, any) as (N, heads, positions, any)."""
         return grouped.unflatten(2, (-1, positions)).transpose(1, 2).flatten(0, 1)
 
-    def _read(self, states: Tensor, seen: Tensor, context: Context) -> Tensor:
+    def _read(self, states: Tensor, seen: Tensor, visual: TaggedRegions) -> Tensor:
         """Final states (B, T, width) of captions whose embeddings are `states` and of which `seen` (T, T) is seen."""
         rows, length, _ = states.shape
-        image = context.mask[:, None].expand(-1, length, -1)
+        image = visual.mask[:, None].expand(-1, length, -1)
         mask = torch.cat([seen.expand(rows, -1, -1), image], dim=2)
-        for layer, keys, values in zip(self._layers, context.keys, context.values, strict=True):
+        for layer, (keys, values) in zip(self._layers, self.context(visual), strict=True):
             heads = layer.attention.self
             keys = torch.cat([heads.key(states), keys], dim=1)
             values = torch.cat([heads.value(states), values], dim=1)
@@ -363,8 +377,7 @@ class Vinvl(Captioner[State]):
         """The output of a layer at positions (B, T, width) that attend to keys and values (B, S, width)."""
         heads = layer.attention.self
         dropout = heads.dropout if self.training else 0.0
-        output: Tensor = layer.after(attend(heads.query(states), keys, values, self.heads, mask, dropout), states)
-        return output
+        return layer.after(attend(heads.query(states), keys, values, self.heads, mask, dropout), states)
 
     def _embed_image(self, visual: TaggedRegions) -> Tensor:
         """Embeddings (B, S, width) of tags and regions; ValueError when they do not fit this captioner."""
@@ -390,10 +403,6 @@ class Vinvl(Captioner[State]):
         for layer in self._layers[:layers]:
             states = layer(states, mask)
         return states, mask
-
-    def _split(self, states: Tensor) -> Tensor:
-        """(B, S, width) as (B, heads, S, head size)."""
-        return states.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
     def _check_positions(self, positions: int) -> None:
         if positions > self.architecture["positions"]:

@@ -31,17 +31,27 @@ MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.2757
 
 
 class BlipEncoder(Encoder):
-    """A frozen vision tower with its preprocessing.
-
-    `config` has `sizes`: image_size, patch_size, width, layers, heads and inner.
-    """
+    """A frozen vision tower. `config` has `sizes`: image_size, patch_size, width, layers, heads and inner."""
 
     batch = 64
 
     @classmethod
     def with_random_weights(cls, config: Mapping[str, Any]) -> Any:
         """A vision tower of these sizes."""
-        return build(config["sizes"])
+        from transformers import BlipVisionConfig, BlipVisionModel
+
+        sizes = config["sizes"]
+        return BlipVisionModel(
+            BlipVisionConfig(
+                image_size=sizes["image_size"],
+                patch_size=sizes["patch_size"],
+                hidden_size=sizes["width"],
+                num_hidden_layers=sizes["layers"],
+                num_attention_heads=sizes["heads"],
+                intermediate_size=sizes["inner"],
+                layer_norm_eps=EPSILON,
+            )
+        )
 
     @property
     def image_dimensions(self) -> int:
@@ -69,23 +79,6 @@ class BlipEncoder(Encoder):
         with torch.autocast("cuda", torch.float16, enabled=images.is_cuda):
             states: Tensor = self.model(images).last_hidden_state
         return states.float()
-
-
-def build(sizes: Mapping[str, int]) -> Any:
-    """A vision tower with random weights."""
-    from transformers import BlipVisionConfig, BlipVisionModel
-
-    return BlipVisionModel(
-        BlipVisionConfig(
-            image_size=sizes["image_size"],
-            patch_size=sizes["patch_size"],
-            hidden_size=sizes["width"],
-            num_hidden_layers=sizes["layers"],
-            num_attention_heads=sizes["heads"],
-            intermediate_size=sizes["inner"],
-            layer_norm_eps=EPSILON,
-        )
-    )
 
 
 FAMILY = BlipEncoder

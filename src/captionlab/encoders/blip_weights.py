@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
-from captionlab.encoders.blip import BlipEncoder, build
-from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
+from captionlab.encoders.blip import BlipEncoder
+from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 
 TOWER = "visual_encoder."
 # salesforce/BLIP's names, which are timm's, and transformers'.
@@ -25,10 +25,7 @@ _NAMES = {
 
 
 def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> BlipEncoder:
-    """The vision tower in a file of weights of LAVIS or BLIP; sizes are read off it, `heads` of the config aside.
-
-    Without `heads`, a head is 64 wide. CheckpointError when the file is none of these.
-    """
+    """The vision tower in weights of LAVIS or BLIP, CheckpointError for others; without `heads`, a head is 64 wide."""
     checkpoint = read_checkpoint(file)
     found: Mapping[str, Tensor] = checkpoint.get("model", checkpoint)
     tower = {_renamed(name.removeprefix(TOWER)): v for name, v in found.items() if name.startswith(TOWER)}
@@ -39,11 +36,11 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> B
             "image_size": round(places**0.5) * patch,
             "patch_size": patch,
             "width": width,
-            "layers": len({name.split(".")[2] for name in tower if name.startswith("encoder.layers.")}),
+            "layers": count_layers(tower, "encoder.layers"),
             "heads": int(config.get("heads", max(1, width // 64))),
             "inner": len(tower["encoder.layers.0.mlp.fc1.bias"]),
         }
-        model = build(sizes)
+        model = BlipEncoder.with_random_weights({"sizes": sizes})
         model.load_state_dict(tower)
     except (KeyError, RuntimeError) as error:
         shown = ", ".join(list(found)[:5])

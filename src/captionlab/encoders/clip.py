@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from PIL import Image
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from captionlab.declarations import EncoderFamily
 from captionlab.encoders.dual_encoder import DualEncoder
@@ -104,8 +105,7 @@ def tokenise(captions: Sequence[str], context_length: int) -> list[list[int]]:
 
 def pad(tokens: Sequence[Sequence[int]]) -> Tensor:
     """Token lists as one (n, longest) tensor, padded with 0 as CLIP does."""
-    longest = max(len(ids) for ids in tokens)
-    return torch.tensor([[*ids, *[0] * (longest - len(ids))] for ids in tokens])
+    return pad_sequence([torch.tensor(ids) for ids in tokens], batch_first=True)
 
 
 def encode_tokens(model: open_clip.CLIP, tokens: Tensor) -> Tensor:
@@ -185,10 +185,7 @@ class Clip(DualEncoder):
 
     @torch.no_grad()
     def embed_texts(self, captions: Sequence[str], batch: int = 256) -> Tensor:
-        """Text embeddings (n, d), float32, not normalised, in the order of the captions.
-
-        Every distinct caption is embedded once, among captions of about its length.
-        """
+        """As for every encoder; captions are embedded among others of about their length."""
         distinct = list(dict.fromkeys(captions))
         tokens = tokenise(distinct, self.context_length)
         by_length = sorted(range(len(distinct)), key=lambda i: len(tokens[i]))

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from captionlab.encoders.clip import MEAN, STD, Clip, build, open_clip
-from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
+from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 
 logger = logging.getLogger(__name__)
 
@@ -55,10 +54,10 @@ def architecture_of(
         side = round((positions[0] - 1) ** 0.5)
         if "visual.proj" in shapes:
             width, _, _, patch = shapes["visual.conv1.weight"]
-            layers: int | list[int] = _count(shapes, r"visual\.transformer\.resblocks\.(\d+)\.")
+            layers: int | list[int] = count_layers(shapes, "visual.transformer.resblocks")
             vision = {"image_size": side * patch, "layers": layers, "width": width, "patch_size": patch}
         else:
-            layers = [_count(shapes, rf"visual\.layer{stage}\.(\d+)\.") for stage in (1, 2, 3, 4)]
+            layers = [count_layers(shapes, f"visual.layer{stage}") for stage in (1, 2, 3, 4)]
             vision = {"image_size": side * 32, "layers": layers, "width": shapes["visual.layer1.0.conv1.weight"][0]}
         context_length, width = shapes["positional_embedding"]
         text = {
@@ -66,7 +65,7 @@ def architecture_of(
             "vocab_size": shapes["token_embedding.weight"][0],
             "width": width,
             "heads": heads or width // 64,
-            "layers": _count(shapes, r"transformer\.resblocks\.(\d+)\."),
+            "layers": count_layers(shapes, "transformer.resblocks"),
         }
         embed_dim = shapes["text_projection"][1]
     except KeyError as error:
@@ -77,10 +76,6 @@ def architecture_of(
             "open_clip_model.safetensors of timm/vit_base_patch32_clip_224.openai on the Hugging Face hub"
         ) from error
     return {"embed_dim": embed_dim, "vision_cfg": vision, "text_cfg": text, "quick_gelu": quick_gelu}
-
-
-def _count(names: Mapping[str, Any], pattern: str) -> int:
-    return len({match[1] for name in names if (match := re.match(pattern, name))})
 
 
 def _published(model: str, tag: str) -> tuple[dict[str, Any], Any, Any, Path]:
@@ -109,7 +104,6 @@ def _published(model: str, tag: str) -> tuple[dict[str, Any], Any, Any, Path]:
 
 
 def _read(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file, float32."""
     state = read_checkpoint(path)
     tensors = {
         name.removeprefix("module."): value.float()

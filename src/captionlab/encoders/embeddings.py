@@ -1,6 +1,6 @@
 """Tables of embeddings, from and to tensors without a Python loop over their values.
 
-A grid, a vector for each place of an image, is an embedding with a shape: (places, d), in the metadata of its table.
+Patch features, a vector for each place, are embeddings with a shape, (places, d), in the metadata of their table.
 """
 
 import os

@@ -65,12 +65,12 @@ class Encoder(Member, ABC):
 
     @property
     def patch_shape(self) -> tuple[int, int]:
-        """Places of a grid, and the size of the vector of each."""
-        raise NotImplementedError(f"a {self.family} gives no grids")
+        """Places of an image, and the size of the vector of each."""
+        raise NotImplementedError(f"a {self.family} gives no patch features")
 
     def embed_patches(self, pixels: Tensor) -> Tensor:
-        """Grids (n, places, d), float32, of preprocessed images: a vector for each place, row by row."""
-        raise NotImplementedError(f"a {self.family} gives no grids")
+        """Patch features (n, places, d), float32, of preprocessed images: a vector for each place, row by row."""
+        raise NotImplementedError(f"a {self.family} gives no patch features")
 
     @property
     def logit_scale(self) -> float:

@@ -61,10 +61,7 @@ def squeeze(image: Image.Image, size: int) -> Tensor:
 def decode(
     images: pa.Table, prepare: Callable[[Image.Image], Tensor], threads: int, ahead: int = 512
 ) -> Iterator[Tensor]:
-    """The prepared images of a table (image_id, path, data), in its order; at most `ahead` are held in memory.
-
-    Raises ValueError that names the image and its file when one cannot be decoded.
-    """
+    """Prepared images of a table (image_id, path, data), at most `ahead` in memory; ValueError names a broken one."""
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Tensor]] = deque()
         for chunk in images.to_batches(max_chunksize=ahead):
@@ -98,12 +95,12 @@ def embed_images(
     batch: int = 256,
     patches: bool = False,
 ) -> None:
-    """Write the embeddings of a shard of a table of images to `output`, in the order of that table, or their grids."""
+    """Write the embeddings, or the patch features, of a shard of a table of images to `output`, in its order."""
     table = read_table(images, IMAGES, ["image_id", "path", "data"])
     part = shard_rows(shard, len(table))
     table = table.slice(part.start, part.stop - part.start)
     # Half precision would change the rank of about two in a thousand captions of the toy world. No caption is ranked
-    # by grids, which are large.
+    # by patch features, which are large.
     shape = encoder.patch_shape if patches else (encoder.image_dimensions,)
     kind = embeddings_schema(math.prod(shape), "float16" if patches else "float32")
     embed, metadata = (encoder.embed_patches, {SHAPE: list(shape)}) if patches else (encoder.embed_images, None)

@@ -66,10 +66,7 @@ def neighbour_columns(ids: Sequence[str], rows: Tensor, similarities: Tensor) ->
 
 
 def read_neighbours(path: str | os.PathLike[str], ids: Sequence[str], count: int) -> Tensor:
-    """Rows (len(ids), count), among `ids`, of the nearest neighbours of each of these images.
-
-    TableError when the table has other images or fewer neighbours: it was mined for another split or number.
-    """
+    """Rows (len(ids), count), among `ids`, of their nearest neighbours; TableError for a table of others or fewer."""
     table = read_table(path, NEIGHBOURS, ["image_id", "neighbours"])
     found = dict(zip(table["image_id"].to_pylist(), table["neighbours"].to_pylist(), strict=True))
     place = {image_id: row for row, image_id in enumerate(ids)}

@@ -4,12 +4,10 @@ After github.com/google-research/big_vision, by the names of transformers' Sigli
 google/siglip-base-patch16-224, whose tokenizer.json is needed too. Importing this module imports transformers.
 """
 
-import os
 import re
 import string
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import tokenizers
 import torch
@@ -21,7 +19,6 @@ from transformers.models.siglip.modeling_siglip import SiglipModel
 from captionlab.declarations import EncoderFamily
 from captionlab.encoders.dual_encoder import DualEncoder
 from captionlab.encoders.images import squeeze
-from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
 
 DECLARATION = EncoderFamily(
     libraries=("transformers",),
@@ -32,25 +29,20 @@ DECLARATION = EncoderFamily(
     architecture={},
 )
 
-_POSITIONS = re.compile(r"\.position_ids$")
 # Padding is also the token that ends a text.
 END = "</s>"
 
 
-def _build(architecture: Mapping[str, Any]) -> Any:
-    text, vision = dict(architecture["text_config"]), dict(architecture["vision_config"])
-    return SiglipModel(SiglipConfig(text_config=text, vision_config=vision))
-
-
 class Siglip(DualEncoder):
-    """A frozen SigLIP with its preprocessing and tokenizer, used as a Clip is.
-
-    `config` has architecture (the sizes of both towers, by the names of transformers) and tokenizer, the content of a
-    tokenizer.json.
-    """
+    """A frozen SigLIP. `config` has architecture (both towers, by transformers) and tokenizer, a tokenizer.json."""
 
     image_tower = "vision_model"
-    build = staticmethod(_build)
+
+    @staticmethod
+    def build(architecture: Mapping[str, Any]) -> Any:
+        """A model of that architecture with random weights."""
+        text, vision = dict(architecture["text_config"]), dict(architecture["vision_config"])
+        return SiglipModel(SiglipConfig(text_config=text, vision_config=vision))
 
     def __init__(self, model: Any, config: Mapping[str, Any], device: str = "cpu"):
         super().__init__(model, config, device)
@@ -58,45 +50,6 @@ class Siglip(DualEncoder):
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         self.end: Any = self.tokenizer.token_to_id(END)  # None for another tokenizer, which is refused on import
-
-    @classmethod
-    def from_published(
-        cls, weights: str | os.PathLike[str], tokenizer: str | os.PathLike[str], heads: int | None = None
-    ) -> Self:
-        """A SigLIP of the sizes that published weights have; heads are 64 wide unless their number is given."""
-        try:
-            state = {name: value for name, value in read_checkpoint(weights).items() if not _POSITIONS.search(name)}
-            width, _, _, patch = state["vision_model.embeddings.patch_embedding.weight"].shape
-            patches = len(state["vision_model.embeddings.position_embedding.weight"])
-            vocabulary, text_width = state["text_model.embeddings.token_embedding.weight"].shape
-            architecture = {
-                "vision_config": {
-                    **_tower(state, "vision_model", width, heads),
-                    "patch_size": patch,
-                    "image_size": round(patches**0.5) * patch,
-                },
-                "text_config": {
-                    **_tower(state, "text_model", text_width, heads),
-                    "vocab_size": vocabulary,
-                    "max_position_embeddings": len(state["text_model.embeddings.position_embedding.weight"]),
-                    "projection_size": len(state["text_model.head.bias"]),
-                },
-            }
-            model = _build(architecture)
-            model.load_state_dict({name: value.float() for name, value in state.items()})
-        except (KeyError, RuntimeError, CheckpointError) as error:
-            raise CheckpointError(
-                f"{weights} does not hold a SigLIP under the names of transformers, as model.safetensors of "
-                f"google/siglip-base-patch16-224 does: {error}"
-            ) from error
-        content = Path(tokenizer).read_text(encoding="utf-8")
-        try:
-            encoder = cls(model, {"architecture": architecture, "tokenizer": content})
-        except Exception as error:  # the library raises bare Exception
-            raise CheckpointError(f"{tokenizer} is no tokenizer.json of the tokenizers library: {error}") from error
-        if encoder.end is None or encoder.tokenizer.get_vocab_size() > vocabulary:
-            raise CheckpointError(f"{tokenizer} is not the tokenizer that {weights} was trained with")
-        return encoder
 
     @property
     def image_dimensions(self) -> int:
@@ -126,10 +79,7 @@ class Siglip(DualEncoder):
 
     @torch.no_grad()
     def embed_texts(self, captions: Sequence[str], batch: int = 256) -> Tensor:
-        """Text embeddings (n, d), float32, not normalised, in the order of the captions; every distinct one once.
-
-        Texts are filled up to the context length, as in training: the tower sees the padding and is read at its end.
-        """
+        """As for every encoder; texts are filled up, as in training: the tower is read at the end of the padding."""
         distinct = {caption: row for row, caption in enumerate(dict.fromkeys(captions))}
         ids = torch.tensor([self._encode(caption) for caption in distinct], device=self.device)
         parts = [self.model.text_model(input_ids=part).pooler_output for part in ids.split(batch)] if distinct else []
@@ -141,17 +91,6 @@ class Siglip(DualEncoder):
         text = re.sub(r"\s+", " ", text).strip()
         ids = self.tokenizer.encode(text, add_special_tokens=False).ids[: self.context_length - 1]
         return [*ids, *[self.end] * (self.context_length - len(ids))]
-
-
-def _tower(state: Mapping[str, Tensor], name: str, width: int, heads: int | None) -> dict[str, Any]:
-    """The sizes that both towers have."""
-    layers = {found[1] for key in state if (found := re.match(rf"{name}\.encoder\.layers\.(\d+)\.", key))}
-    return {
-        "hidden_size": width,
-        "intermediate_size": len(state[f"{name}.encoder.layers.0.mlp.fc1.bias"]),
-        "num_hidden_layers": len(layers),
-        "num_attention_heads": heads or max(1, width // 64),
-    }
 
 
 FAMILY = Siglip

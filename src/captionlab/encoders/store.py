@@ -11,5 +11,4 @@ from captionlab.encoders.encoder import Encoder
 def load_encoder(directory: str | os.PathLike[str], device: str = "cpu") -> Encoder:
     """The encoder in a folder."""
     family = json.loads((Path(directory) / "config.json").read_text(encoding="utf-8"))["family"]
-    encoder: Encoder = family_class("encoders", family).load(directory, device)
-    return encoder
+    return family_class("encoders", family).load(directory, device)

@@ -14,10 +14,7 @@ from captionlab.generation.contract import Decoded, Decoding
 def beam_search(
     captioner: Captioner[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
 ) -> Decoded:
-    """The best caption of each image; `logits` (images, vocabulary) are those of the first token.
-
-    `stops` (vocabulary,) are the tokens after which the end is forced, at no cost.
-    """
+    """The best caption of each image, by logits (images, vocabulary) of the first token; `stops` force the end."""
     images, width, device = len(logits), decoding.beams, logits.device
     tokens = torch.empty((images, 1, 0), dtype=torch.long, device=device)
     scores, plain = (torch.zeros((images, 1), device=device) for _ in range(2))

@@ -24,10 +24,7 @@ def caption_images(
     seed: int,
     batch: int = 64,
 ) -> dict[str, list[Any]]:
-    """Rows of captions for the images `ids` of a corpus, in that order, from its feature tables.
-
-    A sample depends on the seed and on the images of its own corpus, not on other corpora.
-    """
+    """Rows of captions for the images `ids` of a corpus, in that order; samples depend on no other corpus."""
     device = next(captioner.parameters()).device
     generator = torch.Generator(device).manual_seed(seed)
     captions, log_probs, confidences = [], [], []

@@ -28,22 +28,6 @@ from captionlab.generation.contract import Decoded, Decoding
 from captionlab.networks.tokenizer import Tokenizer
 
 
-@torch.no_grad()
-def decode(
-    captioner: Captioner[State],
-    visual: Any,
-    decoding: Decoding,
-    vocabulary: Tokenizer,
-    generator: torch.Generator | None = None,
-) -> Decoded:
-    """Give captions to a batch of images.
-
-    Dropout is active if the captioner is in training mode. `generator`, on the captioner's device, makes samples
-    repeatable.
-    """
-    return decode_with_gradient(captioner, visual, decoding, vocabulary, generator)
-
-
 def decode_with_gradient(
     captioner: Captioner[State],
     visual: Any,
@@ -51,16 +35,23 @@ def decode_with_gradient(
     vocabulary: Tokenizer,
     generator: torch.Generator | None = None,
 ) -> Decoded:
-    """The same, where `log_prob` has a gradient, for a captioner that changes no state in place; no beam search."""
+    """Give captions to a batch of images; `log_prob` has a gradient where no state is changed in place, beams aside.
+
+    Dropout is active if the captioner is in training mode. `generator`, on the captioner's device, makes samples
+    repeatable.
+    """
     logits, state = captioner.start(visual, decoding.max_tokens)
     stops = torch.zeros(logits.shape[1], dtype=torch.bool, device=logits.device)
     if decoding.stop is not None:
         stops[vocabulary.stop_ids(decoding.stop)] = True
-    if decoding.kind == "beam" and decoding.rules == "camel":
-        return camel_beam_search(captioner, logits, state, decoding, vocabulary.end, stops)
     if decoding.kind == "beam":
-        return _beam_search(captioner, logits, state, decoding, vocabulary.end, stops)
+        search = camel_beam_search if decoding.rules == "camel" else _beam_search
+        return search(captioner, logits, state, decoding, vocabulary.end, stops)
     return _one_path(captioner, logits, state, decoding, vocabulary.end, stops, generator)
+
+
+# The same without gradient, for any captioner.
+decode = torch.no_grad()(decode_with_gradient)
 
 
 def _one_path(
@@ -72,7 +63,6 @@ def _one_path(
     stops: Tensor,
     generator: torch.Generator | None,
 ) -> Decoded:
-    """Greedy decoding or sampling: each row follows one path."""
     if decoding.samples > 1:
         rows = torch.arange(len(logits), device=logits.device).repeat_interleave(decoding.samples)
         logits, state = logits[rows], captioner.reorder(state, rows)

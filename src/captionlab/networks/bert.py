@@ -5,18 +5,27 @@ there is something to attend to, or (B, T, positions) where that is not the same
 everywhere.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionlab.networks.checkpoints import count_layers
+
 EPSILON = 1e-12
+
+
+def split(states: Tensor, heads: int) -> Tensor:
+    """States (B, S, width) as (B, heads, S, head size)."""
+    return states.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, heads: int, mask: Tensor | None, dropout: float) -> Tensor:
     """Multi-head attention of projected queries (B, T, width) to projected keys and values (B, S, width)."""
-    query, key, value = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in (query, key, value))
+    query, key, value = (split(part, heads) for part in (query, key, value))
     if mask is not None:
         mask = mask[:, None] if mask.ndim == 3 else mask[:, None, None]
     attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
@@ -67,8 +76,7 @@ class Projection(nn.Module):
 
     def forward(self, states: Tensor, residual: Tensor) -> Tensor:
         """Map (B, T, inputs) to (B, T, outputs), the shape of the residual."""
-        normalised: Tensor = self.LayerNorm(self.dropout(self.dense(states)) + residual)
-        return normalised
+        return self.LayerNorm(self.dropout(self.dense(states)) + residual)
 
 
 class Attention(nn.Module):
@@ -109,8 +117,7 @@ class Layer(nn.Module):
     def after(self, attended: Tensor, states: Tensor) -> Tensor:
         """What follows attention: the output of the layer at positions (B, T, width) that gathered `attended`."""
         states = self.attention.output(attended, states)
-        output: Tensor = self.output(self.intermediate(states), states)
-        return output
+        return self.output(self.intermediate(states), states)
 
 
 # Where a scorer reads the last layer: at the first token.
@@ -130,13 +137,11 @@ class TextEmbeddings(nn.Module):
     def sum(self, ids: Tensor) -> Tensor:
         """The sum of the three embeddings (B, T, width), not yet normalised, of token ids (B, T)."""
         positions = self.position_embeddings.weight[: ids.shape[1]]
-        summed: Tensor = self.word_embeddings(ids) + positions + self.token_type_embeddings.weight[0]
-        return summed
+        return self.word_embeddings(ids) + positions + self.token_type_embeddings.weight[0]
 
     def forward(self, ids: Tensor) -> Tensor:
         """Embeddings (B, T, width) of token ids (B, T)."""
-        embedded: Tensor = self.dropout(self.LayerNorm(self.sum(ids)))
-        return embedded
+        return self.dropout(self.LayerNorm(self.sum(ids)))
 
 
 class Pooler(nn.Module):
@@ -148,8 +153,7 @@ class Pooler(nn.Module):
 
     def forward(self, states: Tensor) -> Tensor:
         """Map (B, T, width) to (B, outputs)."""
-        pooled: Tensor = self.dense(states[:, 0])
-        return pooled
+        return self.dense(states[:, 0])
 
 
 def join(first: Tensor | None, length: int, second: Tensor | None, other_length: int) -> Tensor | None:
@@ -161,6 +165,22 @@ def join(first: Tensor | None, length: int, second: Tensor | None, other_length:
     return None if first is None or second is None else torch.cat([first, second], dim=1)
 
 
-def count_layers(names: Iterable[str], stack: str) -> int:
-    """How many layers a stack has, from the names of its tensors ("{stack}.{number}. ...")."""
-    return len({name.split(".")[1] for name in names if name.startswith(f"{stack}.")})
+def read_sizes(
+    weights: Mapping[str, Tensor], heads: int | None, prefix: str = "", stack: str = "layer"
+) -> dict[str, Any]:
+    """The sizes of a BERT, read off its weights; without `heads`, a head is 64 wide. KeyError names what is missing."""
+    vocabulary, width = weights[f"{prefix}embeddings.word_embeddings.weight"].shape
+    return {
+        "vocabulary": vocabulary,
+        "positions": len(weights[f"{prefix}embeddings.position_embeddings.weight"]),
+        "width": width,
+        "layers": count_layers(weights, prefix + stack),
+        "heads": heads or max(1, width // 64),
+        "feed_forward": len(weights[f"{prefix}{stack}.0.intermediate.dense.bias"]),
+    }
+
+
+def without_prefixes(name: str, *prefixes: str) -> str:
+    """The name of a tensor without any of these prefixes, its layer norms called as they are today."""
+    name = re.sub(rf"^(({'|'.join(prefixes)})\.)+", "", name)
+    return name.replace(".gamma", ".weight").replace(".beta", ".bias")

@@ -4,8 +4,9 @@ import hashlib
 import json
 import os
 import pickle
+import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,14 @@ def check_fit(
     if problems := [*problems, *more]:
         rest = f" and {len(problems) - 10} more" if len(problems) > 10 else ""
         raise CheckpointError(f"{path} does not fit {model}: {'; '.join(problems[:10])}{rest}")
+
+
+def count_layers(names: Iterable[str], stack: str) -> int:
+    """How many layers a stack has, from the names of its tensors ("{stack}.{number}. ..."); KeyError for none."""
+    found = [int(match[1]) for name in names if (match := re.match(rf"{re.escape(stack)}\.(\d+)\.", name))]
+    if not found:
+        raise KeyError(f"{stack}.0")
+    return 1 + max(found)
 
 
 def _is_program(path: str | os.PathLike[str]) -> bool:

@@ -4,38 +4,14 @@ A module of its own because importing transformers takes longer than captioning 
 a captioner's prefix is no token, and keeps keys and values of what it has read in a preallocated cache.
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionlab.networks.bert import check_heads
+from captionlab.networks.caches import Cache
+
 INITIAL_STD = 0.02
-
-
-@dataclass
-class Cache:
-    """Keys and values of the positions read so far, each (positions, layers, rows, heads, head size)."""
-
-    keys: Tensor
-    values: Tensor
-    length: int = 0
-    spare: tuple[Tensor, Tensor] | None = None
-
-    def reorder(self, index: Tensor) -> "Cache":
-        """The cache of the rows `index` (rows may be repeated or left out), for the positions read so far.
-
-        This cache lends its memory to the next reordering, as allocating it takes longer than the copy: do not use it
-        any more.
-        """
-        shape = (*self.keys.shape[:2], len(index), *self.keys.shape[3:])
-        if self.spare is not None and self.spare[0].shape == shape:
-            keys, values = self.spare
-        else:
-            keys, values = self.keys.new_empty(shape), self.values.new_empty(shape)
-        torch.index_select(self.keys[: self.length], 2, index, out=keys[: self.length])
-        torch.index_select(self.values[: self.length], 2, index, out=values[: self.length])
-        return Cache(keys, values, self.length, (self.keys, self.values))
 
 
 class Projection(nn.Module):
@@ -67,10 +43,7 @@ class Attention(nn.Module):
         parts = self.c_attn(x).view(rows, new, 3, self.heads, width // self.heads)
         query, key, value = (part.transpose(1, 2) for part in parts.unbind(2))
         if cache is not None:
-            end = cache.length + new
-            cache.keys[cache.length : end, layer] = key.permute(2, 0, 1, 3)
-            cache.values[cache.length : end, layer] = value.permute(2, 0, 1, 3)
-            key, value = (part[:end, layer].permute(1, 2, 0, 3) for part in (cache.keys, cache.values))
+            key, value = cache.extend(layer, key, value)
         attended = functional.scaled_dot_product_attention(
             query, key, value, dropout_p=self.dropout.p if self.training else 0.0, is_causal=new > 1
         )
@@ -119,10 +92,7 @@ class Transformer(nn.Module):
             nn.init.normal_(table.weight, std=INITIAL_STD)
 
     def forward(self, embeddings: Tensor, cache: Cache | None = None) -> Tensor:
-        """Hidden states (rows, new positions, width) of new embeddings, which follow those in the cache.
-
-        The cache is extended in place. Without one, the embeddings are the whole text.
-        """
+        """Hidden states (rows, new, width) of embeddings after those in the cache, which is extended in place."""
         past = cache.length if cache is not None else 0
         positions = torch.arange(past, past + embeddings.shape[1], device=embeddings.device)
         x = self.drop(embeddings + self.wpe(positions))
@@ -139,17 +109,7 @@ class GPT2(nn.Module):
     def __init__(self, vocabulary: int, positions: int, width: int, layers: int, heads: int, dropout: float = 0.1):
         """Build a model of `layers` blocks with random weights; `width` must be a multiple of `heads`."""
         super().__init__()
-        if width % heads:
-            raise ValueError(
-                f"a width of {width} cannot be divided among {heads} heads; give the right number of heads"
-            )
-        self.heads = heads
+        check_heads(width, heads)
         self.transformer = Transformer(vocabulary, positions, width, layers, heads, dropout)
         self.lm_head = nn.Linear(width, vocabulary, bias=False)
         self.lm_head.weight = self.transformer.wte.weight
-
-    def cache(self, rows: int, positions: int) -> Cache:
-        """An empty cache for so many rows and positions, where and as precise as the model's own weights."""
-        table = self.transformer.wpe.weight
-        shape = positions, len(self.transformer.h), rows, self.heads, table.shape[1] // self.heads
-        return Cache(table.new_empty(shape), table.new_empty(shape))

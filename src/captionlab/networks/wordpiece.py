@@ -7,25 +7,23 @@ Tokenizer, which knows special pieces when it reads and writes; scorers read who
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from captionlab.networks.tokenizer import Tokenizer
 
+T = TypeVar("T")
 PADDING, UNKNOWN, START, END, MASK = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 # Anything but spaces, letters and digits, as ROSITA's readers take it out.
 _PUNCTUATION = re.compile(r"([^\s\w]|_)+")
 
 
 def pieces_tokenizer(pieces: Sequence[str]) -> Tokenizer:
-    """A captioner's tokenizer of these word pieces, in the order of their ids, for text in lower case.
-
-    ValueError when a special piece is missing, or a piece is there twice.
-    """
+    """A captioner's tokenizer of word pieces, in the order of their ids; ValueError for one missing or there twice."""
     tokenizer = _word_piece(pieces, SPECIAL, lowercase=True)
     tokenizer.decoder = decoders.WordPiece()
     tokenizer.add_special_tokens(list(SPECIAL))
@@ -34,10 +32,7 @@ def pieces_tokenizer(pieces: Sequence[str]) -> Tokenizer:
 
 def read_pieces(path: str | os.PathLike[str]) -> Tokenizer:
     """The same of a published vocab.txt; ValueError names the file when it is none."""
-    try:
-        return pieces_tokenizer(_lines(path))
-    except ValueError as error:
-        raise ValueError(f"{path} is no vocab.txt of word pieces: {error}") from error
+    return _read(path, pieces_tokenizer)
 
 
 def piece_id(tokenizer: Tokenizer, piece: str) -> int:
@@ -62,10 +57,7 @@ class WordPieces:
     @classmethod
     def load(cls, path: str | os.PathLike[str], lowercase: bool = True, strip_punctuation: bool = False) -> Self:
         """Read a vocab.txt; ValueError names the file when it is none."""
-        try:
-            return cls(_lines(path), lowercase, strip_punctuation)
-        except ValueError as error:
-            raise ValueError(f"{path} is no vocab.txt of word pieces: {error}") from error
+        return _read(path, lambda pieces: cls(pieces, lowercase, strip_punctuation))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a vocab.txt."""
@@ -114,6 +106,9 @@ def _word_piece(pieces: Sequence[str], needed: Iterable[str], lowercase: bool) -
     return tokenizer
 
 
-def _lines(path: str | os.PathLike[str]) -> list[str]:
-    """The pieces of a vocab.txt."""
-    return [line.strip() for line in Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")]
+def _read(path: str | os.PathLike[str], build: Callable[[list[str]], T]) -> T:
+    lines = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    try:
+        return build([line.strip() for line in lines])
+    except ValueError as error:
+        raise ValueError(f"{path} is no vocab.txt of word pieces: {error}") from error

@@ -3,7 +3,9 @@
 import base64
 import binascii
 import re
+import zipfile
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,28 @@ def image_name(name: str) -> str:
     stem = re.sub(r"(\.(npz|jpg|jpeg|png))+$", "", name.rsplit("/", 1)[-1], flags=re.IGNORECASE)
     number = re.fullmatch(r"coco_[a-z]+20\d\d_(\d{12})", stem, flags=re.IGNORECASE)
     return str(int(number[1])) if number else stem
+
+
+def text_of(value: bytes) -> str:
+    """Bytes as a text, damaged or not."""
+    return value.decode("utf-8", errors="replace")
+
+
+def field(document: Any, name: str, where: str) -> Any:
+    """A field of a document; RegionError where it has none of this name, or is no document at all."""
+    found = document if isinstance(document, Mapping) else {}
+    if name not in found:
+        raise RegionError(f"{where} has no field {name!r}; it has {', '.join(map(str, found))}")
+    return found[name]
+
+
+def read_npz(file: Any, where: str) -> dict[str, np.ndarray]:
+    """The arrays in an npz file, which is open or a path."""
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise RegionError(f"{where} cannot be read: {error}; is the download complete?") from error
 
 
 def take(arrays: Mapping[str, np.ndarray], name: str, where: str, dimensions: int) -> np.ndarray:
@@ -50,10 +74,7 @@ def in_pixels(relative: np.ndarray, size: tuple[int, int]) -> np.ndarray:
 
 
 def uniter_regions(image_id: str, arrays: Mapping[str, np.ndarray], size: tuple[int, int], where: str) -> ImageRegions:
-    """The regions of an image from the arrays that UNITER stores of it; UNITER's choice of regions is made.
-
-    Their boxes are relative: `size` is the width and height of the image in pixels.
-    """
+    """UNITER's choice of regions from the arrays that it stores of an image of this width and height, in pixels."""
     confidence = take(arrays, "conf", where, 2)[:, 0].astype(np.float32)
     count = min(max(int((confidence > _THRESHOLD).sum()), _LEAST), _MOST)
     return ImageRegions(

@@ -10,14 +10,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute
-import pyarrow.parquet as pq
 
+from captionlab.groups import Groups
 from captionlab.order import Places
-from captionlab.packing import unpack
-from captionlab.schemas import regions_schema
-from captionlab.tables import TableError, TableSchema, check_schema, damage_named, read_schema
+from captionlab.regions.tables import regions_kind
+from captionlab.tables import TableError
 
 if TYPE_CHECKING:
     import torch
@@ -78,7 +76,8 @@ class RegionTable:
             raise TableError("no file of regions was given")
         self.memory, self._kept = memory, 0
         self._groups: OrderedDict[tuple[int, int], _Group] = OrderedDict()
-        stored = [_schema_of(path).columns["features"].type for path in self.files]
+        kinds = [regions_kind(path) for path in self.files]
+        stored = [kind.columns["features"].type for kind in kinds]
         for path, type in zip(self.files, stored, strict=True):
             if type.list_size != stored[0].list_size:
                 raise TableError(
@@ -86,11 +85,12 @@ class RegionTable:
                 )
         self.region_size: int = stored[0].list_size
         self._itemsize = max(type.value_type.bit_width for type in stored) // 8
-        self._open = [pq.ParquetFile(path, page_checksum_verification=True) for path in self.files]
+        columns = [*_BOX, *_SIZE, "features"]
+        self._open = [Groups([path], kind, columns) for path, kind in zip(self.files, kinds, strict=True)]
         # File, group of rows, and the rows of that group from the first to before the last.
         self._place: dict[str, tuple[int, int, int, int]] = {}
-        for file in range(len(self.files)):
-            self._index(file)
+        for file, kind in enumerate(kinds):
+            self._index(file, Groups([self.files[file]], kind, ["image_id"]))
 
     def __contains__(self, image: str) -> bool:
         return image in self._place
@@ -124,7 +124,8 @@ class RegionTable:
         self._check(images)
         _, groups = np.unique([self._place[image][:2] for image in images], axis=0, return_inverse=True)
         row_bytes = self.region_size * self._itemsize + 4 * (len(_BOX) + len(_SIZE))
-        rows = max(file.metadata.row_group(n).num_rows for file in self._open for n in range(file.num_row_groups))
+        files = [file.files[0].metadata for file in self._open]
+        rows = max(file.row_group(number).num_rows for file in files for number in range(file.num_row_groups))
         return Places(groups.reshape(-1), max(1, self.memory // (2 * rows * row_bytes)))
 
     def _check(self, images: Sequence[str]) -> None:
@@ -134,12 +135,10 @@ class RegionTable:
                 "missing); extract them, or leave these images out"
             )
 
-    def _index(self, file: int) -> None:
+    def _index(self, file: int, names: Groups) -> None:
         """Note where the regions of each image of a file are."""
-        for number in range(self._open[file].num_row_groups):
-            with damage_named(self.files[file]):
-                column = self._open[file].read_row_group(number, ["image_id"], use_threads=False)["image_id"]
-            runs = pyarrow.compute.run_end_encode(column.combine_chunks())
+        for number in range(len(names)):
+            runs = pyarrow.compute.run_end_encode(names[number]["image_id"].combine_chunks())
             ends = runs.run_ends.to_pylist()
             for image, bounds in zip(runs.values.to_pylist(), pairwise([0, *ends]), strict=True):
                 if image in self._place:
@@ -153,9 +152,7 @@ class RegionTable:
         if (file, number) in self._groups:
             self._groups.move_to_end((file, number))
             return self._groups[file, number]
-        with damage_named(self.files[file]):
-            table = self._open[file].read_row_group(number, [*_BOX, *_SIZE, "features"], use_threads=False)
-            table = unpack(table)
+        table = self._open[file][number]
         values = table["features"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         group = _Group(
             features=values.reshape(-1, self.region_size),
@@ -167,14 +164,3 @@ class RegionTable:
         while self._kept > self.memory and len(self._groups) > 1:
             self._kept -= self._groups.popitem(last=False)[1].bytes
         return group
-
-
-def _schema_of(path: str) -> TableSchema:
-    """The kind of the table of regions in a file, with the size and precision of its features."""
-    schema = read_schema(path)
-    stored = schema.field("features").type if "features" in schema.names else pa.null()
-    if not pa.types.is_fixed_size_list(stored):
-        raise TableError(f"{path} is no table of regions; it has the columns {', '.join(schema.names)}")
-    kind = regions_schema(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
-    check_schema(path, kind)
-    return kind

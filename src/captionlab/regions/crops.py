@@ -45,18 +45,9 @@ def cut_out(image: Image.Image, box: Sequence[float], size: int) -> Tensor:
 
 
 def cropped_regions(
-    encoder: Encoder,
-    size: int,
-    images: pa.Table,
-    boxes: Mapping[str, Sequence[Box]],
-    threads: int = 1,
-    batch: int = 64,
+    encoder: Encoder, size: int, images: pa.Table, boxes: Mapping[str, Sequence[Box]], threads: int = 1, batch: int = 64
 ) -> Iterator[ImageRegions]:
-    """The regions of each image of a table (image_id, path, data, width, height): the whole image, then its boxes.
-
-    `size` is the width and height of an image that the encoder takes; the cut-outs of `batch` images are embedded
-    together.
-    """
+    """The regions of each image of a table, the whole image first, each squeezed to `size` pixels and embedded."""
     pixels = decode(images, colours, threads, 2 * batch)
     for rows in images.select(["image_id", "width", "height"]).to_batches(max_chunksize=batch):
         found: list[list[Box]] = []

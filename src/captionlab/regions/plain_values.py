@@ -75,7 +75,6 @@ def decode_pickle(data: bytes) -> Any:
 
 
 def _follow(name: str, argument: Any, stack: list[Any], memo: dict[int, Any]) -> None:
-    """Follow one instruction."""
     if name in ("PROTO", "FRAME", "STOP"):
         return
     if name in _PUSHED:
@@ -119,7 +118,6 @@ def _above_mark(stack: list[Any]) -> list[Any]:
 
 
 def _call(name: Any, arguments: tuple[Any, ...]) -> Any:
-    """What a call by name stands for."""
     if not isinstance(name, _Global):
         raise ValueError("something is called that has no name")
     if name == "collections OrderedDict":

@@ -8,8 +8,8 @@ the tables of images. Nothing is unpickled.
 import json
 import logging
 import os
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,22 @@ from typing import Any
 import numpy as np
 
 from captionlab.progress import progress
-from captionlab.regions.arrays import Sizes, decode, image_name, in_pixels, take, uniter_regions
+from captionlab.regions.arrays import (
+    Sizes,
+    decode,
+    field,
+    image_name,
+    in_pixels,
+    read_npz,
+    take,
+    text_of,
+    uniter_regions,
+)
 from captionlab.regions.databases import read_uniter_lmdb, read_vilbert_lmdb
 from captionlab.regions.tables import ImageRegions, RegionError
 
 logger = logging.getLogger(__name__)
 
-# Columns of the tab-separated formats. All but name, width, height and count are arrays in base64.
-_LABELS = ("label_id", "confidence", "attribute_id", "attribute_confidence")
-_LXMERT = ("name", "height", "width", *_LABELS, "count", "boxes", "features")
-_ROSITA = ("name", "features", "height", "width", "count", "boxes", *_LABELS)
-_BOTTOM_UP = ("name", "width", "height", "count", "boxes", "features")
 # Enough of a line to hold the name of an image.
 _NAME_BYTES = 512
 
@@ -54,21 +59,6 @@ def read_regions(format: str, paths: Iterable[str | os.PathLike[str]], images: S
         raise RegionError(f"{names}: no regions of any of the {len(images)} images; are these the right files?")
     if missing := [image_id for image_id in images if image_id not in found]:
         logger.warning("%s: no regions of %d of %d images, as %r", names, len(missing), len(images), missing[0])
-
-
-def read_lxmert_tsv(path: Path, images: Sizes) -> Iterator[ImageRegions]:
-    """LXMERT's files, such as val2014_obj36.tsv (github.com/airsplay/lxmert, src/utils.py)."""
-    return _read_tsv(path, images, _LXMERT)
-
-
-def read_rosita_tsv(path: Path, images: Sizes) -> Iterator[ImageRegions]:
-    """ROSITA's imgfeat.tsv (github.com/MILVLG/rosita, rosita/utils/transfer_npz2tsv.py)."""
-    return _read_tsv(path, images, _ROSITA)
-
-
-def read_bottom_up_tsv(path: Path, images: Sizes) -> Iterator[ImageRegions]:
-    """Files of bottom-up attention (github.com/peteanderson80/bottom-up-attention, tools/generate_tsv.py)."""
-    return _read_tsv(path, images, _BOTTOM_UP)
 
 
 def read_rosita_npz(folder: Path, images: Sizes) -> Iterator[ImageRegions]:
@@ -106,30 +96,17 @@ def read_vinvl_tsv(path: Path, images: Sizes) -> Iterator[ImageRegions]:
     for where, image_id, line in _lines_about(path, images):
         document = _document(_split(line, 2, where)[1], where)
         if "objects" in document:
-            encoded = [_field(found, "feature", where) for found in document["objects"]]
+            encoded = [field(found, "feature", where) for found in document["objects"]]
             features = np.concatenate([decode(text, 1, f"{where}: feature") for text in encoded])
             yield _vinvl_regions(image_id, images[image_id], document, features, where)
         else:
-            count = int(_field(document, "num_boxes", where))
-            features = decode(_field(document, "features", where), count, f"{where}: features")
+            count = int(field(document, "num_boxes", where))
+            features = decode(field(document, "features", where), count, f"{where}: features")
             boxes = in_pixels(features[:, -6:-2], images[image_id])
             yield ImageRegions(image_id, *images[image_id], boxes=boxes, features=features)
 
 
-READERS: dict[str, Callable[[Path, Sizes], Iterator[ImageRegions]]] = {
-    "lxmert-tsv": read_lxmert_tsv,
-    "rosita-tsv": read_rosita_tsv,
-    "bottom-up-tsv": read_bottom_up_tsv,
-    "rosita-npz": read_rosita_npz,
-    "uniter-npz": read_uniter_npz,
-    "uniter-lmdb": read_uniter_lmdb,
-    "vilbert-lmdb": read_vilbert_lmdb,
-    "vinvl-tsv": read_vinvl_tsv,
-}
-
-
 def _read_tsv(path: Path, images: Sizes, columns: Sequence[str]) -> Iterator[ImageRegions]:
-    """The regions in a tab-separated file with these columns."""
     for where, image_id, line in _lines_about(path, images):
         values = dict(zip(columns, _split(line, len(columns), where), strict=True))
         width, height, count = (_number(values.pop(name), f"{where}: {name}") for name in ("width", "height", "count"))
@@ -151,8 +128,8 @@ def _read_vinvl_pair(path: Path, images: Sizes) -> Iterator[ImageRegions]:
             name, count, encoded = _split(line, 3, where)
             other_name, text = _split(described, 2, place)
             if name != other_name:
-                raise RegionError(f"{where} is about {_text(name)!r}, and {place} about {_text(other_name)!r}")
-            image_id = image_name(_text(name))
+                raise RegionError(f"{where} is about {text_of(name)!r}, and {place} about {text_of(other_name)!r}")
+            image_id = image_name(text_of(name))
             if image_id in images:
                 features = decode(encoded, _number(count, where), f"{where}: features")
                 yield _vinvl_regions(image_id, images[image_id], _document(text, place), features, place)
@@ -162,15 +139,15 @@ def _vinvl_regions(
     image_id: str, size: tuple[int, int], document: Mapping[str, Any], features: np.ndarray, where: str
 ) -> ImageRegions:
     """The regions of an image whose objects VinVL's detector describes; their size is theirs, or else the given one."""
-    objects = _field(document, "objects", where)
+    objects = field(document, "objects", where)
     return ImageRegions(
         image_id,
         width=int(document.get("image_w", size[0])),
         height=int(document.get("image_h", size[1])),
-        boxes=np.array([_field(found, "rect", where) for found in objects], np.float32).reshape(-1, 4),
+        boxes=np.array([field(found, "rect", where) for found in objects], np.float32).reshape(-1, 4),
         features=features,
-        confidence=np.array([_field(found, "conf", where) for found in objects], np.float32),
-        label=[_field(found, "class", where) for found in objects],
+        confidence=np.array([field(found, "conf", where) for found in objects], np.float32),
+        label=[field(found, "class", where) for found in objects],
     )
 
 
@@ -194,7 +171,7 @@ def _lines_about(path: Path, images: Sizes) -> Iterator[tuple[str, str, bytes]]:
             name, tab, _ = line.partition(b"\t")
             if not tab:
                 raise RegionError(f"{where} does not start with the name of an image and a tab; is it the right file?")
-            image_id = image_name(_text(name))
+            image_id = image_name(text_of(name))
             if not line.endswith(b"\n") and (offsets is None or image_id in images):
                 line += file.readline()
             if image_id in images:
@@ -207,11 +184,7 @@ def _read_npz(folder: Path, images: Sizes) -> Iterator[tuple[str, str, dict[str,
         raise RegionError(f"{folder} is no folder; the format has a file per image, so give their folder")
     for path in sorted(folder.glob("*.npz")):
         if (image_id := image_name(path.name)) in images:
-            try:
-                with np.load(path, allow_pickle=False) as file:
-                    yield str(path), image_id, {name: file[name] for name in file.files}
-            except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-                raise RegionError(f"{path} cannot be read: {error}; is the download complete?") from error
+            yield str(path), image_id, read_npz(path, str(path))
 
 
 def _whole(numbers: np.ndarray | None) -> np.ndarray | None:
@@ -225,15 +198,11 @@ def _split(line: bytes, columns: int, where: str) -> list[bytes]:
     return values
 
 
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", errors="replace")
-
-
 def _number(value: bytes, where: str) -> int:
     try:
         return int(value)
     except ValueError as error:
-        raise RegionError(f"{where} is {_text(value)[:40]!r} and no whole number; is it of this format?") from error
+        raise RegionError(f"{where} is {text_of(value)[:40]!r} and no whole number; is it of this format?") from error
 
 
 def _document(value: bytes, where: str) -> dict[str, Any]:
@@ -246,7 +215,21 @@ def _document(value: bytes, where: str) -> dict[str, Any]:
     return document
 
 
-def _field(document: Mapping[str, Any], name: str, where: str) -> Any:
-    if name not in document:
-        raise RegionError(f"{where} has no field {name!r}; it has {', '.join(document)}")
-    return document[name]
+# Columns of the tab-separated formats. All but name, width, height and count are arrays in base64.
+_LABELS = ("label_id", "confidence", "attribute_id", "attribute_confidence")
+_LXMERT = ("name", "height", "width", *_LABELS, "count", "boxes", "features")
+_ROSITA = ("name", "features", "height", "width", "count", "boxes", *_LABELS)
+_BOTTOM_UP = ("name", "width", "height", "count", "boxes", "features")
+READERS: dict[str, Callable[[Path, Sizes], Iterator[ImageRegions]]] = {
+    # Such as val2014_obj36.tsv (github.com/airsplay/lxmert, src/utils.py).
+    "lxmert-tsv": partial(_read_tsv, columns=_LXMERT),
+    # imgfeat.tsv (github.com/MILVLG/rosita, rosita/utils/transfer_npz2tsv.py).
+    "rosita-tsv": partial(_read_tsv, columns=_ROSITA),
+    # github.com/peteanderson80/bottom-up-attention, tools/generate_tsv.py.
+    "bottom-up-tsv": partial(_read_tsv, columns=_BOTTOM_UP),
+    "rosita-npz": read_rosita_npz,
+    "uniter-npz": read_uniter_npz,
+    "uniter-lmdb": read_uniter_lmdb,
+    "vilbert-lmdb": read_vilbert_lmdb,
+    "vinvl-tsv": read_vinvl_tsv,
+}

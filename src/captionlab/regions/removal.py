@@ -1,7 +1,7 @@
 """Images without some of their objects (Cafagna et al. 2022, §6.1)."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -57,11 +57,7 @@ class Removal:
     """Images without objects: their tags, and the regions that show them."""
 
     def __init__(
-        self,
-        images: TaggedImages,
-        matches: Iterable[tuple[str, int, int]],
-        padding: int = 0,
-        closed: bool = False,
+        self, images: TaggedImages, matches: Iterable[tuple[str, int, int]], padding: int = 0, closed: bool = False
     ):
         """`matches` are image, region and tag, for each region that shows a tagged object; the rest as in `remove`."""
         self.images, self.padding, self.closed = images, padding, closed
@@ -89,11 +85,8 @@ def remove(
     Pieces become `padding`, the id of [PAD], and regions zeros. They can still be attended to, as where a text is
     replaced before it is read; with `closed` they cannot.
     """
-    without = replace(
-        visual,
-        tags=visual.tags.masked_fill(pieces, padding),
-        regions=visual.regions.masked_fill(regions[:, :, None], 0.0),
-    )
+    tag_mask, region_mask = visual.tag_mask, visual.region_mask
     if closed:
-        without = replace(without, tag_mask=visual.tag_mask & ~pieces, region_mask=visual.region_mask & ~regions)
-    return without
+        tag_mask, region_mask = tag_mask & ~pieces, region_mask & ~regions
+    tags, features = visual.tags.masked_fill(pieces, padding), visual.regions.masked_fill(regions[:, :, None], 0.0)
+    return TaggedRegions(tags, tag_mask, features, region_mask)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from captionlab.schemas import regions_schema
-from captionlab.tables import TableSchema, TableWriter
+from captionlab.tables import TableError, TableSchema, TableWriter, read_schema
 
 # Bytes of features in a group of rows, which is read as a whole for any of its images; and the most rows of one.
 REGION_GROUP_BYTES, GROUP_ROWS = 4 << 20, 8192
@@ -68,7 +68,6 @@ def write_regions(
 
 
 def _rows(regions: ImageRegions, kind: TableSchema) -> pa.Table:
-    """The regions of an image as rows of a table of this kind."""
     where, (count, size) = f"image {regions.image_id!r}", regions.features.shape
     stored = kind.columns["features"].type
     if not count:
@@ -103,3 +102,12 @@ def _rows(regions: ImageRegions, kind: TableSchema) -> pa.Table:
         elif not isinstance(column, pa.Array):
             values[name] = pa.array(column, kind.columns[name].type)
     return pa.table(values, schema=kind.schema)
+
+
+def regions_kind(path: str | os.PathLike[str]) -> TableSchema:
+    """The kind of the table of regions in a file, by the size and precision of its features; TableError for others."""
+    schema = read_schema(path)
+    stored = schema.field("features").type if "features" in schema.names else pa.null()
+    if not pa.types.is_fixed_size_list(stored):
+        raise TableError(f"{path} is no table of regions; it has the columns {', '.join(schema.names)}")
+    return regions_schema(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")

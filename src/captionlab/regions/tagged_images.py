@@ -1,7 +1,7 @@
 """Tags and regions of many images, from their tables to what VinVL reads."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,24 +32,15 @@ class Tag:
 class TaggedImages:
     """Images by their identifiers, as VinVL reads them."""
 
-    def __init__(
-        self,
-        regions: Paths,
-        tags: Paths,
-        encode: Callable[[Sequence[str]], list[list[int]]],
-        end: int,
-        *,
-        region_size: int,
-        max_pieces: int = 30,
-        max_regions: int = 50,
-    ):
-        """Open tables of regions and of tags.
+    def __init__(self, paths: Paths, tokenizer: Any, region_size: int, max_pieces: int = 30, max_regions: int = 50):
+        """Open tables of regions and of tags, in any order, for a tokenizer of word pieces.
 
-        `encode` cuts labels into word pieces. Of the pieces of all tags together the first `max_pieces` - 1 are kept,
-        and `end` follows them; of the regions the first `max_regions`. `region_size` is what the captioner reads: the
-        numbers of a region as they are, or with six for its box. ValueError for another one.
+        Of the pieces of all tags together the first `max_pieces` - 1 are kept, and the end token follows them; of the
+        regions the first `max_regions`. `region_size` is what the captioner reads: the numbers of a region as they are,
+        or with six for its box. ValueError for another one, and where there is no table of regions.
         """
-        self.table, self.region_size, self.end = RegionTable(regions), region_size, end
+        regions, tags = _by_kind(paths)
+        self.table, self.region_size, self.end = RegionTable(regions), region_size, tokenizer.end
         self.max_pieces, self.max_regions = max_pieces, max_regions
         if region_size not in (self.table.region_size, self.table.region_size + BOX):
             raise ValueError(
@@ -59,7 +50,7 @@ class TaggedImages:
             )
         self.tags = read_tags(tags)
         labels = sorted({tag.label for of_image in self.tags.values() for tag in of_image})
-        self._pieces = dict(zip(labels, encode(labels), strict=True))
+        self._pieces = dict(zip(labels, tokenizer.encode(labels), strict=True))
 
     def __contains__(self, image: str) -> bool:
         return image in self.table
@@ -104,37 +95,18 @@ class TaggedImages:
         return pairs[: self.max_pieces - 1]
 
 
-def open_tagged_images(
-    paths: Iterable[str], tokenizer: Any, region_size: int, *, max_pieces: int = 30, max_regions: int = 50
-) -> TaggedImages:
-    """The same from tables of regions and of tags in any order, for a tokenizer of word pieces.
-
-    ValueError when there is no table of regions.
-    """
-    regions, tags = _by_kind(paths)
-    return TaggedImages(
-        regions,
-        tags,
-        tokenizer.encode,
-        tokenizer.end,
-        region_size=region_size,
-        max_pieces=max_pieces,
-        max_regions=max_regions,
-    )
-
-
-def measure_tagged_images(paths: Iterable[str]) -> tuple[int, list[str]]:
-    """How many numbers a region has, its box included, and the labels of all tags, from the same tables."""
+def measure_tagged_images(paths: Paths) -> tuple[int, list[str]]:
+    """How many numbers a region has, its box included, and the labels of all tags, from tables of both."""
     regions, tags = _by_kind(paths)
     labels = [tag.label for of_image in read_tags(tags).values() for tag in of_image]
     return RegionTable(regions).region_size + BOX, labels
 
 
-def _by_kind(paths: Iterable[str]) -> tuple[list[str], list[str]]:
+def _by_kind(paths: Paths) -> tuple[list[str], list[str]]:
     """Tables of regions and tables of tags; ValueError when there is none of the former."""
     tags: list[str] = []
     regions: list[str] = []
-    for path in paths:
+    for path in map(str, paths):
         (tags if read_schema_name(path) == TAGS.name else regions).append(path)
     if not regions:
         raise ValueError(f"{', '.join(tags)}: tags alone; the captioner reads regions as well")

@@ -8,10 +8,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class TaggedRegions:
-    """Tags and regions of B images, in the order of the images; each row is padded at its end.
-
-    It is indexed and split along the images like a tensor of features.
-    """
+    """Tags and regions of B images, each row padded at its end; indexed and split along images, as a tensor is."""
 
     tags: Tensor
     """(B, L) ids of word pieces, the end token included"""
@@ -51,14 +48,11 @@ class TaggedRegions:
         return self.tags, self.tag_mask, self.regions, self.region_mask
 
 
-def padded(rows: list[Tensor], longest: int, least: int = 0) -> tuple[Tensor, Tensor]:
-    """Rows (n, ...) of different lengths, each cut to `longest`, as one tensor (B, T, ...), and its mask (B, T).
-
-    T is the length of the longest row that is left, but not less than `least`.
-    """
+def padded(rows: list[Tensor], longest: int, min_count: int = 0) -> tuple[Tensor, Tensor]:
+    """Rows (n, ...), each cut to `longest`, as one tensor (B, T, ...), and its mask (B, T); T >= `min_count`."""
     rows = [row[:longest] for row in rows]
     lengths = torch.tensor([len(row) for row in rows])
-    width = max(least, int(lengths.max()))
+    width = max(min_count, int(lengths.max()))
     values = rows[0].new_zeros((len(rows), width, *rows[0].shape[1:]))
     for target, row in zip(values, rows, strict=True):
         target[: len(row)] = row

@@ -14,8 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from captionlab.regions.readers import image_name
-from captionlab.schemas import IMAGE_ID, regions_schema
-from captionlab.tables import Column, TableSchema, TableWriter, read_schema, read_table
+from captionlab.regions.tables import regions_kind
+from captionlab.schemas import IMAGE_ID
+from captionlab.tables import Column, TableSchema, TableWriter, read_table
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ TAGS = TableSchema(
 # Rows that are collected before they are written.
 GROUP = 16_384
 Row = dict[str, Any]
+_BOX = ("x1", "y1", "x2", "y2")
 
 
 class TagError(ValueError):
@@ -65,10 +67,8 @@ def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> It
                 # Some files have the objects in a document, as those of regions do.
                 objects = objects["objects"] if isinstance(objects, dict) else objects
                 for index, described in enumerate(objects):
-                    box = dict(zip(("x1", "y1", "x2", "y2"), map(float, described["rect"]), strict=True))
-                    confidence = described.get("conf")
-                    yield {"image_id": image, "tag_index": index, "label": described["class"],
-                           "confidence": confidence, **box}  # fmt: skip
+                    box = map(float, described["rect"])
+                    yield _row(image, index, described["class"], described.get("conf"), box)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise TagError(
                     f"{where} has no list of objects with class and rect after the tab: {error!r}"
@@ -80,11 +80,8 @@ def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> It
 
 
 def labelled_rows(table: pa.Table, index: str) -> Iterator[Row]:
-    """Tags from a table of objects, or of regions with labels, whose rows are ranked by the column `index`.
-
-    Regions without a label, as the whole image, are no tags.
-    """
-    columns = {name: table[name].to_pylist() for name in ("image_id", index, "label", "x1", "y1", "x2", "y2")}
+    """Tags from objects or regions ranked by the column `index`; without a label, as the whole image, they are none."""
+    columns = {name: table[name].to_pylist() for name in ("image_id", index, "label", *_BOX)}
     confidence = table["confidence"].to_pylist() if "confidence" in table.column_names else [None] * len(table)
     rank: dict[str, int] = {}
     place = {image: number for number, image in enumerate(dict.fromkeys(columns["image_id"]))}
@@ -93,16 +90,18 @@ def labelled_rows(table: pa.Table, index: str) -> Iterator[Row]:
         image = columns["image_id"][row]
         if columns["label"][row] is not None:
             rank[image] = rank.get(image, -1) + 1
-            box = {name: columns[name][row] for name in ("x1", "y1", "x2", "y2")}
-            yield {"image_id": image, "tag_index": rank[image], "label": columns["label"][row],
-                   "confidence": confidence[row], **box}  # fmt: skip
+            box = (columns[name][row] for name in _BOX)
+            yield _row(image, rank[image], columns["label"][row], confidence[row], box)
+
+
+def _row(image: str, index: int, label: str, confidence: float | None, box: Iterable[float]) -> Row:
+    described = {"image_id": image, "tag_index": index, "label": label, "confidence": confidence}
+    return described | dict(zip(_BOX, box, strict=True))
 
 
 def read_region_labels(path: str | os.PathLike[str]) -> pa.Table:
     """A table of regions without their features."""
-    stored = read_schema(path).field("features").type
-    kind = regions_schema(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
-    return read_table(path, kind, ["image_id", "region_index", "label", "confidence", "x1", "y1", "x2", "y2"])
+    return read_table(path, regions_kind(path), ["image_id", "region_index", "label", "confidence", *_BOX])
 
 
 def write_tags(path: str | os.PathLike[str], rows: Iterable[Row], metadata: Mapping[str, Any] | None = None) -> int:

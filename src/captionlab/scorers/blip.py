@@ -4,7 +4,6 @@ After github.com/salesforce/BLIP (models/blip_itm.py), with the names of transfo
 model.safetensors or pytorch_model.bin of Salesforce/blip-itm-base-coco. Importing this module imports transformers.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
@@ -17,6 +16,8 @@ from transformers.models.blip.modeling_blip_text import BlipTextModel
 from captionlab.declarations import ScorerFamily
 from captionlab.encoders.clip import MEAN, STD
 from captionlab.encoders.images import normalise
+from captionlab.networks.bert import read_sizes
+from captionlab.networks.checkpoints import count_layers
 from captionlab.scorers.images import PixelTable
 from captionlab.scorers.matching import Matching
 from captionlab.scorers.scorer import ScorerNetwork
@@ -87,30 +88,20 @@ class Blip(ScorerNetwork):
     def from_published(
         cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None, visual_heads: int | None = None
     ) -> tuple[Self, dict[str, Tensor]]:
-        """A network of the sizes that a published state dict has, and the weights to load into it.
-
-        By default a head is 64 wide. A KeyError names a tensor that a checkpoint of this family must have; ValueError
-        for a retrieval head: retrieval by BLIP uses this one.
-        """
+        """As for every family; by default a head is 64 wide. Retrieval by BLIP uses the itm head."""
         if head != "itm":
             raise ValueError("BLIP's head for matching is its itm head; set head: itm")
         weights = {
             name: value for name, value in checkpoint.items() if name.startswith(_KEPT) and name not in _POSITIONS
         }
-        vocabulary, width = weights["text_encoder.embeddings.word_embeddings.weight"].shape
         visual_width, _, _, patch_size = weights["vision_model.embeddings.patch_embedding.weight"].shape
         patches = weights["vision_model.embeddings.position_embedding"].shape[1] - 1
         network = cls(
-            vocabulary=vocabulary,
-            positions=len(weights["text_encoder.embeddings.position_embeddings.weight"]),
-            width=width,
-            layers=_count(weights, r"text_encoder\.encoder\.layer\.(\d+)\."),
-            heads=heads or max(1, width // 64),
-            feed_forward=len(weights["text_encoder.encoder.layer.0.intermediate.dense.bias"]),
+            **read_sizes(weights, heads, "text_encoder.", "encoder.layer"),
             image_size=round(patches**0.5) * patch_size,
             patch_size=patch_size,
             visual_width=visual_width,
-            visual_layers=_count(weights, r"vision_model\.encoder\.layers\.(\d+)\."),
+            visual_layers=count_layers(weights, "vision_model.encoder.layers"),
             visual_heads=visual_heads or max(1, visual_width // 64),
             visual_feed_forward=len(weights["vision_model.encoder.layers.0.mlp.fc1.bias"]),
             outputs=len(weights["itm_head.bias"]),
@@ -148,12 +139,7 @@ class Blip(ScorerNetwork):
             encoder_hidden_states=visual.states,
             return_dict=True,
         ).last_hidden_state
-        logits: Tensor = self.itm_head(states[:, 0])
-        return logits
-
-
-def _count(names: Mapping[str, Any], pattern: str) -> int:
-    return len({match[1] for name in names if (match := re.match(pattern, name))})
+        return self.itm_head(states[:, 0])
 
 
 FAMILY = Blip

@@ -51,10 +51,7 @@ class ClipScorer(Scorer, Member):
     def score(
         self, visual: Visual, captions: Sequence[str], rows: Sequence[int] | Tensor | None = None, batch: int = 256
     ) -> Tensor:
-        """Matching scores (B,) of captions: `scale` times the cosine; `rows` as for every scorer.
-
-        A caption that occurs twice is read once, among captions of about its length and no more padding than that.
-        """
+        """As for every scorer; captions are read among others of about their length, each once."""
         texts = normalize(self.encoder.embed_texts([self.prompt + caption for caption in captions], batch), dim=1)
         images = visual.states[:, 0]
         if rows is not None:

@@ -35,10 +35,7 @@ class ScorerImages:
     """Images for a scorer, from tables of what it reads; of regions and pixels, few are in memory at a time."""
 
     def __init__(
-        self,
-        scorer: Scorer,
-        feature_paths: Iterable[str | os.PathLike[str]],
-        device: str | torch.device = "cpu",
+        self, scorer: Scorer, feature_paths: Iterable[str | os.PathLike[str]], device: str | torch.device = "cpu"
     ):
         """Open the tables, all shards of a corpus: of regions, of embeddings by the scorer's encoder, or of images."""
         self.scorer, self.device = scorer, device

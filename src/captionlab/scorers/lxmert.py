@@ -14,7 +14,8 @@ from transformers.models.lxmert.configuration_lxmert import LxmertConfig
 from transformers.models.lxmert.modeling_lxmert import LxmertModel
 
 from captionlab.declarations import ScorerFamily
-from captionlab.networks.bert import initialise
+from captionlab.networks.bert import initialise, read_sizes
+from captionlab.networks.checkpoints import count_layers
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.boxes import corners
 from captionlab.scorers.matching import Matching
@@ -25,7 +26,7 @@ DECLARATION = ScorerFamily(
     reads="regions",
     libraries=("transformers",),
     imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
     },
     architecture={
         "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
@@ -45,6 +46,7 @@ class Lxmert(ScorerNetwork):
     """The network; a match is index 1. Text is cut to 20 tokens, as the authors did."""
 
     MATCHING = Matching(match_index=1, max_tokens=20)
+    WORDS, PROJECTION = "lxmert.embeddings.word_embeddings", "lxmert.encoder.visn_fc.visn_fc"
 
     def __init__(
         self,
@@ -83,44 +85,20 @@ class Lxmert(ScorerNetwork):
     def from_published(
         cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None
     ) -> tuple[Self, dict[str, Tensor]]:
-        """A network of the sizes that a published state dict has, and the weights to load into it.
-
-        The names are the authors' or transformers'. Without `heads`, a head is 64 wide. A KeyError names a tensor that
-        a checkpoint of this family must have; ValueError for a retrieval head, as there is none.
-        """
+        """As for every family, by the authors' names or transformers'; without `heads`, a head is 64 wide."""
         if head != "itm":
             raise ValueError("LXMERT has no retrieval head; set head: itm")
         published = {re.sub(r"^(module\.)+", "", name): value for name, value in checkpoint.items()}
         published = {re.sub(r"^bert\.", "lxmert.", name): value for name, value in published.items()}
         weights = {name: value for name, value in published.items() if name.startswith("lxmert.")}
         weights |= {f"head.{part}": published[f"cls.seq_relationship.{part}"] for part in ("weight", "bias")}
-        vocabulary, width = weights["lxmert.embeddings.word_embeddings.weight"].shape
-        layers, visual_layers, cross_layers = (
-            len({name.split(".")[3] for name in weights if name.startswith(f"lxmert.encoder.{stack}.")})
-            for stack in ("layer", "r_layers", "x_layers")
-        )
         network = cls(
-            vocabulary=vocabulary,
-            positions=len(weights["lxmert.embeddings.position_embeddings.weight"]),
-            width=width,
-            layers=layers,
-            visual_layers=visual_layers,
-            cross_layers=cross_layers,
-            heads=heads or max(1, width // 64),
-            feed_forward=len(weights["lxmert.encoder.layer.0.intermediate.dense.bias"]),
-            region_size=weights["lxmert.encoder.visn_fc.visn_fc.weight"].shape[1],
+            **read_sizes(weights, heads, "lxmert.", "encoder.layer"),
+            visual_layers=count_layers(weights, "lxmert.encoder.r_layers"),
+            cross_layers=count_layers(weights, "lxmert.encoder.x_layers"),
+            region_size=weights[f"{cls.PROJECTION}.weight"].shape[1],
         )
         return network, weights
-
-    @property
-    def word_embeddings(self) -> nn.Embedding:
-        """The table of word pieces."""
-        return self.lxmert.embeddings.word_embeddings
-
-    @property
-    def region_projection(self) -> nn.Linear:
-        """The layer that the features of regions go through first."""
-        return self.lxmert.encoder.visn_fc.visn_fc
 
     def encode_image(self, regions: RegionBatch) -> Visual:
         """The regions after the object-relation layers."""
@@ -143,13 +121,11 @@ class Lxmert(ScorerNetwork):
         text = last.visual_attention(text, image, image_mask)[0]
         first = text[:, :1]
         first = last.lang_self_att.output(last.lang_self_att.self(first, text, text_mask)[0], first)
-        pooled: Tensor = self.lxmert.pooler(last.lang_output(last.lang_inter(first), first))
-        return pooled
+        return self.lxmert.pooler(last.lang_output(last.lang_inter(first), first))
 
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
         """What the head says (B, outputs) about each image and text."""
-        logits: Tensor = self.head(self.pooled(visual, ids, mask))
-        return logits
+        return self.head(self.pooled(visual, ids, mask))
 
     def _before_last(
         self, visual: Visual, ids: Tensor, mask: Tensor | None

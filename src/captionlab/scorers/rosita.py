@@ -20,7 +20,7 @@ DECLARATION = ScorerFamily(
     reads="regions",
     libraries=(),
     imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
     },
     architecture={
         "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
@@ -66,38 +66,25 @@ class RegionEmbeddings(nn.Module):
 
     def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
         """Embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 5)."""
-        embedded: Tensor = self.dropout(self.LayerNorm(self.dense_imgfeat(features) + self.dense_bboxfeat(boxes)))
-        return embedded
+        return self.dropout(self.LayerNorm(self.dense_imgfeat(features) + self.dense_bboxfeat(boxes)))
 
 
 class Rosita(SingleStream):
     """The network; a match is index 1. Text is cut to 30 tokens, as in the authors' retrieval."""
 
-    REGIONS = RegionEmbeddings
+    REGIONS, PROJECTION = RegionEmbeddings, "img_embeddings.dense_imgfeat"
     MATCHING = Matching(match_index=1, max_tokens=30, strip_punctuation=True)
 
     @classmethod
     def from_published(
         cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None
     ) -> tuple[Self, dict[str, Tensor]]:
-        """A network of the sizes that a published checkpoint has, and the weights to load into it.
-
-        The authors store a state dict per module; one state dict of the whole network does as well. Without `heads`, a
-        head is 64 wide. A KeyError names a tensor that a checkpoint of this family must have; ValueError for a
-        retrieval head, as there is none.
-        """
+        """As for every family, of a state dict per module, as its authors store it, or of one for all."""
         if head != "itm":
             raise ValueError("ROSITA has no retrieval head, it was fine-tuned with its itm head; set head: itm")
         published = _flatten(checkpoint)
         weights = {_rename(name): value for name, value in published.items() if name.split(".")[0] in _MODULES}
-        return cls.fitting(weights, "img_embeddings.dense_imgfeat.weight", heads), weights
-
-    @property
-    def region_projection(self) -> nn.Linear:
-        """The layer that the features of regions go through first."""
-        embeddings: Any = self.img_embeddings
-        projection: nn.Linear = embeddings.dense_imgfeat
-        return projection
+        return cls.fitting(weights, heads), weights
 
     def encode_image(self, regions: RegionBatch) -> Visual:
         """The embeddings of regions."""
@@ -117,7 +104,6 @@ def _flatten(checkpoint: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rename(name: str) -> str:
-    """The name here of a tensor of the modules that scoring needs."""
     module, _, inner = name.partition(".")
     name = f"{_MODULES[module]}.{inner}".removeprefix(".")
     for original, ours in _PARTS.items():

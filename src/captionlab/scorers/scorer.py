@@ -7,10 +7,11 @@ name is the name of the module.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from captionlab.declarations import Member
 from captionlab.networks.checkpoints import Rebuilt
@@ -21,10 +22,7 @@ from captionlab.scorers.visual import Visual, padding_mask
 
 
 class Scorer(nn.Module, ABC):
-    """Says how well captions match images.
-
-    Images are encoded once, by `encode_image`; `score` then costs only what depends on the caption.
-    """
+    """Says how well captions match images, which are encoded once, so that `score` costs what depends on captions."""
 
     @abstractmethod
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Any]:
@@ -49,6 +47,10 @@ class ScorerNetwork(Rebuilt, Member, ABC):
 
     MATCHING: ClassVar[Matching]
     """its authors' way to make a score"""
+    PROJECTION: ClassVar[str]
+    """name of the layer that the features of regions go through first, of a family that can be trained here"""
+    WORDS: ClassVar[str] = "embeddings.word_embeddings"
+    """name of the table of word pieces, of the same"""
     ADDED: ClassVar[tuple[str, ...]] = ()
     """word pieces that follow those of a published vocabulary"""
 
@@ -76,13 +78,13 @@ class ScorerNetwork(Rebuilt, Member, ABC):
 
     @property
     def word_embeddings(self) -> nn.Embedding:
-        """The table of word pieces, of a family that can be trained here."""
-        raise NotImplementedError
+        """The table of word pieces."""
+        return cast(nn.Embedding, self.get_submodule(self.WORDS))
 
     @property
     def region_projection(self) -> nn.Linear:
-        """The layer that the features of regions go through first, of a family that can be trained here."""
-        raise NotImplementedError
+        """The layer that the features of regions go through first."""
+        return cast(nn.Linear, self.get_submodule(self.PROJECTION))
 
 
 class NetworkScorer(Scorer):
@@ -152,8 +154,7 @@ class NetworkScorer(Scorer):
 
     def _logits(self, visual: Visual, pairs: Sequence[tuple[int, tuple[int, ...]]]) -> Tensor:
         lengths = [len(ids) for _, ids in pairs]
-        longest = max(lengths)
         device = visual.states.device
-        ids = torch.tensor([[*ids, *[0] * (longest - len(ids))] for _, ids in pairs], device=device)
+        ids = pad_sequence([torch.tensor(ids) for _, ids in pairs], batch_first=True).to(device)
         visual = visual.select([image for image, _ in pairs])
-        return self.network.logits(visual, ids, padding_mask(lengths, longest, device))
+        return self.network.logits(visual, ids, padding_mask(lengths, max(lengths), device))

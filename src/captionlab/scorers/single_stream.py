@@ -6,7 +6,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from captionlab.networks.bert import FIRST, Layer, Pooler, TextEmbeddings, count_layers, initialise, join
+from captionlab.networks.bert import FIRST, Layer, Pooler, TextEmbeddings, initialise, join, read_sizes
 from captionlab.scorers.scorer import ScorerNetwork
 from captionlab.scorers.visual import Visual
 
@@ -42,27 +42,10 @@ class SingleStream(ScorerNetwork):
         initialise(self)
 
     @classmethod
-    def fitting(cls, weights: Mapping[str, Tensor], features: str, heads: int | None) -> Self:
-        """A network of the sizes of these weights, of which `features` names the one that regions are projected with.
-
-        Without `heads`, a head is 64 wide. KeyError for a weight that is missing.
-        """
-        vocabulary, width = weights["embeddings.word_embeddings.weight"].shape
-        return cls(
-            vocabulary=vocabulary,
-            positions=len(weights["embeddings.position_embeddings.weight"]),
-            width=width,
-            layers=count_layers(weights, "layer"),
-            heads=heads or max(1, width // 64),
-            feed_forward=len(weights["layer.0.intermediate.dense.bias"]),
-            region_size=weights[features].shape[1],
-            outputs=len(weights["head.bias"]),
-        )
-
-    @property
-    def word_embeddings(self) -> nn.Embedding:
-        """The table of word pieces."""
-        return self.embeddings.word_embeddings
+    def fitting(cls, weights: Mapping[str, Tensor], heads: int | None) -> Self:
+        """A network of the sizes of these weights; without `heads`, a head is 64 wide. KeyError for a missing one."""
+        region_size, outputs = weights[f"{cls.PROJECTION}.weight"].shape[1], len(weights["head.bias"])
+        return cls(region_size=region_size, outputs=outputs, **read_sizes(weights, heads))
 
     def states(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """Final states of text (B, T, width) and regions (B, R, width); `mask` (B, T) hides padding of `ids` (B, T)."""
@@ -77,8 +60,7 @@ class SingleStream(ScorerNetwork):
 
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
         """What the head says (B, outputs) about each image and text."""
-        logits: Tensor = self.head(self.pooled(visual, ids, mask))
-        return logits
+        return self.head(self.pooled(visual, ids, mask))
 
     def _before_last(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         states = torch.cat([self.embeddings(ids), visual.states], dim=1)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from captionlab.files import replacing
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.wordpiece import WordPieces, learn_pieces
 from captionlab.scorers.matching import Matching
-from captionlab.scorers.scorer import NetworkScorer, Scorer, ScorerNetwork
+from captionlab.scorers.scorer import NetworkScorer, Scorer
 
 FILES = ("config.json", "model.safetensors", "vocab.txt")
 
@@ -28,11 +28,8 @@ def build_scorer(
     `config` is its block of the config: `family`, `architecture` (all sizes but those of vocabulary, regions and head),
     and perhaps settings of `Matching`. A CheckpointError says what does not fit.
     """
-    matching = _matching(family_class("scorers", config["family"]), config)
-    try:
-        return _build(config, config["architecture"], _words(vocabulary, matching), matching, region_size).to(device)
-    except (TypeError, ValueError) as error:
-        raise CheckpointError(f"no {config['family']} scorer can be built from this config: {error}") from error
+    matching = _matching(config)
+    return _build(config, config["architecture"], lambda: _words(vocabulary, matching), matching, region_size, device)
 
 
 def new_scorer(
@@ -44,20 +41,28 @@ def new_scorer(
     """
     sizes = dict(config["architecture"])
     count = sizes.pop("vocabulary")
-    matching = _matching(family_class("scorers", config["family"]), {"max_tokens": sizes["positions"], **config})
-    try:
-        pieces = learn_pieces(texts, count, matching.lowercase, matching.strip_punctuation)
-        words = WordPieces(pieces, matching.lowercase, matching.strip_punctuation)
-        return _build(config, sizes, words, matching, region_size).to(device)
-    except (TypeError, ValueError) as error:
-        raise CheckpointError(f"no {config['family']} scorer can be built from this config: {error}") from error
+    matching = _matching({"max_tokens": sizes["positions"], **config})
+    how = matching.lowercase, matching.strip_punctuation
+    return _build(
+        config, sizes, lambda: WordPieces(learn_pieces(texts, count, *how), *how), matching, region_size, device
+    )
 
 
 def _build(
-    config: Mapping[str, Any], sizes: Mapping[str, Any], words: WordPieces, matching: Matching, region_size: int
+    config: Mapping[str, Any],
+    sizes: Mapping[str, Any],
+    vocabulary: Callable[[], WordPieces],
+    matching: Matching,
+    region_size: int,
+    device: str | torch.device,
 ) -> NetworkScorer:
-    given = {"vocabulary": len(words.pieces), "region_size": region_size, "outputs": matching.outputs}
-    return NetworkScorer(family_class("scorers", config["family"])(**sizes, **given), words, matching)
+    try:
+        words = vocabulary()
+        given = {"vocabulary": len(words.pieces), "region_size": region_size, "outputs": matching.outputs}
+        network = family_class("scorers", config["family"])(**sizes, **given)
+        return NetworkScorer(network, words, matching).to(device)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"no {config['family']} scorer can be built from this config: {error}") from error
 
 
 def import_scorer(
@@ -72,7 +77,7 @@ def import_scorer(
     the weights, as `heads` (`from_published` of the family says what there is). CheckpointError says what does not fit.
     """
     family = family_class("scorers", config["family"])
-    matching = _matching(family, config)
+    matching = _matching(config)
     checkpoint = read_checkpoint(weights)
     known = {"family", "regions", "weights", "vocabulary", *(field.name for field in fields(Matching))}
     options = {name: value for name, value in config.items() if name not in known}
@@ -108,16 +113,12 @@ def save_scorer(
 
 
 def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> Scorer:
-    """Read a scorer of any family, frozen and in evaluation mode; a CheckpointError names the file that does not fit.
-
-    The config of an encoder that is a scorer has `scorer`, its family as such.
-    """
+    """Read a scorer of any family, frozen, in evaluation mode; a CheckpointError names the file that does not fit."""
     config, weights, vocabulary = (Path(directory) / name for name in FILES)
     try:
         described = json.loads(config.read_text(encoding="utf-8"))
-        if "scorer" in described:
-            adopted: Scorer = family_class("scorers", described["scorer"]).load(directory, device)
-            return adopted
+        if "scorer" in described:  # by an encoder that is a scorer, its family as such
+            return family_class("scorers", described["scorer"]).load(directory, device)
         matching = Matching(**described["matching"])
         with torch.device("meta"):
             network = family_class("scorers", described["family"])(**described["architecture"])
@@ -128,17 +129,16 @@ def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = 
     return scorer.to(device).requires_grad_(False).eval()
 
 
-def _matching(family: type[ScorerNetwork], config: Mapping[str, Any]) -> Matching:
-    """The settings of a family with those that the config gives."""
+def _matching(config: Mapping[str, Any]) -> Matching:
+    """The settings of the family of a config with those that it gives."""
     given = {field.name: config[field.name] for field in fields(Matching) if field.name in config}
     try:
-        return replace(family.MATCHING, **given)
+        return replace(family_class("scorers", config["family"]).MATCHING, **given)
     except ValueError as error:
         raise CheckpointError(str(error)) from error
 
 
 def _words(vocabulary: str | os.PathLike[str], matching: Matching, added: Sequence[str] = ()) -> WordPieces:
-    """The word pieces of a file, and what a family adds to them."""
     words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation)
     if not (missing := [piece for piece in added if piece not in words.pieces]):
         return words

@@ -3,14 +3,13 @@
 After github.com/ChenRocks/UNITER: model/model.py, model/pretrain.py, model/itm.py. Its vocabulary is cased.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Self
 
 from torch import Tensor, nn
 
 from captionlab.declarations import ScorerFamily
-from captionlab.networks.bert import EPSILON
+from captionlab.networks.bert import EPSILON, without_prefixes
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.boxes import corners_sides_area
 from captionlab.scorers.matching import Matching
@@ -21,7 +20,7 @@ DECLARATION = ScorerFamily(
     reads="regions",
     libraries=(),
     imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
     },
     architecture={
         "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
@@ -47,25 +46,20 @@ class RegionEmbeddings(nn.Module):
     def forward(self, features: Tensor, boxes: Tensor, token_type: Tensor) -> Tensor:
         """Embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 7)."""
         image, box = self.img_layer_norm(self.img_linear(features)), self.pos_layer_norm(self.pos_linear(boxes))
-        embedded: Tensor = self.dropout(self.LayerNorm(image + box + token_type))
-        return embedded
+        return self.dropout(self.LayerNorm(image + box + token_type))
 
 
 class Uniter(SingleStream):
     """The network; a match is index 1. The authors read up to 60 word pieces."""
 
-    REGIONS = RegionEmbeddings
+    REGIONS, PROJECTION = RegionEmbeddings, "img_embeddings.img_linear"
     MATCHING = Matching(match_index=1, max_tokens=62, lowercase=False)
 
     @classmethod
     def from_published(
         cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None
     ) -> tuple[Self, dict[str, Tensor]]:
-        """A network of the sizes that a published state dict has, and the weights to load into it.
-
-        Without `heads`, a head is 64 wide. A retrieval head that is not there starts as the authors' does: as the match
-        output of the itm head. A KeyError names a tensor that a checkpoint of this family must have.
-        """
+        """As for every family; a retrieval head that is not there starts as the match output of the itm head."""
         published = {_rename(name): value for name, value in checkpoint.items()}
         kept = ("embeddings.", "img_embeddings.", "layer.", "pooler.")
         weights = {name: value for name, value in published.items() if name.startswith(kept)}
@@ -77,14 +71,7 @@ class Uniter(SingleStream):
                 weights[f"head.{part}"] = published[f"rank_output.{part}"]
             else:
                 weights[f"head.{part}"] = published[f"itm_output.{part}"][1:]
-        return cls.fitting(weights, "img_embeddings.img_linear.weight", heads), weights
-
-    @property
-    def region_projection(self) -> nn.Linear:
-        """The layer that the features of regions go through first."""
-        embeddings: Any = self.img_embeddings
-        projection: nn.Linear = embeddings.img_linear
-        return projection
+        return cls.fitting(weights, heads), weights
 
     def encode_image(self, regions: RegionBatch) -> Visual:
         """The embeddings of regions."""
@@ -95,8 +82,8 @@ class Uniter(SingleStream):
 
 def _rename(name: str) -> str:
     """The name here of a tensor, whichever of the authors' spellings and prefixes it has."""
-    name = re.sub(r"^((module|bert|uniter)\.)+", "", name).replace("encoder.layer.", "layer.", 1)
-    return name.replace(".gamma", ".weight").replace(".beta", ".bias").replace("ITM.", "itm_output.")
+    name = without_prefixes(name, "module", "bert", "uniter")
+    return name.replace("encoder.layer.", "layer.", 1).replace("ITM.", "itm_output.")
 
 
 FAMILY = Uniter

@@ -5,7 +5,6 @@ al. 2020, "12-in-1"), whose checkpoints may have an embedding per task. In names
 layer that connects the two.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Self
@@ -24,9 +23,11 @@ from captionlab.networks.bert import (
     TextEmbeddings,
     attend,
     check_heads,
-    count_layers,
     initialise,
+    read_sizes,
+    without_prefixes,
 )
+from captionlab.networks.checkpoints import count_layers
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.boxes import corners_area
 from captionlab.scorers.matching import Matching
@@ -75,16 +76,7 @@ DECLARATION = ScorerFamily(
 )
 
 # What scoring needs of a checkpoint, beside the head. The layers q_dense1 and q_dense2 are there, and never used.
-_KEPT = (
-    "embeddings.",
-    "task_embeddings.",
-    "v_embeddings.",
-    "layer.",
-    "v_layer.",
-    "c_layer.",
-    "t_pooler.",
-    "v_pooler.",
-)
+_KEPT = ("embeddings.", "task_embeddings.", "v_embeddings.", "layer.", "v_layer.", "c_layer.", "t_pooler.", "v_pooler.")
 
 
 class RegionEmbeddings(nn.Module):
@@ -98,8 +90,7 @@ class RegionEmbeddings(nn.Module):
     def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
         """Embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 5)."""
         summed = self.image_embeddings(features) + self.image_location_embeddings(boxes)
-        embedded: Tensor = self.dropout(self.LayerNorm(summed))
-        return embedded
+        return self.dropout(self.LayerNorm(summed))
 
 
 class CoAttention(nn.Module):
@@ -139,17 +130,10 @@ class CoOutput(nn.Module):
 class Connection(nn.Module):
     """A layer in which each stream attends to the other, and then passes its own feed-forward layer."""
 
-    def __init__(
-        self,
-        v_width: int,
-        v_feed_forward: int,
-        t_width: int,
-        t_feed_forward: int,
-        joint_width: int,
-        heads: int,
-        dropout: float,
-    ):
+    def __init__(self, v: tuple[int, int], t: tuple[int, int], joint_width: int, heads: int, dropout: float):
+        """`v` and `t` are the width and the units inside a feed-forward part of each stream."""
         super().__init__()
+        (v_width, v_feed_forward), (t_width, t_feed_forward) = v, t
         self.biattention = CoAttention(v_width, t_width, joint_width, heads, dropout)
         self.biOutput = CoOutput(v_width, t_width, joint_width, dropout)
         self.v_intermediate = Expansion(v_width, v_feed_forward)
@@ -172,7 +156,7 @@ class Vilbert(ScorerNetwork):
     in the config of the published weights.
     """
 
-    MATCHING = Matching(match_index=0, max_tokens=36)
+    MATCHING, PROJECTION = Matching(match_index=0, max_tokens=36), "v_embeddings.image_embeddings"
 
     def __init__(
         self,
@@ -216,7 +200,7 @@ class Vilbert(ScorerNetwork):
             Layer(visual_width, visual_heads, visual_feed_forward, dropout) for _ in range(visual_layers)
         )
         self.c_layer = nn.ModuleList(
-            Connection(visual_width, visual_feed_forward, width, feed_forward, joint_width, joint_heads, dropout)
+            Connection((visual_width, visual_feed_forward), (width, feed_forward), joint_width, joint_heads, dropout)
             for _ in range(connections)
         )
         self.t_pooler, self.v_pooler = Pooler(width, joint_width), Pooler(visual_width, joint_width)
@@ -233,15 +217,12 @@ class Vilbert(ScorerNetwork):
         visual_heads: int | None = None,
         joint_heads: int | None = None,
         task: int = 7,
-        v_biattention_id: Sequence[int] | None = None,
-        t_biattention_id: Sequence[int] | None = None,
+        **order: Any,
     ) -> tuple[Self, dict[str, Tensor]]:
-        """A network of the sizes that a published state dict has, and the weights to load into it.
+        """As for every family; by default a head is 64 wide for text and 128 elsewhere, as in the authors' configs.
 
-        By default a head is 64 wide for text and 128 elsewhere, as in the authors' configs. `task` counts where the
-        checkpoint has an embedding per task; 7 is retrieval in COCO, 8 in Flickr30k. The order of the layers is not in
-        the weights either. A KeyError names a tensor that a checkpoint of this family must have; the retrieval head is
-        in fine-tuned ones only.
+        `task` counts where the checkpoint has an embedding per task; 7 is retrieval in COCO, 8 in Flickr30k. The order
+        of the layers is not in the weights either. The retrieval head is in fine-tuned ones only.
         """
         published = {_rename(name): value for name, value in checkpoint.items()}
         weights = {
@@ -249,17 +230,11 @@ class Vilbert(ScorerNetwork):
         }
         source = "cls.bi_seq_relationship" if head == "itm" else "vil_logit"
         weights |= {f"head.{part}": published[f"{source}.{part}"] for part in ("weight", "bias")}
-        vocabulary, width = weights["embeddings.word_embeddings.weight"].shape
-        visual_width, region_size = weights["v_embeddings.image_embeddings.weight"].shape
+        visual_width, region_size = weights[f"{cls.PROJECTION}.weight"].shape
         joint_width = len(weights["c_layer.0.biattention.query1.bias"])
         tasks = len(weights.get("task_embeddings.weight", ()))
         network = cls(
-            vocabulary=vocabulary,
-            positions=len(weights["embeddings.position_embeddings.weight"]),
-            width=width,
-            layers=count_layers(weights, "layer"),
-            heads=heads or max(1, width // 64),
-            feed_forward=len(weights["layer.0.intermediate.dense.bias"]),
+            **read_sizes(weights, heads),
             visual_width=visual_width,
             visual_layers=count_layers(weights, "v_layer"),
             visual_heads=visual_heads or max(1, visual_width // 128),
@@ -271,20 +246,9 @@ class Vilbert(ScorerNetwork):
             outputs=len(weights["head.bias"]),
             tasks=tasks,
             task=task if tasks else 0,
-            v_biattention_id=v_biattention_id,
-            t_biattention_id=t_biattention_id,
+            **order,
         )
         return network, weights
-
-    @property
-    def word_embeddings(self) -> nn.Embedding:
-        """The table of word pieces."""
-        return self.embeddings.word_embeddings
-
-    @property
-    def region_projection(self) -> nn.Linear:
-        """The layer that the features of regions go through first."""
-        return self.v_embeddings.image_embeddings
 
     def encode_image(self, regions: RegionBatch) -> Visual:
         """The regions after the layers that see no text, behind a token for the image: the mean of its regions."""
@@ -310,8 +274,7 @@ class Vilbert(ScorerNetwork):
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
         """What the head says (B, outputs) about each image and text."""
         t, v = self.pooled(visual, ids, mask)
-        logits: Tensor = self.head(self.dropout(t * v))
-        return logits
+        return self.head(self.dropout(t * v))
 
     def _streams(self, visual: Visual, ids: Tensor, mask: Tensor | None, positions: slice) -> tuple[Tensor, Tensor]:
         """The streams after all layers, of which the last give these positions only."""
@@ -360,8 +323,7 @@ def _through(layers: nn.ModuleList, states: Tensor, mask: Tensor | None, positio
 
 def _rename(name: str) -> str:
     """The name here of a tensor, with or without the prefixes that it may have."""
-    name = re.sub(r"^((module|bert|encoder)\.)+", "", name).replace("embeddings.task_embed", "task_embed", 1)
-    return name.replace(".gamma", ".weight").replace(".beta", ".bias")
+    return without_prefixes(name, "module", "bert", "encoder").replace("embeddings.task_embed", "task_embed", 1)
 
 
 FAMILY = Vilbert
