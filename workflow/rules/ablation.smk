@@ -96,7 +96,7 @@ rule ablate_objects:
         tokenizer=paths.captioner("tokenizer.json"),
         labels=paths.ablation("labels"),
         chosen=paths.ablation("chosen"),
-        information=paths.ablation("pmi"),
+        pmi=paths.ablation("pmi"),
         matches=paths.ablation("matches"),
         features=lab.scene_analysis.features,
     output:

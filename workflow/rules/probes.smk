@@ -12,7 +12,7 @@ rule encode_scenes:
         tokenizer=paths.captioner("tokenizer.json"),
         labels=paths.ablation("labels"),
         chosen=paths.ablation("chosen"),
-        information=paths.ablation("pmi"),
+        pmi=paths.ablation("pmi"),
         matches=paths.ablation("matches"),
         features=lab.scene_analysis.features,
     output:

@@ -27,7 +27,7 @@ DEFAULTS: dict[str, Block] = {
     "pmi": {"min_count": 5, "smoothing": "none"},
     "matching": {"overlap": 0.6, "inside": 0.8},
     "ablation": {"objects": [1, 2, 3], "mask": "kept"},
-    "probing": {
+    "probes": {
         "scenes": 8,
         "selection": "diagnostic-objects",
         "images": 1426,
