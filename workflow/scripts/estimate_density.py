@@ -9,12 +9,13 @@ from captionlab.attention.density import estimate_density
 from captionlab.attention.differences import paired_difference
 from captionlab.attention.schemas import BLOCKS, DENSITIES, DIFFERENCES
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 
 STATISTICS = ("deviation", "mass")
 
 
+@script
 def main(snakemake: Any) -> None:
     tables = {name: read_table(snakemake.input[name], BLOCKS).to_pylist() for name in ROLES}
     densities: dict[str, list[Any]] = {name: [] for name in DENSITIES.columns}
@@ -40,7 +41,3 @@ def main(snakemake: Any) -> None:
                 differences[column].append({"relation": relation, "statistic": statistic, **row}[column])
     write_table(snakemake.output.densities, DENSITIES, densities)
     write_table(snakemake.output.differences, DIFFERENCES, differences)
-
-
-if __name__ == "__main__":
-    run(main, globals())
