@@ -8,9 +8,7 @@ Makes: results/captioners/{captioner}/, the same layout as the parent's
 
 rule finetune_captioner:
     input:
-        parent_config=lab.parent("config.json"),
-        parent_weights=lab.parent("model.safetensors"),
-        parent_tokenizer=lab.parent("tokenizer.json"),
+        parent=lab.parent,
         images=lab.training_table("images"),
         features=lab.training_features,
         captions=lab.reward_models.captions,
@@ -19,9 +17,7 @@ rule finetune_captioner:
         reward_models_regions=lab.reward_models.tables("regions"),
         neighbours=lab.reward_models.neighbours,
     output:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         training=paths.captioner("training.parquet"),
     log:
         paths.log("finetune_captioner/{captioner}"),

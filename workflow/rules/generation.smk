@@ -7,9 +7,7 @@ Makes: results/captions/{captioner}/{evaluation}.parquet, where the evaluation h
 
 rule generate_captions:
     input:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         images=lab.evaluated_tables("images"),
         described=lab.described,
         features=lab.evaluated_features,

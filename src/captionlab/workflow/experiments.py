@@ -5,7 +5,7 @@ the wildcards.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
@@ -28,12 +28,16 @@ from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
 
+# The files of a captioner.
+CAPTIONER = {"config": "config.json", "weights": "model.safetensors", "tokenizer": "tokenizer.json"}
 GENERAL_FORMATS = ("csv", "md", "html")
 
 
 class Experiments(Basis):
     """The experiments that a config declares; `root` is the folder of the Snakefile."""
 
+    # The files of the captioner of a job, by name, which rules make or read.
+    captioner_model: Mapping[str, str] = {name: paths.captioner(file) for name, file in CAPTIONER.items()}
     memory = staticmethod(memory)
     paper_of, labels_of = staticmethod(paper_of), staticmethod(labels_of)
 
@@ -132,9 +136,9 @@ class Experiments(Basis):
         """What a captioner reads of the corpus that it is trained on."""
         return self.regions.captioner_tables(wildcards.captioner, self.captioners[wildcards.captioner]["corpus"])
 
-    def parent(self, file: str) -> Callable[[Wildcards], str]:
-        """A file of the captioner that this one is finetuned from."""
-        return lambda wildcards: paths.captioner(file, self.captioners[wildcards.captioner]["parent"])
+    def parent(self, wildcards: Wildcards) -> list[str]:
+        """The files of the captioner that this one is finetuned from."""
+        return [paths.captioner(file, self.captioners[wildcards.captioner]["parent"]) for file in CAPTIONER.values()]
 
     def captioner_files(self, wildcards: Wildcards) -> list[str]:
         """Files that a captioner is imported from: weights and tokenizer."""
@@ -267,19 +271,14 @@ class Experiments(Basis):
         """For each captioner: its parent, family and rewarding retriever, and what it and its ancestors trained on."""
         found: Block = {}
         for name, block in sorted(self.captioners.items()):
-            corpora, ancestor = [], name
-            while True:
-                if corpus := self.captioners[ancestor].get("corpus"):
-                    corpora.append(corpus)
-                if "parent" not in self.captioners[ancestor]:
-                    break
-                ancestor = self.captioners[ancestor]["parent"]
-            reward = block.get("objective", {}).get("reward", {})
+            line = [block]
+            while "parent" in line[-1]:
+                line.append(self.captioners[line[-1]["parent"]])
             found[name] = {
                 "parent": block.get("parent"),
-                "corpora": corpora,
-                "family": self.family(name),
-                "retriever": reward.get("retriever"),
+                "corpora": [ancestor["corpus"] for ancestor in line if "corpus" in ancestor],
+                "family": line[-1]["family"],
+                "retriever": block.get("objective", {}).get("reward", {}).get("retriever"),
             }
         return found
 
