@@ -136,7 +136,9 @@ def finetuning(directory, **objective):
         config,
         "finetune_captioner",
         asked={"encoders/clip": {"directory": "clip", "features": ["features-0.parquet", "features-1.parquet"]}},
-        parent=["parent/config.json", "parent/model.safetensors", "parent/tokenizer.json"],
+        parent_config="parent/config.json",
+        parent_weights="parent/model.safetensors",
+        parent_tokenizer="parent/tokenizer.json",
         reward_models=["clip/config.json", "clip/model.safetensors", "features-0.parquet", "features-1.parquet"],
     )
 

@@ -8,7 +8,9 @@ Makes: results/captioners/{captioner}/, the same layout as the parent's
 
 rule finetune_captioner:
     input:
-        parent=lab.parent,
+        parent_config=lab.parent("config.json"),
+        parent_weights=lab.parent("model.safetensors"),
+        parent_tokenizer=lab.parent("tokenizer.json"),
         images=lab.training_table("images"),
         features=lab.training_features,
         captions=lab.reward_models.captions,

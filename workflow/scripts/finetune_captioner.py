@@ -9,5 +9,5 @@ from captionlab.training.captioners import train_captioner, training_data
 
 @parallel_script
 def main(snakemake):
-    captioner, tokenizer = load_captioner(Path(snakemake.input.parent[0]).parent, device())
+    captioner, tokenizer = load_captioner(Path(snakemake.input.parent_config).parent, device())
     train_captioner(snakemake, captioner, tokenizer, training_data(snakemake))

@@ -28,8 +28,6 @@ from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
 
-# The files of a captioner.
-CAPTIONER = {"config": "config.json", "weights": "model.safetensors", "tokenizer": "tokenizer.json"}
 GENERAL_FORMATS = ("csv", "md", "html")
 
 
@@ -37,7 +35,11 @@ class Experiments(Basis):
     """The experiments that a config declares; `root` is the folder of the Snakefile."""
 
     # The files of the captioner of a job, by name, which rules make or read.
-    captioner_model: Mapping[str, str] = {name: paths.captioner(file) for name, file in CAPTIONER.items()}
+    captioner_model: Mapping[str, str] = {
+        "config": paths.captioner("config.json"),
+        "weights": paths.captioner("model.safetensors"),
+        "tokenizer": paths.captioner("tokenizer.json"),
+    }
     memory = staticmethod(memory)
     paper_of, labels_of = staticmethod(paper_of), staticmethod(labels_of)
 
@@ -136,9 +138,9 @@ class Experiments(Basis):
         """What a captioner reads of the corpus that it is trained on."""
         return self.regions.captioner_tables(wildcards.captioner, self.captioners[wildcards.captioner]["corpus"])
 
-    def parent(self, wildcards: Wildcards) -> list[str]:
-        """The files of the captioner that this one is finetuned from."""
-        return [paths.captioner(file, self.captioners[wildcards.captioner]["parent"]) for file in CAPTIONER.values()]
+    def parent(self, file: str) -> Callable[[Wildcards], str]:
+        """A file of the captioner that this one is finetuned from."""
+        return lambda wildcards: paths.captioner(file, self.captioners[wildcards.captioner]["parent"])
 
     def captioner_files(self, wildcards: Wildcards) -> list[str]:
         """Files that a captioner is imported from: weights and tokenizer."""
