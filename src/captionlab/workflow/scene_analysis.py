@@ -30,8 +30,6 @@ DEFAULTS: dict[str, Block] = {
 class SceneAnalysis:
     """The analysis of scenes of a config."""
 
-    roles = ROLES
-
     def __init__(self, basis: Basis, regions: Regions):
         self.basis, self.regions = basis, regions
         self.config: Block = basis.config.get("scene_analysis", {})
@@ -89,10 +87,10 @@ class SceneAnalysis:
         """The table of tags among these."""
         return self.shared_features()[-1:]
 
-    def model(self, role: str = "pretrained") -> list[str]:
-        """The files of a captioner in a role."""
-        files = ("config.json", "model.safetensors", "tokenizer.json")
-        return [paths.captioner(file, self.config[role]) for file in files] if self.config else []
+    def model(self) -> list[str]:
+        """The files of the pretrained captioner."""
+        files = ("config.json", "model.safetensors", "tokenizer.json") if self.config else ()
+        return [paths.captioner(file, self.config["pretrained"]) for file in files]
 
     def of(self, role: str, stage: str, table: str) -> list[str]:
         """A table of a stage about the captioner in a role."""
