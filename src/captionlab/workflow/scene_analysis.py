@@ -39,9 +39,9 @@ class SceneAnalysis:
         whole = {**DEFAULTS[name], **self.config.get(name, {})} if self.config else {}
         return normalise({key: value for key, value in whole.items() if not keys or key in keys})
 
-    def min_captions(self) -> Block:
-        """How many captions of an image must name a scene for the image to depict it."""
-        return self.part("labels", "min_captions")
+    def part_on_labels(self, name: str, *keys: str) -> Block:
+        """The same, and how many captions of an image must name a scene for the image to depict it."""
+        return {**self.part(name, *keys), **self.part("labels", "min_captions")}
 
     def corpus(self) -> str | None:
         """The corpus whose images and scene captions are analysed."""
