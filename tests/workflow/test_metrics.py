@@ -56,7 +56,7 @@ from pathlib import Path
 from captionlab.workflow.experiments import Experiments
 
 lab = Experiments(json.loads(sys.argv[2]), Path(sys.argv[1]))
-print(json.dumps([lab.score_tables(), lab.summary_code()]))
+print(json.dumps([lab.score_tables(), lab.software("summarise_evaluation", loads=lab.score_modules())]))
 """
 
 

@@ -11,9 +11,7 @@ rule pretrain_captioner:
         captions=lab.reward_models.captions,
         features=lab.training_features,
     output:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         training=paths.captioner("training.parquet"),
     log:
         paths.log("pretrain_captioner/{captioner}"),
@@ -31,8 +29,14 @@ rule pretrain_captioner:
         runtime=1440,
         gpu=1,
     params:
-        code=lab.family_code("pretrain_captioner"),
-        versions=lab.family_versions("numpy", "pycocoevalcap"),
+        **lab.software(
+            "pretrain_captioner",
+            "numpy",
+            "pycocoevalcap",
+            "torch",
+            "tokenizers",
+            loads=lab.captioner_family,
+        ),
         config=lab.captioner_block,
         seed=lab.captioner_seed,
     message:
@@ -45,9 +49,7 @@ rule import_captioner:
     input:
         files=lab.captioner_files,
     output:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         provenance=paths.provenance("import_captioner/{captioner}"),
     log:
         paths.log("import_captioner/{captioner}"),
@@ -62,8 +64,9 @@ rule import_captioner:
         mem_mb=lab.memory(3000, files=4),
         runtime=30,
     params:
-        code=lab.family_code("import_captioner"),
-        versions=lab.family_versions(),
+        **lab.software(
+            "import_captioner", "torch", "tokenizers", loads=lab.captioner_family
+        ),
         config=lab.captioner_block,
     message:
         "import the captioner {wildcards.captioner}"

@@ -19,9 +19,7 @@ rule finetune_captioner:
         reward_models_regions=lab.reward_models.tables("regions"),
         neighbours=lab.reward_models.neighbours,
     output:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         training=paths.captioner("training.parquet"),
     log:
         paths.log("finetune_captioner/{captioner}"),
@@ -45,8 +43,14 @@ rule finetune_captioner:
         runtime=2880,
         gpu=1,
     params:
-        code=lab.reward_models.code,
-        versions=lab.reward_models.versions,
+        **lab.software(
+            "finetune_captioner",
+            "numpy",
+            "pycocoevalcap",
+            "torch",
+            "tokenizers",
+            loads=lab.reward_models.used,
+        ),
         config=lab.captioner_block,
         reward_models=lab.reward_models.asked,
         seed=lab.captioner_seed,

@@ -7,9 +7,7 @@ Makes: results/captions/{captioner}/{evaluation}.parquet, where the evaluation h
 
 rule generate_captions:
     input:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         images=lab.evaluated_tables("images"),
         described=lab.described,
         features=lab.evaluated_features,
@@ -30,13 +28,14 @@ rule generate_captions:
         runtime=480,
         gpu=1,
     params:
-        code=lab.family_code("generate_captions"),
-        versions=lab.family_versions(),
+        **lab.software(
+            "generate_captions", "torch", "tokenizers", loads=lab.captioner_family
+        ),
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,
         decoding=lab.decoding_block,
         seed=lab.decoding_seed,
-        shard="0-of-1",
+        shard=lambda wildcards: wildcards.get("shard", "0-of-1"),
     message:
         "caption the images of {wildcards.evaluation} by {wildcards.captioner}"
     script:
@@ -53,14 +52,6 @@ use rule generate_captions as generate_shard with:
     wildcard_constraints:
         captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
         evaluation=lab.evaluations_in_shards(True),
-    params:
-        code=lab.family_code("generate_captions"),
-        versions=lab.family_versions(),
-        corpora=lab.evaluated_corpora,
-        splits=lab.evaluated_splits,
-        decoding=lab.decoding_block,
-        seed=lab.decoding_seed,
-        shard=lambda wildcards: wildcards.shard,
     message:
         "caption shard {wildcards.shard} of {wildcards.evaluation} by {wildcards.captioner}"
 
@@ -84,7 +75,7 @@ rule join_captions:
         mem_mb=2000,
         runtime=30,
     params:
-        code=lab.code("join_captions"),
+        **lab.software("join_captions"),
         corpora=lab.evaluated_corpora,
     message:
         "join the captions of {wildcards.evaluation} by {wildcards.captioner}"
@@ -112,7 +103,7 @@ rule import_captions:
         mem_mb=4000,
         runtime=30,
     params:
-        code=lab.code("import_captions"),
+        **lab.software("import_captions"),
         config=lab.given_block,
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,

@@ -7,9 +7,7 @@ Makes: results/probes/{captioner}/{encodings,scores,search,objects}.parquet
 
 rule encode_scenes:
     input:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         labels=paths.ablation("labels"),
         chosen=paths.ablation("chosen"),
         pmi=paths.ablation("pmi"),
@@ -31,14 +29,18 @@ rule encode_scenes:
         runtime=240,
         gpu=1,
     params:
-        code=lab.scene_analysis.code("encode_scenes"),
-        versions=lab.versions("numpy", "torch", "tokenizers"),
+        **lab.software(
+            "encode_scenes",
+            "numpy",
+            "torch",
+            "tokenizers",
+            loads=lab.scene_analysis.loaded(),
+        ),
         config={
-            **lab.scene_analysis.part(
+            **lab.scene_analysis.part("ablation", "mask"),
+            **lab.scene_analysis.part_on_labels(
                 "probes", "scenes", "selection", "images", "objects"
             ),
-            **lab.scene_analysis.part("ablation", "mask"),
-            **lab.scene_analysis.min_captions(),
         },
         splits=lab.scene_analysis.splits(),
         seed=lab.scene_analysis.seed(),
@@ -69,8 +71,7 @@ rule train_probe:
         mem_mb=lab.memory(4000, tags=10),
         runtime=480,
     params:
-        code=lab.code("train_probe"),
-        versions=lab.versions("numpy", "scikit-learn", "scipy"),
+        **lab.software("train_probe", "numpy", "scikit-learn", "scipy"),
         config=lab.scene_analysis.part("probes", "test_shares", "seeds"),
         captioner=lab.scene_analysis.role,
         seed=lab.scene_analysis.seed(),

@@ -23,8 +23,9 @@ rule summarise_evaluation:
         mem_mb=4000,
         runtime=60,
     params:
-        code=lab.summary_code(),
-        versions=lab.versions("numpy", "scipy"),
+        **lab.software(
+            "summarise_evaluation", "numpy", "scipy", loads=lab.score_modules()
+        ),
         evaluations=lab.evaluation_contexts(),
         lineage=lab.lineage(),
         factors=lab.scoring.factors(),
@@ -53,7 +54,7 @@ rule collect_evaluation:
         mem_mb=2000,
         runtime=10,
     params:
-        code=lab.code("collect_evaluation"),
+        **lab.software("collect_evaluation"),
         provenance=lab.provenance(),
     message:
         "write every metric into one table"
@@ -83,8 +84,7 @@ rule measure_validity:
         mem_mb=4000,
         runtime=30,
     params:
-        code=lab.code("measure_validity"),
-        versions=lab.versions("numpy", "scipy"),
+        **lab.software("measure_validity", "numpy", "scipy"),
         corpus=lab.validity.corpus(),
         humans=lab.validity.humans(),
         rewarding=lab.validity.rewarding(),
@@ -118,7 +118,7 @@ rule collect_language_tables:
         mem_mb=2000,
         runtime=10,
     params:
-        code=lab.code("collect_language_tables"),
+        **lab.software("collect_language_tables"),
         captioners=lab.language.captioners(),
         provenance=lab.provenance(),
     message:
@@ -259,7 +259,7 @@ rule collect_cost:
         mem_mb=1000,
         runtime=10,
     params:
-        code=lab.code("collect_cost"),
+        **lab.software("collect_cost"),
         stages=lambda wildcards: {
             rule.name: Path(rule.snakefile).stem
             for rule in workflow.rules
@@ -296,7 +296,7 @@ rule collect_tables:
         mem_mb=1000,
         runtime=10,
     params:
-        code=lab.code("collect_tables"),
+        **lab.software("collect_tables"),
         papers=lab.papers.citations(),
     message:
         "collect every table in results/tables/"

@@ -9,18 +9,8 @@ from captionlab.evaluation.devices import device_note, devices_of
 from captionlab.evaluation.summary import Job, Result, comparison_columns, summary_columns
 from captionlab.progress import progress
 from captionlab.schemas import COMPARISONS, SUMMARY
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_metadata, write_table
-
-
-def main(snakemake: Any) -> None:
-    scores = {name: files for name, files in snakemake.input.items() if name != "captions"}
-    results = list(_results(snakemake, scores))
-    parents = {captioner: of["parent"] for captioner, of in snakemake.params.lineage.items()}
-    every = [path for files in scores.values() for path in files]
-    write_table(snakemake.output.summary, SUMMARY, summary_columns(results), _notes(snakemake.input.captions, every))
-    comparisons = comparison_columns(results, parents, snakemake.params.ends)
-    write_table(snakemake.output.comparisons, COMPARISONS, comparisons)
 
 
 def _results(snakemake: Any, scores: dict[str, list[str]]) -> Iterator[Result]:
@@ -42,5 +32,12 @@ def _notes(captions: list[str], scores: list[str]) -> dict[str, str]:
     return device_note([*captions, *scores]) | ({"without SPICE:": reasons.pop()} if reasons else {})
 
 
-if __name__ == "__main__":
-    run(main, globals())
+@script
+def main(snakemake: Any) -> None:
+    scores = {name: files for name, files in snakemake.input.items() if name != "captions"}
+    results = list(_results(snakemake, scores))
+    parents = {captioner: of["parent"] for captioner, of in snakemake.params.lineage.items()}
+    every = [path for files in scores.values() for path in files]
+    write_table(snakemake.output.summary, SUMMARY, summary_columns(results), _notes(snakemake.input.captions, every))
+    comparisons = comparison_columns(results, parents, snakemake.params.ends)
+    write_table(snakemake.output.comparisons, COMPARISONS, comparisons)
