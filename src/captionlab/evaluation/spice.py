@@ -21,10 +21,12 @@ import pyarrow as pa
 from pycocoevalcap import spice
 
 from captionlab.evaluation.java import find_java
+from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema
 
 logger = logging.getLogger(__name__)
 
+_DOUBLE, _INT = pa.float64(), pa.int32()
 # The categories of the program; the paper prints Cardinality as Count.
 CATEGORIES = ("All", "Object", "Relation", "Attribute", "Color", "Cardinality", "Size")
 # The parser takes time and memory with the third and second power of the length: 25 s and 300 MB for 100 words, and
@@ -40,35 +42,30 @@ HARMLESS = re.compile(r'Error: Could not cache item to .*? with key:\n".*?"\nCap
 SPICE = TableSchema(
     "SPICE scores",
     "a caption scored by SPICE",
-    {
-        "corpus": Column(pa.string(), "name of the corpus in the config"),
-        "image_id": Column(pa.string(), "identifier of the image in its corpus"),
-        "caption_index": Column(pa.int32(), "rank of the caption among those of its image, from 0"),
-        "all": Column(pa.float64(), "f-score of all tuples, 0 to 1: SPICE"),
-        **{
-            name.lower(): Column(pa.float64(), f"{meaning}, 0 to 1; missing when no reference has one", nullable=True)
-            for name, meaning in {
-                "Object": "f-score of objects",
-                "Relation": "f-score of relations",
-                "Attribute": "f-score of attributes",
-                "Color": "f-score of colours",
-                "Cardinality": "f-score of numbers from one to ten, which the paper prints as Count",
-                "Size": "f-score of sizes",
-            }.items()
-        },
-        "candidate_tuples": Column(pa.int32(), "tuples found in the caption"),
-        "reference_tuples": Column(
-            pa.int32(), "tuples found in its references together; with 0, `all` is 0 by definition"
-        ),
-        "words_left_out": Column(pa.int32(), f"words of the caption after the {LONGEST} that are parsed"),
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    all=Column(_DOUBLE, "f-score of all tuples, 0 to 1: SPICE"),
+    **{
+        name: Column(_DOUBLE, f"f-score of {what}, 0 to 1; missing when no reference has one", nullable=True)
+        for name, what in {
+            "object": "objects",
+            "relation": "relations",
+            "attribute": "attributes",
+            "color": "colours",
+            "cardinality": "numbers from one to ten, which the paper prints as Count",
+            "size": "sizes",
+        }.items()
     },
-    ("corpus", "image_id", "caption_index"),
+    candidate_tuples=Column(_INT, "tuples found in the caption"),
+    reference_tuples=Column(_INT, "tuples found in its references together; with 0, `all` is 0 by definition"),
+    words_left_out=Column(_INT, f"words of the caption after the {LONGEST} that are parsed"),
 )
 PARSES = TableSchema(
     "parses of references",
     "a reference caption and what SPICE's parser found in it, both as SPICE's cache stores them",
-    {"key": Column(pa.binary(), "the caption"), "tuples": Column(pa.binary(), "its objects, attributes and relations")},
     ("key",),
+    key=Column(pa.binary(), "the caption"),
+    tuples=Column(pa.binary(), "its objects, attributes and relations"),
 )
 
 
