@@ -46,10 +46,9 @@ def ranks(
 
     Raises RetrievalError when the corpus has too few images, or images without a set.
     """
-    targets = np.asarray(targets)
     if protocol == "random":
         _require(len(images), candidates, "drawn at random", corpus)
-        copies = np.zeros(len(targets), dtype=np.int64) if copies is None else np.asarray(copies)
+        copies = np.zeros(len(targets), dtype=np.int64) if copies is None else copies
         return _random_ranks(texts, targets, images, candidates, copies, seed), np.full(len(targets), candidates)
     found, sizes = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=np.int64)
     for group in _groups(len(images), protocol, candidates, sets, corpus):

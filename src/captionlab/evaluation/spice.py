@@ -90,10 +90,11 @@ def parse_captions(
         return {"key": [], "tuples": []}
     entries = [{"image_id": 0, "test": caption, "refs": [caption]} for caption in different]
     with tempfile.TemporaryDirectory(prefix="spice-") as folder:
-        _run(Path(folder), entries, jars, memory_mb, threads, ["-cache", _cache(Path(folder))])
-        with lmdb.open(str(Path(folder, "cache")), readonly=True, lock=False) as database, database.begin() as reading:
-            rows = [(bytes(key), bytes(value)) for key, value in reading.cursor()]
-    return {"key": [key for key, _ in rows], "tuples": [value for _, value in rows]}
+        cache = _cache(Path(folder))
+        _run(Path(folder), entries, jars, memory_mb, threads, ["-cache", cache])
+        with lmdb.open(cache, readonly=True, lock=False) as database, database.begin() as reading:
+            rows = {bytes(key): bytes(value) for key, value in reading.cursor()}
+    return {"key": [*rows], "tuples": [*rows.values()]}
 
 
 def score_captions(
@@ -166,15 +167,11 @@ def _cache(folder: Path, parses: Mapping[str, Sequence[bytes]] | None = None) ->
 
 
 def _run(
-    folder: Path,
-    entries: list[dict[str, Any]],
-    jars: Sequence[Path],
-    memory_mb: int,
-    threads: int,
-    arguments: list[str],
+    folder: Path, entries: list[dict[str, Any]], jars: Sequence[Path], memory_mb: int, threads: int, options: list[str]
 ) -> None:
     (folder / "captions.json").write_text(json.dumps(entries))
     program = Path(spice.__file__).parent
+    classes = [program / "spice-1.0.jar", program / "lib" / "*", *(jar.resolve() for jar in jars)]
     command = [
         str(find_java()),
         f"-Xmx{memory_mb}m",
@@ -190,14 +187,8 @@ def _run(
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
         "--enable-native-access=ALL-UNNAMED",
         f"-Djava.io.tmpdir={folder}",
-        "-classpath",
-        os.pathsep.join(
-            [str(program / "spice-1.0.jar"), str(program / "lib" / "*"), *(str(jar.resolve()) for jar in jars)]
-        ),
-        "edu.anu.spice.SpiceScorer",
-        str(folder / "captions.json"),
-        "-silent",
-        *arguments,
+        *("-classpath", os.pathsep.join(map(str, classes)), "edu.anu.spice.SpiceScorer"),
+        *(str(folder / "captions.json"), "-silent", *options),
     ]
     logger.info("SPICE parses and scores %d captions with their references", len(entries))
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
@@ -205,15 +196,12 @@ def _run(
     logger.info("%s", said)
     if done.returncode == 0:
         return
+    remedy = f"it may take for {threads} parsers; give the rule more (mem_mb), or fewer threads"
     if done.returncode < 0:
         raise SpiceError(
             f"SPICE's Java process was killed by signal {-done.returncode}, as it is when the machine or the cluster "
-            f"job has less memory than the {memory_mb} MB it may take for {threads} parsers; give the rule more "
-            "(mem_mb), or fewer threads"
+            f"job has less memory than the {memory_mb} MB {remedy}"
         )
     if done.returncode == 3 or "OutOfMemoryError" in done.stdout + said:
-        raise SpiceError(
-            f"SPICE needs more than the {memory_mb} MB of memory it may take for {threads} parsers; give the rule more "
-            "(mem_mb), or fewer threads"
-        )
+        raise SpiceError(f"SPICE needs more than the {memory_mb} MB of memory {remedy}")
     raise SpiceError(f"SPICE ended with code {done.returncode}: {said[-2000:]}")
