@@ -20,10 +20,9 @@ logger = logging.getLogger(__name__)
 def run(main: Callable[[Any], None], namespace: dict[str, Any], parallel: bool = False) -> None:
     """Run a script's `main` with the `snakemake` object that Snakemake put into the script's namespace.
 
-    Everything that is printed or logged, a traceback included, goes to the rule's log file. The script sees as many
-    GPUs as its rule asks for and no others. With `parallel`, a rule that gets several has a process for each of them:
-    this one becomes torch's launcher, which starts the script again, and `main` runs in every process at once (see
-    captionlab.distributed).
+    All that is printed or logged goes to the rule's log file. The script sees as many GPUs as its rule asks for and no
+    others. With `parallel`, a rule that gets several has a process for each: this one becomes torch's launcher, which
+    starts the script again, and `main` runs in every process at once (captionlab.distributed).
     """
     if "snakemake" not in namespace:
         raise SystemExit("This script is run by Snakemake; to use it alone, import its main() and pass such an object.")

@@ -32,10 +32,9 @@ class MeteorOf(Meteor):
     """pycocoevalcap's METEOR with another file of paraphrases."""
 
     def __init__(self, paraphrases: Path):
-        jar = Path(inspect.getfile(Meteor)).with_name(METEOR_JAR)
+        jar, pipe = Path(inspect.getfile(Meteor)).with_name(METEOR_JAR), subprocess.PIPE
         self.meteor_cmd = ["java", "-jar", "-Xmx2G", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
         self.meteor_cmd += ["-a", str(paraphrases)]
-        pipe = subprocess.PIPE
         self.meteor_p = subprocess.Popen(self.meteor_cmd, stdin=pipe, stdout=pipe, stderr=pipe)
         self.lock = threading.Lock()
 
@@ -136,8 +135,7 @@ def _meteor(
 ) -> tuple[float, list[float], list[list[float]]]:
     """METEOR of the corpus and of each caption, and each caption's statistics.
 
-    Meteor.compute_score hides the statistics and, when Java dies, waits for ever on its own lock; so the lines of its
-    protocol are exchanged here.
+    Meteor.compute_score hides these and, when Java dies, waits for ever on its lock; so its lines are exchanged here.
     """
     answers, statistics = [], []
     for key, of_image in references.items():
@@ -166,11 +164,7 @@ def _counted_chunks(statistics: list[float]) -> list[float]:
 
 
 def _cider(references: dict[str, list[str]], captions: Mapping[Key, str]) -> dict[Key, float]:
-    """CIDEr of each caption.
-
-    The first captions of all images are scored together, then the second, and so on: Cider counts an image for the idf
-    as often as it has captions.
-    """
+    """CIDEr of each caption: of all first captions, then of the second; for Cider counts an image once for each."""
     scores: dict[Key, float] = {}
     for index in sorted({index for _, index in captions}):
         of_index = {image: [captions.get((image, index), "")] for image in references}

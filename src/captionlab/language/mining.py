@@ -35,10 +35,9 @@ CLASSES = ("NOUN.P", "REL", "CONJ", "AUX")
 
 @dataclass(frozen=True)
 class Mined:
-    """A pattern found in captions: its prefix alone, and as a whole.
+    """A pattern found in captions: its prefix and its whole as texts of captionlab.language.patterns.
 
-    prefix, pattern: texts that captionlab.language.patterns reads. matches: indices of the captions that follow the
-    pattern to their last word, at least one.
+    matches: indices of the captions that follow it to their last word, at least one.
     """
 
     prefix: str

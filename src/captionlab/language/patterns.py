@@ -36,10 +36,9 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True)
 class Follows:
-    """How far a caption follows a pattern.
+    """How far a caption follows a pattern: its `start`, one or more words, or the `whole` of it.
 
-    start: its first words, one or more, match the pattern. whole: so does the rest, except that the caption may break
-    off inside the last repetition, as captions do that a decoder cuts at its maximal length.
+    A caption may break off inside the last repetition, as captions do that a decoder cuts at its maximal length.
     """
 
     start: bool

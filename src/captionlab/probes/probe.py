@@ -116,10 +116,9 @@ def probe(
     seed: int,
     settings: Mapping[str, Any] | None = None,
 ) -> list[Score]:
-    """Train a probe on the first rows of `encodings` (n, width) and test it on the second.
+    """Train a probe on the first rows of `encodings` (n, width), test it on the second; ValueError if none of PROBES.
 
     `random` guesses classes as often as they are in training. `settings` are those of the neural probe.
-    ValueError for another name.
     """
     if name not in PROBES:
         raise ValueError(f"the probe is {name!r}; it must be {', '.join(PROBES)}")

@@ -22,11 +22,10 @@ _CLICKED = re.compile(r"\bimage_(\d+)\b")
 def read_answers(
     paths: Iterable[str | os.PathLike[str]], study: str, screens: Iterable[Mapping[str, Any]], simulated: bool = False
 ) -> list[dict[str, Any]]:
-    """Rows of the ANSWERS table from files of answers, those of participants who are excluded marked.
+    """Rows of the ANSWERS table from files of answers, by the `study`'s name and its rows of STIMULI.
 
-    `screens` are the study's rows of STIMULI, `study` its name. StudyError names file and line of an answer that
-    belongs to another study or to no screen, that repeats another, or that is simulated (the participant's code says
-    so) where answers of people are wanted, or the other way round.
+    StudyError names file and line of an answer that belongs to another study or to no screen, that repeats another, or
+    that is simulated (the participant's code says so) where answers of people are wanted, or the other way round.
     """
     shown = {(row["block"], row["question"]): row for row in screens}
     answers: dict[tuple[str, int, int], dict[str, Any]] = {}
