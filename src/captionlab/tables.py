@@ -103,10 +103,8 @@ def conform(rows: pa.Table | Mapping[str, Any], kind: TableSchema, path: str | o
     for name, column in kind.columns.items():
         try:
             values = rows[name]
-            if isinstance(values, (pa.Array, pa.ChunkedArray)):
-                array = values if values.type.equals(column.type) else values.cast(column.type)
-            else:
-                array = pa.array(values, column.type)
+            arrow = isinstance(values, (pa.Array, pa.ChunkedArray))
+            array = values.cast(column.type) if arrow else pa.array(values, column.type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise TableError(f"{path}: column {name!r} ({column.meaning}) must be {column.type}: {error}") from error
         if array.null_count and not column.nullable:

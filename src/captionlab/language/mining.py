@@ -170,7 +170,7 @@ def _prefixes(chunks: Sequence[Chunk], named: frozenset[str]) -> Iterator[tuple[
 
 def _body(rests: Sequence[Sequence[Chunk]]) -> tuple[str, list[str]]:
     """One body for what follows a prefix, and its elements: `((but)?+(NOUN.P)*)*`; empty when no phrase follows."""
-    units = [unit for rest in rests for unit in units_of(rest)]
+    units = [unit[:-1] for rest in rests for unit in units_of(rest)]
     if not units:
         return "", []
     # The fewest classes of connecting words that cover enough repetitions, most frequent first.
@@ -194,11 +194,10 @@ def _body(rests: Sequence[Sequence[Chunk]]) -> tuple[str, list[str]]:
 
 
 def units_of(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
-    """The connecting chunks before each noun phrase."""
+    """Each noun phrase after the chunks that connect it to what stands before."""
     units: list[list[Chunk]] = [[]]
     for chunk in chunks:
+        units[-1].append(chunk)
         if chunk.kind == "NOUN.P":
             units.append([])
-        else:
-            units[-1].append(chunk)
     return units[:-1]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from captionlab.language.mining import LONGEST, Chunk, Mined, chunks_of
+from captionlab.language.mining import LONGEST, Chunk, Mined, chunks_of, units_of
 from captionlab.language.patterns import POSSESSIVES, Pattern, Tagged, compiled
 from captionlab.texts.tagging import NOUNS
 
@@ -82,7 +82,7 @@ def template_of(mined: Mined, captions: Sequence[Tagged]) -> Template:
         chunks = chunks_of(captions[index][:LONGEST])
         end = _end_of_prefix(prefix, chunks)
         starts[tuple(word for chunk in chunks[:end] for word in _worded(chunk, named))] += 1
-        units = _units(chunks[end:])
+        units = [tuple(word for chunk in unit for word in _worded(chunk, set())) for unit in units_of(chunks[end:])]
         firsts.update(units[:1])
         laters.update(units[1:])
     first = _most(firsts)
@@ -111,16 +111,6 @@ def _worded(chunk: Chunk, named: set[str]) -> list[str]:
         if tag == "DET" or word in POSSESSIVES:
             words.append(word)
     raise AssertionError("a noun phrase has a noun")
-
-
-def _units(chunks: Sequence[Chunk]) -> list[tuple[str, ...]]:
-    """Each noun phrase with the words that connect it to what stands before."""
-    units: list[list[str]] = [[]]
-    for chunk in chunks:
-        units[-1] += _worded(chunk, set())
-        if chunk.kind == "NOUN.P":
-            units.append([])
-    return [tuple(unit) for unit in units[:-1]]
 
 
 def _most(counts: Counter[tuple[str, ...]]) -> tuple[str, ...]:
