@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from captionlab import paths
 from captionlab.schemas import COST
 from captionlab.tables import write_table
-
-LOGS = Path(paths.LOGS)
 
 
 @contextmanager
@@ -26,26 +25,15 @@ def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
     start = time.perf_counter()
     yield
     seconds = time.perf_counter() - start
-    logs = next(folder for folder in Path(log).parents if folder.parts[-2:] == LOGS.parts)
+    logs = next(folder for folder in Path(log).parents if folder.parts[-2:] == Path(paths.LOGS).parts)
     name = Path(log).relative_to(logs).with_suffix("")
-    path = logs.with_name("cost") / f"{name}.parquet"
-    gpus, memory, device = _gpu()
-    row = {
-        "rule": [rule],
-        "job": ["/".join(name.parts[1:])],
-        "seconds": [seconds],
-        "gpu_seconds": [seconds * gpus],
-        "gpu_memory_mb": [memory],
-        "device": [device],
-    }
-    write_table(path, COST, row)
-
-
-def _gpu() -> tuple[int, float, str]:
-    """How many GPUs were used, the peak of memory on this process's, and its name."""
+    row: dict[str, Any] = {"rule": rule, "job": "/".join(name.parts[1:]), "seconds": seconds}
     # A job that did not import torch used no GPU, and importing it would cost more than most of them.
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
-        return 0, 0.0, f"CPU ({platform.machine()})"
-    processes = int(os.environ.get("WORLD_SIZE", 1))
-    return processes, torch.cuda.max_memory_reserved() / 1e6, torch.cuda.get_device_name()
+        row |= {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": f"CPU ({platform.machine()})"}
+    else:
+        row["gpu_seconds"] = seconds * int(os.environ.get("WORLD_SIZE", 1))
+        row["gpu_memory_mb"] = torch.cuda.max_memory_reserved() / 1e6
+        row["device"] = torch.cuda.get_device_name()
+    write_table(logs.with_name("cost") / f"{name}.parquet", COST, {column: [value] for column, value in row.items()})

@@ -1,9 +1,8 @@
-"""Several processes, one for each GPU, that train as one.
+"""Several processes, one for each GPU, that train as one; where there is only one, the functions have nothing to do.
 
 Every process has the whole model and makes the whole batch, which the trainer cuts into parts; each process computes
 its share of the parts, and gradients and statistics are added up over all. What an objective learns from a batch as a
 whole (the rewards, for a baseline) it gathers. So every process takes the same steps as one process would take alone.
-Where there is only one process, all functions work too and have nothing to do.
 """
 
 import ctypes

@@ -9,12 +9,12 @@ _LOCKED = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def advice(failure: BaseException, output: str | None) -> str | None:
-    """A sentence on what happened to the machine and what to do; None when the failure is another's.
+    """A sentence on what happened to the machine and what to do; None when neither the failure nor a cause is of it.
 
-    `output` is a file that the job was to write, if any. A failure in one place is often wrapped by another, so its
-    causes are looked at too.
+    `output` is a file that the job was to write, if any.
     """
-    folder = _existing(Path(output) if output else Path())
+    above = Path(output or "").absolute().parents
+    folder = next((parent for parent in above if parent.is_dir()), Path("/"))
     cause: BaseException | None = failure
     while cause is not None:
         number = cause.errno if isinstance(cause, OSError) else None
@@ -40,8 +40,3 @@ def advice(failure: BaseException, output: str | None) -> str | None:
             return "The machine has too little free memory. Run fewer jobs at once (--cores, --resources mem_mb=...)."
         cause = cause.__cause__ or cause.__context__
     return None
-
-
-def _existing(path: Path) -> Path:
-    """The nearest folder above a path that is there."""
-    return next((folder for folder in path.absolute().parents if folder.is_dir()), Path("/"))

@@ -25,7 +25,6 @@ class Groups:
         self._places = [(n, group) for n, file in enumerate(self.files) for group in range(file.num_row_groups)]
 
     def __len__(self) -> int:
-        """Number of groups."""
         return len(self._places)
 
     def __getitem__(self, number: int) -> pa.Table:

@@ -1,11 +1,8 @@
 """How far a value could have come out otherwise: intervals over images, seeds and splits, and tests between captioners.
 
-Efron and Tibshirani 1993, chapters 13 (percentile interval) and 16 (tests); Koehn 2004 (bootstrap of corpus BLEU); Hall
-1988 (symmetric intervals);
-Clopper and Pearson 1934, for images with several captions as Korn and Graubard 1998 have it (shares); Bonett and Price
-2012 (paired shares); Nadeau and Bengio 2003 (splits that share images); Kish 1965 (units of unequal weight); McNemar
-1947, in its exact form; Zou and Donner 2008 (two sources of chance in one interval).
-
+Efron and Tibshirani 1993, chapters 13 (percentile interval) and 16 (tests); Koehn 2004 (bootstrap of corpus BLEU);
+Clopper and Pearson 1934, for images with several captions as Korn and Graubard 1998 have it (shares); McNemar 1947, in
+its exact form; others where they are used.
 No interval has a width of 0: that so many images were all alike does not say that every image is. Each holds its value.
 """
 
@@ -52,7 +49,7 @@ def resampled_sums(values: np.ndarray, seed: int, resamples: int = RESAMPLES) ->
     return sums
 
 
-def percentile_interval(resampled: np.ndarray, level: float = 0.95) -> tuple[float, float]:
+def percentile_interval(resampled: np.ndarray, level: float = 0.95) -> Ends:
     """The interval that holds the middle `level` of resampled values."""
     low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
@@ -75,8 +72,7 @@ def alike(value: float, units: float, ends: Ends) -> Ends:
 def bootstrap_interval(value: float, resampled: np.ndarray, units: int, ends: Ends, nothing: float = NOTHING) -> Ends:
     """The percentile interval of resampled values; that of units that are `alike` where it is no wider than `nothing`.
 
-    Units that are all alike have resamples that are all the same, however few they are. What is no mean may be smaller
-    or larger in resamples than in the sample; the interval reaches to the `value` all the same.
+    What is no mean may be smaller or larger in resamples than in the sample; the interval reaches to the `value`.
     """
     low, high = percentile_interval(resampled)
     low, high = min(low, value), max(high, value)
@@ -88,7 +84,6 @@ def symmetric_interval(value: float, resampled: np.ndarray, units: int, ends: En
 
     Hall 1988, "On symmetric bootstrap confidence intervals". For what is biased, as overlaps of rankings are: resamples
     are as much smaller than the value as it is smaller than the truth, so that percentiles are too low by twice that.
-    Units that are all alike: as in `bootstrap_interval`.
     """
     distance = float(np.quantile(np.abs(resampled - value), 1 - 2 * TAIL))
     if 2 * distance <= NOTHING:
@@ -99,9 +94,8 @@ def symmetric_interval(value: float, resampled: np.ndarray, units: int, ends: En
 def share_interval(share: float, variance: float, images: float, units: float) -> Ends:
     """The interval of a share, 0 to 1, of `units` on so many images, of which each may have several.
 
-    That of Clopper and Pearson for as many independent units as have a share of this `variance` (as resamples of the
-    images have it), which are at least the images and at most the units; where all units are alike, and there is no
-    variance to go by, the images.
+    That of Clopper and Pearson for as many independent units as have a share of this `variance` (that of resamples of
+    the images), at least the images and at most the units; where all units are alike, the images.
     """
     from scipy.special import betaincinv
 
@@ -124,7 +118,6 @@ def paired_share_interval(differences: np.ndarray) -> Ends:
 
 
 def _bonett_price(total: float, squares: float, units: float) -> Ends:
-    """Their interval of a mean over units, from its sum and that of the squares."""
     number = units + 2
     middle, variance = total / number, (squares + 2) / number - (total / number) ** 2
     distance = NORMAL * (variance / number) ** 0.5
@@ -156,10 +149,7 @@ def f1_interval(f1: float, units: float) -> Ends:
 def independent_difference(
     first: tuple[float, float, float], second: tuple[float, float, float]
 ) -> tuple[float, float, float]:
-    """The first value less the second, of other images, each with the ends of its interval, and the ends of theirs.
-
-    The distances to the ends are joined by squares (Zou and Donner 2008).
-    """
+    """The first value less the second, of other images, and its ends: those of both joined (Zou and Donner 2008)."""
     value = first[0] - second[0]
     below = math.hypot(first[0] - first[1], second[2] - second[0])
     above = math.hypot(first[2] - first[0], second[0] - second[1])
@@ -169,16 +159,15 @@ def independent_difference(
 def least_paired_interval(difference: float, units: float) -> Ends:
     """The narrowest `paired_share_interval` of a difference, from -1 to 1, of two shares of so many units.
 
-    For when it is not known on which units the two disagree: the fewest that make such a difference are its size times
-    `units`, all to the advantage of the same one.
+    It is not known on which units the two disagree: on the fewest that make such a difference, all in one direction.
     """
     return _bonett_price(difference * units, abs(difference) * units, units)
 
 
 def student_interval(values: np.ndarray, units: float, ends: Ends) -> tuple[float, float, float]:
-    """The mean of at least 2 independent values and its interval by Student's t, cut at the ends of what they measure.
+    """The mean of at least 2 independent values and its interval by Student's t, within `ends`; ValueError for fewer.
 
-    Where all are the same, the interval is that of `units` that are `alike`. ValueError for less than 2 values.
+    Where all are the same, the interval is that of `units` that are `alike`.
     """
     mean, distance = float(np.mean(values)), _student_distance(values, 1 / len(values))
     if 2 * distance <= NOTHING:
@@ -189,10 +178,9 @@ def student_interval(values: np.ndarray, units: float, ends: Ends) -> tuple[floa
 def splits_interval(values: np.ndarray, test_share: float, of_one: Ends, ends: Ends) -> tuple[float, float, float]:
     """The mean of a value over random splits, of which a share is for testing, and the ends of its interval.
 
-    Splits that are drawn anew share most of their images, so the mean varies more than that of independent values:
-    its variance has the quotient of test and training images added to 1 / n (Nadeau and Bengio 2003, section 5.1, the
-    corrected resampled t-test). That a few splits came out nearly equal says little of other images, so the interval
-    is at least `of_one`: that of the mean, had it been found on the test images of one split.
+    Splits share most of their images, so the variance of the mean has the quotient of test and training images added to
+    1 / n (Nadeau and Bengio 2003, section 5.1, the corrected resampled t-test). A few splits that came out nearly equal
+    say little of other images, so the interval is at least `of_one`: of the mean, found on the images of one test.
     """
     mean = float(np.mean(values))
     distance = _student_distance(values, 1 / len(values) + test_share / (1 - test_share))
@@ -210,12 +198,11 @@ def _student_distance(values: np.ndarray, per: float) -> float:
 
 
 def seeds_interval(values: np.ndarray, images: Ends) -> tuple[float, float, float]:
-    """The mean of a value over trainings that differ by their seed, and the ends of its interval.
+    """The mean of a value over trainings that differ by their seed, values (S,), and the ends of its interval.
 
-    values (S,), one for each training; `images` the interval of their mean over images. What other seeds would have
-    changed follows by Student's t with S - 1 degrees of freedom from how far the trainings are apart. The two distances
-    are joined by squares, as for independent sources. A bootstrap over seeds would not do: with three of them it finds
-    a third of the variance too little, and knows nothing of the tails. With one training only images count.
+    The interval of their mean over `images` and that over seeds, by Student's t with S - 1 degrees of freedom, joined
+    by squares as independent sources. (A bootstrap over three seeds finds a third of the variance too little, and knows
+    nothing of the tails.) With one training only images count.
     """
     mean, trainings = float(np.mean(values)), len(values)
     distance = _student_distance(values, 1 / trainings) if trainings > 1 else 0.0
@@ -227,21 +214,20 @@ def geometric_interval(values: np.ndarray, resampled: np.ndarray, units: int) ->
     """The geometric mean of a value above 0 over trainings, and the ends of its interval: seeds_interval of logarithms.
 
     values (S,); resampled (S, resamples), each training's values on the same resamples of so many images. For what is
-    itself the exponential of a mean, as a perplexity is: no interval then reaches below 0.
+    itself the exponential of a mean, as a perplexity is.
     """
     logs = np.log(values)
-    far = max(abs(float(logs.mean())), 1.0)
     middle = float(logs.mean())
+    far = max(abs(middle), 1.0)
     images = bootstrap_interval(middle, np.log(resampled).mean(axis=0), units, (middle - far, middle + far))
     mean, low, high = (float(np.exp(end)) for end in seeds_interval(logs, images))
     return mean, low, high
 
 
 def within(difference: float, low: float, high: float, margin: float) -> tuple[float, float, float]:
-    """The nearness, with its interval: how far a difference stays within a margin on either side.
+    """The nearness, with its interval: how far a difference (`low` to `high`) stays within a margin on either side.
 
-    It is above 0 where the difference does, and at most the margin, where there is none. The difference has its 95 %
-    interval from `low` to `high`.
+    It is above 0 where the difference does, and at most the margin, where there is none.
     """
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return margin - abs(difference), margin - max(abs(low), abs(high)), margin - nearest

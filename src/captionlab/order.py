@@ -1,9 +1,8 @@
 """The order of the training data: the rows of batch number `step` are a pure function of the seed and the step.
 
-Each epoch is a new permutation of the images; a last batch that is not full is left out. Of a table that is larger than
-memory, a few groups of rows at a time are drawn and the images in them mixed, so that every group is read once in an
-epoch. As nothing here has a state, the position in the data is the step, and a resumed training sees exactly the
-batches that it would have seen.
+So a resumed training sees exactly the batches that it would have seen. Each epoch is a new permutation of the images; a
+last batch that is not full is left out. Of a table that is larger than memory, a few groups of rows at a time are drawn
+and the images in them mixed, so that every group is read once in an epoch.
 """
 
 from dataclasses import dataclass
@@ -13,12 +12,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Places:
-    """Where images lie in a table that may be larger than memory: those of a group of rows are read at once."""
+    """Where images lie in a table larger than memory: the group of rows of each (images,), from 0; groups in use."""
 
     groups: np.ndarray
-    """(images,) the number of the group of each image, from 0"""
     mixed: int
-    """how many groups may be in use at the same time"""
 
 
 class Order:

@@ -13,8 +13,7 @@ import pyarrow as pa
 
 # Key in the metadata of a packed field; the value is the name of the numbers' type.
 NUMBERS = b"numbers"
-_TYPES = {b"float16": pa.float16(), b"float32": pa.float32()}
-_NAMES = {type: name for name, type in _TYPES.items()}
+_NAMES = {pa.float16(): b"float16", pa.float32(): b"float32"}
 # Pages of features: as large as they may be while a few of them do not count.
 PAGE_BYTES = 4 << 20
 
@@ -44,10 +43,12 @@ def pack(table: pa.Table) -> pa.Table:
 
 def unpack(table: pa.Table) -> pa.Table:
     """The columns of a table that was read from its file, as they are in memory, without a copy."""
-    columns = []
-    for field, column in zip(table.schema, table.columns, strict=True):
-        columns.append(_unpacked_column(column, _unpacked_field(field).type) if _is_packed(field) else column)
-    return pa.table(columns, schema=unpacked_schema(table.schema))
+    schema = unpacked_schema(table.schema)
+    columns = [
+        _unpacked_column(column, field.type) if NUMBERS in (packed.metadata or {}) else column
+        for packed, field, column in zip(table.schema, schema, table.columns, strict=True)
+    ]
+    return pa.table(columns, schema=schema)
 
 
 def row_bytes(schema: pa.Schema) -> int:
@@ -57,9 +58,9 @@ def row_bytes(schema: pa.Schema) -> int:
 
 def writer_options(schema: pa.Schema) -> dict[str, Any]:
     """Options of a Parquet writer: features as they are, all else compressed; every page has a checksum."""
-    if not row_bytes(schema):
-        return {"compression": "zstd", "write_page_checksum": True}
     others = [field.name for field in schema if not _is_features(field.type)]
+    if len(others) == len(schema):
+        return {"compression": "zstd", "write_page_checksum": True}
     return {
         "compression": {field.name: "zstd" if field.name in others else "none" for field in schema},
         "use_dictionary": others,
@@ -73,10 +74,6 @@ def _is_features(type: pa.DataType) -> bool:
     return pa.types.is_fixed_size_list(type) and type.value_type in _NAMES
 
 
-def _is_packed(field: pa.Field) -> bool:
-    return NUMBERS in (field.metadata or {})
-
-
 def _packed_field(field: pa.Field) -> pa.Field:
     if not _is_features(field.type):
         return field
@@ -86,9 +83,9 @@ def _packed_field(field: pa.Field) -> pa.Field:
 
 
 def _unpacked_field(field: pa.Field) -> pa.Field:
-    if not _is_packed(field):
+    if NUMBERS not in (field.metadata or {}):
         return field
-    numbers = _TYPES[field.metadata[NUMBERS]]
+    numbers = pa.type_for_alias(field.metadata[NUMBERS].decode())
     listed = pa.list_(numbers, field.type.byte_width * 8 // numbers.bit_width)
     return pa.field(field.name, listed, field.nullable)
 
@@ -106,12 +103,8 @@ def _packed_column(column: pa.ChunkedArray, stored: pa.DataType) -> pa.ChunkedAr
 def _unpacked_column(column: pa.ChunkedArray, listed: pa.DataType) -> pa.ChunkedArray:
     chunks = []
     for chunk in column.chunks:
-        numbers = pa.Array.from_buffers(listed.value_type, len(chunk) * listed.list_size, [None, _bytes(chunk)])
+        width = chunk.type.byte_width
+        data = chunk.buffers()[1].slice(chunk.offset * width, len(chunk) * width)
+        numbers = pa.Array.from_buffers(listed.value_type, len(chunk) * listed.list_size, [None, data])
         chunks.append(pa.FixedSizeListArray.from_arrays(numbers, type=listed))
     return pa.chunked_array(chunks, listed)
-
-
-def _bytes(chunk: pa.Array) -> pa.Buffer:
-    """The bytes of a packed column."""
-    width = chunk.type.byte_width
-    return chunk.buffers()[1].slice(chunk.offset * width, len(chunk) * width)

@@ -1,9 +1,7 @@
-"""Where everything lies below results/: each file of a run is named here and nowhere else.
-
-Without arguments a function gives the pattern of a rule, with Snakemake's wildcards in it; with names, one file.
-"""
+"""Where everything lies below results/: each file of a run is named here and nowhere else."""
 
 from pathlib import Path
+from string import Formatter
 
 RESULTS = "results"
 # Where the jobs of a run that make no table say what made their files.
@@ -17,19 +15,56 @@ ASSOCIATIONS = f"{RESULTS}/language/associations.parquet"
 SIMULATED_RESPONSES = f"{RESULTS}/study/simulated/responses.csv"
 
 
-def log(job: str) -> str:
-    """The log of a job: the name of its rule, and its wildcards below."""
-    return f"{LOGS}/{job}.log"
+class _Files:
+    """Files of one kind: called with names it gives one file; a name that is left out stays a wildcard of Snakemake."""
+
+    def __init__(self, pattern: str, *required: str):
+        """Take the path below results/; the `required` names come first, then the others as the pattern has them."""
+        self.pattern, self.required = f"{RESULTS}/{pattern}", required
+        fields = [name for _, name, _, _ in Formatter().parse(pattern) if name]
+        self.names = [*required, *(name for name in fields if name not in required)]
+
+    def __call__(self, *given: str | int, **named: str | int) -> str:
+        names = dict(zip(self.names, given, strict=False)) | named
+        if len(given) > len(self.names) or not {*self.required} <= names.keys() <= {*self.names}:
+            raise TypeError(f"{self.pattern} takes {', '.join(self.names)}, not {[*given, *named]}")
+        return self.pattern.format_map({name: f"{{{name}}}" for name in self.names} | names)
 
 
-def benchmark(job: str) -> str:
-    """What Snakemake measures of a job."""
-    return f"{RESULTS}/benchmarks/{job}.tsv"
+# Of a job, which is the name of its rule and its wildcards below: its log, what Snakemake measures of it, and what made
+# its files where none of them is a table.
+log = _Files("logs/{job}.log", "job")
+benchmark = _Files("benchmarks/{job}.tsv", "job")
+provenance = _Files("provenance/{job}.json", "job")
+state = _Files("state/{rule}/{name}", "rule", "name")  # folder of the checkpoints of a training
+
+corpus = _Files("corpora/{corpus}/{table}.parquet", "table")  # images, captions, objects, scene_captions or rejects
+encoder = _Files("encoders/{encoder}/{file}", "file")
+features = _Files("features/{encoder}/{corpus}/{shard}.parquet")
+neighbours = _Files("neighbours/{encoder}/{corpus}/{neighbours}.parquet")  # so many of each image
+regions = _Files("regions/{regions}/{corpus}/{shard}.parquet")
+tags = _Files("tags/{tags}/{corpus}/tags.parquet")
+reward_model = _Files("{kind}/{name}", "kind", "name")  # folder of one of the `encoders` or `scorers`
+scorer = _Files("scorers/{scorer}/{file}", "file")
+captioner = _Files("captioners/{captioner}/{file}", "file")
+references = _Files("evaluation/references/{corpus}.parquet")  # tokenised
+paraphrases = _Files("paraphrases/{table}.parquet", "table")  # METEOR's: phrases or paraphrases
+parses = _Files("spice/parses/{corpus}.parquet")  # of references, for SPICE
+evaluation = _Files("evaluation/{captioner}/{evaluation}/{table}.parquet", "table")  # tokens, or scores of captions
+language = _Files("language/{captioner}/{evaluation}/{table}.parquet", "table")
+of_captioner = _Files("{stage}/{captioner}/{table}.parquet", "stage", "table")  # stages attention, ablation, probes
+attention = _Files("attention/{table}.parquet", "table")  # about both captioners
+ablation = _Files("ablation/{table}.parquet", "table")  # about both captioners
+study = _Files("study/{file}", "file")
+answers = _Files("study/{participants}/{table}.parquet", "table")  # of people or of simulated participants
+reporting = _Files("reporting/{name}", "name")  # what tables are made of, and each before it is collected
+figure = _Files("figures/{name}.png", "name")
 
 
-def provenance(job: str) -> str:
-    """What made the files of a job that makes no table."""
-    return f"{PROVENANCE}/{job}.json"
+def captions(captioner: str = "{captioner}", evaluation: str = "{evaluation}", shard: str | None = None) -> str:
+    """The captions of a captioner for an evaluation, or a shard of them."""
+    part = f"/{shard}" if shard else ""
+    return f"{RESULTS}/captions/{captioner}/{evaluation}{part}.parquet"
 
 
 def stage_of(path: str) -> str | None:
@@ -58,119 +93,3 @@ def embedded_in(path: str) -> tuple[str, str]:
 def job_of(log: str) -> str:
     """The job that a log is of, below the name of its rule."""
     return "/".join(Path(log).with_suffix("").parts[3:])
-
-
-def state(rule: str, name: str) -> str:
-    """Folder of the checkpoints of a training."""
-    return f"{RESULTS}/state/{rule}/{name}"
-
-
-def corpus(table: str, corpus: str = "{corpus}") -> str:
-    """A table of a corpus: images, captions, objects, scenes or rejects."""
-    return f"{RESULTS}/corpora/{corpus}/{table}.parquet"
-
-
-def encoder(file: str, encoder: str = "{encoder}") -> str:
-    """A file of an encoder."""
-    return f"{RESULTS}/encoders/{encoder}/{file}"
-
-
-def features(encoder: str = "{encoder}", corpus: str = "{corpus}", shard: str = "{shard}") -> str:
-    """A shard of the embeddings of the images of a corpus."""
-    return f"{RESULTS}/features/{encoder}/{corpus}/{shard}.parquet"
-
-
-def neighbours(encoder: str = "{encoder}", corpus: str = "{corpus}", neighbours: str | int = "{neighbours}") -> str:
-    """So many neighbours of each image of a corpus."""
-    return f"{RESULTS}/neighbours/{encoder}/{corpus}/{neighbours}.parquet"
-
-
-def regions(regions: str = "{regions}", corpus: str = "{corpus}", shard: str = "{shard}") -> str:
-    """A shard of the regions of the images of a corpus."""
-    return f"{RESULTS}/regions/{regions}/{corpus}/{shard}.parquet"
-
-
-def tags(tags: str = "{tags}", corpus: str = "{corpus}") -> str:
-    """The tags of the images of a corpus."""
-    return f"{RESULTS}/tags/{tags}/{corpus}/tags.parquet"
-
-
-def reward_model(kind: str, name: str) -> str:
-    """Folder of one of the `encoders` or `scorers`."""
-    return f"{RESULTS}/{kind}/{name}"
-
-
-def scorer(file: str, scorer: str = "{scorer}") -> str:
-    """A file of a scorer."""
-    return f"{RESULTS}/scorers/{scorer}/{file}"
-
-
-def captioner(file: str, captioner: str = "{captioner}") -> str:
-    """A file of a captioner."""
-    return f"{RESULTS}/captioners/{captioner}/{file}"
-
-
-def captions(captioner: str = "{captioner}", evaluation: str = "{evaluation}", shard: str | None = None) -> str:
-    """The captions of a captioner for an evaluation, or a shard of them."""
-    part = f"/{shard}" if shard else ""
-    return f"{RESULTS}/captions/{captioner}/{evaluation}{part}.parquet"
-
-
-def references(corpus: str = "{corpus}") -> str:
-    """The tokenised references of a corpus."""
-    return f"{RESULTS}/evaluation/references/{corpus}.parquet"
-
-
-def paraphrases(table: str) -> str:
-    """A table of METEOR's paraphrases: phrases or paraphrases."""
-    return f"{RESULTS}/paraphrases/{table}.parquet"
-
-
-def parses(corpus: str = "{corpus}") -> str:
-    """The parsed references of a corpus, for SPICE."""
-    return f"{RESULTS}/spice/parses/{corpus}.parquet"
-
-
-def evaluation(table: str, captioner: str = "{captioner}", evaluation: str = "{evaluation}") -> str:
-    """A table of scores of the captions of a captioner: tokens, nlg, retrieval, spice or alignment."""
-    return f"{RESULTS}/evaluation/{captioner}/{evaluation}/{table}.parquet"
-
-
-def language(table: str, captioner: str = "{captioner}", evaluation: str = "{evaluation}") -> str:
-    """A table on the language of the captions of a captioner."""
-    return f"{RESULTS}/language/{captioner}/{evaluation}/{table}.parquet"
-
-
-def of_captioner(stage: str, table: str, captioner: str = "{captioner}") -> str:
-    """A table of the stages attention, ablation or probes about a captioner."""
-    return f"{RESULTS}/{stage}/{captioner}/{table}.parquet"
-
-
-def attention(table: str) -> str:
-    """A table of the stage of attention about both captioners."""
-    return f"{RESULTS}/attention/{table}.parquet"
-
-
-def ablation(table: str) -> str:
-    """A table of the stage of ablation about both captioners."""
-    return f"{RESULTS}/ablation/{table}.parquet"
-
-
-def study(file: str) -> str:
-    """A file or folder of the study."""
-    return f"{RESULTS}/study/{file}"
-
-
-def answers(table: str, participants: str = "{participants}") -> str:
-    """A table on the answers of people or of simulated participants."""
-    return f"{RESULTS}/study/{participants}/{table}.parquet"
-
-
-def reporting(name: str) -> str:
-    """A file of the stage of reporting: what tables are made of, and each table of the run before it is collected."""
-    return f"{RESULTS}/reporting/{name}"
-
-
-def figure(name: str) -> str:
-    """A figure."""
-    return f"{RESULTS}/figures/{name}.png"

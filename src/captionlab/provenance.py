@@ -21,21 +21,23 @@ from captionlab.files import digest, replacing
 CHECKOUT = Path(__file__).parents[2]
 BESIDE_TABLES = Path(paths.PROVENANCE)
 
-_jobs: list[Any] = []
+# The job that is under way, with the digests of its inputs from when it began: they may be replaced while it runs.
+_jobs: list[tuple[Any, dict[str, str]]] = []
 
 
 @contextmanager
 def working_on(snakemake: Any) -> Iterator[None]:
     """What is written in the block is made by this job."""
-    _jobs.append(snakemake)
+    _jobs.append((snakemake, _digests_of(snakemake.input)))
     try:
-        _digests()  # now, for an input may be replaced while the job runs
         yield
         if path := getattr(snakemake.output, "provenance", None):
-            _write(path)
+            outputs = _digests_of(file for file in snakemake.output if file != path)
+            with replacing(path) as partial:
+                text = json.dumps({**current(), "outputs": outputs}, indent=2, sort_keys=True)
+                partial.write_text(text + "\n", encoding="utf-8")
     finally:
         _jobs.pop()
-        _digests.cache_clear()
         _describe.cache_clear()
 
 
@@ -50,26 +52,13 @@ def current() -> dict[str, Any]:
 
 def input_digests(job: Any) -> dict[str, str]:
     """The digest of each input of a job, by its name. Of the job that is under way, it is that from the job's start."""
-    return _digests() if job in _jobs[-1:] else _digests_of(job.input)
-
-
-@cache
-def _digests() -> dict[str, str]:
-    # Once in a job: its inputs may be large.
-    return _digests_of(_jobs[-1].input)
+    running, digests = _jobs[-1] if _jobs else (None, {})
+    return digests if running == job else _digests_of(job.input)
 
 
 def _digests_of(paths: Iterable[str]) -> dict[str, str]:
     # A captioner and its reward_model may read the same features.
     return {_name(path): digest(path) for path in dict.fromkeys(paths)}
-
-
-def _write(path: str) -> None:
-    """Write what a table would say of the job that is under way, with the digest of each of its other outputs."""
-    outputs = _digests_of(file for file in _jobs[-1].output if file != path)
-    with replacing(path) as partial:
-        text = json.dumps({**current(), "outputs": outputs}, indent=2, sort_keys=True)
-        partial.write_text(text + "\n", encoding="utf-8")
 
 
 def written(run: Path) -> list[dict[str, Any]]:
@@ -85,12 +74,12 @@ def written(run: Path) -> list[dict[str, Any]]:
 
 @cache
 def _describe() -> dict[str, Any]:
-    job = _jobs[-1]
+    job, digests = _jobs[-1]
     described = {
         "rule": job.rule,
         "wildcards": dict(job.wildcards.items()),
         "params": dict(job.params.items()),
-        "inputs": _digests(),
+        "inputs": digests,
         "commit": commit(),
         "device": device_name(),
         "python": platform.python_version(),

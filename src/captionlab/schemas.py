@@ -1,4 +1,4 @@
-"""Kinds of tables that several stages read: a row, its columns with meaning and unit, its key."""
+"""Tables that several stages read: what a row is, its key, and its columns with meaning and unit."""
 
 import pyarrow as pa
 
@@ -9,231 +9,188 @@ _STRING, _INT, _LONG, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.
 IMAGE_ID = Column(_STRING, "identifier of the image in its corpus")
 CORPUS = Column(_STRING, "name of the corpus in the config")
 CAPTION_INDEX = Column(_INT, "rank of the caption among those of its image, from 0")
+CAPTION_KEY = {"corpus": CORPUS, "image_id": IMAGE_ID, "caption_index": CAPTION_INDEX}
 ROLE = Column(_STRING, "pretrained or finetuned")
 SCENE = Column(_STRING, "scene")
 REMOVED = Column(_INT, "how many of the objects that tell the scene were removed from the image; 0: none")
+_BOX = {
+    "x1": Column(_FLOAT, "left edge, pixels"),
+    "y1": Column(_FLOAT, "top edge, pixels"),
+    "x2": Column(_FLOAT, "right edge, pixels"),
+    "y2": Column(_FLOAT, "bottom edge, pixels"),
+}
 
 IMAGES = TableSchema(
     "images",
     "an image of a corpus that can be read",
-    {
-        "image_id": IMAGE_ID,
-        "position": Column(_LONG, "rank in the annotation file, from 0 (the order of evaluation blocks)"),
-        "split": Column(_STRING, "train, val, test or another split of the annotation file"),
-        "path": Column(_STRING, "file of the image; missing when its bytes are in `data`", nullable=True),
-        "data": Column(pa.binary(), "encoded image; missing when it is in a file", nullable=True),
-        "width": Column(_INT, "pixels"),
-        "height": Column(_INT, "pixels"),
-        "image_set": Column(_STRING, "look-alike set that the image belongs to", nullable=True),
-    },
     ("image_id",),
+    image_id=IMAGE_ID,
+    position=Column(_LONG, "rank in the annotation file, from 0 (the order of evaluation blocks)"),
+    split=Column(_STRING, "train, val, test or another split of the annotation file"),
+    path=Column(_STRING, "file of the image; missing when its bytes are in `data`", nullable=True),
+    data=Column(pa.binary(), "encoded image; missing when it is in a file", nullable=True),
+    width=Column(_INT, "pixels"),
+    height=Column(_INT, "pixels"),
+    image_set=Column(_STRING, "look-alike set that the image belongs to", nullable=True),
 )
 CAPTIONS = TableSchema(
     "captions",
     "a reference caption of an image",
-    {
-        "image_id": IMAGE_ID,
-        "caption_index": CAPTION_INDEX,
-        "caption": Column(_STRING, "text as in the annotation file"),
-    },
     ("image_id", "caption_index"),
+    image_id=IMAGE_ID,
+    caption_index=CAPTION_INDEX,
+    caption=Column(_STRING, "text as in the annotation file"),
 )
 OBJECTS = TableSchema(
     "objects",
     "an annotated object of an image",
-    {
-        "image_id": IMAGE_ID,
-        "object_index": Column(_INT, "rank of the object in its image, from 0"),
-        "label": Column(_STRING, "class of the object"),
-        "x1": Column(_FLOAT, "left edge, pixels"),
-        "y1": Column(_FLOAT, "top edge, pixels"),
-        "x2": Column(_FLOAT, "right edge, pixels"),
-        "y2": Column(_FLOAT, "bottom edge, pixels"),
-        "attributes": Column(pa.list_(_STRING), "colours, sizes and the like"),
-    },
     ("image_id", "object_index"),
+    image_id=IMAGE_ID,
+    object_index=Column(_INT, "rank of the object in its image, from 0"),
+    label=Column(_STRING, "class of the object"),
+    **_BOX,
+    attributes=Column(pa.list_(_STRING), "colours, sizes and the like"),
 )
 SCENE_CAPTIONS = TableSchema(
     "scenes",
     "a scene caption of an image",
-    {
-        "image_id": IMAGE_ID,
-        "scene_index": Column(_INT, "rank of the scene caption in its image, from 0"),
-        "caption": Column(_STRING, "text as in the annotation file"),
-        "scene": Column(_STRING, "scene label where the corpus has one", nullable=True),
-        "confidence": Column(_FLOAT, "the annotators' confidence, 1 to 5", nullable=True),
-    },
     ("image_id", "scene_index"),
+    image_id=IMAGE_ID,
+    scene_index=Column(_INT, "rank of the scene caption in its image, from 0"),
+    caption=Column(_STRING, "text as in the annotation file"),
+    scene=Column(_STRING, "scene label where the corpus has one", nullable=True),
+    confidence=Column(_FLOAT, "the annotators' confidence, 1 to 5", nullable=True),
 )
 REJECTS = TableSchema(
     "rejects",
     "an entry of the annotation file that was left out",
-    {
-        "position": Column(_LONG, "rank of the entry in the annotation file, from 0"),
-        "image_id": IMAGE_ID,
-        "path": Column(_STRING, "file that was looked for", nullable=True),
-        "reason": Column(_STRING, "missing, empty, broken, zero-size, duplicate or no-caption"),
-        "detail": Column(_STRING, "what exactly was found"),
-    },
     ("position", "image_id", "reason"),
+    position=Column(_LONG, "rank of the entry in the annotation file, from 0"),
+    image_id=IMAGE_ID,
+    path=Column(_STRING, "file that was looked for", nullable=True),
+    reason=Column(_STRING, "missing, empty, broken, zero-size, duplicate or no-caption"),
+    detail=Column(_STRING, "what exactly was found"),
 )
 GENERATED = TableSchema(
     "generated captions",
     "a caption that a captioner gave to an image",
-    {
-        "corpus": CORPUS,
-        "image_id": IMAGE_ID,
-        "caption_index": CAPTION_INDEX,
-        "caption": Column(_STRING, "text"),
-        "log_prob": Column(_DOUBLE, "sum of the log-probabilities of its tokens, nats", nullable=True),
-        "confidence": Column(_DOUBLE, "geometric mean of the token probabilities, end included", nullable=True),
-    },
-    ("corpus", "image_id", "caption_index"),
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    caption=Column(_STRING, "text"),
+    log_prob=Column(_DOUBLE, "sum of the log-probabilities of its tokens, nats", nullable=True),
+    confidence=Column(_DOUBLE, "geometric mean of the token probabilities, end included", nullable=True),
 )
 TOKENS = TableSchema(
     "tokenised captions",
     "a caption after the tokeniser of the Penn treebank: lower case, no punctuation, joined by spaces",
-    {
-        "corpus": CORPUS,
-        "image_id": IMAGE_ID,
-        "caption_index": CAPTION_INDEX,
-        "tokens": Column(_STRING, "tokens joined by spaces; empty when nothing but punctuation was there"),
-    },
-    ("corpus", "image_id", "caption_index"),
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    tokens=Column(_STRING, "tokens joined by spaces; empty when nothing but punctuation was there"),
 )
 RETRIEVAL = TableSchema(
     "retrieval ranks",
     "a caption used to find its image among candidates",
-    {
-        "corpus": CORPUS,
-        "image_id": IMAGE_ID,
-        "caption_index": CAPTION_INDEX,
-        "retriever": Column(_STRING, "name of the encoder that scores"),
-        "protocol": Column(_STRING, "where candidates come from: file-order, random, set or full"),
-        "candidates": Column(_INT, "images to choose from, the right one included"),
-        "rank": Column(_INT, "rank of the right image, from 1; a tie goes to it"),
-    },
-    ("corpus", "image_id", "caption_index", "retriever", "protocol"),
+    (*CAPTION_KEY, "retriever", "protocol"),
+    **CAPTION_KEY,
+    retriever=Column(_STRING, "name of the encoder that scores"),
+    protocol=Column(_STRING, "where candidates come from: file-order, random, set or full"),
+    candidates=Column(_INT, "images to choose from, the right one included"),
+    rank=Column(_INT, "rank of the right image, from 1; a tie goes to it"),
 )
 ALIGNMENT = TableSchema(
     "alignment scores",
     "a caption scored by a scorer for how well it matches its image",
-    {
-        "corpus": CORPUS,
-        "image_id": IMAGE_ID,
-        "caption_index": CAPTION_INDEX,
-        "scorer": Column(_STRING, "name of the scorer in the config"),
-        "score": Column(_DOUBLE, "matching score, on the scale that the scorer's settings give it"),
-    },
-    ("corpus", "image_id", "caption_index", "scorer"),
+    (*CAPTION_KEY, "scorer"),
+    **CAPTION_KEY,
+    scorer=Column(_STRING, "name of the scorer in the config"),
+    score=Column(_DOUBLE, "matching score, on the scale that the scorer's settings give it"),
 )
 _CAPTIONER = Column(_STRING, "name of the captioner in the config")
-_RETRIEVER = Column(_STRING, "name of the encoder, or scorer, that scores; missing for other metrics", nullable=True)
-_CANDIDATES = Column(_STRING, "how many images to choose from and from where; missing for other metrics", nullable=True)
-_METRIC = Column(_STRING, "metric as the field prints it; times 100 but for the mean rank")
+_PLACE = {
+    "corpus": CORPUS,
+    "split": Column(_STRING, "split of the corpus"),
+    "evaluation": Column(_STRING, "name of the evaluation in the config"),
+    "decoding": Column(_STRING, "name of the decoding in the config"),
+    "retriever": Column(_STRING, "name of the encoder, or scorer, that scores; missing for other metrics", True),
+    "candidates": Column(_STRING, "how many images to choose from and from where; missing for other metrics", True),
+    "metric": Column(_STRING, "metric as the field prints it; times 100 but for the mean rank"),
+}
 SUMMARY = TableSchema(
     "values of metrics",
     "a metric of a captioner on a corpus",
-    {
-        "captioner": _CAPTIONER,
-        "corpus": CORPUS,
-        "split": Column(_STRING, "split of the corpus"),
-        "evaluation": Column(_STRING, "name of the evaluation in the config"),
-        "decoding": Column(_STRING, "name of the decoding in the config"),
-        "retriever": _RETRIEVER,
-        "candidates": _CANDIDATES,
-        "metric": _METRIC,
-        "value": Column(_DOUBLE, "value on all images"),
-        "ci_low": Column(_DOUBLE, "lower end of the 95 % interval, over images"),
-        "ci_high": Column(_DOUBLE, "upper end of the same"),
-        "n": Column(_INT, "images"),
-        "device": Column(_STRING, "devices that captions and scores were computed on, joined; empty where unknown"),
-    },
     ("captioner", "corpus", "evaluation", "retriever", "candidates", "metric"),
+    captioner=_CAPTIONER,
+    **_PLACE,
+    value=Column(_DOUBLE, "value on all images"),
+    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images"),
+    ci_high=Column(_DOUBLE, "upper end of the same"),
+    n=Column(_INT, "images"),
+    device=Column(_STRING, "devices that captions and scores were computed on, joined; empty where unknown"),
 )
 COMPARISONS = TableSchema(
     "differences between captioners",
     "a metric of a captioner against another's on the same images",
-    {
-        "captioner": _CAPTIONER,
-        "against": Column(_STRING, "captioner whose value is subtracted: the parent, or the end of the finetuning"),
-        "corpus": CORPUS,
-        "split": Column(_STRING, "split of the corpus"),
-        "evaluation": Column(_STRING, "name of the evaluation in the config"),
-        "decoding": Column(_STRING, "name of the decoding in the config"),
-        "retriever": _RETRIEVER,
-        "candidates": _CANDIDATES,
-        "metric": _METRIC,
-        "difference": Column(_DOUBLE, "value minus the other's"),
-        "ci_low": Column(_DOUBLE, "lower end of its 95 % interval, over images"),
-        "ci_high": Column(_DOUBLE, "upper end of the same"),
-        "p_value": Column(_DOUBLE, "two-sided"),
-        "test": Column(_STRING, "paired bootstrap, or exact McNemar for P@1"),
-        "n": Column(_INT, "images"),
-    },
     ("captioner", "against", "corpus", "evaluation", "retriever", "candidates", "metric"),
+    captioner=_CAPTIONER,
+    against=Column(_STRING, "captioner whose value is subtracted: the parent, or the end of the finetuning"),
+    **_PLACE,
+    difference=Column(_DOUBLE, "value minus the other's"),
+    ci_low=Column(_DOUBLE, "lower end of its 95 % interval, over images"),
+    ci_high=Column(_DOUBLE, "upper end of the same"),
+    p_value=Column(_DOUBLE, "two-sided"),
+    test=Column(_STRING, "paired bootstrap, or exact McNemar for P@1"),
+    n=Column(_INT, "images"),
 )
 TRAINING = TableSchema(
     "training log",
     "a statistic at an update",
-    {
-        "step": Column(_LONG, "updates done, from 1; 0 has what validation says before the first"),
-        "epoch": Column(_INT, "epoch of the update, from 0"),
-        "statistic": Column(_STRING, "loss, reward, learning_rate and the like"),
-        "value": Column(_DOUBLE, "its value"),
-    },
     ("step", "statistic"),
+    step=Column(_LONG, "updates done, from 1; 0 has what validation says before the first"),
+    epoch=Column(_INT, "epoch of the update, from 0"),
+    statistic=Column(_STRING, "loss, reward, learning_rate and the like"),
+    value=Column(_DOUBLE, "its value"),
 )
 COST = TableSchema(
     "cost of a job",
     "a job, beyond what Snakemake's benchmark of it says",
-    {
-        "rule": Column(_STRING, "name of the rule"),
-        "job": Column(_STRING, "what the rule made: the name of its log file; empty where a rule has one job"),
-        "seconds": Column(_DOUBLE, "wall time of the script's work, s"),
-        "gpu_seconds": Column(_DOUBLE, "the same times the GPUs that it used, s; 0 without a GPU"),
-        "gpu_memory_mb": Column(_DOUBLE, "most memory that torch held on a GPU, MB; 0 without a GPU"),
-        "device": Column(_STRING, "name of the GPU, or kind of processor"),
-    },
     ("rule", "job"),
+    rule=Column(_STRING, "name of the rule"),
+    job=Column(_STRING, "what the rule made: the name of its log file; empty where a rule has one job"),
+    seconds=Column(_DOUBLE, "wall time of the script's work, s"),
+    gpu_seconds=Column(_DOUBLE, "the same times the GPUs that it used, s; 0 without a GPU"),
+    gpu_memory_mb=Column(_DOUBLE, "most memory that torch held on a GPU, MB; 0 without a GPU"),
+    device=Column(_STRING, "name of the GPU, or kind of processor"),
 )
 
 
 def embeddings_schema(dimensions: int, precision: str = "float16") -> TableSchema:
     """A table of embeddings of so many dimensions, stored as float16 or float32."""
-    values = {"float16": pa.float16(), "float32": pa.float32()}[precision]
     return TableSchema(
         "embeddings",
         "the embedding of an image",
-        {
-            "image_id": IMAGE_ID,
-            "embedding": Column(pa.list_(values, dimensions), "output of the image tower, not normalised"),
-        },
         ("image_id",),
+        image_id=IMAGE_ID,
+        embedding=Column(
+            pa.list_(pa.type_for_alias(precision), dimensions), "output of the image tower, not normalised"
+        ),
     )
 
 
 def regions_schema(dimensions: int, precision: str = "float32") -> TableSchema:
     """A table of regions whose features have so many numbers, stored as float16 or float32."""
-    values = {"float16": pa.float16(), "float32": pa.float32()}[precision]
     return TableSchema(
         "regions",
         "a region of an image; those of an image are together",
-        {
-            "image_id": IMAGE_ID,
-            "region_index": Column(_INT, "rank of the region in its image, from 0, in the order of the detector"),
-            "x1": Column(_FLOAT, "left edge, pixels"),
-            "y1": Column(_FLOAT, "top edge, pixels"),
-            "x2": Column(_FLOAT, "right edge, pixels"),
-            "y2": Column(_FLOAT, "bottom edge, pixels"),
-            "width": Column(_INT, "width of the image, pixels"),
-            "height": Column(_INT, "height of the image, pixels"),
-            "confidence": Column(_FLOAT, "the detector's confidence in its class, 0 to 1", nullable=True),
-            "label": Column(_STRING, "name of its class", nullable=True),
-            "label_id": Column(_INT, "number of its class in the detector's vocabulary", nullable=True),
-            "attribute_id": Column(_INT, "number of its attribute in the detector's vocabulary", nullable=True),
-            "attribute_confidence": Column(_FLOAT, "the detector's confidence in the attribute, 0 to 1", nullable=True),
-            "features": Column(pa.list_(values, dimensions), "what the detector saw in the region"),
-        },
         ("image_id", "region_index"),
+        image_id=IMAGE_ID,
+        region_index=Column(_INT, "rank of the region in its image, from 0, in the order of the detector"),
+        **_BOX,
+        width=Column(_INT, "width of the image, pixels"),
+        height=Column(_INT, "height of the image, pixels"),
+        confidence=Column(_FLOAT, "the detector's confidence in its class, 0 to 1", nullable=True),
+        label=Column(_STRING, "name of its class", nullable=True),
+        label_id=Column(_INT, "number of its class in the detector's vocabulary", nullable=True),
+        attribute_id=Column(_INT, "number of its attribute in the detector's vocabulary", nullable=True),
+        attribute_confidence=Column(_FLOAT, "the detector's confidence in the attribute, 0 to 1", nullable=True),
+        features=Column(pa.list_(pa.type_for_alias(precision), dimensions), "what the detector saw in the region"),
     )

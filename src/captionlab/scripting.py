@@ -21,10 +21,10 @@ logger = logging.getLogger(__name__)
 def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any], None]:
     """Make this the `main` of a script, last in its file: where Snakemake runs the script, it runs once it is defined.
 
-    It is given the `snakemake` object that Snakemake put into the script's namespace. Everything that is printed or
-    logged, a traceback included, goes to the rule's log file. The script sees as many GPUs as its rule asks for and no
-    others. With `parallel`, a rule that gets several has a process for each of them: this one becomes torch's launcher,
-    which starts the script again, and `main` runs in every process at once (see captionlab.distributed).
+    It is given the `snakemake` object that Snakemake put into the script's namespace. All that is printed or logged
+    goes to the rule's log file. The script sees as many GPUs as its rule asks for and no others. With `parallel`, a
+    rule that gets several has a process for each: this one becomes torch's launcher, which starts the script again, and
+    `main` runs in every process at once (captionlab.distributed).
     """
     namespace = main.__globals__
     if namespace["__name__"] != "__main__":  # imported

@@ -60,8 +60,7 @@ def reserved(count: int) -> Iterator[list[str]]:
 def _lock(devices: Sequence[str], count: int) -> dict[str, int]:
     """The first `count` devices that nobody else has, with the open files whose locks say so."""
     folder = _folder()
-    locks = _free(folder, devices, count)
-    if len(locks) < count:
+    if len(locks := _free(folder, devices, count)) < count:
         logger.info("Waiting for %d of the GPUs %s, which other jobs use.", count, ", ".join(devices))
     while len(locks) < count:
         # Two jobs that hold half of what they want would wait for each other for ever.

@@ -1,7 +1,6 @@
 """Parquet between rules, read and written through here only. Every kind of table is declared once: schemas.py, and
 a schemas.py in each stage that has kinds of its own.
 
-A kind says what a row is, which columns it has (type, nullability, meaning and unit) and which of them are its key.
 The schema is checked on writing and on reading; an error names the file and the column. A file is written beside its
 place and then renamed, so a killed job leaves no half table. A checksum of each page tells when a disk damaged it.
 """
@@ -16,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from captionlab import provenance
@@ -44,14 +43,11 @@ class Column:
     nullable: bool = False
 
 
-@dataclass(frozen=True)
 class TableSchema:
-    """One kind of table: its name, what a row is, its columns in order, and the columns that identify a row."""
+    """One kind of table: its name, what a row is, the columns that identify a row, and all columns in order."""
 
-    name: str
-    row: str
-    columns: Mapping[str, Column]
-    key: tuple[str, ...]
+    def __init__(self, name: str, row: str, key: tuple[str, ...], /, **columns: Column):
+        self.name, self.row, self.key, self.columns = name, row, key, columns
 
     @property
     def schema(self) -> pa.Schema:
@@ -111,10 +107,8 @@ def conform(rows: Rows, kind: TableSchema, path: str | os.PathLike[str]) -> pa.T
     for name, column in kind.columns.items():
         try:
             values = rows[name]
-            if isinstance(values, (pa.Array, pa.ChunkedArray)):
-                array = values if values.type.equals(column.type) else values.cast(column.type)
-            else:
-                array = pa.array(values, column.type)
+            arrow = isinstance(values, (pa.Array, pa.ChunkedArray))
+            array = values.cast(column.type) if arrow else pa.array(values, column.type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise TableError(f"{path}: column {name!r} ({column.meaning}) must be {column.type}: {error}") from error
         if array.null_count and not column.nullable:
@@ -131,7 +125,11 @@ def write_table(
 ) -> None:
     """Write a whole table and refuse a repeated key."""
     table = conform(rows, kind, path)
-    _check_key(table, kind, path)
+    counts = table.group_by(list(kind.key)).aggregate([([], "count_all")])
+    if counts.num_rows < table.num_rows:
+        repeated = counts.filter(pc.field("count_all") > 1).select(kind.key)
+        first = repeated.slice(0, 1).to_pylist()[0]
+        raise TableError(f"{path}: {repeated.num_rows} keys of {kind.name} are repeated, the first is {first}")
     with TableWriter(path, kind, metadata) as writer:
         writer.write(table)
 
@@ -142,9 +140,12 @@ def read_table(
     columns: Sequence[str] | None = None,
 ) -> pa.Table:
     """Read one file or several of the same kind, in the order given, all columns or some."""
-    if isinstance(paths, (str, os.PathLike)):
-        paths = [paths]
-    tables = [_read(path, kind, columns) for path in paths]
+    tables = []
+    for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+        check_schema(path, kind)
+        with damage_named(path):
+            table = pq.read_table(path, columns=list(columns or kind.columns), page_checksum_verification=True)
+        tables.append(unpack(table).replace_schema_metadata(None))
     if not tables:
         raise TableError(f"no file of {kind.name} was given")
     return pa.concat_tables(tables)
@@ -164,13 +165,10 @@ def check_schema(path: str | os.PathLike[str], kind: TableSchema) -> None:
     schema = read_schema(path)
     for name, column in kind.columns.items():
         if name not in schema.names:
-            raise TableError(
-                f"{path}: a table of {kind.name} needs the column {name!r}; it has {', '.join(schema.names)}"
-            )
-        if not schema.field(name).type.equals(column.type):
-            raise TableError(
-                f"{path}: column {name!r} is {schema.field(name).type}, a table of {kind.name} has {column.type}"
-            )
+            has = ", ".join(schema.names)
+            raise TableError(f"{path}: a table of {kind.name} needs the column {name!r}; it has {has}")
+        if not (found := schema.field(name).type).equals(column.type):
+            raise TableError(f"{path}: column {name!r} is {found}, a table of {kind.name} has {column.type}")
 
 
 def read_schema(path: str | os.PathLike[str]) -> pa.Schema:
@@ -190,28 +188,10 @@ def read_schema_name(path: str | os.PathLike[str]) -> str:
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a writer said of a table, its kind and provenance aside."""
-    stored = read_schema(path).metadata or {}
-    own = {name.decode(): value for name, value in stored.items()}
+    own = {name.decode(): text for name, text in (read_schema(path).metadata or {}).items()}
     return {name: json.loads(text) for name, text in own.items() if name not in ("kind", "ARROW:schema", PROVENANCE)}
 
 
 def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Of which job a table is and what it was made from (captionlab.provenance.current); empty when no job wrote it."""
-    stored = (read_schema(path).metadata or {}).get(PROVENANCE.encode(), b"{}")
-    return dict(json.loads(stored))
-
-
-def _read(path: str | os.PathLike[str], kind: TableSchema, columns: Sequence[str] | None) -> pa.Table:
-    check_schema(path, kind)
-    with damage_named(path):
-        table = pq.read_table(path, columns=list(columns or kind.columns), page_checksum_verification=True)
-    return unpack(table).replace_schema_metadata(None)
-
-
-def _check_key(table: pa.Table, kind: TableSchema, path: str | os.PathLike[str]) -> None:
-    counts = table.group_by(list(kind.key)).aggregate([([], "count_all")])
-    repeated = counts.filter(pa.compute.greater(counts["count_all"], 1)) if counts.num_rows < table.num_rows else None
-    if repeated is not None:
-        first = repeated.slice(0, 1).to_pylist()[0]
-        first.pop("count_all")
-        raise TableError(f"{path}: {repeated.num_rows} keys of {kind.name} are repeated, the first is {first}")
+    return dict(json.loads((read_schema(path).metadata or {}).get(PROVENANCE.encode(), b"{}")))

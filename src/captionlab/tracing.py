@@ -16,10 +16,11 @@ def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """A file and everything that it was made from, depth first: depth, file, and its provenance (empty where unknown).
 
     A file that several were made from comes once, where it is first met. An input that is not what the job read any
-    more has {"changed": True}, and comes once as such. Paths are relative to the run's folder, or to the checkout for
-    files that come with it.
+    more has {"changed": True}, and comes once as such. Paths are as jobs name them (`captionlab.provenance.file_of`):
+    relative to the run's folder, or to the checkout for files that come with it.
     """
     digest_once, jobs = cache(digest), written(Path())
+    path = str(Path(path))  # as jobs name it, without ./
     met = {(path, False)}
 
     def follow(path: str, depth: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -43,7 +44,7 @@ def _maker(path: str, jobs: Sequence[dict[str, Any]], digest_once: Callable[[Pat
     """What is known of the job that made a file; `jobs` are those without tables."""
     if path.endswith(".parquet"):
         return read_provenance(path)
-    for output in map(str, (Path(path), *Path(path).parents)):  # some outputs are folders
+    for output in (path, *map(str, Path(path).parents)):  # some outputs are folders
         for job in jobs:
             # A captioner that was imported may have been replaced by one of the same name that is trained.
             if output in job["outputs"] and job["outputs"][output] == digest_once(file_of(output)):

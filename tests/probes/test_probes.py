@@ -44,8 +44,8 @@ def test_scores_are_those_of_plain_loops():
             wrong.update([name, said])
     each = {name: 2 * hits[name] / (2 * hits[name] + wrong[name]) for name in "abcd"}
     found = scores(right, predicted)
-    assert [(score.scene, score.support) for score in found[3:]] == sorted(support.items())
-    assert {score.scene: score.f1 for score in found[3:]} == pytest.approx(each)
+    assert [(score.name, score.support) for score in found[3:]] == sorted(support.items())
+    assert {score.name: score.f1 for score in found[3:]} == pytest.approx(each)
     assert f1(found, "micro") == pytest.approx(hits.total() / 200)
     assert f1(found, "macro") == pytest.approx(sum(each.values()) / 4)
     assert f1(found, "weighted") == pytest.approx(sum(each[name] for name in right) / 200)
@@ -178,7 +178,7 @@ def test_scores_of_objects_are_those_of_plain_loops():
     told = np.where(generator.random((50, 4)) < 0.7, right, ~right)
     told[:, 3] = False  # neither there nor told
     labels = ["boat", "car", "dog", "moon"]
-    found = {score.label or score.average: score for score in object_scores(labels, right, told)}
+    found = {score.name or score.average: score for score in object_scores(labels, right, told)}
     hits, wrong = Counter(), Counter()
     for of_image, said in zip(right, told, strict=True):
         for label, there, yes in zip(labels, of_image, said, strict=True):

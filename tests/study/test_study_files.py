@@ -22,7 +22,7 @@ from captionlab.study.page import read_template, review_page, study_page
 from captionlab.study.pictures import SIZE, file_name, pictures
 from captionlab.study.psychopy import CONDITIONS, conditions, conditions_file, experiment
 from captionlab.study.schemas import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
-from captionlab.study.stimuli import StudyError
+from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
 from captionlab.tables import read_metadata, read_table, write_table
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +86,9 @@ def test_a_template_needs_a_place_for_data(tmp_path):
 
 def test_the_experiment_is_what_psychopy_takes():
     files = sorted({file_name(image) for s in SCREENS for image in s["images"]})
-    root = ElementTree.fromstring(experiment("study-0", [1, 2, 3], "It costs $5 & <more>.\n\nAgreed?", files))
+    template = (RESOURCES / "study.psyexp").read_text(encoding="utf-8")
+    text = experiment(template, "study-0", [1, 2, 3], "It costs $5 & <more>.\n\nAgreed?", files)
+    root = ElementTree.fromstring(text)
     assert root.tag == "PsychoPy2experiment"
     assert [part.tag for part in root] == ["Settings", "Routines", "Flow"]
     for element in root.iter():
@@ -112,6 +114,7 @@ def test_the_experiment_is_what_psychopy_takes():
         ("LoopInitiator", "trials"), ("Routine", "screen"), ("LoopTerminator", "trials"), ("Routine", "thanks"),
     ]  # fmt: skip
     assert {"consent", "instructions", "screen", "begin", "thanks"} == routines
+    assert len(root.findall(".//ImageComponent")) == IMAGES_OF_SCREEN
     mouse = parameters(root, "mouse")
     assert mouse["clickable"].split(", ") == [c.get("name") for c in components if c.tag == "ImageComponent"]
     # Clicks beside the images must not be stored: PsychoPy would put them first.
@@ -190,7 +193,8 @@ def run(tmp_path_factory) -> Path:
     run_script(
         "build_study",
         {**stimuli, "images": [folder / "images.parquet"], "consent": [RESOURCES / "consent.txt"],
-         "page": RESOURCES / "page.html", "review": RESOURCES / "review.html"},
+         "page": RESOURCES / "page.html", "review": RESOURCES / "review.html",
+         "experiment": RESOURCES / "study.psyexp"},
         {"web": folder / "web", "psychopy": folder / "psychopy", "review": folder / "review.html"},
         post=None,
     )  # fmt: skip

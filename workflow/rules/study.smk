@@ -53,6 +53,7 @@ rule build_study:
         consent=lab.study.consent(),
         page=lab.study.resource("page.html"),
         review=lab.study.resource("review.html"),
+        experiment=lab.study.resource("study.psyexp"),
     output:
         web=directory(paths.study("web")),
         psychopy=directory(paths.study("psychopy")),

@@ -36,4 +36,5 @@ def main(snakemake: Any) -> None:
         path = conditions_file(block) if block else EXAMPLE_CONDITIONS
         write_text(psychopy / path, conditions(study, [screen for screen in screens if screen["block"] == block]))
     files = [file_name(image) for image in shown]
-    write_text(psychopy / "study.psyexp", experiment(study, blocks, consent, files))
+    template = Path(snakemake.input.experiment).read_text(encoding="utf-8")
+    write_text(psychopy / "study.psyexp", experiment(template, study, blocks, consent, files))

@@ -91,7 +91,7 @@ def word_findings(tables: list[str], references: list[str], seed: int) -> Iterat
     found: dict[str, list[Finding]] = {"unknown": [], "non-words": []}
     for captioner, rows in captioners.items():
         images = [f"{row['corpus']}/{row['image_id']}" for row in rows]
-        strange = [list(non_words(row["caption"], known)) for row in rows]
+        strange = [non_words(row["caption"], known) for row in rows]
         flags = {"unknown": [has_unknown(row["caption"]) for row in rows], "non-words": [bool(one) for one in strange]}
         examples = {"unknown": [], "non-words": list(dict.fromkeys(chain.from_iterable(strange)))[:EXAMPLES]}
         for condition, flagged in flags.items():

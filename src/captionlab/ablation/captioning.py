@@ -30,17 +30,9 @@ def caption_samples(
         visual = removal.without([sample.image for sample in part], [sample.labels for sample in part]).to(device)
         decoded = decode(captioner, visual, decoding, tokenizer)
         captions = tokenizer.decode(decoded.tokens.tolist())
-        numbers = zip(captions, decoded.log_prob.tolist(), decoded.confidence.tolist(), strict=True)
-        rows += [
-            {
-                "image_id": sample.image,
-                "scene": sample.scene,
-                "objects": len(sample.labels),
-                "labels": list(sample.labels),
-                "caption": one_line(caption),
-                "log_prob": log_prob,
-                "confidence": confidence,
-            }
-            for sample, (caption, log_prob, confidence) in zip(part, numbers, strict=True)
-        ]
+        numbers = zip(part, captions, decoded.log_prob.tolist(), decoded.confidence.tolist(), strict=True)
+        for sample, caption, log_prob, confidence in numbers:
+            removed = {"objects": len(sample.labels), "labels": list(sample.labels)}
+            said = {"caption": one_line(caption), "log_prob": log_prob, "confidence": confidence}
+            rows.append({"image_id": sample.image, "scene": sample.scene, **removed, **said})
     return rows

@@ -25,8 +25,7 @@ class Mean:
 def mean_over_images(
     values: Sequence[float], images: Sequence[str], seed: int, ends: tuple[float, float] | None = None
 ) -> Mean:
-    """The mean of a value per sample; the interval resamples images, as an image may be several samples. ValueError for
-    none.
+    """The mean of a value per sample; the interval resamples images, which may be several samples. ValueError for none.
 
     A value lies between `ends`; without them it is 0 or 1, and the mean is a share.
     """
@@ -72,10 +71,8 @@ class Pair:
     split: str
     objects: int
     changed: bool
-    before: float
-    """confidence of the caption of the whole image"""
-    after: float
-    """confidence of the caption of the other"""
+    before: float  # confidence of the caption of the whole image
+    after: float  # confidence of the caption of the other
 
 
 def pairs(rows: Sequence[Mapping[str, Any]]) -> list[Pair]:

@@ -10,14 +10,11 @@ OVERLAP, INSIDE = 0.6, 0.8
 
 @dataclass(frozen=True)
 class Match:
-    """How the R regions and T tags of an image go together."""
+    """How the R regions and T tags of an image go together: arrays of shape (R, T)."""
 
-    overlap: np.ndarray
-    """(R, T) intersection over union"""
-    inside: np.ndarray
-    """(R, T) share of the region's area inside the box of the tag"""
-    tagged: np.ndarray
-    """(R, T) whether the region gets the tag; it may get several"""
+    overlap: np.ndarray  # intersection over union
+    inside: np.ndarray  # share of the region's area inside the box of the tag
+    tagged: np.ndarray  # whether the region gets the tag; it may get several
 
 
 def match_regions(regions: np.ndarray, tags: np.ndarray, overlap: float = OVERLAP, inside: float = INSIDE) -> Match:

@@ -10,18 +10,14 @@ SMOOTHINGS = ("none", "laplace", "discount")
 
 @dataclass(frozen=True)
 class Pmi:
-    """An object in the images of a scene."""
+    """An object in the images of a scene; the table PMI explains the fields."""
 
     scene: str
     label: str
     together: int
-    """images of the scene with the object"""
     with_object: int
-    """images with the object"""
     with_scene: int
-    """images of the scene"""
     pmi: float
-    """nats"""
 
 
 def pointwise_mutual_information(

@@ -20,9 +20,8 @@ def scene_nouns(
     words: Sequence[str], lemmas: Sequence[str], tags: Sequence[str], stopped: Collection[str]
 ) -> list[str]:
     """The lemmas, in lower case, of the nouns of a tagged caption that are no stop words."""
-    nouns = (
-        (word.lower(), lemma.lower()) for word, lemma, tag in zip(words, lemmas, tags, strict=True) if tag in NOUNS
-    )
+    tagged = zip(words, lemmas, tags, strict=True)
+    nouns = ((word.lower(), lemma.lower()) for word, lemma, tag in tagged if tag in NOUNS)
     return [lemma for word, lemma in nouns if word not in stopped and lemma not in stopped and lemma.isalpha()]
 
 

@@ -15,19 +15,12 @@ from captionlab.tables import read_table
 
 @dataclass(frozen=True)
 class Scenes:
-    """The scenes that are studied, and the labels of all images."""
+    """The scenes that are studied; labels and split of all images; captions that must name a scene for it to count."""
 
     chosen: list[str]
     labels: dict[str, dict[str, int]]
     split: dict[str, str]
-    """of each image"""
     min_count: int
-    """captions of an image that must name a scene for the image to depict it"""
-
-    @property
-    def images(self) -> list[str]:
-        """All images that have a label."""
-        return list(self.labels)
 
     def depicting(self, splits: Collection[str] | None = None) -> dict[str, list[str]]:
         """The images of each scene, of all splits or of some; none for a scene that these do not show.

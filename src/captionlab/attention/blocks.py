@@ -26,15 +26,12 @@ SPECIAL = ("[CLS]", "[SEP]", "[PAD]")
 
 @dataclass(frozen=True)
 class Block:
-    """The attention values of a relation in an image, each the maximum over heads."""
+    """The attention values of a relation in an image: their standard deviation, their sum, and how many there are."""
 
     relation: str
     deviation: float
-    """standard deviation of the values"""
     mass: float
-    """their sum"""
     values: int
-    """how many there are"""
 
 
 @torch.no_grad()

@@ -10,12 +10,10 @@ REACH = 3.0
 
 @dataclass(frozen=True)
 class Density:
-    """A density on a grid of two dimensions."""
+    """A density at each place of a grid of two dimensions, and the places along each of them."""
 
     axes: list[np.ndarray]
-    """the places of the grid along each dimension"""
     values: np.ndarray
-    """the density at each place of the grid, an axis for each dimension"""
 
     def enclosed(self) -> np.ndarray:
         """At each place of the grid, the share of the whole that is where the density is at least as high as there."""

@@ -55,29 +55,25 @@ def extract_attention(
         attention = image_attention(captioner, visual, layer).cpu().numpy()
         owners = images.owners(part).numpy()
         for row, image in enumerate(part):
-            tags, regions, valid, of_tags = _places(visual, owners, row)
-            found.received += _received(attention[row], images, image, of_tags, valid)
+            tags, regions, of_tags = _places(visual, owners, row)
+            found.received += _received(attention[row], images, image, of_tags, tags | regions)
             if image in sampled:
-                found.blocks += [
-                    {"image_id": image, "layer": layer, **vars(block)}
-                    for block in blocks(attention[row], tags, regions)
-                ]
-        if rows := [row for row, image in enumerate(part) if image in sampled]:
-            kept = visual[torch.tensor(rows, device=device)]
-            found.shares += _shares(captioner, tokenizer, kept, [part[row] for row in rows], decoding)
-        if rows := [row for row, image in enumerate(part) if image in shown]:
-            kept = visual[torch.tensor(rows, device=device)]
-            found.matrices += _matrices(captioner, tokenizer, kept, [part[row] for row in rows], layer)
+                place = {"image_id": image, "layer": layer}
+                found.blocks += [{**place, **vars(block)} for block in blocks(attention[row], tags, regions)]
+        if kept := [row for row, image in enumerate(part) if image in sampled]:
+            names, of_kept = [part[row] for row in kept], visual[torch.tensor(kept, device=device)]
+            found.shares += _shares(captioner, tokenizer, of_kept, names, decoding)
+        if kept := [row for row, image in enumerate(part) if image in shown]:
+            names, of_kept = [part[row] for row in kept], visual[torch.tensor(kept, device=device)]
+            found.matrices += _matrices(captioner, tokenizer, of_kept, names, layer)
     return found
 
 
 def _places(visual: TaggedRegions, owners: np.ndarray, row: int) -> tuple[np.ndarray, ...]:
-    """Of the positions (S,) of an image: word pieces of tags, regions, both, and the tag that each piece is of."""
-    length = visual.tags.shape[1]
+    """Of the positions (S,) of an image: word pieces of tags, regions, and the tag that each piece is of."""
     regions = visual.region_mask[row].cpu().numpy()
     of_tags = np.concatenate([owners[row], np.full(len(regions), -1)])
-    is_region = np.concatenate([np.zeros(length, bool), regions])
-    return of_tags >= 0, is_region, (of_tags >= 0) | is_region, of_tags
+    return of_tags >= 0, np.concatenate([np.zeros(visual.tags.shape[1], bool), regions]), of_tags
 
 
 def _received(attention: np.ndarray, images: TaggedImages, image: str, owners: np.ndarray, valid: np.ndarray) -> Rows:
@@ -118,11 +114,13 @@ def _shares(
     starts, ends = (torch.full_like(tokens[:, :1], token) for token in (captioner.start_id, tokenizer.end))
     ids = torch.cat([starts, tokens, ends], dim=1)  # a caption of greatest length may have no end of its own
     return [
-        {"image_id": image, "layer": layer, "attending": kind, "target": target, "share": _number(share)}
+        {
+            "image_id": image,
+            "layer": layer,
+            "attending": kind,
+            "target": target,
+            "share": None if np.isnan(share) else float(share),
+        }
         for layer, kind, target, shares in special_shares(captioner, visual, ids, tokenizer.end)
         for image, share in zip(images, shares, strict=True)
     ]
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -17,16 +17,14 @@ UNIFORM = "uniform"
 
 @dataclass(frozen=True)
 class Overlap:
-    """How alike the two rankings of the objects of a scene are down to a depth."""
+    """How alike the two rankings of the objects of a scene are down to a depth; OVERLAPS explains the fields."""
 
     scene: str
     depth: int
     rank_biased_overlap: float
     intersection_over_union: float
     attended: int
-    """images of the scene whose attention is read"""
     counted: int
-    """images of the scene whose objects are counted"""
 
 
 def attended_objects(
@@ -42,14 +40,14 @@ def attended_objects(
         of_image[image].append((label, attention))
     ranked = {}
     for scene, images in scenes.items():
-        total: dict[str, float] = defaultdict(float)
-        number: Counter[str] = Counter()
-        for image in images:
-            for label, attention in of_image.get(image, []):
-                total[label] += attention
-                number[label] += 1
-        value = {label: total[label] / number[label] if mean else total[label] for label in total}
-        ranked[scene] = sorted(value, key=lambda label: (-value[label], label))
+        value: dict[str, float] = defaultdict(float)
+        tags = [tag for image in images for tag in of_image.get(image, [])]
+        for label, attention in tags:
+            value[label] += attention
+        if mean:
+            number = Counter(label for label, _ in tags)
+            value = {label: total / number[label] for label, total in value.items()}
+        ranked[scene] = _by_value(value)
     return ranked
 
 
@@ -66,11 +64,14 @@ def frequent_objects(objects: Mapping[str, Iterable[str]], scenes: Mapping[str, 
 
     `objects` has the labels of the tags of each image, of which each counts once.
     """
-    ranked = {}
-    for scene, images in scenes.items():
-        count = Counter(label for image in images for label in {*objects.get(image, ())})
-        ranked[scene] = sorted(count, key=lambda label: (-count[label], label))
-    return ranked
+    return {
+        scene: _by_value(Counter(label for image in images for label in {*objects.get(image, ())}))
+        for scene, images in scenes.items()
+    }
+
+
+def _by_value(values: Mapping[str, float]) -> list[str]:
+    return sorted(values, key=lambda label: (-values[label], label))
 
 
 def overlaps(
@@ -107,10 +108,8 @@ def overlap_intervals(
     """For each depth the ends of the 95 % intervals of both overlaps of a scene: symmetric bootstrap over its `images`.
 
     In each resample the objects are ranked anew, by attention as in `attended_objects` and by how many images have
-    them. Chance in a ranking mostly makes it less like the other, so that resamples overlap less than the rankings of
-    all images do, and these less than those of all the images that there might be: see `symmetric_interval`. An image
-    may be in `received`, in `objects`, or in both: it counts for the rankings that it is part of. The names are
-    those of columns of OVERLAPS.
+    them. Chance makes rankings less alike, in resamples more than in all images: see `symmetric_interval`. An image may
+    be in `received`, in `objects`, or in both, and counts for these. The names are those of columns of OVERLAPS.
     """
     row = {image: number for number, image in enumerate(images)}
     tags = [(row[image], label, attention) for image, label, attention in received if image in row]
@@ -129,9 +128,8 @@ def overlap_intervals(
     ranking = attended / np.maximum(counted, 1) if mean else attended
     ranks = _ranks(ranking, counted > 0), _ranks(having, having > 0)
     of_depths = _resampled_overlaps(*ranks, max(depths))
-    found: dict[int, dict[str, float]] = {}
+    found: dict[int, dict[str, float]] = {depth: {} for depth in depths}
     for depth in depths:
-        found[depth] = {}
         for measure, values in of_depths.items():
             value, resampled = float(values[0, depth - 1]), values[1:, depth - 1]
             low, high = symmetric_interval(value, resampled, len(images), (0.0, 1.0))
@@ -166,8 +164,6 @@ def _resampled_overlaps(first: np.ndarray, second: np.ndarray, deepest: int) -> 
 def overlap_by_chance(objects: int, depth: int) -> float:
     """The rank-biased overlap, down to a depth, that two rankings in random order of so many objects have on average.
 
-    Each of the first d of one ranking is among the first d of the other with a probability of d / objects, so the
-    expected agreement at d is that, and the overlap is its mean over d.
+    It is the mean over d of d / objects, the probability that one of the first d is among the first d of the other.
     """
-    deepest = min(depth, objects)
-    return (deepest + 1) / (2 * objects)
+    return (min(depth, objects) + 1) / (2 * objects)

@@ -19,12 +19,10 @@ from captionlab.tables import Column, TableError, TableSchema, read_table
 NEIGHBOURS = TableSchema(
     "neighbours",
     "an image of a split and those of the same split that look most like it",
-    {
-        "image_id": IMAGE_ID,
-        "neighbours": Column(pa.list_(pa.string()), "other images, the most similar first"),
-        "similarities": Column(pa.list_(pa.float32()), "cosine of each with the image"),
-    },
     ("image_id",),
+    image_id=IMAGE_ID,
+    neighbours=Column(pa.list_(pa.string()), "other images, the most similar first"),
+    similarities=Column(pa.list_(pa.float32()), "cosine of each with the image"),
 )
 # Similarities held at a time; bounds memory to about 250 MB.
 SCORES = 64_000_000

@@ -15,10 +15,7 @@ class JavaError(RuntimeError):
 
 @contextmanager
 def java_on_path() -> Iterator[Path]:
-    """Put the folder of a working Java at the front of PATH, because pycocoevalcap runs the literal command `java`.
-
-    PATH is as before after the block; processes started inside keep running.
-    """
+    """Put the folder of a working Java at the front of PATH in the block: pycocoevalcap runs the literal `java`."""
     java = find_java()
     before = os.environ.get("PATH", "")
     os.environ["PATH"] = f"{java.parent}{os.pathsep}{before}"

@@ -23,16 +23,13 @@ def names_of(label: str, toyworld: bool) -> frozenset[str]:
     The plural of a label is the regular one, of its last word. ValueError for a class that the toy world does not have.
     """
     if not toyworld:
-        return frozenset((label.lower(), _plural(label.lower())))
+        name = label.lower()
+        if re.search(r"[^aeiou]y$", name):
+            return frozenset((name, f"{name[:-1]}ies"))
+        return frozenset((name, f"{name}es" if name.endswith(("s", "x", "z", "ch", "sh")) else f"{name}s"))
     if label not in NOUNS:
         raise ValueError(f"the toy world has no nouns for the label {label!r}; there are {', '.join(NOUNS)}")
     return frozenset(name for noun in NOUNS[label] for name in (noun.singular, noun.plural))
-
-
-def _plural(name: str) -> str:
-    if re.search(r"[^aeiou]y$", name):
-        return f"{name[:-1]}ies"
-    return f"{name}es" if name.endswith(("s", "x", "z", "ch", "sh")) else f"{name}s"
 
 
 def names_any(caption: str, names: Collection[str]) -> bool:

@@ -20,11 +20,9 @@ logger = logging.getLogger(__name__)
 def tokenize(captions: Sequence[str]) -> list[str]:
     """Each caption in lower case, without punctuation, its tokens joined by single spaces.
 
-    One Java process does them all. The same tokens as pycocoevalcap's PTBTokenizer, which cannot be used as it is: it
-    writes its input into the folder it is installed in, and a caption with a line separator shifts all that follow.
-    A caption of nothing but emoji, spaces and the punctuation of that list gives an empty string.
-
-    Raises JavaError when the process fails or gives back another number of lines than it was given.
+    The same tokens as pycocoevalcap's PTBTokenizer, which cannot be used as it is: it writes its input into the folder
+    it is installed in, and a caption with a line separator shifts all that follow. A caption of nothing but emoji,
+    spaces and the punctuation of that list gives an empty string. JavaError when the process fails or drops a line.
     """
     if not captions:
         return []

@@ -9,21 +9,17 @@ _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
 PHRASES = TableSchema(
     "phrases",
     "a phrase of METEOR's table of paraphrases",
-    {
-        "phrase": Column(_STRING, "the phrase, in lower case"),
-        "words": Column(pa.list_(_STRING), "its runs of letters a to z and digits, and empty strings"),
-    },
     ("phrase",),
+    phrase=Column(_STRING, "the phrase, in lower case"),
+    words=Column(pa.list_(_STRING), "its runs of letters a to z and digits, and empty strings"),
 )
 PARAPHRASES = TableSchema(
     "paraphrases",
     "a pair of phrases that METEOR matches",
-    {
-        "probability": Column(_DOUBLE, "that the one is said for the other"),
-        "phrase": Column(_INT, "row of the phrase in the table of phrases, from 0"),
-        "paraphrase": Column(_INT, "row of the other"),
-    },
     ("phrase", "paraphrase"),
+    probability=Column(_DOUBLE, "that the one is said for the other"),
+    phrase=Column(_INT, "row of the phrase in the table of phrases, from 0"),
+    paraphrase=Column(_INT, "row of the other"),
 )
 _PLACE = {
     "experiment": Column(_STRING, "generated: captions of captioners; else how captions were constructed"),
@@ -43,27 +39,21 @@ _MEASURED = {
 ROLE_VALUES = TableSchema(
     "values of roles",
     "a measure of the captions of a role, or of constructed captions",
-    {
-        **_PLACE,
-        "value": Column(_DOUBLE, "mean over seeds of the value on all images, geometric for perplexity"),
-        **_MEASURED,
-    },
     tuple(_PLACE),
+    **_PLACE,
+    value=Column(_DOUBLE, "mean over seeds of the value on all images, geometric for perplexity"),
+    **_MEASURED,
 )
 ROLE_DIFFERENCES = TableSchema(
     "differences between roles",
     "a measure of captions against that of others on the same images",
-    {
-        **_PLACE,
-        "against": Column(_STRING, "what is subtracted"),
-        "own": Column(pa.bool_(), "whether the scorer is that of the subject; missing without one", nullable=True),
-        "difference": Column(_DOUBLE, "mean over seeds of the difference; that of geometric means for perplexity"),
-        "margin": Column(
-            _DOUBLE,
-            "of a nearness or non-inferiority: what it is at no difference; else missing",
-            nullable=True,
-        ),
-        **_MEASURED,
-    },
     (*_PLACE, "against"),
+    **_PLACE,
+    against=Column(_STRING, "what is subtracted"),
+    own=Column(pa.bool_(), "whether the scorer is that of the subject; missing without one", nullable=True),
+    difference=Column(_DOUBLE, "mean over seeds of the difference; that of geometric means for perplexity"),
+    margin=Column(
+        _DOUBLE, "of a nearness or non-inferiority: what it is at no difference; else missing", nullable=True
+    ),
+    **_MEASURED,
 )

@@ -6,6 +6,8 @@ import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -46,25 +48,20 @@ def fetch_models(pom: Path, checksums: Path, folder: Path) -> None:
     are there.
     """
     expected = read_checksums(checksums)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
-        partial = Path(temporary, "jars")
-        partial.mkdir()
+    jars: dict[str, str] = {}
+    with _replaced(folder, {"jars": jars}) as partial:
         for jar in read_coordinates(pom):
             if jar.file not in expected:
                 raise ModelsCorrupt(f"{checksums} has no checksum of {jar.file}, which {pom} names")
             logger.info("%s", jar.file)
-            _fetch(jar, expected[jar.file], Path(temporary, "repository"), partial / jar.file)
-        _publish(partial, folder, {"jars": {jar.file: expected[jar.file] for jar in read_coordinates(pom)}})
+            jars[jar.file] = expected[jar.file]
+            _fetch(jar, expected[jar.file], partial.with_name("repository"), partial / jar.file)
 
 
 def write_unavailable(folder: Path, reason: str) -> None:
     """Leave a folder that says why the jars are not there."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
-        partial = Path(temporary, "jars")
-        partial.mkdir()
-        _publish(partial, folder, {"unavailable": reason})
+    with _replaced(folder, {"unavailable": reason}):
+        pass
 
 
 def available_models(folder: Path) -> tuple[list[Path], str]:
@@ -88,11 +85,9 @@ def available_models(folder: Path) -> tuple[list[Path], str]:
 
 def read_coordinates(pom: Path) -> list[Coordinates]:
     """The dependencies of a pom.xml."""
-    space = {"m": "http://maven.apache.org/POM/4.0.0"}
+    space, tags = {"m": "http://maven.apache.org/POM/4.0.0"}, ("groupId", "artifactId", "version", "classifier")
     return [
-        Coordinates(
-            *(element.findtext(f"m:{tag}", "", space) for tag in ("groupId", "artifactId", "version", "classifier"))
-        )
+        Coordinates(*(element.findtext(f"m:{tag}", "", space) for tag in tags))
         for element in ElementTree.parse(pom).getroot().iterfind("m:dependencies/m:dependency", space)
     ]
 
@@ -129,11 +124,18 @@ def _fetch(jar: Coordinates, expected: str, downloads: Path, target: Path) -> No
     )
 
 
-def _publish(partial: Path, folder: Path, status: dict[str, object]) -> None:
-    (partial / STATUS).write_text(json.dumps(status, indent=1) + "\n")
-    if folder.exists():
-        shutil.rmtree(folder)
-    os.replace(partial, folder)
+@contextmanager
+def _replaced(folder: Path, status: dict[str, object]) -> Iterator[Path]:
+    """A folder that takes the place of another, with a status, when the block ends without an error."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
+        partial = Path(temporary, "jars")
+        partial.mkdir()
+        yield partial
+        (partial / STATUS).write_text(json.dumps(status, indent=1) + "\n")
+        if folder.exists():
+            shutil.rmtree(folder)
+        os.replace(partial, folder)
 
 
 def _sha256(path: Path) -> str:

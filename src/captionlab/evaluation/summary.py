@@ -6,6 +6,7 @@ metrics themselves are in captionlab.evaluation.metrics.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -89,8 +90,7 @@ class Result:
 
 def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Metric]) -> Iterator[Result]:
     """Results of a table with a row for each caption and a column for each metric, by corpus."""
-    for corpus in pc.unique(scores["corpus"]).to_pylist():
-        part = scores.filter(pc.equal(scores["corpus"], corpus))
+    for (corpus,), part in parts(scores, "corpus"):
         columns = {metric.column: matrix(part[metric.column]) for metric in metrics.values()}
         images, sums = sums_of_images(part, columns)
         for name, value, resampled in aggregate(sums, metrics, seed):
@@ -154,15 +154,14 @@ def images_interval(results: Sequence[Result]) -> Ends:
 def paired_interval(results: Sequence[Result], others: Sequence[Sequence[Result]]) -> Ends:
     """The same of the difference of each from the mean of its others, averaged; all on the same images."""
     if results[0].shares is not None:
-        low, high = paired_share_interval(_paired([_shares(one) for one in results], _of(others, _shares)))
+        low, high = paired_share_interval(_paired(results, others, _shares))
         return 100 * low, 100 * high
     # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
-    differences = _paired([one.resampled for one in results], _of(others, lambda one: one.resampled)).round(3)
+    differences = _paired(results, others, lambda one: one.resampled).round(3)
     # An image of another kind may have everything of the one, and nothing of the other.
     every = [one.value for one in (*results, *(other for of_one in others for other in of_one))]
     far = 100.0 if results[0].ends == PER_CENT else max(1.0, *map(abs, every))
-    values = [np.array(one.value) for one in results]
-    difference = float(_paired(values, _of(others, lambda one: np.array(one.value))))
+    difference = float(_paired(results, others, lambda one: one.value))
     return bootstrap_interval(difference, differences, len(results[0].images), (-far, far), NOTHING)
 
 
@@ -174,14 +173,12 @@ def _ends(ends: str, value: float) -> Ends:
     return (-far, far) if ends == ANY else (0.0, far)
 
 
-def _of(others: Sequence[Sequence[Result]], column: Callable[[Result], np.ndarray]) -> list[list[np.ndarray]]:
-    return [[column(other) for other in of_one] for of_one in others]
-
-
-def _paired(found: Sequence[np.ndarray], others: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
-    """How far columns are above the mean of their others, on average."""
-    means = [np.mean(of_one, axis=0) for of_one in others]
-    return np.asarray(np.mean(np.array(found) - np.array(means), axis=0))
+def _paired(
+    results: Sequence[Result], others: Sequence[Sequence[Result]], column: Callable[[Result], Any]
+) -> np.ndarray:
+    """How far columns of results are above the mean of their others, on average."""
+    means = [np.mean([column(other) for other in of_one], axis=0) for of_one in others]
+    return np.asarray(np.mean(np.array([column(one) for one in results]) - np.array(means), axis=0))
 
 
 def _shares(result: Result) -> np.ndarray:
@@ -220,16 +217,14 @@ def matrix(column: pa.ChunkedArray) -> np.ndarray:
     return column.to_numpy().astype(np.float64)[:, None]
 
 
+def parts(table: pa.Table, *names: str) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
+    """The rows that have the same values in these columns, in the order in which the values occur."""
+    for values in dict.fromkeys(zip(*(table[name].to_pylist() for name in names), strict=True)):
+        same = reduce(pc.and_, (pc.equal(table[name], value) for name, value in zip(names, values, strict=True)))
+        yield values, table.filter(same)
+
+
 def _where(result: Result) -> dict[str, Any]:
-    job = result.job
-    return {
-        "captioner": job.captioner,
-        "corpus": result.corpus,
-        "split": job.splits[result.corpus],
-        "evaluation": job.evaluation,
-        "decoding": job.decoding,
-        "retriever": result.retriever,
-        "candidates": result.candidates,
-        "metric": result.metric,
-        "device": job.device,
-    }
+    of_job = {name: getattr(result.job, name) for name in ("captioner", "evaluation", "decoding", "device")}
+    own = {name: getattr(result, name) for name in ("corpus", "retriever", "candidates", "metric")}
+    return {**of_job, **own, "split": result.job.splits[result.corpus]}

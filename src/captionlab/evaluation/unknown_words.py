@@ -1,7 +1,7 @@
 """Captions with words that are none: UNK, and what no caption of any corpus has."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 
 import numpy as np
 
@@ -25,9 +25,9 @@ def has_unknown(caption: str) -> bool:
     return _UNKNOWN.search(caption) is not None
 
 
-def non_words(caption: str, known: Set[str]) -> Iterator[str]:
+def non_words(caption: str, known: Set[str]) -> list[str]:
     """The words of a caption that are not known, in their order; UNK is none of them."""
-    yield from (word for word in words(_UNKNOWN.sub(" ", caption)) if word not in known)
+    return [word for word in words(_UNKNOWN.sub(" ", caption)) if word not in known]
 
 
 def share_of(flags: Sequence[bool], images: Sequence[str], seed: int) -> tuple[float, Ends]:

@@ -28,18 +28,14 @@ def associate(
     for any number. A lemma that a type does not contain has association 0 with it and is left out. Sorted by type in
     the order given, tag, and descending association; equal ones by lemma.
     """
+    everywhere: Counter[tuple[str, str]] = Counter()
     counts: dict[str, Counter[tuple[str, str]]] = {}
     tokens: dict[str, int] = {}
     for caption_type, of_type in captions.items():
-        counts[caption_type], tokens[caption_type] = Counter(), 0
-        for lemmas, of_caption in of_type:
-            tokens[caption_type] += len(lemmas)
-            counts[caption_type].update(
-                (tag, lemma) for lemma, tag in zip(lemmas, of_caption, strict=True) if tag in tags
-            )
-    everywhere: Counter[tuple[str, str]] = Counter()
-    for of_type in counts.values():
-        everywhere.update(of_type)
+        pairs = [pair for lemmas, of_caption in of_type for pair in zip(of_caption, lemmas, strict=True)]
+        counts[caption_type] = Counter((tag, lemma) for tag, lemma in pairs if tag in tags)
+        everywhere.update(counts[caption_type])
+        tokens[caption_type] = len(pairs)
     total = sum(tokens.values())
     found = [
         Association(

@@ -96,9 +96,8 @@ class Vocabulary:
 
 def visual_words(tagged: Iterable[Tags]) -> list[str]:
     """The different nouns of captions, in lower case and in the order in which they occur."""
-    return list(
-        dict.fromkeys(word.lower() for caption in tagged for word, _, tag in zip(*caption, strict=True) if tag in NOUNS)
-    )
+    nouns = (word.lower() for caption in tagged for word, _, tag in zip(*caption, strict=True) if tag in NOUNS)
+    return list(dict.fromkeys(nouns))
 
 
 def construct(
@@ -112,7 +111,8 @@ def construct(
     own, union = visual_words([tagged]), visual_words([tagged, *references])
     if not own:
         return
-    right = {*union, *(lemma.lower() for of in (tagged, *references) for lemma in _lemmas_of_nouns(of))}
+    lemmas = (lemma for of in (tagged, *references) for _, lemma, tag in zip(*of, strict=True) if tag in NOUNS)
+    right = {*union, *(lemma.lower() for lemma in lemmas)}
     for subject in SUBJECTS if plan.shares else ():
         generator = np.random.default_rng([plan.seed, zlib.crc32(f"{subject} {image}".encode())])
         drawn = _replacements(tagged, subject, right, plan.others, vocabulary, generator)
@@ -136,10 +136,6 @@ def construct(
 
 def _class(tag: str) -> str:
     return "NOUN" if tag in NOUNS else tag
-
-
-def _lemmas_of_nouns(caption: Tags) -> list[str]:
-    return [lemma for _, lemma, tag in zip(*caption, strict=True) if tag in NOUNS]
 
 
 def _replacements(

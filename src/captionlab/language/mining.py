@@ -35,10 +35,9 @@ CLASSES = ("NOUN.P", "REL", "CONJ", "AUX")
 
 @dataclass(frozen=True)
 class Mined:
-    """A pattern found in captions: its prefix alone, and as a whole.
+    """A pattern found in captions: its prefix and its whole as texts of captionlab.language.patterns.
 
-    prefix, pattern: texts that captionlab.language.patterns reads. matches: indices of the captions that follow the
-    pattern to their last word, at least one.
+    matches: indices of the captions that follow it to their last word, at least one.
     """
 
     prefix: str
@@ -48,11 +47,20 @@ class Mined:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A merged piece of a caption: its class (one of CLASSES, or a tag), its words, and the nouns of a noun phrase."""
+    """A merged piece of a caption: its class (one of CLASSES, or a tag), and its words with their tags."""
 
     kind: str
-    words: tuple[str, ...]
-    nouns: tuple[str, ...] = ()
+    piece: Tagged
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words."""
+        return tuple(word for word, _ in self.piece)
+
+    @property
+    def nouns(self) -> tuple[str, ...]:
+        """The nouns of a noun phrase."""
+        return tuple(word for word, tag in self.piece if tag in NOUNS)
 
 
 def mine(captions: Sequence[Tagged], max_patterns: int = 5) -> list[Mined]:
@@ -83,13 +91,10 @@ def mine(captions: Sequence[Tagged], max_patterns: int = 5) -> list[Mined]:
     covered: set[int] = set()
     for _, _, pattern, text, matches in sorted(candidates):
         if matches and len(matches - covered) >= NEW * len(matches):
-            kept.append(Mined(text, pattern, _follow(pattern, captions)))
+            follow = (index for index, caption in enumerate(captions) if compiled(pattern).follows(caption).whole)
+            kept.append(Mined(text, pattern, tuple(follow)))
             covered |= matches
     return sorted(kept, key=lambda mined: (-len(mined.matches), mined.pattern))[:max_patterns]
-
-
-def _follow(pattern: str, captions: Sequence[Tagged]) -> tuple[int, ...]:
-    return tuple(index for index, caption in enumerate(captions) if compiled(pattern).follows(caption).whole)
 
 
 def chunks_of(caption: Tagged) -> list[Chunk]:
@@ -97,7 +102,7 @@ def chunks_of(caption: Tagged) -> list[Chunk]:
     chunks: list[Chunk] = []
     for piece in pieces_of(caption):
         if chunks and piece.kind == chunks[-1].kind == "NOUN.P":
-            piece = Chunk(piece.kind, chunks[-1].words + piece.words, chunks.pop().nouns + piece.nouns)
+            piece = Chunk(piece.kind, [*chunks.pop().piece, *piece.piece])
         chunks.append(piece)
     return chunks
 
@@ -109,10 +114,7 @@ def pieces_of(caption: Tagged) -> list[Chunk]:
     while place < len(caption):
         kind = next((name for name in CLASSES if compiled(name).longest(caption, place)), caption[place][1])
         length = compiled(kind).longest(caption, place) if kind in CLASSES else 1
-        piece = caption[place : place + length]
-        words = tuple(word for word, _ in piece)
-        nouns = tuple(word for word, tag in piece if tag in NOUNS) if kind == "NOUN.P" else ()
-        pieces.append(Chunk(kind, words, nouns))
+        pieces.append(Chunk(kind, caption[place : place + length]))
         place += length
     return pieces
 
@@ -126,9 +128,7 @@ def _named(chunked: Sequence[Sequence[Chunk]]) -> frozenset[str]:
 def _words(chunk: Chunk) -> list[str]:
     if chunk.kind == "NOUN.P":
         return [f"{noun.upper()}.P" for noun in dict.fromkeys(chunk.nouns) if _writable(noun.upper())]
-    if _is_unknown(chunk):
-        return []
-    return ["+".join(chunk.words)] if all(map(_writable, chunk.words)) else []
+    return ["+".join(chunk.words)] if all(map(_writable, chunk.words)) and not _is_unknown(chunk) else []
 
 
 def _is_unknown(chunk: Chunk) -> bool:
@@ -138,11 +138,6 @@ def _is_unknown(chunk: Chunk) -> bool:
 def _writable(word: str) -> bool:
     """Whether a pattern can name this word: no operators, and a case to tell it from a tag."""
     return word.isalnum() and word.isascii() and not word.isdigit()
-
-
-def _elements(chunk: Chunk, named: frozenset[str]) -> list[str]:
-    """What a pattern may say of a chunk, from its class to its words."""
-    return [chunk.kind, *(word for word in _words(chunk) if word in named)]
 
 
 def _surprise(chunked: Sequence[Sequence[Chunk]]) -> dict[str, float]:
@@ -160,10 +155,8 @@ def _saved(
     chunks: Sequence[Chunk], prefix: tuple[str, ...], elements: Sequence[str], surprise: Mapping[str, float]
 ) -> float:
     """Bits that a prefix and the elements of its body save on a caption that follows them."""
-    rest = (
-        element for chunk in chunks[len(prefix) :] for element in (*_words(chunk), chunk.kind) if element in elements
-    )
-    return sum(surprise[element] for element in (*prefix, *rest))
+    rest = (element for chunk in chunks[len(prefix) :] for element in (*_words(chunk), chunk.kind))
+    return sum(surprise[element] for element in (*prefix, *(element for element in rest if element in elements)))
 
 
 def _prefixes(chunks: Sequence[Chunk], named: frozenset[str]) -> Iterator[tuple[str, ...]]:
@@ -172,12 +165,12 @@ def _prefixes(chunks: Sequence[Chunk], named: frozenset[str]) -> Iterator[tuple[
         if _is_unknown(chunks[length - 1]):
             return
         if chunks[length - 1].kind != "NOUN.P":
-            yield from product(*(_elements(chunk, named) for chunk in chunks[:length]))
+            yield from product(*([chunk.kind, *(w for w in _words(chunk) if w in named)] for chunk in chunks[:length]))
 
 
 def _body(rests: Sequence[Sequence[Chunk]]) -> tuple[str, list[str]]:
     """One body for what follows a prefix, and its elements: `((but)?+(NOUN.P)*)*`; empty when no phrase follows."""
-    units = [unit for rest in rests for unit in units_of(rest)]
+    units = [unit[:-1] for rest in rests for unit in units_of(rest)]
     if not units:
         return "", []
     # The fewest classes of connecting words that cover enough repetitions, most frequent first.
@@ -201,11 +194,10 @@ def _body(rests: Sequence[Sequence[Chunk]]) -> tuple[str, list[str]]:
 
 
 def units_of(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
-    """The connecting chunks before each noun phrase."""
+    """Each noun phrase after the chunks that connect it to what stands before."""
     units: list[list[Chunk]] = [[]]
     for chunk in chunks:
+        units[-1].append(chunk)
         if chunk.kind == "NOUN.P":
             units.append([])
-        else:
-            units[-1].append(chunk)
     return units[:-1]

@@ -36,10 +36,9 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True)
 class Follows:
-    """How far a caption follows a pattern.
+    """How far a caption follows a pattern: its `start`, one or more words, or the `whole` of it.
 
-    start: its first words, one or more, match the pattern. whole: so does the rest, except that the caption may break
-    off inside the last repetition, as captions do that a decoder cuts at its maximal length.
+    A caption may break off inside the last repetition, as captions do that a decoder cuts at its maximal length.
     """
 
     start: bool
@@ -51,16 +50,43 @@ def tagged(words: Iterable[str], tags: Iterable[str]) -> list[tuple[str, str]]:
     return [(word.lower(), tag) for word, tag in zip(words, tags, strict=True) if tag != "PUNCT"]
 
 
+@dataclass(frozen=True)
+class _Test:
+    """Passes a word that is one of these words or has one of these tags."""
+
+    words: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+
+    def passes(self, word: str, tag: str) -> bool:
+        return word in self.words or tag in self.tags
+
+
+_CLASSES = {
+    **{tag: _Test(tags=frozenset({tag})) for tag in TAGS},
+    "NOUN": _Test(tags=NOUNS),
+    "CONJ": _Test(tags=frozenset({"CCONJ"})),
+    "AUX": _Test(COPULAS, frozenset({"AUX"})),
+}
+_DETERMINER = _Test(POSSESSIVES, frozenset({"DET"}))
+_MODIFIER = _Test(tags=frozenset({"ADJ", "NUM"}))
+# "a fenced area": a verb between a determiner and a noun modifies the noun.
+_PARTICIPLE = _Test(tags=frozenset({"ADJ", "NUM", "VERB"}))
+_RELATION = _Test(tags=frozenset({"ADP", "VERB"}))
+
+
 class Pattern:
-    """A pattern that has been read; PatternError says what is wrong with a text."""
+    """A pattern, read by recursive descent into an automaton; PatternError says what is wrong with a text."""
 
     def __init__(self, text: str):
         self.text = text
+        self._pieces, self._place = _PIECE.findall(text), 0
         self._edges: list[list[tuple[_Test, int]]] = []
         self._jumps: list[list[int]] = []
         self._steps: dict[tuple[frozenset[int], tuple[str, str]], frozenset[int]] = {}
         start = self._state()
-        self._end = _Reader(text, self).read(start)
+        self._end = self._either(start)
+        if self._next():
+            raise PatternError(f"pattern {self.text!r}: {self._next()!r} is too much after item {self._place}")
         self._start = self._closure({start})
 
     def follows(self, caption: Tagged) -> Follows:
@@ -106,67 +132,27 @@ class Pattern:
         self._jumps.append([])
         return len(self._edges) - 1
 
-    def _add(self, start: int, test: "_Test") -> int:
+    def _add(self, start: int, test: _Test) -> int:
         end = self._state()
         self._edges[start].append((test, end))
         return end
 
-    def _jump(self, start: int, end: int) -> None:
-        self._jumps[start].append(end)
-
-
-@dataclass(frozen=True)
-class _Test:
-    """Passes a word that is one of these words or has one of these tags."""
-
-    words: frozenset[str] = frozenset()
-    tags: frozenset[str] = frozenset()
-
-    def passes(self, word: str, tag: str) -> bool:
-        return word in self.words or tag in self.tags
-
-
-_CLASSES = {
-    **{tag: _Test(tags=frozenset({tag})) for tag in TAGS},
-    "NOUN": _Test(tags=NOUNS),
-    "CONJ": _Test(tags=frozenset({"CCONJ"})),
-    "AUX": _Test(COPULAS, frozenset({"AUX"})),
-}
-_DETERMINER = _Test(POSSESSIVES, frozenset({"DET"}))
-_MODIFIER = _Test(tags=frozenset({"ADJ", "NUM"}))
-# "a fenced area": a verb between a determiner and a noun modifies the noun.
-_PARTICIPLE = _Test(tags=frozenset({"ADJ", "NUM", "VERB"}))
-_RELATION = _Test(tags=frozenset({"ADP", "VERB"}))
-
-
-class _Reader:
-    """Reads a pattern by recursive descent and builds its automaton; read() and the rest go from a state to a state."""
-
-    def __init__(self, text: str, pattern: Pattern):
-        self.text, self.pattern = text, pattern
-        self.pieces = _PIECE.findall(text)
-        self.place = 0
-
-    def read(self, start: int) -> int:
-        end = self._either(start)
-        if self._next():
-            raise PatternError(f"pattern {self.text!r}: {self._next()!r} is too much after item {self.place}")
-        return end
-
     def _next(self) -> str:
-        return self.pieces[self.place] if self.place < len(self.pieces) else ""
+        return self._pieces[self._place] if self._place < len(self._pieces) else ""
 
     def _take(self) -> str:
-        self.place += 1
-        return self.pieces[self.place - 1]
+        self._place += 1
+        return self._pieces[self._place - 1]
+
+    # From here on, what is read leads from a state to the state that is returned.
 
     def _either(self, start: int) -> int:
-        end = self.pattern._state()
-        while True:
-            self.pattern._jump(self._sequence(start), end)
-            if self._next() != "|":
-                return end
+        end = self._state()
+        self._jumps[self._sequence(start)].append(end)
+        while self._next() == "|":
             self._take()
+            self._jumps[self._sequence(start)].append(end)
+        return end
 
     def _sequence(self, start: int) -> int:
         end = self._item(start)
@@ -181,8 +167,8 @@ class _Reader:
         if piece in ("", ")", "|", "*", "?", "+"):
             raise PatternError(f"pattern {self.text!r}: a word, a tag or '(' must stand before {piece or 'its end'!r}")
         self._take()
-        first = self.pattern._state()
-        self.pattern._jump(start, first)
+        first = self._state()
+        self._jumps[start].append(first)
         if piece == "(":
             end = self._either(first)
             if self._next() != ")":
@@ -191,7 +177,8 @@ class _Reader:
         else:
             end = self._name(piece, first)
         if self._next() in ("*", "?"):
-            self.pattern._jump(*((end, first) if self._take() == "*" else (first, end)))
+            one, other = (end, first) if self._take() == "*" else (first, end)
+            self._jumps[one].append(other)
         return end
 
     def _name(self, name: str, start: int) -> int:
@@ -200,32 +187,32 @@ class _Reader:
         if name.endswith(".P") and name.isupper():
             return self._phrase(start, _Test(words=frozenset({name.removesuffix(".P").lower()})))
         if name == "REL":
-            end = self.pattern._add(start, _RELATION)
-            self.pattern._edges[end].append((_RELATION, end))
+            end = self._add(start, _RELATION)
+            self._edges[end].append((_RELATION, end))
             return end
         if name in _CLASSES:
-            return self.pattern._add(start, _CLASSES[name])
+            return self._add(start, _CLASSES[name])
         if name != name.lower():
             raise PatternError(
                 f"pattern {self.text!r}: {name!r} is neither a word in lower case nor one of "
                 f"{', '.join(sorted({*_CLASSES, 'REL', 'NOUN.P'}))} or a phrase such as IMAGE.P"
             )
-        return self.pattern._add(start, _Test(words=frozenset({name})))
+        return self._add(start, _Test(words=frozenset({name})))
 
     def _phrase(self, start: int, word: _Test | None) -> int:
         """Determiners and modifiers, then nouns; with a word, nouns on its left and right are optional."""
-        pattern, nouns = self.pattern, _CLASSES["NOUN"]
-        bare, determined, head = pattern._state(), pattern._state(), pattern._state()
-        pattern._jump(start, bare)
-        pattern._edges[bare].append((_MODIFIER, bare))
-        pattern._edges[start].append((_DETERMINER, determined))
-        pattern._edges[determined] += [(_DETERMINER, determined), (_PARTICIPLE, determined)]
-        pattern._jump(bare, head)
-        pattern._jump(determined, head)
+        nouns = _CLASSES["NOUN"]
+        bare, determined, head = self._state(), self._state(), self._state()
+        self._jumps[start].append(bare)
+        self._edges[bare].append((_MODIFIER, bare))
+        self._edges[start].append((_DETERMINER, determined))
+        self._edges[determined] += [(_DETERMINER, determined), (_PARTICIPLE, determined)]
+        self._jumps[bare].append(head)
+        self._jumps[determined].append(head)
         if word:
-            pattern._edges[head].append((nouns, head))
-        end = pattern._add(head, word or nouns)
-        pattern._edges[end].append((nouns, end))
+            self._edges[head].append((nouns, head))
+        end = self._add(head, word or nouns)
+        self._edges[end].append((nouns, end))
         return end
 
 

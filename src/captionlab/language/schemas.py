@@ -2,115 +2,95 @@
 
 import pyarrow as pa
 
-from captionlab.schemas import CAPTION_INDEX, CORPUS, IMAGE_ID
+from captionlab.schemas import CAPTION_KEY, CORPUS
 from captionlab.tables import Column, TableSchema
 
 _STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
-_CAPTION = {
-    "corpus": CORPUS,
-    "image_id": IMAGE_ID,
-    "caption_index": CAPTION_INDEX,
-}
-_KEY = tuple(_CAPTION)
 
 TAGGED = TableSchema(
     "tagged captions",
     "a caption as a spaCy model sees it, without white space",
-    {
-        **_CAPTION,
-        "words": Column(pa.list_(_STRING), "words and punctuation as written"),
-        "lemmas": Column(pa.list_(_STRING), "lemma of each"),
-        "tags": Column(pa.list_(_STRING), "universal part-of-speech tag of each"),
-    },
-    _KEY,
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    words=Column(pa.list_(_STRING), "words and punctuation as written"),
+    lemmas=Column(pa.list_(_STRING), "lemma of each"),
+    tags=Column(pa.list_(_STRING), "universal part-of-speech tag of each"),
 )
 MEASURES = TableSchema(
     "language measures",
     "a caption and what was measured of its language",
-    {
-        **_CAPTION,
-        "words": Column(_INT, "tokens of the Penn treebank, without punctuation"),
-        "repeated": Column(_INT, "tokens that occur before in the caption"),
-        "unknown": Column(_INT, "tokens that the language model does not know, and leaves out"),
-        "impossible": Column(_INT, "tokens that it knows and gives probability 0, which it leaves out too"),
-        "log_prob": Column(_DOUBLE, "log10 of the probability; missing without tokens", nullable=True),
-        "perplexity": Column(_DOUBLE, "SRILM's ppl; missing without tokens", nullable=True),
-        "nouns": Column(_INT, "words tagged NOUN or PROPN"),
-        "distinct_nouns": Column(_INT, "different ones, in lower case"),
-    },
-    _KEY,
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    words=Column(_INT, "tokens of the Penn treebank, without punctuation"),
+    repeated=Column(_INT, "tokens that occur before in the caption"),
+    unknown=Column(_INT, "tokens that the language model does not know, and leaves out"),
+    impossible=Column(_INT, "tokens that it knows and gives probability 0, which it leaves out too"),
+    log_prob=Column(_DOUBLE, "log10 of the probability; missing without tokens", nullable=True),
+    perplexity=Column(_DOUBLE, "SRILM's ppl; missing without tokens", nullable=True),
+    nouns=Column(_INT, "words tagged NOUN or PROPN"),
+    distinct_nouns=Column(_INT, "different ones, in lower case"),
 )
 STATISTICS = TableSchema(
     "language statistics",
     "a number about the captions of a captioner on a corpus",
-    {
-        "corpus": CORPUS,
-        "statistic": Column(_STRING, "mean_length, perplexity and the like"),
-        "value": Column(_DOUBLE, "its value; missing where it has no meaning", nullable=True),
-        "n": Column(_INT, "captions that it is computed from"),
-        "note": Column(_STRING, "why the value is missing", nullable=True),
-    },
     ("corpus", "statistic"),
+    corpus=CORPUS,
+    statistic=Column(_STRING, "mean_length, perplexity and the like"),
+    value=Column(_DOUBLE, "its value; missing where it has no meaning", nullable=True),
+    n=Column(_INT, "captions that it is computed from"),
+    note=Column(_STRING, "why the value is missing", nullable=True),
 )
 NGRAMS = TableSchema(
     "n-grams",
     "a word, or a sequence of part-of-speech tags, of the captions of a captioner on a corpus",
-    {
-        "corpus": CORPUS,
-        "unit": Column(_STRING, "word or tag"),
-        "n": Column(_INT, "length"),
-        "ngram": Column(_STRING, "words or tags joined by spaces"),
-        "rank": Column(_INT, "rank by count among those of its unit and length, from 1; equal ones by name"),
-        "count": Column(_LONG, "occurrences"),
-        "share": Column(_DOUBLE, "of all n-grams of its unit and length"),
-    },
     ("corpus", "unit", "n", "ngram"),
+    corpus=CORPUS,
+    unit=Column(_STRING, "word or tag"),
+    n=Column(_INT, "length"),
+    ngram=Column(_STRING, "words or tags joined by spaces"),
+    rank=Column(_INT, "rank by count among those of its unit and length, from 1; equal ones by name"),
+    count=Column(_LONG, "occurrences"),
+    share=Column(_DOUBLE, "of all n-grams of its unit and length"),
 )
 PATTERNS = TableSchema(
     "patterns",
     "a pattern, and how many captions of a captioner on a corpus follow it",
-    {
-        "corpus": CORPUS,
-        "source": Column(_STRING, "published: the paper's; mined: found in these captions"),
-        "model": Column(_STRING, "the paper's name of the model that it describes; missing when mined", nullable=True),
-        "role": Column(_STRING, "prefix or sentence"),
-        "rank": Column(_INT, "rank among those of its source, model and role, from 1; mined ones by share"),
-        "pattern": Column(_STRING, "the pattern, as captionlab.language.patterns reads it"),
-        "start": Column(_DOUBLE, "share whose start matches; of a later prefix, those without an earlier one"),
-        "whole": Column(_DOUBLE, "share of captions that follow it to their last word"),
-        "n": Column(_INT, "captions"),
-        "examples": Column(pa.list_(_STRING), "the first captions that follow it: a sentence to the end"),
-    },
     ("corpus", "source", "model", "role", "rank"),
+    corpus=CORPUS,
+    source=Column(_STRING, "published: the paper's; mined: found in these captions"),
+    model=Column(_STRING, "the paper's name of the model that it describes; missing when mined", nullable=True),
+    role=Column(_STRING, "prefix or sentence"),
+    rank=Column(_INT, "rank among those of its source, model and role, from 1; mined ones by share"),
+    pattern=Column(_STRING, "the pattern, as captionlab.language.patterns reads it"),
+    start=Column(_DOUBLE, "share whose start matches; of a later prefix, those without an earlier one"),
+    whole=Column(_DOUBLE, "share of captions that follow it to their last word"),
+    n=Column(_INT, "captions"),
+    examples=Column(pa.list_(_STRING), "the first captions that follow it: a sentence to the end"),
 )
 ASSOCIATIONS = TableSchema(
     "associations",
     "a lemma that occurs in a type of captions",
-    {
-        "corpus": CORPUS,
-        "caption_type": Column(_STRING, "captioner, by the name that the analysis gives it"),
-        "tag": Column(_STRING, "part of speech"),
-        "lemma": Column(_STRING, "lemma"),
-        "rank": Column(_INT, "rank by association among those of its type and part of speech, from 1"),
-        "count": Column(_LONG, "occurrences with this part of speech in this type"),
-        "association": Column(_DOUBLE, "local mutual information, nats"),
-    },
     ("corpus", "caption_type", "tag", "lemma"),
+    corpus=CORPUS,
+    caption_type=Column(_STRING, "captioner, by the name that the analysis gives it"),
+    tag=Column(_STRING, "part of speech"),
+    lemma=Column(_STRING, "lemma"),
+    rank=Column(_INT, "rank by association among those of its type and part of speech, from 1"),
+    count=Column(_LONG, "occurrences with this part of speech in this type"),
+    association=Column(_DOUBLE, "local mutual information, nats"),
 )
 CONSTRUCTED = TableSchema(
     "constructions",
     "how a constructed caption came about; the caption itself is in the table of captions",
-    {
-        **_CAPTION,
-        "experiment": Column(
-            _STRING,
-            "replacement: words of a caption replaced; template: its nouns in a template; count: so many nouns in one",
-        ),
-        "subject": Column(_STRING, "nouns or others: what is replaced; else the model that the template is for"),
-        "source": Column(_STRING, "published or mined: where the template comes from", nullable=True),
-        "level": Column(_DOUBLE, "share of words to replace, 0 to 1, or number of nouns"),
-        "words": Column(pa.list_(_STRING), "words that were put in, in order"),
-        "template": Column(_STRING, "the template, as captionlab.language.templates reads it", nullable=True),
-    },
-    _KEY,
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    experiment=Column(
+        _STRING,
+        "replacement: words of a caption replaced; template: its nouns in a template; count: so many nouns in one",
+    ),
+    subject=Column(_STRING, "nouns or others: what is replaced; else the model that the template is for"),
+    source=Column(_STRING, "published or mined: where the template comes from", nullable=True),
+    level=Column(_DOUBLE, "share of words to replace, 0 to 1, or number of nouns"),
+    words=Column(pa.list_(_STRING), "words that were put in, in order"),
+    template=Column(_STRING, "the template, as captionlab.language.templates reads it", nullable=True),
 )

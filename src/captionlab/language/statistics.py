@@ -27,12 +27,9 @@ class Statistic:
 def caption_measures(
     tokens: Sequence[Sequence[str]], tagged: Sequence[tuple[Sequence[str], Sequence[str]]], scores: Scores
 ) -> dict[str, list[Any]]:
-    """Columns of measures, a row per caption: from its tokens, its tagged words, and a model's scores of its tokens.
+    """Columns of MEASURES, a row per caption: from its tokens, its tagged words, and a model's scores of its tokens.
 
-    words: tokens. repeated: those that occur before in the caption. unknown: those the language model does not know.
-    impossible: those it knows and gives probability 0. log_prob: log10 of the caption's probability, and perplexity,
-    both None for a caption without tokens (SRILM skips them). nouns: words tagged NOUN or PROPN; distinct_nouns:
-    different ones, as written in lower case.
+    log_prob and perplexity are None for a caption without tokens, as SRILM skips them.
     """
     nouns = [[word.lower() for word, tag in zip(*words_tags, strict=True) if tag in NOUNS] for words_tags in tagged]
     left_out = (scores.unknown + scores.zero).tolist()
@@ -109,13 +106,9 @@ def repeats_itself(words: Sequence[str]) -> bool:
 
 def mostly_tagged(captions: Iterable[Tagged], tags: AbstractSet[str]) -> set[str]:
     """Words that have one of these tags at least half of the time."""
-    times: dict[str, list[int]] = {}
-    for caption in captions:
-        for word, tag in caption:
-            counts = times.setdefault(word, [0, 0])
-            counts[0] += tag in tags
-            counts[1] += 1
-    return {word for word, (tagged, all_times) in times.items() if 2 * tagged >= all_times}
+    pairs = [pair for caption in captions for pair in caption]
+    tagged, times = Counter(word for word, tag in pairs if tag in tags), Counter(word for word, _ in pairs)
+    return {word for word in times if 2 * tagged[word] >= times[word]}
 
 
 def ngrams(words: Sequence[str], n: int) -> Iterable[tuple[str, ...]]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from captionlab.language.mining import LONGEST, Chunk, Mined, chunks_of
+from captionlab.language.mining import LONGEST, Chunk, Mined, chunks_of, units_of
 from captionlab.language.patterns import POSSESSIVES, Pattern, Tagged, compiled
 from captionlab.texts.tagging import NOUNS
 
@@ -79,46 +79,33 @@ def template_of(mined: Mined, captions: Sequence[Tagged]) -> Template:
     firsts: Counter[tuple[str, ...]] = Counter()
     laters: Counter[tuple[str, ...]] = Counter()
     for index in mined.matches:
-        caption = captions[index][:LONGEST]
-        pieces = _pieces(caption, chunks_of(caption))
-        end = _end_of_prefix(prefix, pieces)
-        starts[tuple(word for chunk, piece in pieces[:end] for word in _worded(chunk, piece, named))] += 1
-        units = _units(pieces[end:])
+        chunks = chunks_of(captions[index][:LONGEST])
+        end = _end_of_prefix(prefix, chunks)
+        starts[tuple(word for chunk in chunks[:end] for word in _worded(chunk, named))] += 1
+        units = [tuple(word for chunk in unit for word in _worded(chunk, set())) for unit in units_of(chunks[end:])]
         firsts.update(units[:1])
         laters.update(units[1:])
-    start = _most(starts)
-    if mined.pattern.endswith(f"+{PACKED}") or not firsts:
-        return Template(start + (_most(firsts) if firsts else ()), (SLOT,))
     first = _most(firsts)
-    later = _most(laters) if laters else first
-    return Template(start + first, later)
+    packed = mined.pattern.endswith(f"+{PACKED}") or not firsts
+    return Template(_most(starts) + first, (SLOT,) if packed else _most(laters) or first)
 
 
-def _pieces(caption: Tagged, chunks: Sequence[Chunk]) -> list[tuple[Chunk, Tagged]]:
-    """Each chunk with its words and tags."""
-    pieces, place = [], 0
-    for chunk in chunks:
-        pieces.append((chunk, caption[place : place + len(chunk.words)]))
-        place += len(chunk.words)
-    return pieces
-
-
-def _end_of_prefix(prefix: Pattern, pieces: Sequence[tuple[Chunk, Tagged]]) -> int:
+def _end_of_prefix(prefix: Pattern, chunks: Sequence[Chunk]) -> int:
     """Number of chunks that the prefix of a pattern takes."""
     words: list[tuple[str, str]] = []
-    for number, (_, piece) in enumerate(pieces, 1):
-        words += piece
+    for number, chunk in enumerate(chunks, 1):
+        words += chunk.piece
         if prefix.longest(words) == len(words):
             return number
     raise ValueError(f"the caption {' '.join(word for word, _ in words)!r} does not start as its pattern says")
 
 
-def _worded(chunk: Chunk, piece: Tagged, named: set[str]) -> list[str]:
+def _worded(chunk: Chunk, named: set[str]) -> list[str]:
     """A chunk in a template: its words, and of a noun phrase that no word names its determiners and one place."""
     if chunk.kind != "NOUN.P" or named & set(chunk.nouns):
-        return [word for word, _ in piece]
+        return [*chunk.words]
     words: list[str] = []
-    for word, tag in piece:
+    for word, tag in chunk.piece:
         if tag in NOUNS:
             return [*words, SLOT]
         if tag == "DET" or word in POSSESSIVES:
@@ -126,16 +113,6 @@ def _worded(chunk: Chunk, piece: Tagged, named: set[str]) -> list[str]:
     raise AssertionError("a noun phrase has a noun")
 
 
-def _units(pieces: Sequence[tuple[Chunk, Tagged]]) -> list[tuple[str, ...]]:
-    """Each noun phrase with the words that connect it to what stands before."""
-    units: list[list[str]] = [[]]
-    for chunk, piece in pieces:
-        units[-1] += _worded(chunk, piece, set())
-        if chunk.kind == "NOUN.P":
-            units.append([])
-    return [tuple(unit) for unit in units[:-1]]
-
-
 def _most(counts: Counter[tuple[str, ...]]) -> tuple[str, ...]:
-    """What occurs most often; of several the first by name."""
-    return min(counts, key=lambda words: (-counts[words], words))
+    """What occurs most often; of several the first by name, and nothing of none."""
+    return min(counts, key=lambda words: (-counts[words], words), default=())

@@ -31,18 +31,7 @@ def run_probes(
         for name, task in TASKS:
             parts = split(classes[task], share, seed)
             chosen = tried[0][0] if name == "mlp" else None
-            rows += [
-                {
-                    "objects": objects,
-                    "probe": name,
-                    "classes": task,
-                    "test_share": share,
-                    "seed": seed,
-                    "average": score.average,
-                    "scene": score.scene or "",
-                    "f1": score.f1,
-                    "support": score.support,
-                }
-                for score in probe(name, encodings[objects], classes[task], parts, seed, chosen)
-            ]
+            place = {"objects": objects, "probe": name, "classes": task, "test_share": share, "seed": seed}
+            scores = probe(name, encodings[objects], classes[task], parts, seed, chosen)
+            rows += [{**place, **vars(score), "scene": score.name} for score in scores]
     return rows, tried

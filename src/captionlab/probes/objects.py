@@ -6,12 +6,11 @@ finetuning on scenes. One forest tells all objects at once, on the same splits a
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from captionlab.probes.probe import classifier, split
+from captionlab.probes.probe import Score, classifier, split
 from captionlab.progress import progress
 
 # At most so many objects, each on a share of the images between these two: of a rarer one there is too little to learn,
@@ -19,19 +18,6 @@ from captionlab.progress import progress
 MOST, RAREST, COMMONEST = 15, 0.05, 0.95
 FOREST, RANDOM = "random-forest", "random"
 OBJECTS, SHUFFLED = "objects", "shuffled"
-
-
-@dataclass(frozen=True)
-class ObjectScore:
-    """An F1 of a probe of objects on the test part of a split."""
-
-    average: str
-    """micro, macro or object"""
-    label: str
-    """the object, where it is the F1 of one; else empty"""
-    f1: float
-    support: int
-    """test images that have the object; for an average, added up over objects"""
 
 
 def probed_objects(objects: Mapping[str, Iterable[str]], images: Sequence[str]) -> list[str]:
@@ -44,7 +30,7 @@ def probed_objects(objects: Mapping[str, Iterable[str]], images: Sequence[str]) 
     return sorted(fitting, key=lambda label: (-count[label], label))[:MOST]
 
 
-def object_scores(labels: Sequence[str], right: np.ndarray, predicted: np.ndarray) -> list[ObjectScore]:
+def object_scores(labels: Sequence[str], right: np.ndarray, predicted: np.ndarray) -> list[Score]:
     """The F1s of what is predicted (n, L) of L objects in n images: micro, macro, and of each object.
 
     Micro adds hits and errors up over objects. An object that is neither there nor predicted has an F1 of 0.
@@ -54,9 +40,9 @@ def object_scores(labels: Sequence[str], right: np.ndarray, predicted: np.ndarra
     each = [float(f1_score(*of_object, zero_division=0)) for of_object in zip(right.T, predicted.T, strict=True)]
     there = right.sum(0).tolist()
     return [
-        ObjectScore("micro", "", float(f1_score(right.ravel(), predicted.ravel(), zero_division=0)), sum(there)),
-        ObjectScore("macro", "", float(np.mean(each)), sum(there)),
-        *(ObjectScore("object", *row) for row in zip(labels, each, there, strict=True)),
+        Score("micro", "", float(f1_score(right.ravel(), predicted.ravel(), zero_division=0)), sum(there)),
+        Score("macro", "", float(np.mean(each)), sum(there)),
+        *(Score("object", *row) for row in zip(labels, each, there, strict=True)),
     ]
 
 
@@ -84,5 +70,6 @@ def run_object_probes(
             fitted = classifier(name, seed).fit(encodings[train], right[train].astype(int))
             predicted = np.asarray(fitted.predict(encodings[test])).reshape(len(test), -1) > 0
             place = {"probe": name, "classes": task, "test_share": test_share, "seed": seed}
-            rows += [{**place, **vars(score)} for score in object_scores(labels, right[test], predicted)]
+            scores = object_scores(labels, right[test], predicted)
+            rows += [{**place, **vars(score), "label": score.name} for score in scores]
     return rows

@@ -22,15 +22,15 @@ ITERATIONS = 1000
 
 @dataclass(frozen=True)
 class Score:
-    """An F1 of a probe on the test part of a split."""
+    """An F1 of a probe on the test part of a split: an average, or that of one class or object.
+
+    SCORES and OBJECT_SCORES explain the fields; `name` is that of the class or object, empty for an average.
+    """
 
     average: str
-    """micro, macro, weighted or class"""
-    scene: str | None
-    """the class, where it is the F1 of one"""
+    name: str
     f1: float
     support: int
-    """test examples: of the class, or all"""
 
 
 def downsample(scenes: Mapping[str, str], total: int, seed: int) -> dict[str, str]:
@@ -116,10 +116,9 @@ def probe(
     seed: int,
     settings: Mapping[str, Any] | None = None,
 ) -> list[Score]:
-    """Train a probe on the first rows of `encodings` (n, width) and test it on the second.
+    """Train a probe on the first rows of `encodings` (n, width), test it on the second; ValueError if none of PROBES.
 
     `random` guesses classes as often as they are in training. `settings` are those of the neural probe.
-    ValueError for another name.
     """
     if name not in PROBES:
         raise ValueError(f"the probe is {name!r}; it must be {', '.join(PROBES)}")
@@ -137,9 +136,9 @@ def scores(right: Sequence[str], predicted: Sequence[str]) -> list[Score]:
     total = len(right)
     weighted = sum(f1 * number for f1, number in zip(of_class.tolist(), support.tolist(), strict=True)) / total
     return [
-        Score("micro", None, float(accuracy_score(right, predicted)), total),
-        Score("macro", None, float(of_class.mean()), total),
-        Score("weighted", None, weighted, total),
+        Score("micro", "", float(accuracy_score(right, predicted)), total),
+        Score("macro", "", float(of_class.mean()), total),
+        Score("weighted", "", weighted, total),
         *(Score("class", *row) for row in zip(classes.tolist(), of_class.tolist(), support.tolist(), strict=True)),
     ]
 

@@ -24,17 +24,15 @@ _FLOAT = pa.float32()
 TAGS = TableSchema(
     "tags",
     "an object of an image, as a detector or an annotator names it; those of an image are together",
-    {
-        "image_id": IMAGE_ID,
-        "tag_index": Column(pa.int32(), "rank of the tag in its image, from 0, in the order in which it is read"),
-        "label": Column(pa.string(), "name of the object"),
-        "confidence": Column(_FLOAT, "the detector's confidence, 0 to 1", nullable=True),
-        "x1": Column(_FLOAT, "left edge, pixels"),
-        "y1": Column(_FLOAT, "top edge, pixels"),
-        "x2": Column(_FLOAT, "right edge, pixels"),
-        "y2": Column(_FLOAT, "bottom edge, pixels"),
-    },
     ("image_id", "tag_index"),
+    image_id=IMAGE_ID,
+    tag_index=Column(pa.int32(), "rank of the tag in its image, from 0, in the order in which it is read"),
+    label=Column(pa.string(), "name of the object"),
+    confidence=Column(_FLOAT, "the detector's confidence, 0 to 1", nullable=True),
+    x1=Column(_FLOAT, "left edge, pixels"),
+    y1=Column(_FLOAT, "top edge, pixels"),
+    x2=Column(_FLOAT, "right edge, pixels"),
+    y2=Column(_FLOAT, "bottom edge, pixels"),
 )
 # Rows that are collected before they are written.
 GROUP = 16_384

@@ -23,17 +23,15 @@ from captionlab.tables import TableSchema, read_table
 COSTS = TableSchema(
     "costs of a run",
     "a job, as it ran last",
-    {
-        "rule": Stored(pa.string(), "name of the rule"),
-        "job": Stored(pa.string(), "what the rule made: the name of its log file; empty where a rule has one job"),
-        "seconds": Stored(pa.float64(), "wall time of the job, s; of a resumed one since its resumption"),
-        "cpu_seconds": Stored(pa.float64(), "time of its processors, s; missing for a very short one", nullable=True),
-        "memory_mb": Stored(pa.float64(), "most memory it held, MB; missing for a very short one", nullable=True),
-        "gpu_seconds": Stored(pa.float64(), "wall time times the GPUs it used, s; 0 without a GPU"),
-        "gpu_memory_mb": Stored(pa.float64(), "most memory that torch held on a GPU, MB; 0 without a GPU"),
-        "device": Stored(pa.string(), "name of the GPU, or kind of processor; missing where unknown", nullable=True),
-    },
     ("rule", "job"),
+    rule=Stored(pa.string(), "name of the rule"),
+    job=Stored(pa.string(), "what the rule made: the name of its log file; empty where a rule has one job"),
+    seconds=Stored(pa.float64(), "wall time of the job, s; of a resumed one since its resumption"),
+    cpu_seconds=Stored(pa.float64(), "time of its processors, s; missing for a very short one", nullable=True),
+    memory_mb=Stored(pa.float64(), "most memory it held, MB; missing for a very short one", nullable=True),
+    gpu_seconds=Stored(pa.float64(), "wall time times the GPUs it used, s; 0 without a GPU"),
+    gpu_memory_mb=Stored(pa.float64(), "most memory that torch held on a GPU, MB; 0 without a GPU"),
+    device=Stored(pa.string(), "name of the GPU, or kind of processor; missing where unknown", nullable=True),
 )
 RECORD_COLUMNS = (
     "stage", "rule", "jobs", "seconds", "cpu_seconds", "gpu_seconds", "memory_mb", "gpu_memory_mb",

@@ -7,18 +7,16 @@ from captionlab.tables import Column, TableSchema
 MATCHING = TableSchema(
     "accuracy of a scorer",
     "a measure of a scorer on pairs of image and caption, one kind of negatives",
-    {
-        "split": Column(pa.string(), "split of the corpus that the images are of"),
-        "negatives": Column(pa.string(), "captions of any other image (random) or of one that is alike (hard)"),
-        "measure": Column(
-            pa.string(),
-            "accuracy: pairs, half of them matching, on the right side of one half; "
-            "ranking: matching captions with a larger score than a negative of the same image",
-        ),
-        "value": Column(pa.float64(), "share, 0 to 1"),
-        "ci_low": Column(pa.float64(), "lower end of the 95 % interval, over images"),
-        "ci_high": Column(pa.float64(), "upper end of the same"),
-        "n": Column(pa.int32(), "images"),
-    },
     ("negatives", "measure"),
+    split=Column(pa.string(), "split of the corpus that the images are of"),
+    negatives=Column(pa.string(), "captions of any other image (random) or of one that is alike (hard)"),
+    measure=Column(
+        pa.string(),
+        "accuracy: pairs, half of them matching, on the right side of one half; "
+        "ranking: matching captions with a larger score than a negative of the same image",
+    ),
+    value=Column(pa.float64(), "share, 0 to 1"),
+    ci_low=Column(pa.float64(), "lower end of the 95 % interval, over images"),
+    ci_high=Column(pa.float64(), "upper end of the same"),
+    n=Column(pa.int32(), "images"),
 )

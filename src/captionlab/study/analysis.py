@@ -24,8 +24,7 @@ class Accuracies:
     """Accuracy of each caption type, on all answers that count and on crossed bootstrap samples of them."""
 
     def __init__(self, answers: Sequence[Answer], seed: int):
-        self.answers = [answer for answer in answers if answer["role"] == "question" and not answer["excluded"]]
-        self.types = sorted({answer["caption_type"] for answer in self.answers})
+        self.answers, self.types = _counted(answers)
         people, person = np.unique([answer["participant"] for answer in self.answers], return_inverse=True)
         sets, of_set = np.unique([answer["stimulus"] for answer in self.answers], return_inverse=True)
         generator = np.random.default_rng(seed)
@@ -35,11 +34,10 @@ class Accuracies:
         self.units = min(len(people), len(sets))
         self.resampled: dict[str, np.ndarray] = {}
         self.value: dict[str, float] = {}
+        correct = np.array([float(answer["correct"]) for answer in self.answers])
         for name in self.types:
             chosen = np.array([answer["caption_type"] == name for answer in self.answers])
-            shape = (len(people), len(sets))
-            right, all_ = np.zeros(shape), np.zeros(shape)
-            correct = np.array([float(answer["correct"]) for answer in self.answers])
+            right, all_ = (np.zeros((len(people), len(sets))) for _ in range(2))
             np.add.at(right, (person[chosen], of_set[chosen]), correct[chosen])
             np.add.at(all_, (person[chosen], of_set[chosen]), 1.0)
             self.value[name] = 100 * right.sum() / all_.sum()
@@ -56,36 +54,22 @@ class Accuracies:
             own = [answer for answer in self.answers if answer["caption_type"] == name]
             variance = float(np.var(_finite(self.resampled[name]) / 100))
             low, high = share_interval(self.value[name] / 100, variance, self.units, len(own))
-            rows.append(
-                {
-                    "caption_type": name,
-                    "value": self.value[name],
-                    "ci_low": 100 * low,
-                    "ci_high": 100 * high,
-                    "answers": len(own),
-                    "participants": len({answer["participant"] for answer in own}),
-                    "stimuli": len({answer["stimulus"] for answer in own}),
-                }
-            )
+            value = {"value": self.value[name], "ci_low": 100 * low, "ci_high": 100 * high}
+            people, sets = ({answer[unit] for answer in own} for unit in ("participant", "stimulus"))
+            numbers = {"answers": len(own), "participants": len(people), "stimuli": len(sets)}
+            rows.append({"caption_type": name, **value, **numbers})
         return rows
 
     def pairwise(self) -> list[dict[str, Any]]:
         """Rows of the PAIRWISE table: every two types, on the same samples."""
-        rows = []
+        rows: list[dict[str, Any]] = []
         for name, other in combinations(self.types, 2):
             differences = self.resampled[name] - self.resampled[other]
             difference = self.value[name] - self.value[other]
             low, high = bootstrap_interval(difference, _finite(differences), self.units, (-100.0, 100.0))
-            rows.append(
-                {
-                    "caption_type": name,
-                    "against": other,
-                    "difference": difference,
-                    "ci_low": low,
-                    "ci_high": high,
-                    "p_value": bootstrap_p_value(_finite(differences)),
-                }
-            )
+            value = {"difference": difference, "ci_low": low, "ci_high": high}
+            p_value = bootstrap_p_value(_finite(differences))
+            rows.append({"caption_type": name, "against": other, **value, "p_value": p_value})
         adjusted = holm([row["p_value"] for row in rows])
         return [{**row, "p_adjusted": p_value} for row, p_value in zip(rows, adjusted, strict=True)]
 
@@ -102,8 +86,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def agreement(answers: Sequence[Answer], seed: int) -> list[dict[str, Any]]:
     """Rows of the AGREEMENT table, by caption type and for all of them together."""
-    counted = [answer for answer in answers if answer["role"] == "question" and not answer["excluded"]]
-    types = sorted({answer["caption_type"] for answer in counted})
+    counted, types = _counted(answers)
     rows = []
     for name in [*types, ALL_TYPES]:
         screens: dict[tuple[int, int], list[str]] = {}
@@ -121,6 +104,12 @@ def agreement(answers: Sequence[Answer], seed: int) -> list[dict[str, Any]]:
             row = {"caption_type": name, "measure": measure, "value": value, "ci_low": low, "ci_high": high}
             rows.append({**row, "screens": len(pairs)})
     return rows
+
+
+def _counted(answers: Sequence[Answer]) -> tuple[list[Answer], list[str]]:
+    """The answers that count, and the types of their captions."""
+    counted = [answer for answer in answers if answer["role"] == "question" and not answer["excluded"]]
+    return counted, sorted({answer["caption_type"] for answer in counted})
 
 
 def _pairs(choices: Sequence[str]) -> tuple[float, float]:

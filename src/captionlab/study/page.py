@@ -24,16 +24,8 @@ def study_page(template: str, study: str, screens: Sequence[Row], consent: str, 
         shown = {"caption": row["caption"], "images": [file_name(image) for image in row["images"]]}
         blocks.setdefault(row["block"], []).append(shown)
     [example] = blocks.pop(0)
-    return _filled(
-        template,
-        {
-            "study": study,
-            "consent": paragraphs(consent),
-            "post": post,
-            "example": example,
-            "blocks": [blocks[number] for number in sorted(blocks)],
-        },
-    )
+    shown_before = {"study": study, "consent": paragraphs(consent), "post": post, "example": example}
+    return _filled(template, {**shown_before, "blocks": [blocks[number] for number in sorted(blocks)]})
 
 
 def review_page(template: str, screens: Sequence[Row], pictures: str) -> str:

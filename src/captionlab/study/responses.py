@@ -4,7 +4,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,17 @@ MISTAKES_ALLOWED = 1
 SIMULATED = "simulated"
 WEB = ("study", "participant", "block", "question", "chosen")
 PSYCHOPY = ("study", "participant", "study_block", "question", "mouse.clicked_name")
+FORMS = {"web": WEB, "psychopy": PSYCHOPY}
 _CLICKED = re.compile(r"\bimage_(\d+)\b")
 
 
 def read_answers(
     paths: Iterable[str | os.PathLike[str]], study: str, screens: Iterable[Mapping[str, Any]], simulated: bool = False
 ) -> list[dict[str, Any]]:
-    """Rows of the ANSWERS table from files of answers, those of participants who are excluded marked.
+    """Rows of the ANSWERS table from files of answers, by the `study`'s name and its rows of STIMULI.
 
-    `screens` are the study's rows of STIMULI, `study` its name. StudyError names file and line of an answer that
-    belongs to another study or to no screen, that repeats another, or that is simulated (the participant's code says
-    so) where answers of people are wanted, or the other way round.
+    StudyError names file and line of an answer that belongs to another study or to no screen, that repeats another, or
+    that is simulated (the participant's code says so) where answers of people are wanted, or the other way round.
     """
     shown = {(row["block"], row["question"]): row for row in screens}
     answers: dict[tuple[str, int, int], dict[str, Any]] = {}
@@ -43,9 +43,7 @@ def read_answers(
             if not participant:
                 raise StudyError(f"{where}: no participant code")
             if participant.startswith(SIMULATED) != simulated:
-                what = (
-                    "is simulated and must not be read as a person" if not simulated else "is no simulated participant"
-                )
+                what = "is no simulated participant" if simulated else "is simulated and must not be read as a person"
                 raise StudyError(f"{where}: the participant {participant!r} {what}")
             if (participant, block, question) in answers:
                 raise StudyError(
@@ -64,42 +62,23 @@ def read_answers(
             }
     if not answers:
         raise StudyError("no file holds an answer")
-    excluded = {code for code, missed in _missed(answers.values()).items() if missed > MISTAKES_ALLOWED}
+    of_blocks = participants([{**answer, "excluded": False} for answer in answers.values()])
+    excluded = {row["participant"] for row in of_blocks if row["controls_missed"] > MISTAKES_ALLOWED}
     return [{**answer, "excluded": answer["participant"] in excluded} for _, answer in sorted(answers.items())]
 
 
-def participants(answers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def participants(answers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows of the PARTICIPANTS table: a participant in a block."""
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for answer in answers:
-        row = found.setdefault(
-            (answer["participant"], answer["block"]),
-            {
-                "participant": answer["participant"],
-                "block": answer["block"],
-                "answers": 0,
-                "controls": 0,
-                "controls_missed": 0,
-                "excluded": answer["excluded"],
-            },
-        )
+        who = {name: answer[name] for name in ("participant", "block", "excluded")}
+        nothing = {"answers": 0, "controls": 0, "controls_missed": 0}
+        row = found.setdefault((answer["participant"], answer["block"]), {**who, **nothing})
         control = answer["role"] == "control"
         row["answers"] += 1
         row["controls"] += control
         row["controls_missed"] += control and not answer["correct"]
     return list(found.values())
-
-
-def _missed(answers: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Controls missed, the worst block of each participant."""
-    of_block: dict[tuple[str, int], int] = {}
-    for answer in answers:
-        key = (answer["participant"], answer["block"])
-        of_block[key] = of_block.get(key, 0) + (answer["role"] == "control" and not answer["correct"])
-    worst: dict[str, int] = {}
-    for (participant, _), missed in of_block.items():
-        worst[participant] = max(worst.get(participant, 0), missed)
-    return worst
 
 
 def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
@@ -109,15 +88,12 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, st
     except UnicodeDecodeError as error:
         raise StudyError(f"{path} is not UTF-8 ({error}); save it as UTF-8") from error
     reader = csv.DictReader(io.StringIO(text, newline=""))
-    header = set(reader.fieldnames or ())
-    if set(WEB) <= header:
-        source, columns = "web", WEB
-    elif set(PSYCHOPY) <= header:
-        source, columns = "psychopy", PSYCHOPY
-    else:
+    header = reader.fieldnames or ()
+    source, columns = next((form for form in FORMS.items() if {*form[1]} <= {*header}), ("", ()))
+    if not source:
         raise StudyError(
             f"{path} is neither a file of the web page (columns {', '.join(WEB)}) nor one of PsychoPy "
-            f"({', '.join(PSYCHOPY)}); its columns are {', '.join(reader.fieldnames or ()) or 'none'}"
+            f"({', '.join(PSYCHOPY)}); its columns are {', '.join(header) or 'none'}"
         )
     for row in reader:
         where = f"{path}, line {reader.line_num}"

@@ -37,9 +37,7 @@ def choose_sets(
     chosen: list[list[int]] = []
     neighbours = IMAGES_OF_SCREEN - 1
     for target in order:
-        if len(chosen) == count:
-            break
-        if not free[target]:
+        if len(chosen) == count or not free[target]:
             continue
         similarity = images @ images[target]
         candidates = np.flatnonzero(free & (similarity <= max_similarity))

@@ -20,13 +20,13 @@ class ArpaError(ValueError):
 def write_arpa(model: NgramModel, path: str | os.PathLike[str]) -> None:
     """Write a model, compressed when the name ends in .gz; numbers are written so that they come back exactly."""
     path = Path(path)
-    with replacing(path) as partial, open(partial, "wb") as raw:
-        if path.suffix == ".gz":
-            # Without name and time in the header, so that the same model gives the same bytes.
-            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as file:
-                file.writelines(line.encode() for line in _lines(model))
-        else:
-            raw.writelines(line.encode() for line in _lines(model))
+    with (
+        replacing(path) as partial,
+        open(partial, "wb") as raw,
+        # Without name and time in the header, so that the same model gives the same bytes.
+        gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.suffix == ".gz" else raw as file,
+    ):
+        file.writelines(line.encode() for line in _lines(model))
 
 
 def read_arpa(path: str | os.PathLike[str]) -> NgramModel:
@@ -99,16 +99,15 @@ def _sections(path: Path, file: Iterable[bytes]) -> list[list[tuple[int, list[st
 def _model(path: Path, sections: list[list[tuple[int, list[str]]]]) -> NgramModel:
     words = sorted(fields[1] for _, fields in sections[0])
     ids = {word: index for index, word in enumerate(words)}
-    if missing := {START, END} - ids.keys():
-        raise ArpaError(f"{path} has no unigram {missing.pop()!r}, so it is no model of sentences")
+    if absent := {START, END} - ids.keys():
+        raise ArpaError(f"{path} has no unigram {absent.pop()!r}, so it is no model of sentences")
     keys: list[NDArray[np.int64]] = []
     log_probs: list[NDArray[np.float64]] = []
     log_backoffs: list[NDArray[np.float64]] = []
     for n, lines in enumerate(sections, 1):
         try:
-            grams = np.array([[ids[word] for word in fields[1 : n + 1]] for _, fields in lines], np.int64).reshape(
-                -1, n
-            )
+            of_words = [[ids[word] for word in fields[1 : n + 1]] for _, fields in lines]
+            grams = np.array(of_words, np.int64).reshape(-1, n)
             numbers = np.array([[float(fields[0]), float((*fields, "0")[n + 1])] for _, fields in lines]).reshape(-1, 2)
         except (KeyError, ValueError) as error:
             raise ArpaError(f"{path}: a {n}-gram has a word without a unigram, or no number: {error}") from error
@@ -116,9 +115,8 @@ def _model(path: Path, sections: list[list[tuple[int, list[str]]]]) -> NgramMode
         for k in range(1, n):
             if (broken := index < 0).any():
                 line, fields = lines[int(broken.argmax())]
-                raise ArpaError(
-                    f"{path}, line {line}: the {n}-gram {fields[1:]} has no context of {k} words in the file"
-                )
+                missing = f"the {n}-gram {fields[1:]} has no context of {k} words in the file"
+                raise ArpaError(f"{path}, line {line}: {missing}")
             key = index * len(words) + grams[:, k]
             index = find(keys[k], key) if k < n - 1 else key
         order = np.argsort(index)

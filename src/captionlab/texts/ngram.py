@@ -132,10 +132,7 @@ def score(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Scores:
 
 
 def perplexity(log_prob: float, words: int, left_out: int, sentences: int) -> float | None:
-    """SRILM's perplexity: 10 ^ (-log_prob / (words - left_out + sentences)); with sentences = 0 its ppl1.
-
-    None when nothing was left to predict.
-    """
+    """SRILM's perplexity (ppl1 with no `sentences`) from the log10 of a probability; None when nothing is predicted."""
     predicted = words - left_out + sentences
     return 10 ** (-log_prob / predicted) if predicted > 0 else None
 
@@ -143,10 +140,7 @@ def perplexity(log_prob: float, words: int, left_out: int, sentences: int) -> fl
 def _stream(
     sentences: Sequence[Sequence[str]], words: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Ids of all sentences in a row, each between <s> and </s>; the offset in its sentence; the id of unknown words.
-
-    The last is that of <unk>, or -1 in a model without it.
-    """
+    """Ids of all sentences in a row, each between <s> and </s>; the offset in its sentence; the id of <unk>, or -1."""
     ids = {word: index for index, word in enumerate(words)}
     start, end, unknown = ids.pop(START), ids.pop(END), ids.pop(UNKNOWN, -1)
     stream = np.fromiter(

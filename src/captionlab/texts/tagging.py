@@ -62,9 +62,8 @@ def tag(tagger: "Language", captions: Iterable[str]) -> Iterator[tuple[list[str]
         tokens = [token for token in doc if not token.is_space]
         words, lemmas, tags = ([getattr(token, name) for token in tokens] for name in ("text", "lemma_", "pos_"))
         if not all(tags) or not all(lemmas):
-            raise TaggerError(
-                f"the spaCy model {tagger.meta['name']} gave a word of {doc.text[:80]!r} no tag or no lemma"
-            )
+            name = tagger.meta["name"]
+            raise TaggerError(f"the spaCy model {name} gave a word of {doc.text[:80]!r} no tag or no lemma")
         yield words, lemmas, [OTHER if word == UNKNOWN else tag for word, tag in zip(words, tags, strict=True)]
 
 

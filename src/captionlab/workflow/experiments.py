@@ -12,6 +12,7 @@ from pathlib import Path
 from captionlab import paths
 from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
+from captionlab.workflow import families
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, on_disk
 from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, without
 from captionlab.workflow.config import ConfigError, validate_config

@@ -28,7 +28,7 @@ from pycocoevalcap.rouge.rouge import Rouge
 from captionlab.declarations import ScoreTable
 from captionlab.evaluation.java import JavaError, java_on_path
 from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, caption_results, mean
-from captionlab.schemas import CAPTION_INDEX, CORPUS, IMAGE_ID
+from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 
 DECLARATION = ScoreTable(place=1, asks="", references=True, switch="")
@@ -45,10 +45,9 @@ class MeteorOf(Meteor):
     """pycocoevalcap's METEOR with another file of paraphrases."""
 
     def __init__(self, paraphrases: Path):
-        jar = Path(inspect.getfile(Meteor)).with_name(METEOR_JAR)
+        jar, pipe = Path(inspect.getfile(Meteor)).with_name(METEOR_JAR), subprocess.PIPE
         self.meteor_cmd = ["java", "-jar", "-Xmx2G", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
         self.meteor_cmd += ["-a", str(paraphrases)]
-        pipe = subprocess.PIPE
         self.meteor_p = subprocess.Popen(self.meteor_cmd, stdin=pipe, stdout=pipe, stderr=pipe)
         self.lock = threading.Lock()
 
@@ -172,8 +171,7 @@ def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
 def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
     """METEOR of each caption, and its statistics.
 
-    Meteor.compute_score hides the statistics and, when Java dies, waits for ever on its own lock; so the lines of its
-    protocol are exchanged here.
+    Meteor.compute_score hides these and, when Java dies, waits for ever on its lock; so its lines are exchanged here.
     """
     answers, statistics, meteor = [], [], texts.meteor
     for key, of_image in texts.pairs.items():
@@ -196,9 +194,7 @@ def _rouge(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _cider(texts: Texts) -> dict[str, Sequence[Any]]:
-    """The first captions of all images are scored together, then the second, and so on: Cider counts an image for the
-    idf as often as it has captions.
-    """
+    """CIDEr of all first captions, then of the second, and so on: Cider counts an image once for each."""
     scores: dict[Key, float] = {}
     for index in sorted({index for _, index in texts.captions}):
         of_index = {image: texts.captions.get((image, index), [""]) for image in texts.references}
@@ -298,11 +294,7 @@ METRICS = {name: metric for one in TEXT_METRICS for name, metric in one.metrics.
 NLG = TableSchema(
     "scores against references",
     "a caption scored by n-gram metrics, with what a corpus value is computed from",
-    {
-        "corpus": CORPUS,
-        "image_id": IMAGE_ID,
-        "caption_index": CAPTION_INDEX,
-        **{name: column for one in TEXT_METRICS for name, column in one.columns.items()},
-    },
-    ("corpus", "image_id", "caption_index"),
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    **{name: column for one in TEXT_METRICS for name, column in one.columns.items()},
 )

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from captionlab.declarations import ScoreTable
-from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, aggregate, matrix, mean, sums_of_images
+from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, aggregate, matrix, mean, parts, sums_of_images
 from captionlab.schemas import RETRIEVAL
 from captionlab.tables import read_table
 
@@ -61,10 +61,9 @@ def ranks(
 
     Raises RetrievalError when the corpus has too few images, or images without a set.
     """
-    targets = np.asarray(targets)
     if protocol == "random":
         _require(len(images), candidates, "drawn at random", corpus)
-        copies = np.zeros(len(targets), dtype=np.int64) if copies is None else np.asarray(copies)
+        copies = np.zeros(len(targets), dtype=np.int64) if copies is None else copies
         return _random_ranks(texts, targets, images, candidates, copies, seed), np.full(len(targets), candidates)
     found, sizes = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=np.int64)
     for group in _groups(len(images), protocol, candidates, sets, corpus):
@@ -155,23 +154,14 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
 
 def retrieval_results(job: Job, found: pa.Table, seed: int) -> Iterator[Result]:
     """Results of a table of RETRIEVAL, by corpus, retriever and protocol."""
-    for corpus, retriever, protocol in _distinct(found, "corpus", "retriever", "protocol"):
-        same = pc.and_(pc.equal(found["corpus"], corpus), pc.equal(found["retriever"], retriever))
-        part = found.filter(pc.and_(same, pc.equal(found["protocol"], protocol)))
+    for (corpus, retriever, protocol), part in parts(found, "corpus", "retriever", "protocol"):
         rank = matrix(part["rank"])
         images, sums = sums_of_images(part, {"rank": rank, **{f"within_{k}": rank <= k for k in (1, 5, 10)}})
-        candidates = _candidates(protocol, pc.unique(part["candidates"]).to_pylist())
+        sizes = pc.unique(part["candidates"]).to_pylist()
+        # As printed: `100 file-order`, `10 set`, `full`.
+        candidates = protocol if protocol == "full" or len(sizes) > 1 else f"{sizes[0]} {protocol}"
         for name, value, resampled in aggregate(sums, METRICS, seed):
             column = METRICS[name].column
             shares = sums[column][:, 0] * len(images) / len(rank) if column.startswith("within") else None
             ends = METRICS[name].ends
             yield Result(job, corpus, retriever, candidates, name, value, resampled, images, len(rank), ends, shares)
-
-
-def _distinct(table: pa.Table, *names: str) -> list[tuple[str, ...]]:
-    return list(dict.fromkeys(zip(*(table[name].to_pylist() for name in names), strict=True)))
-
-
-def _candidates(protocol: str, sizes: list[int]) -> str:
-    """How many candidates and from where, as printed: `100 file-order`, `10 set`, `full`."""
-    return protocol if protocol == "full" or len(sizes) > 1 else f"{sizes[0]} {protocol}"

@@ -23,14 +23,14 @@ from pycocoevalcap import spice
 from captionlab.declarations import ScoreTable
 from captionlab.evaluation.java import find_java
 from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, caption_results, mean
-from captionlab.schemas import CAPTION_INDEX, CORPUS, IMAGE_ID
+from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 
 logger = logging.getLogger(__name__)
 
 DECLARATION = ScoreTable(place=3, asks="", references=True, switch="spice")
 METRICS = {"SPICE": Metric("all", mean, ends=PER_CENT)}
-
+_DOUBLE, _INT = pa.float64(), pa.int32()
 # The categories of the program; the paper prints Cardinality as Count.
 CATEGORIES = ("All", "Object", "Relation", "Attribute", "Color", "Cardinality", "Size")
 # The parser takes time and memory with the third and second power of the length: 25 s and 300 MB for 100 words, and
@@ -46,35 +46,30 @@ HARMLESS = re.compile(r'Error: Could not cache item to .*? with key:\n".*?"\nCap
 SPICE = TableSchema(
     "SPICE scores",
     "a caption scored by SPICE",
-    {
-        "corpus": CORPUS,
-        "image_id": IMAGE_ID,
-        "caption_index": CAPTION_INDEX,
-        "all": Column(pa.float64(), "f-score of all tuples, 0 to 1: SPICE"),
-        **{
-            name.lower(): Column(pa.float64(), f"{meaning}, 0 to 1; missing when no reference has one", nullable=True)
-            for name, meaning in {
-                "Object": "f-score of objects",
-                "Relation": "f-score of relations",
-                "Attribute": "f-score of attributes",
-                "Color": "f-score of colours",
-                "Cardinality": "f-score of numbers from one to ten, which the paper prints as Count",
-                "Size": "f-score of sizes",
-            }.items()
-        },
-        "candidate_tuples": Column(pa.int32(), "tuples found in the caption"),
-        "reference_tuples": Column(
-            pa.int32(), "tuples found in its references together; with 0, `all` is 0 by definition"
-        ),
-        "words_left_out": Column(pa.int32(), f"words of the caption after the {LONGEST} that are parsed"),
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    all=Column(_DOUBLE, "f-score of all tuples, 0 to 1: SPICE"),
+    **{
+        name: Column(_DOUBLE, f"f-score of {what}, 0 to 1; missing when no reference has one", nullable=True)
+        for name, what in {
+            "object": "objects",
+            "relation": "relations",
+            "attribute": "attributes",
+            "color": "colours",
+            "cardinality": "numbers from one to ten, which the paper prints as Count",
+            "size": "sizes",
+        }.items()
     },
-    ("corpus", "image_id", "caption_index"),
+    candidate_tuples=Column(_INT, "tuples found in the caption"),
+    reference_tuples=Column(_INT, "tuples found in its references together; with 0, `all` is 0 by definition"),
+    words_left_out=Column(_INT, f"words of the caption after the {LONGEST} that are parsed"),
 )
 PARSES = TableSchema(
     "parses of references",
     "a reference caption and what SPICE's parser found in it, both as SPICE's cache stores them",
-    {"key": Column(pa.binary(), "the caption"), "tuples": Column(pa.binary(), "its objects, attributes and relations")},
     ("key",),
+    key=Column(pa.binary(), "the caption"),
+    tuples=Column(pa.binary(), "its objects, attributes and relations"),
 )
 
 
@@ -104,10 +99,11 @@ def parse_captions(
         return {"key": [], "tuples": []}
     entries = [{"image_id": 0, "test": caption, "refs": [caption]} for caption in different]
     with tempfile.TemporaryDirectory(prefix="spice-") as folder:
-        _run(Path(folder), entries, jars, memory_mb, threads, ["-cache", _cache(Path(folder))])
-        with lmdb.open(str(Path(folder, "cache")), readonly=True, lock=False) as database, database.begin() as reading:
-            rows = [(bytes(key), bytes(value)) for key, value in reading.cursor()]
-    return {"key": [key for key, _ in rows], "tuples": [value for _, value in rows]}
+        cache = _cache(Path(folder))
+        _run(Path(folder), entries, jars, memory_mb, threads, ["-cache", cache])
+        with lmdb.open(cache, readonly=True, lock=False) as database, database.begin() as reading:
+            rows = {bytes(key): bytes(value) for key, value in reading.cursor()}
+    return {"key": [*rows], "tuples": [*rows.values()]}
 
 
 def score_captions(
@@ -180,15 +176,11 @@ def _cache(folder: Path, parses: Mapping[str, Sequence[bytes]] | None = None) ->
 
 
 def _run(
-    folder: Path,
-    entries: list[dict[str, Any]],
-    jars: Sequence[Path],
-    memory_mb: int,
-    threads: int,
-    arguments: list[str],
+    folder: Path, entries: list[dict[str, Any]], jars: Sequence[Path], memory_mb: int, threads: int, options: list[str]
 ) -> None:
     (folder / "captions.json").write_text(json.dumps(entries))
     program = Path(spice.__file__).parent
+    classes = [program / "spice-1.0.jar", program / "lib" / "*", *(jar.resolve() for jar in jars)]
     command = [
         str(find_java()),
         f"-Xmx{memory_mb}m",
@@ -204,14 +196,8 @@ def _run(
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
         "--enable-native-access=ALL-UNNAMED",
         f"-Djava.io.tmpdir={folder}",
-        "-classpath",
-        os.pathsep.join(
-            [str(program / "spice-1.0.jar"), str(program / "lib" / "*"), *(str(jar.resolve()) for jar in jars)]
-        ),
-        "edu.anu.spice.SpiceScorer",
-        str(folder / "captions.json"),
-        "-silent",
-        *arguments,
+        *("-classpath", os.pathsep.join(map(str, classes)), "edu.anu.spice.SpiceScorer"),
+        *(str(folder / "captions.json"), "-silent", *options),
     ]
     logger.info("SPICE parses and scores %d captions with their references", len(entries))
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
@@ -219,15 +205,12 @@ def _run(
     logger.info("%s", said)
     if done.returncode == 0:
         return
+    remedy = f"it may take for {threads} parsers; give the rule more (mem_mb), or fewer threads"
     if done.returncode < 0:
         raise SpiceError(
             f"SPICE's Java process was killed by signal {-done.returncode}, as it is when the machine or the cluster "
-            f"job has less memory than the {memory_mb} MB it may take for {threads} parsers; give the rule more "
-            "(mem_mb), or fewer threads"
+            f"job has less memory than the {memory_mb} MB {remedy}"
         )
     if done.returncode == 3 or "OutOfMemoryError" in done.stdout + said:
-        raise SpiceError(
-            f"SPICE needs more than the {memory_mb} MB of memory it may take for {threads} parsers; give the rule more "
-            "(mem_mb), or fewer threads"
-        )
+        raise SpiceError(f"SPICE needs more than the {memory_mb} MB of memory {remedy}")
     raise SpiceError(f"SPICE ended with code {done.returncode}: {said[-2000:]}")
