@@ -16,7 +16,7 @@ from captionlab.shards import shard_names
 from captionlab.workflow import families
 from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, plain_rewards, root_of, without
 from captionlab.workflow.code import code_fingerprint
-from captionlab.workflow.config import ConfigError, validate_config
+from captionlab.workflow.config import ConfigError, checked
 from captionlab.workflow.construction import Construction
 from captionlab.workflow.embedding import Embedding
 from captionlab.workflow.language import Language
@@ -47,8 +47,7 @@ class Experiments:
 
     def __init__(self, config: Block, root: Path | str):
         self.root = Path(root)
-        validate_config(config, self.root / "workflow" / "schemas" / "config.schema.yaml")
-        self.config = config
+        self.config = config = checked(config, self.root / "workflow" / "schemas" / "config.schema.yaml")
         self.corpora: Block = config["corpora"]
         self.encoders: Block = config.get("encoders", {})
         self.captioners: Block = config["captioners"]

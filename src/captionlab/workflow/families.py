@@ -1,12 +1,12 @@
-"""The families of models as their modules declare them (captionlab.declarations), without importing these modules.
+"""What modules declare (captionlab.declarations), without importing them: families of models, readers, rewards.
 
-Here is their part of the schema, and what the graph asks of them: modules for fingerprints, libraries for versions.
+Here are their parts of the schema, and what the graph asks of them: modules for fingerprints, libraries for versions.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from captionlab.declarations import CaptionerFamily, EncoderFamily, ScorerFamily, declared
+from captionlab.declarations import CaptionerFamily, CorpusReader, EncoderFamily, RewardKind, ScorerFamily, declared
 from captionlab.workflow.blocks import Block
 
 # The keys of a captioner's block that say what it reads of images.
@@ -15,6 +15,10 @@ READS = {
     "patches": ("encoder",),
     "regions": ("regions",),
     "tagged-regions": ("regions", "tags"),
+}
+_ENCODERS = {
+    "vector": {"refuses": "patches_of", "reason": "one vector; name an encoder without"},
+    "patches": {"accepts": "patches_of", "reason": "a grid; name an encoder with"},
 }
 
 
@@ -33,60 +37,104 @@ def scorers() -> Mapping[str, ScorerFamily]:
     return declared("scorers", ScorerFamily)
 
 
+def readers() -> Mapping[str, CorpusReader]:
+    """The readers of published corpora, by name."""
+    return declared("corpora.readers", CorpusReader, "read")
+
+
+def rewards() -> Mapping[str, RewardKind]:
+    """The kinds of rewards, by name."""
+    return declared("training.rewards", RewardKind, "build")
+
+
 def attends_to_tags(captioner: str) -> bool:
     """Whether a family of captioners is one whose attention to tags can be extracted; not where it has no weights."""
     return captioner in captioners() and captioners()[captioner].attention
 
 
 def modules(package: str, families: Iterable[str]) -> list[str]:
-    """The modules that scripts load by the names of these families, for fingerprints of code."""
-    return sorted({f"captionlab.{package}.{family}" for family in families})
+    """The modules that scripts load by these names, for fingerprints of code."""
+    return sorted({f"captionlab.{package}.{family.replace('-', '_')}" for family in families})
 
 
-def family_parts() -> Block:
-    """What the schema says of each family, by the names of its definitions: `captioner_imported_<family>` and such.
+def a_family(names: Iterable[str]) -> str:
+    """One of these families, for a sentence."""
+    return " or ".join(f"a {name}" for name in names)
 
-    Each extends the definition without a family. A way to come about that a family does not have is checked as the one
-    that it has. `captioner_family`, `encoder_family` and `scorer_family` are the names that there are.
+
+def declared_cases() -> dict[str, Block]:
+    """For unions of the schema, by name, the cases that modules declare. Each extends a part that all have in common.
+
+    A way to come about that a family does not have is checked as the one that it has.
     """
-    parts: Block = {}
-    for kind, families in (("captioner", captioners()), ("encoder", encoders()), ("scorer", scorers())):
-        parts[f"{kind}_family"] = {"enum": sorted(families)}
+    cases: dict[str, Block] = {"corpus": {}, "reward": {}, "captioner_imported": {}, "captioner_made": {}}
+    cases |= {f"{kind}_{way}": {} for kind in ("encoder", "scorer") for way in ("imported", "trained")}
+    for name, reader in readers().items():
+        cases["corpus"][name] = _part("corpus_files", reader.keys, reader.required)
+    for name, reward in rewards().items():
+        asked = _ASKED.get(reward.asks, {})
+        cases["reward"][name] = {"properties": {**reward.keys, **asked}, "required": [*reward.required]}
     for name, captioner in captioners().items():
-        parts[f"captioner_imported_{name}"] = imported = _part("captioner_imported", captioner.imported)
-        parts[f"captioner_pretrained_{name}"] = _trained("captioner_pretrained", captioner.architecture) or imported
+        read = _read(name, captioner.reads)
+        imported = {
+            **_part("any_captioner_imported", {**read["properties"], **captioner.imported}),
+            "rules": read["rules"],
+        }
+        trained = _part("any_captioner_trained", {**read["properties"], **_architecture(captioner.architecture)})
+        cases["captioner_imported"][name] = imported
+        cases["captioner_made"][name] = (
+            {**trained, "rules": read["rules"]} if captioner.architecture else _untrained(imported)
+        )
     for name, encoder in encoders().items():
-        files = {key: {"$ref": "#/$defs/path"} for key in encoder.files}
-        parts[f"encoder_imported_{name}"] = imported = _part("encoder_imported", {**files, **encoder.imported}, files)
-        parts[f"encoder_trained_{name}"] = _trained("encoder_trained", encoder.architecture) or imported
+        files = {key: {"$ref": "#/$defs/path"} for key in encoder.files if key != "weights"}
+        imported = _part("any_encoder_imported", {**files, **encoder.imported}, files)
+        trained = _part("any_encoder_trained", _architecture(encoder.architecture))
+        cases["encoder_imported"][name] = imported
+        cases["encoder_trained"][name] = trained if encoder.architecture else _untrained(imported)
+    adopted = {name for name, scorer in scorers().items() if scorer.reads == "embeddings"}
+    cases["scorer_adopted"] = {name: _part("any_scorer_adopted", scorers()[name].imported) for name in adopted}
     for name, scorer in scorers().items():
-        reads = {"regions": {"type": "string", "description": "what it reads"}} if scorer.reads == "regions" else {}
-        way = "scorer_encoder" if scorer.reads == "embeddings" else "scorer_imported"
-        imported = _part(way, {**reads, **scorer.imported}, reads)
-        parts |= dict.fromkeys((f"scorer_encoder_{name}", f"scorer_imported_{name}"), imported)
-        parts[f"scorer_trained_{name}"] = _trained("scorer_trained", scorer.architecture, reads) or imported
-    return parts
+        reads = {"regions": {"names": "regions", "description": "what it reads"}} if scorer.reads == "regions" else {}
+        imported = _part("any_scorer_imported", {**reads, **scorer.imported}, reads)
+        trained = _part("any_scorer_trained", {**reads, **_architecture(scorer.architecture)}, reads)
+        cases["scorer_imported"] |= {} if name in adopted else {name: imported}
+        untrained = _untrained(cases["scorer_adopted"].get(name, imported))
+        cases["scorer_trained"][name] = trained if scorer.architecture else untrained
+    return cases
 
 
-def _trained(base: str, architecture: Mapping[str, Any], reads: Block | None = None) -> Block:
-    """The definition of what is trained here, with this architecture; nothing where there is none."""
-    if not architecture:
-        return {}
-    sizes = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": [key for key, part in architecture.items() if "default" not in part],
-        "properties": dict(architecture),
-    }
-    return _part(base, {**(reads or {}), "architecture": sizes}, reads or {})
+_ASKED: dict[str, Block] = {
+    "retriever": {"retriever": {"names": "encoders", "able": "texts", "reason": "which has no text side"}},
+    "scorer": {"scorer": {"names": "scorers"}},
+}
+
+
+def _read(family: str, reads: str) -> Block:
+    """The keys of a captioner that say what it reads of images, and rules about them."""
+    needed, others = READS[reads], {key for keys in READS.values() for key in keys} - {*READS[reads]}
+    said = f"{{place}}: a {family} reads {' and '.join(needed)} of images"
+    rules = [
+        {"needs": [*needed], "sentence": f"{said}, so it needs {{keys}}"},
+        {"forbids": sorted(others), "sentence": f"{said}, not {{keys}}"},
+    ]
+    if reads not in _ENCODERS:
+        return {"properties": {}, "rules": rules}
+    wanted = {"names": "encoders", "description": "what it reads of images", **_ENCODERS[reads]}
+    wanted["reason"] = f"is {{name}}, and {family} reads of each image {wanted['reason']} `patches_of`"
+    return {"properties": {"encoder": wanted}, "rules": rules}
+
+
+def _untrained(part: Block) -> Block:
+    """The part of a family that cannot be trained here, in place of one that can: it says which keys there are."""
+    return {**part, "untrained": True}
+
+
+def _architecture(sizes: Mapping[str, Any]) -> Block:
+    """The key `architecture` of what is trained here."""
+    required = [key for key, part in sizes.items() if "default" not in part]
+    return {"architecture": {"required": required, "properties": dict(sizes)}}
 
 
 def _part(base: str, keys: Mapping[str, Any], required: Iterable[str] = ()) -> Block:
-    """A definition that adds keys, some of them required, to another one. A key may name others that it `x-needs`."""
-    return {
-        "$ref": f"#/$defs/{base}",
-        "unevaluatedProperties": False,
-        "required": list(required),
-        "properties": dict(keys),
-        "dependentRequired": {key: part["x-needs"] for key, part in keys.items() if "x-needs" in part},
-    }
+    """A part that adds keys, some of them required, to another one."""
+    return {"extends": base, "required": [*required], "properties": dict(keys)}
