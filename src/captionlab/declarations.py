@@ -76,6 +76,40 @@ class ScorerFamily:
     """keys of `architecture`, each with its JSON schema; none where it cannot be trained here"""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CorpusReader:
+    """A reader of published corpora."""
+
+    keys: Mapping[str, Any]
+    """keys of its block, each with its JSON schema, beside those that every corpus of files has"""
+    required: tuple[str, ...]
+    """which of them must be there"""
+    files: tuple[str, ...]
+    """keys that name the files it reads, one or one for each split; images are none of them"""
+    scenes: bool
+    """whether images have scene captions"""
+    undescribed: bool
+    """whether there are images that nobody described: candidates and no more"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardKind:
+    """A kind of reward."""
+
+    keys: Mapping[str, Any]
+    """keys of its block beside `kind`, each with its JSON schema"""
+    required: tuple[str, ...]
+    """which of them must be there"""
+    asks: Literal["nothing", "retriever", "scorer"]
+    """which model it asks, by the key of that name"""
+    references: bool
+    """whether it reads the references of the training images"""
+    of: bool
+    """whether it is made of the rewards in its list `of`; one that has a weight there is the `reward` of its item"""
+    libraries: tuple[str, ...]
+    """libraries whose versions matter to it, beside torch and those of the model that it asks"""
+
+
 class Member:
     """What is of a family: the family is named as the module that defines it."""
 
@@ -87,7 +121,7 @@ class Member:
 
 @cache
 def declared(package: str, kind: type[T], marker: str = "FAMILY") -> Mapping[str, T]:
-    """What each module of a package of captionlab that defines `marker` declares of itself, by the module's name.
+    """What each module of a package that defines `marker` declares of itself, by the module's name with - for _.
 
     `kind` is a dataclass of literals. DeclarationError for a module whose declaration is missing or does not fit it.
     """
@@ -98,20 +132,26 @@ def declared(package: str, kind: type[T], marker: str = "FAMILY") -> Mapping[str
             continue
         bound = _bindings(ast.parse(source, filename=str(path)))
         if marker in bound or NAME in bound:
-            found[path.stem] = _read(path, bound, kind, marker)
+            found[path.stem.replace("_", "-")] = _read(path, bound, kind, marker)
     return found
 
 
 def family_class(package: str, family: str) -> Any:
     """The class of a family of a package, which imports its module; ValueError for one that there is not."""
+    return defined(package, family, "FAMILY")
+
+
+def defined(package: str, name: str, marker: str) -> Any:
+    """What the module of a package that has this name in a config defines as `marker`; ValueError where none does."""
+    module = name.replace("-", "_")
     try:
-        return importlib.import_module(f"captionlab.{package}.{family}").FAMILY
+        return getattr(importlib.import_module(f"captionlab.{package}.{module}"), marker)
     except (ModuleNotFoundError, AttributeError) as error:
-        files = sorted((ROOT / package).glob("*.py"))
-        there = [path.stem for path in files if "\nFAMILY = " in path.read_text(encoding="utf-8")]
-        if family in there:
+        files = sorted(ROOT.joinpath(*package.split(".")).glob("*.py"))
+        there = [path.stem for path in files if marker in _bindings(ast.parse(path.read_text(encoding="utf-8")))]
+        if module in there:
             raise
-        raise ValueError(f"{package} have no family {family!r}; there are {', '.join(there)}") from error
+        raise ValueError(f"{package} have no {name!r}; there are {', '.join(there)}") from error
 
 
 def _bindings(tree: ast.Module) -> dict[str, ast.expr | None]:

@@ -651,7 +651,7 @@ def test_script_writes_the_five_tables(data, tmp_path, caplog):
             SimpleNamespace(output=outputs, params=params, threads=1, wildcards=SimpleNamespace(corpus="flickr"))
         )
     assert read_table(outputs["images"], TABLES["images"]).num_rows == 3
-    assert "flickr: 3 images, 3 captions, 0 objects, 0 scenes, 0 rejects" in caplog.text
+    assert "flickr: 3 images, 3 captions, 0 objects, 0 scene_captions, 0 rejects" in caplog.text
 
 
 # --- real data ---

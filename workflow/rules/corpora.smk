@@ -1,7 +1,7 @@
 """Corpora: images with texts.
 
 Needs: nothing for the toy world; annotation files and image folders for the others (docs/data.md).
-Makes: results/corpora/{corpus}/{images,captions,objects,scenes,rejects}.parquet
+Makes: results/corpora/{corpus}/{images,captions,objects,scene_captions,rejects}.parquet
 """
 
 
@@ -10,7 +10,7 @@ rule render_toyworld:
         images=paths.corpus("images"),
         captions=paths.corpus("captions"),
         objects=paths.corpus("objects"),
-        scenes=paths.corpus("scene_captions"),
+        scene_captions=paths.corpus("scene_captions"),
         rejects=paths.corpus("rejects"),
     log:
         paths.log("render_toyworld/{corpus}"),
@@ -41,7 +41,7 @@ rule read_corpus:
         images=paths.corpus("images"),
         captions=paths.corpus("captions"),
         objects=paths.corpus("objects"),
-        scenes=paths.corpus("scene_captions"),
+        scene_captions=paths.corpus("scene_captions"),
         rejects=paths.corpus("rejects"),
     log:
         paths.log("read_corpus/{corpus}"),

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from captionlab.declarations import CorpusReader, declared
+
 
 class CorpusError(ValueError):
     """A corpus cannot be read as configured; the message says which key, file or entry, and what to do."""
@@ -20,8 +22,8 @@ def named_paths(config: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def input_files(config: Mapping[str, Any], root: Path) -> list[Path]:
-    """The annotation files of a corpus, those with objects included; none for a corpus that is rendered."""
-    return [root / path for key in ("annotations", "instances") for path in named_paths(config, key).values()]
+    """The files of annotations that a corpus is read from, those of objects included; none for the toy world."""
+    return [root / path for key in _file_keys(config) for path in named_paths(config, key).values()]
 
 
 def check_inputs(config: Mapping[str, Any], root: Path, name: str) -> None:
@@ -29,12 +31,13 @@ def check_inputs(config: Mapping[str, Any], root: Path, name: str) -> None:
 
     `root` is the folder that relative paths start from, `name` the corpus in the config.
     """
-    files = named_paths(config, "annotations")
-    if not files:
+    if not named_paths(config, "annotations"):
         raise CorpusError(f"corpora.{name}.annotations: this corpus needs the file of its annotations")
-    for key, path in (files | named_paths(config, "instances")).items():
-        if not (root / path).is_file():
-            raise CorpusError(f"corpora.{name}.{key}: no such file {root / path}")
+    keys = _file_keys(config)
+    for file_key in keys:
+        for key, path in named_paths(config, file_key).items():
+            if not (root / path).is_file():
+                raise CorpusError(f"corpora.{name}.{key}: no such file {root / path}")
     for key, path in named_paths(config, "images").items():
         if not (root / path).is_dir():
             raise CorpusError(f"corpora.{name}.{key}: no such folder {root / path}")
@@ -42,9 +45,14 @@ def check_inputs(config: Mapping[str, Any], root: Path, name: str) -> None:
         raise CorpusError(
             f"corpora.{name}.images: give the folder of the images, or `images: null` to use the texts only"
         )
-    for key in ("images", "instances"):
+    for key in ("images", *keys):
         if isinstance(config.get(key), Mapping):
             _check_splits(config, key, name)
+
+
+def _file_keys(config: Mapping[str, Any]) -> tuple[str, ...]:
+    reader = declared("corpora.readers", CorpusReader, "read").get(config["reader"])
+    return reader.files if reader else ()  # the toy world is no reader
 
 
 def _check_splits(config: Mapping[str, Any], key: str, name: str) -> None:

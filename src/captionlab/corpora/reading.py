@@ -13,7 +13,8 @@ from typing import Any
 
 from captionlab.corpora.images import Fault, check_images
 from captionlab.corpora.inputs import CorpusError, check_inputs, input_files
-from captionlab.corpora.readers import READERS, Entry, Scene
+from captionlab.corpora.readers.entries import Entry, Scene
+from captionlab.declarations import defined
 from captionlab.progress import progress
 from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENE_CAPTIONS
 from captionlab.tables import ROW_GROUP, TableWriter
@@ -58,7 +59,7 @@ def read_corpus(
         tables = {
             table: _Rows(stack.enter_context(TableWriter(outputs[table], kind))) for table, kind in TABLES.items()
         }
-        entries = progress(READERS[config["reader"]](config, root), what=f"images of {name}")
+        entries = progress(defined("corpora.readers", config["reader"], "read")(config, root), what=f"images of {name}")
         for candidate, check in check_images(_candidates(entries), threads):
             tally.entries += 1
             if candidate.fault:

@@ -1,0 +1,93 @@
+"""COCO's own files."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from captionlab.corpora.inputs import CorpusError
+from captionlab.corpora.readers.entries import AnnotatedObject, Entry, image_path, read_json, records, take
+from captionlab.declarations import CorpusReader
+
+DECLARATION = CorpusReader(
+    keys={
+        "annotations": {"$ref": "#/$defs/paths_of_splits"},
+        "images": {"$ref": "#/$defs/folders"},
+        "instances": {
+            "$ref": "#/$defs/paths_of_splits",
+            "description": "boxes, a file for each split that has them",
+        },
+    },
+    required=("annotations", "images"),
+    files=("annotations", "instances"),
+    scenes=False,
+    undescribed=False,
+)
+
+
+def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
+    """COCO's own captions files, one per split, with the boxes of its instances files where these are given.
+
+    All captions of an image count. A box around a crowd has the attribute `crowd`.
+    """
+    for split, name in config["annotations"].items():
+        instances = (config.get("instances") or {}).get(split)
+        objects = _coco_objects(root / instances) if instances else {}
+        yield from coco_entries(config, root, name, split, objects)
+
+
+def coco_entries(
+    config: Mapping[str, Any], root: Path, name: str, split: str, objects: Mapping[Any, Sequence[AnnotatedObject]]
+) -> Iterator[Entry]:
+    """Entries of a captions file in COCO's format, those of one domain where the config has a domain."""
+    file, domain = root / name, config.get("domain")
+    expected = '{"images": [{"id", "file_name"}], "annotations": [{"image_id", "caption"}]}'
+    if domain:
+        expected = expected.replace('"file_name"', '"file_name", "domain"')
+    document, has_images = read_json(file), config["images"] is not None
+    captions: dict[Any, list[str]] = {
+        take(image, "id", (int, str), where, expected): []
+        for where, image in records(document, "images", file, expected)
+    }
+    for where, annotation in records(document, "annotations", file, expected):
+        number = take(annotation, "image_id", (int, str), where, expected)
+        if number not in captions:
+            raise CorpusError(f"{where} is about image {number!r}, which is not among the images of this file")
+        captions[number].append(take(annotation, "caption", str, where, expected))
+    for where, image in records(document, "images", file, expected):
+        if domain and take(image, "domain", str, where, expected) != domain:
+            continue
+        yield Entry(
+            image_id=str(image["id"]),
+            split=split,
+            path=image_path(config, root, take(image, "file_name", str, where, expected), split)
+            if has_images
+            else None,
+            captions=captions[image["id"]],
+            objects=objects.get(image["id"], ()),
+            size=(image.get("width") or 0, image.get("height") or 0),
+        )
+
+
+def _coco_objects(file: Path) -> dict[Any, list[AnnotatedObject]]:
+    """Boxes per image number of an instances file in COCO's format."""
+    expected = (
+        '{"categories": [{"id", "name"}], "annotations": [{"image_id", "category_id", "bbox": [x, y, width, height]}]}'
+    )
+    document = read_json(file, without=("segmentation",))
+    labels = {
+        take(category, "id", int, where, expected): take(category, "name", str, where, expected)
+        for where, category in records(document, "categories", file, expected)
+    }
+    objects = defaultdict(list)
+    for where, annotation in records(document, "annotations", file, expected):
+        box = take(annotation, "bbox", list, where, expected)
+        category = take(annotation, "category_id", int, where, expected)
+        if len(box) != 4 or category not in labels:
+            raise CorpusError(f"{where} has box {box} and category {category}; the reader expects {expected}")
+        x, y, width, height = box
+        attributes = ("crowd",) if annotation.get("iscrowd") else ()
+        objects[take(annotation, "image_id", (int, str), where, expected)].append(
+            AnnotatedObject(labels[category], (x, y, x + width, y + height), attributes)
+        )
+    return dict(objects)

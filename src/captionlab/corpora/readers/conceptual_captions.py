@@ -1,0 +1,35 @@
+"""Conceptual Captions."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from captionlab.corpora.inputs import CorpusError
+from captionlab.corpora.readers.entries import Entry, image_path, text_lines
+from captionlab.declarations import CorpusReader
+
+DECLARATION = CorpusReader(
+    keys={
+        "annotations": {"$ref": "#/$defs/paths_of_splits"},
+        "images": {"$ref": "#/$defs/folders"},
+    },
+    required=("annotations", "images"),
+    files=("annotations",),
+    scenes=False,
+    undescribed=False,
+)
+
+
+def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
+    """Conceptual Captions: a file per split of caption, tab, URL.
+
+    The image of row r (from 0) is `{r:08d}.jpg` in the folder of its split, or the file that a third column names.
+    """
+    expected = "caption, tab, URL and perhaps tab, file of the image"
+    for split, name in config["annotations"].items():
+        for row, (where, line) in enumerate(text_lines(root / name)):
+            columns = line.split("\t")
+            if len(columns) not in (2, 3):
+                raise CorpusError(f"{where} has {len(columns)} columns; the reader expects {expected}")
+            file = columns[2] if len(columns) == 3 else f"{row:08d}.jpg"
+            yield Entry(f"{split}/{row:08d}", split, image_path(config, root, file, split), [columns[0]])

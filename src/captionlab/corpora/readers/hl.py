@@ -1,0 +1,83 @@
+"""The High-Level dataset."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from captionlab.corpora.inputs import CorpusError
+from captionlab.corpora.readers.entries import Entry, Scene, image_path, take, take_texts, text_lines
+from captionlab.declarations import CorpusReader
+
+DECLARATION = CorpusReader(
+    keys={
+        "annotations": {"$ref": "#/$defs/paths_of_splits"},
+        "images": {"$ref": "#/$defs/folders"},
+        "text": {"enum": ["object", "scene"], "description": "which captions are the references; default object"},
+        "validation": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["images", "seed"],
+            "properties": {
+                "images": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "so many of the split train become the split val",
+                },
+                "seed": {"type": "integer", "minimum": 0},
+            },
+        },
+    },
+    required=("annotations", "images"),
+    files=("annotations",),
+    scenes=True,
+    undescribed=False,
+)
+
+
+def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
+    """The High-Level dataset (Cafagna et al. 2023): JSON lines, a file per split, images of COCO train2014.
+
+    Object captions, which are COCO's, become captions, or with `text: scene` the scene captions do; scene captions
+    always become scenes with their confidence. An image is known by its COCO number, as in the other readers of COCO.
+
+    The validation split of Cafagna et al. 2022 was not published: it is in the published train split. `validation`
+    draws so many `images` with a `seed` and calls their split val.
+    """
+    expected = '{"file_name", "captions": {"object": [...], "scene": [...]}, "confidence": {"scene": [...]}}'
+    kept = config.get("text", "object")
+    for split, file_name in config["annotations"].items():
+        drawn = _drawn_lines(config.get("validation"), root / file_name) if split == "train" else set()
+        for number, (where, line) in enumerate(text_lines(root / file_name)):
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise CorpusError(f"{where}, column {error.colno}: not valid JSON: {error.msg}") from error
+            name = take(record, "file_name", str, where, expected)
+            texts = take(record, "captions", dict, where, expected)
+            scenes = take_texts(texts, "scene", f"{where}: captions", expected)
+            confidences = (record.get("confidence") or {}).get("scene", [None] * len(scenes))
+            if len(confidences) != len(scenes):
+                raise CorpusError(
+                    f"{where} has {len(scenes)} scene captions and {len(confidences)} confidences in them"
+                )
+            coco_number = re.fullmatch(r"COCO_\w+_(\d{12})", Path(name).stem)
+            yield Entry(
+                image_id=str(int(coco_number[1])) if coco_number else Path(name).stem,
+                split="val" if number in drawn else split,
+                path=image_path(config, root, name, split),
+                captions=take_texts(texts, kept, f"{where}: captions", expected),
+                scenes=[Scene(*pair) for pair in zip(scenes, confidences, strict=True)],
+            )
+
+
+def _drawn_lines(validation: Mapping[str, int] | None, file: Path) -> set[int]:
+    """The numbers, from 0, of the lines that are drawn for validation."""
+    if validation is None:
+        return set()
+    lines = sum(1 for _ in text_lines(file))
+    if validation["images"] >= lines:
+        raise CorpusError(f"{file} has {lines} images; validation.images is {validation['images']}, which leaves none")
+    return {*Random(validation["seed"]).sample(range(lines), validation["images"])}

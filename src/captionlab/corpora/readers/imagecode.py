@@ -1,0 +1,52 @@
+"""ImageCoDe."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from captionlab.corpora.images import Fault
+from captionlab.corpora.inputs import CorpusError
+from captionlab.corpora.readers.entries import Entry, read_json, take
+from captionlab.declarations import CorpusReader
+
+DECLARATION = CorpusReader(
+    keys={
+        "annotations": {"$ref": "#/$defs/paths_of_splits"},
+        "images": {"$ref": "#/$defs/path"},
+    },
+    required=("annotations", "images"),
+    files=("annotations",),
+    scenes=False,
+    undescribed=True,
+)
+
+
+# Images in a set. The annotations name an image by its rank in it.
+SET = 10
+
+
+def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
+    """ImageCoDe: sets of ten look-alike images, some of which are described.
+
+    Every image of a set is an entry, `{set}/{rank}`; its rank is that of the number in `img<number>.jpg`. A set
+    that has not ten such files is left out whole: its ranks would be wrong.
+    """
+    folder = root / config["images"]
+    expected = '{set: {rank of the image, "0" to "9": description}}'
+    for split, name in config["annotations"].items():
+        document = read_json(root / name)
+        for image_set in document:
+            where = f"{root / name}: set {image_set!r}"
+            descriptions = take(document, image_set, dict, str(root / name), expected)
+            if unknown := sorted(set(descriptions) - {str(rank) for rank in range(SET)}):
+                raise CorpusError(f"{where} has no image {unknown[0]!r}; the reader expects {expected}")
+            files = [path for path in (folder / image_set).glob("img*.jpg") if re.fullmatch(r"img\d+", path.stem)]
+            files.sort(key=lambda path: int(path.stem[3:]))
+            fault = None
+            if len(files) != SET:
+                found = f"{len(files)} images img<number>.jpg in place of {SET} in the folder of the set"
+                fault, files = Fault("missing", found), [folder / image_set] * SET
+            for rank, path in enumerate(files):
+                captions = [take(descriptions, str(rank), str, where, expected)] if str(rank) in descriptions else None
+                yield Entry(f"{image_set}/{rank}", split, str(path), captions, image_set=image_set, fault=fault)

@@ -1,0 +1,42 @@
+"""COCO, Flickr8k and Flickr30k in the splits of Karpathy and Fei-Fei."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from captionlab.corpora.readers.entries import Entry, image_path, read_json, records, take
+from captionlab.declarations import CorpusReader
+
+DECLARATION = CorpusReader(
+    keys={
+        "annotations": {"$ref": "#/$defs/path"},
+        "images": {"$ref": "#/$defs/folder"},
+    },
+    required=("annotations", "images"),
+    files=("annotations",),
+    scenes=False,
+    undescribed=False,
+)
+
+
+def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
+    """COCO, Flickr8k or Flickr30k in Karpathy and Fei-Fei's splits (2015), one JSON file per corpus.
+
+    `restval`, the part of COCO's validation images that everybody trains on, becomes `train`. All captions of an image
+    count, which are six or seven of a few of COCO's. Images are known by their COCO number where there is one, else by
+    file name without ending.
+    """
+    file = root / config["annotations"]
+    expected = '{"images": [{"filename", "split", "sentences": [{"raw"}]}]}, in COCO with "filepath" and "cocoid"'
+    for where, image in records(read_json(file, without=("tokens",)), "images", file, expected):
+        name = take(image, "filename", str, where, expected)
+        split = take(image, "split", str, where, expected)
+        sentences = take(image, "sentences", list, where, expected)
+        yield Entry(
+            image_id=str(image["cocoid"]) if "cocoid" in image else Path(name).stem,
+            split="train" if split == "restval" else split,
+            path=image_path(config, root, Path(image.get("filepath", "")) / name),
+            captions=[
+                take(sentence, "raw", str, f"{where}.sentences[{i}]", expected) for i, sentence in enumerate(sentences)
+            ],
+        )
