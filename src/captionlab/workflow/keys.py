@@ -1,7 +1,7 @@
 """The tables of keys in config/README.md, made of the schema of a config and what modules declare.
 
 `python -m captionlab.workflow.keys` writes them anew, between the lines `<!-- keys: part -->` and `<!-- end -->`. A part
-is one of the schema's, `config` for the keys at the top, or `papers.<paper>`.
+is one of the schema's, `config` for the keys at the top, or a section and keys below it, as `papers.<paper>`.
 """
 
 import json
@@ -39,9 +39,11 @@ def _part(schema: Schema, name: str) -> Block:
         keys = {key: part for key, part in schema.root["properties"].items() if "type" in part or "enum" in part}
         scalars = {key: part for key, part in keys.items() if part.get("type") != "object"}
         return {**schema.root, "properties": scalars}
-    section, _, paper = name.partition(".")
-    found: Block = schema.root["properties"][section]["properties"][paper] if paper else schema.definitions[section]
-    return found
+    first, *keys = name.split(".")
+    found: Block = schema.root["properties"][first] if keys else schema.definitions[first]
+    for key in keys:
+        found = found["properties"][key]
+    return found if "properties" in found or "union" in found else found["additionalProperties"]
 
 
 def _table(part: Block, schema: Schema) -> str:
@@ -49,6 +51,8 @@ def _table(part: Block, schema: Schema) -> str:
     cases = {name: schema.case({}, case) for name, case in part["cases"].items()} if "union" in part else {"": part}
     cases = {name: case for name, case in cases.items() if not case.get("untrained")}
     rows: dict[Row, list[str]] = {}
+    if key := part.get("union"):
+        rows[Row(key, "", ", ".join(f"`{name}`" for name in cases), "required")] = [*cases]
     for name, case in cases.items():
         for row in _rows(case, schema):
             rows.setdefault(row, []).append(f"`{name}`")
