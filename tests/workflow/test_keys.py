@@ -23,5 +23,4 @@ def test_a_table_says_who_has_a_key_and_what_it_is():
     rows = with_tables("<!-- keys: decoding -->\n<!-- end -->", Schema(SCHEMA)).splitlines()
     assert "| `beam` | `beams` | captions that are kept of each image | whole number from 2 | required |" in rows
     assert "|  | `kind` |  | `greedy`, `sample`, `beam` | required |" in rows
-    rules = next(row for row in rows if "`rules`" in row)
-    assert rules.startswith("|  |") and rules.endswith("| `transformers` |")
+    assert next(row for row in rows if "`rules`" in row).endswith("| `transformers` |")

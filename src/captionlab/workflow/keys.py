@@ -1,7 +1,7 @@
 """The tables of keys in config/README.md, made of the schema of a config and what modules declare.
 
-`python -m captionlab.workflow.keys` writes them anew, between the lines `<!-- keys: part -->` and `<!-- end -->`. A part
-is one of the schema's, `config` for the keys at the top, or a section and keys below it, as `papers.<paper>`.
+`python -m captionlab.workflow.keys` writes them anew, between the lines `<!-- keys: part -->` and `<!-- end -->`.
+A part is one of the schema's, `config` for the keys at the top, or a section and keys below it, as `papers.<paper>`.
 """
 
 import json

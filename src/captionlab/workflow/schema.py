@@ -8,8 +8,8 @@ Objects have the keys of their `properties` and no other, unless `additionalProp
     names: section             a string, or each of a list, names something in that section of the config, which
       able: texts              (encoders) is of a family that is declared to have this,
       accepts, refuses: {...}  has or has not these values, or this key; `reason` is what is then said, with its {name}
-    rules: [...]               `when` the values are these (a key: when it is there) or else `unless` they are, keys that
-                               it `needs` and `forbids`, and the `sentence` about those that are wrong, with {keys}
+    rules: [...]               `when` values are these (a key: it is there) or `unless` they are, keys that a block must
+                               have, `needs`, or not, `forbids`; the `sentence` says which are wrong, by {keys}
     within: {key: section}     what stands under the key is also in that list of the block's `evaluation`
     sections: {section: what}  the whole config has these sections, for what they are
     default: value             of a key; default_of: the key at the top of the config whose value it is
@@ -66,10 +66,7 @@ class Schema:
     def case(self, block: Any, part: Block) -> Block:
         """The part that a block must fit, references and unions followed; {} where none is for it."""
         while "$ref" in part or "union" in part:
-            if "$ref" in part:
-                part = self.definitions[part["$ref"].rpartition("/")[2]]
-            else:
-                part = _chosen(block, part) or {}
+            part = self.definitions[_named(part)] if "$ref" in part else _chosen(block, part) or {}
         return part
 
     def _expanded(self, part: Any, name: str) -> Any:
@@ -115,14 +112,15 @@ class Schema:
             known = set(error.schema["properties"])
             for key in sorted(map(str, set(error.instance) - known)):
                 close = difflib.get_close_matches(key, sorted(known), n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"known keys: {', '.join(sorted(known))}"
-                yield f"{place} has no key {key!r}{self._able(key, error.schema)}; {hint}"
+                meant = f"did you mean {close[0]!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+                yield f"{place} has no key {key!r}{self._able(key, error.schema)}; {meant}"
         elif error.validator == "type" and error.validator_value == "number" and isinstance(error.instance, str):
             yield f"{place} must be a number; YAML reads {error.instance!r} as text, write it with a point, as 1.0e-4"
         elif error.validator == "enum":
-            close = difflib.get_close_matches(str(error.instance), [str(v) for v in error.validator_value], n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            yield f"{place} is {error.instance!r}; it must be one of {', '.join(map(str, error.validator_value))}.{hint}"
+            values = [str(value) for value in error.validator_value]
+            close = difflib.get_close_matches(str(error.instance), values, n=1)
+            meant = f" Did you mean {close[0]!r}?" if close else ""
+            yield f"{place} is {error.instance!r}; it must be one of {', '.join(values)}.{meant}"
         elif error.validator == "required":
             yield f"{place} lacks the key {error.message.split(' is a required')[0]}"
         elif error.validator == "oneOf":
@@ -176,16 +174,14 @@ class _Keywords:
                 yield ValidationError(rule["sentence"].replace("{keys}", " and ".join(wrong)))
 
     def _within(self, validator: Any, lists: dict[str, str], block: Any, part: Block) -> Iterator[ValidationError]:
-        if not isinstance(block, dict) or not isinstance(name := block.get("evaluation"), str):
-            return
-        evaluation = self._section("evaluations").get(name)
+        block = block if isinstance(block, dict) else {}
+        name = block.get("evaluation")
+        evaluation = self._section("evaluations").get(name) if isinstance(name, str) else None
         for key, section in lists.items() if isinstance(evaluation, dict) else []:
-            for place, names in _places(key, block.get(key)):
-                for one in _strings(names):
-                    if one in self._section(section) and one not in (evaluation.get(section) or []):
-                        where = f"evaluations.{name}.{section}"
-                        message = f"{{place}} is {one!r}, which is not in {where}; add it there"
-                        yield ValidationError(message, path=place)
+            for place, one in _places(key, block.get(key)):
+                if one in self._section(section) and one not in _strings(evaluation.get(section)):
+                    where = f"evaluations.{name}.{section}"
+                    yield ValidationError(f"{{place}} is {one!r}, which is not in {where}; add it there", path=place)
 
     def _sections(
         self, validator: Any, needed: Mapping[str, str], block: Any, part: Block
@@ -213,6 +209,11 @@ def _strings(names: Any) -> list[str]:
     return [name for name in (names if isinstance(names, list) else [names]) if isinstance(name, str)]
 
 
+def _named(part: Block) -> str:
+    """The name of the part that a reference leads to."""
+    return str(part["$ref"]).rpartition("/")[2]
+
+
 def _keyed(part: Block, key: str, case: str) -> Block:
     """A case of a union with the key that says so, where it is not a reference to a part that has it."""
     return part if "$ref" in part else {**part, "properties": {key: {"const": case}, **part.get("properties", {})}}
@@ -237,7 +238,7 @@ def _fits(block: Block, wanted: Block | str) -> bool:
 
 def _refused(name: str, block: Block, part: Block) -> str:
     """What is wrong with that which a name leads to; nothing where it will do."""
-    if (able := part.get("able")) and not getattr(encoders().get(block.get("family", "")), able, False):
+    if (able := part.get("able")) and not getattr(encoders().get(str(block.get("family"))), able, False):
         what = "a grid" if "patches_of" in block else f"a {block.get('family')}"
         families = a_family(family for family, declared in encoders().items() if getattr(declared, able))
         return f"is {name!r}, {what}, {part['reason']}; name {families}"
@@ -246,9 +247,9 @@ def _refused(name: str, block: Block, part: Block) -> str:
     return part["reason"].format(name=repr(name)) if wrong else ""
 
 
-def _places(key: str, value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The names under a key, each with its place: those of a mapping, or the value itself."""
-    if isinstance(value, dict):
-        yield from (((key, str(label)), names) for label, names in value.items())
-    elif value is not None:
-        yield (key,), value
+def _places(key: str, value: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The names under a key, those of a mapping or of the value itself, each with its place."""
+    for place, names in (
+        [((key, str(k)), v) for k, v in value.items()] if isinstance(value, dict) else [((key,), value)]
+    ):
+        yield from ((place, name) for name in _strings(names))
