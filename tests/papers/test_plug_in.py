@@ -65,13 +65,17 @@ def lab(tmp_path, monkeypatch):
     for module in (papers, captionlab.papers):
         monkeypatch.setattr(module, "PAPERS", ("rhymes",))
     return SimpleNamespace(
-        root=tmp_path, config={"papers": {"rhymes": {"comparable": False}}}, style="style.yaml", provenance=dict,
+        root=tmp_path, config={"papers": {"rhymes": {"comparable": False}}},
         code=lambda *modules: " ".join(modules), versions=lambda *names: dict.fromkeys(names),
     )  # fmt: skip
 
 
+def graph_of(lab):
+    return papers.Papers(lab, [captionlab.papers.paper_class(name)(lab) for name in captionlab.papers.PAPERS], {})
+
+
 def test_its_folder_is_all_that_the_graph_needs(lab):
-    made = papers.Papers(lab)
+    made = graph_of(lab)
     assert [job.name for verb in ("summarise", "tabulate", "plot") for job in made.jobs(verb)] == ["tabulate_rhymes"]
     (job,) = made.jobs("tabulate")
     assert job.params["code"] == "tabulate_paper captionlab.papers.rhymes.tables"
@@ -109,13 +113,13 @@ def test_a_paper_that_lacks_a_file_is_an_error_at_start(lab, tmp_path, monkeypat
 
 def test_without_its_block_it_asks_for_nothing(lab):
     lab.config = {}
-    made = papers.Papers(lab)
+    made = graph_of(lab)
     assert [*made.jobs("summarise"), *made.jobs("tabulate"), *made.jobs("plot"), *made.tables()] == []
     assert made.evidence() == made.evidence_params() == made.compared() == {}
 
 
 def test_its_tables_are_written(lab, tmp_path):
-    made = papers.Papers(lab)
+    made = graph_of(lab)
     (job,) = made.jobs("tabulate")
     outputs = [str(tmp_path / Path(path).name) for path in job.outputs["tables"]]
     params = Named(**{**job.params, "provenance": {"config": "toy", "seed": 1}})

@@ -235,7 +235,8 @@ def test_without_a_finetuned_caption_there_is_no_example():
 )
 def test_which_captions_are_finetuned_is_in_the_config(captioners, expected):
     blocks = {"human": {}, "plain": {}, "tuned": {"parent": "plain"}, "two": {"parent": "tuned"}}
-    assert Study(SimpleNamespace(config={"study": {"captioners": captioners}}, captioners=blocks)).parents() == expected
+    basis = SimpleNamespace(config={"study": {"captioners": captioners}}, captioners=blocks)
+    assert Study(basis, None).parents() == expected
 
 
 def test_figures(tmp_path, monkeypatch):
@@ -324,5 +325,5 @@ def test_a_difference_is_the_same_either_way_round():
 )
 def test_simulated_participants_never_judge_a_claim_about_people(study, expected):
     lab = SimpleNamespace(config={"study": study}, lineage=dict)
-    lab.study = Study(lab)
+    lab.study = Study(lab, None)
     assert {name for name in Discritune(lab).judged().inputs if name.startswith("study")} == expected

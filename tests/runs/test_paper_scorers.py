@@ -42,7 +42,7 @@ def lab(tmp_path_factory) -> Experiments:
     vinvl_files(data, images=1)
     config = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text(encoding="utf-8"))
     lab = Experiments({**config, "data": str(data)}, ROOT)
-    assert not lab.scoring.missing_files()
+    assert not lab.missing([*lab.regions.files(), *lab.scoring.files()], folders=True)
     return lab
 
 
@@ -55,7 +55,7 @@ def regions(lab, tmp_path_factory) -> Path:
     columns = {"image_id": ids, "position": range(6), "split": ["train"] * 6, "path": ids, **sizes, **empty}
     write_table(folder / "images.parquet", IMAGES, columns)
     wildcards = SimpleNamespace(regions="butd-36", corpus="coco")
-    files, block = lab.scoring.regions_files(wildcards), lab.scoring.regions_block(wildcards)
+    files, block = lab.regions.read_from(wildcards), lab.regions.block(wildcards)
     run("read_regions", block, [folder / "regions.parquet"], images=folder / "images.parquet", files=files)
     return folder / "regions.parquet"
 
@@ -65,10 +65,10 @@ def test_scorer(lab, regions, tmp_path, name):
     wildcards = SimpleNamespace(scorer=name)
     run(
         "import_scorer",
-        lab.scoring.scorer_block(wildcards),
+        lab.scoring.block(wildcards),
         SimpleNamespace(config=tmp_path / name / "config.json"),
-        weights=lab.scoring.scorer_file("weights")(wildcards),
-        vocabulary=lab.scoring.scorer_file("vocabulary")(wildcards),
+        weights=lab.scoring.file("weights")(wildcards),
+        vocabulary=lab.scoring.file("vocabulary")(wildcards),
     )
     scorer = load_scorer(tmp_path / name)
     visual = ScorerImages(scorer, [regions]).visual(["100003", "100000"])

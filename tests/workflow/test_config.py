@@ -519,9 +519,9 @@ def test_blocks_hold_only_what_a_job_depends_on():
         "retriever": "clip",
     }
     assert lab.family("child") == "clipcap"
-    assert lab.captioner_tables("child", "photos") == ["results/features/clip/photos/0-of-1.parquet"]
+    assert lab.regions.captioner_tables("child", "photos") == ["results/features/clip/photos/0-of-1.parquet"]
     regions = [f"results/{part}.parquet" for part in ("regions/boxes/world/0-of-1", "tags/things/world/tags")]
-    assert lab.captioner_tables("scened", "world") == lab.captioner_tables("tagged", "world") == regions
+    assert lab.regions.captioner_tables("scened", "world") == lab.regions.captioner_tables("tagged", "world") == regions
     Job.captioner = "tagged"
     assert {"regions", "tags", "corpus"}.isdisjoint(lab.captioner_block(Job))
     assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
@@ -559,8 +559,7 @@ def test_a_reward_names_what_its_job_reads():
     assert lab.reward_models.tables("features")(Job) == shards
     assert lab.reward_models.tables("regions")(Job) == []
     assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
-    family = "captionlab.captioners.newfc"
-    assert lab.reward_models.code(Job) == lab.code("finetune_captioner", family, "captionlab.encoders.clip")
+    assert {*lab.reward_models.used(Job)} == {"captionlab.captioners.newfc", "captionlab.encoders.clip"}
     reward = {"kind": "alternate", "of": [{"kind": "scorer", "scorer": name} for name in ("ours", "clip")]}
     lab.captioners["critical"]["objective"]["reward"] = reward
     regions = ["results/regions/boxes/world/0-of-1.parquet"]
@@ -573,8 +572,10 @@ def test_a_reward_names_what_its_job_reads():
     assert lab.reward_models.captions(Job) == []
     reward["of"] = [{"kind": "sum", "of": [{"weight": 1, "reward": {"kind": "bleu"}}]}, *reward["of"]]
     assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
-    assert lab.reward_models.code(Job) != lab.family_code("finetune_captioner")(Job)
-    assert "transformers" in lab.reward_models.versions(Job)
+    used = lab.software("finetune_captioner", loads=lab.reward_models.used)
+    alone = lab.software("finetune_captioner", loads=lab.captioner_family)
+    assert used["code"](Job) != alone["code"](Job)
+    assert "transformers" in used["versions"](Job)
     Job.captioner = "child"
     assert lab.reward_models.captions(Job) == []
     Job.captioner = "fc"

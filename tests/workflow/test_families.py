@@ -132,17 +132,21 @@ def plan(config):
     except ConfigError as error:
         return str(error)
     found = {}
+
+    def params(loads, *libraries):
+        return [param(job) for param in lab.software("generate_captions", *libraries, loads=loads).values()]
+
     for name in lab.captioners:
         job = SimpleNamespace(captioner=name)
-        found[name] = [lab.captioner_tables(name, "world"), lab.family_code("generate_captions")(job)]
-        found[name] += [lab.family_versions("numpy")(job), lab.captioner_block(job)]
+        found[name] = [lab.regions.captioner_tables(name, "world")]
+        found[name] += [*params(lab.captioner_family, "torch", "tokenizers", "numpy"), lab.captioner_block(job)]
     for name in lab.encoders:
         job = SimpleNamespace(encoder=name)
-        found["encoder " + name] = [lab.embedding.code("embed_images")(job), lab.embedding.versions("torch")(job)]
+        found["encoder " + name] = params(lab.embedding.used, "torch")
     for name in lab.scoring.scorers:
         job = SimpleNamespace(scorer=name)
-        found["scorer " + name] = [lab.scoring.features(name, "world"), lab.scoring.scorer_code("import_scorer")(job)]
-        found["scorer " + name] += [lab.scoring.scorer_versions(job), lab.scoring.scorer_block(job)]
+        found["scorer " + name] = [lab.scoring.features(name, "world"), lab.scoring.block(job)]
+        found["scorer " + name] += params(lab.scoring.used, "torch", "tokenizers")
     return found
 
 found = [plan(config) for config in json.loads(sys.argv[2])]

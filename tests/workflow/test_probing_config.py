@@ -128,7 +128,7 @@ def lab():
         evaluation_contexts=lambda: {"main": {"decoding": "given", "splits": {"world": "test"}}},
     )  # fmt: skip
     stand_in.rewards = lambda captioner: Experiments.rewards(stand_in, captioner)
-    stand_in.scoring = Scoring(stand_in)
+    stand_in.scoring = Scoring(stand_in, SimpleNamespace(embedding=None))
     return stand_in
 
 

@@ -25,8 +25,7 @@ rule label_scenes:
         mem_mb=4000,
         runtime=60,
     params:
-        code=lab.code("label_scenes"),
-        versions=lab.language.tagger_versions(),
+        **lab.software("label_scenes", *lab.language.tagger_libraries()),
         config=lab.scene_analysis.part("labels"),
         tagger=lab.language.tagger,
     message:
@@ -53,7 +52,7 @@ rule compute_pmi:
         mem_mb=lab.memory(4000, tags=10),
         runtime=60,
     params:
-        code=lab.code("compute_pmi"),
+        **lab.software("compute_pmi"),
         config={**lab.scene_analysis.part("pmi"), **lab.scene_analysis.min_captions()},
     message:
         "compute what objects say about scenes"
@@ -80,8 +79,7 @@ rule match_regions:
         mem_mb=lab.memory(8000, features=1),
         runtime=120,
     params:
-        code=lab.scene_analysis.code("match_regions"),
-        versions=lab.versions("numpy"),
+        **lab.software("match_regions", "numpy", loads=lab.scene_analysis.loaded()),
         config=lab.scene_analysis.part("matching"),
     message:
         "find the regions that show tagged objects"
@@ -115,8 +113,9 @@ rule ablate_objects:
         runtime=720,
         gpu=1,
     params:
-        code=lab.scene_analysis.code("ablate_objects"),
-        versions=lab.versions("torch", "tokenizers"),
+        **lab.software(
+            "ablate_objects", "torch", "tokenizers", loads=lab.scene_analysis.loaded()
+        ),
         config={
             **lab.scene_analysis.part("ablation"),
             **lab.scene_analysis.min_captions(),
@@ -147,8 +146,7 @@ rule compare_captions:
         mem_mb=4000,
         runtime=30,
     params:
-        code=lab.code("compare_captions"),
-        versions=lab.versions("numpy", "scipy"),
+        **lab.software("compare_captions", "numpy", "scipy"),
         seed=lab.scene_analysis.seed(),
     message:
         "compare captions before and after ablation"

@@ -32,8 +32,13 @@ rule extract_attention:
         runtime=480,
         gpu=1,
     params:
-        code=lab.scene_analysis.code("extract_attention"),
-        versions=lab.versions("numpy", "torch", "tokenizers"),
+        **lab.software(
+            "extract_attention",
+            "numpy",
+            "torch",
+            "tokenizers",
+            loads=lab.scene_analysis.loaded(),
+        ),
         config=lab.scene_analysis.part("attention"),
         corpus=lab.scene_analysis.corpus(),
         split=lab.scene_analysis.split(),
@@ -63,8 +68,7 @@ rule estimate_density:
         mem_mb=4000,
         runtime=30,
     params:
-        code=lab.code("estimate_density"),
-        versions=lab.versions("numpy"),
+        **lab.software("estimate_density", "numpy"),
         config=lab.scene_analysis.part("density"),
         seed=lab.scene_analysis.seed(),
     message:
@@ -95,8 +99,7 @@ rule rank_objects:
         mem_mb=lab.memory(4000, tags=10),
         runtime=60,
     params:
-        code=lab.code("rank_objects"),
-        versions=lab.versions("numpy"),
+        **lab.software("rank_objects", "numpy"),
         config={
             **lab.scene_analysis.part("ranking"),
             **lab.scene_analysis.min_captions(),

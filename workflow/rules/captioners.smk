@@ -31,8 +31,14 @@ rule pretrain_captioner:
         runtime=1440,
         gpu=1,
     params:
-        code=lab.family_code("pretrain_captioner"),
-        versions=lab.family_versions("numpy", "pycocoevalcap"),
+        **lab.software(
+            "pretrain_captioner",
+            "numpy",
+            "pycocoevalcap",
+            "torch",
+            "tokenizers",
+            loads=lab.captioner_family,
+        ),
         config=lab.captioner_block,
         seed=lab.captioner_seed,
     message:
@@ -62,8 +68,9 @@ rule import_captioner:
         mem_mb=lab.memory(3000, files=4),
         runtime=30,
     params:
-        code=lab.family_code("import_captioner"),
-        versions=lab.family_versions(),
+        **lab.software(
+            "import_captioner", "torch", "tokenizers", loads=lab.captioner_family
+        ),
         config=lab.captioner_block,
     message:
         "import the captioner {wildcards.captioner}"

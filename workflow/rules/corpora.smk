@@ -25,8 +25,7 @@ rule render_toyworld:
         mem_mb=2000,
         runtime=30,
     params:
-        code=lab.code("render_toyworld"),
-        versions=lab.versions("numpy", "pillow"),
+        **lab.software("render_toyworld", "numpy", "pillow"),
         config=lab.corpus_block,
     message:
         "render the toy world's {wildcards.corpus}"
@@ -56,8 +55,7 @@ rule read_corpus:
         mem_mb=8000,
         runtime=240,
     params:
-        code=lab.code("read_corpus"),
-        versions=lab.versions("pillow"),
+        **lab.software("read_corpus", "pillow"),
         config=lab.corpus_block,
         data=lab.data,
     message:

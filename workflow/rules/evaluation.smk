@@ -23,8 +23,7 @@ rule tokenize_references:
         mem_mb=4000,
         runtime=30,
     params:
-        code=lab.code("tokenize_references"),
-        versions=lab.versions("pycocoevalcap"),
+        **lab.software("tokenize_references", "pycocoevalcap"),
         split=lab.evaluation_split_of,
     message:
         "tokenize the references of {wildcards.corpus}"
@@ -48,8 +47,7 @@ rule tokenize_captions:
         mem_mb=4000,
         runtime=30,
     params:
-        code=lab.code("tokenize_captions"),
-        versions=lab.versions("pycocoevalcap"),
+        **lab.software("tokenize_captions", "pycocoevalcap"),
     message:
         "tokenize the captions of {wildcards.captioner} for {wildcards.evaluation}"
     script:
@@ -71,8 +69,7 @@ rule index_paraphrases:
         mem_mb=4000,
         runtime=15,
     params:
-        code=lab.code("index_paraphrases"),
-        versions=lab.versions("pycocoevalcap"),
+        **lab.software("index_paraphrases", "pycocoevalcap"),
     message:
         "read the paraphrases of METEOR"
     script:
@@ -98,8 +95,7 @@ rule score_nlg:
         mem_mb=4000,
         runtime=60,
     params:
-        code=lab.code("score_nlg"),
-        versions=lab.versions("pycocoevalcap"),
+        **lab.software("score_nlg", "pycocoevalcap"),
         corpora=lab.evaluated_corpora,
         references_per_image=lab.references_per_image,
     message:
@@ -126,7 +122,7 @@ rule fetch_spice_models:
         mem_mb=2000,
         runtime=60,
     params:
-        code=lab.code("fetch_spice_models"),
+        **lab.software("fetch_spice_models"),
         required=lab.spice == "required",
     message:
         "fetch the parser models of SPICE"
@@ -151,8 +147,7 @@ rule parse_references:
         mem_mb=lambda wildcards, threads: 3000 + 500 * threads,  # a parser for each thread
         runtime=240,
     params:
-        code=lab.code("parse_references"),
-        versions=lab.versions("pycocoevalcap"),
+        **lab.software("parse_references", "pycocoevalcap"),
     message:
         "parse the references of {wildcards.corpus} for SPICE"
     script:
@@ -178,8 +173,7 @@ rule score_spice:
         mem_mb=lambda wildcards, threads: 3000 + 500 * threads,  # a parser for each thread
         runtime=240,
     params:
-        code=lab.code("score_spice"),
-        versions=lab.versions("pycocoevalcap"),
+        **lab.software("score_spice", "pycocoevalcap"),
         corpora=lab.evaluated_corpora,
         references_per_image=lab.references_per_image,
     message:
@@ -209,8 +203,7 @@ rule retrieve_images:
         runtime=120,
         gpu=1,
     params:
-        code=lab.retrieval_code("retrieve_images"),
-        versions=lab.retrieval_versions("numpy", "torch"),
+        **lab.software("retrieve_images", "numpy", "torch", loads=lab.retrieved_with),
         config=lab.retrieval_block,
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,

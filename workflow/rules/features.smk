@@ -30,8 +30,7 @@ rule train_encoder:
         runtime=120,
         gpu=1,
     params:
-        code=lab.code("train_encoder"),
-        versions=lab.versions("numpy", "pillow", "torch", "open_clip_torch"),
+        **lab.software("train_encoder", "numpy", "pillow", "torch", "open_clip_torch"),
         config=lab.embedding.block,
         seed=lab.embedding.seed,
     message:
@@ -61,8 +60,7 @@ rule import_encoder:
         mem_mb=lab.memory(8000, weights=4),
         runtime=30,
     params:
-        code=lab.embedding.code("import_encoder", "_weights"),
-        versions=lab.embedding.versions("torch"),
+        **lab.software("import_encoder", "torch", loads=lab.embedding.imported),
         config=lab.embedding.block,
     message:
         "import the encoder {wildcards.encoder}"
@@ -89,8 +87,7 @@ rule embed_images:
         runtime=240,
         gpu=1,
     params:
-        code=lab.embedding.code("embed_images"),
-        versions=lab.embedding.versions("torch", "pillow"),
+        **lab.software("embed_images", "torch", "pillow", loads=lab.embedding.used),
         patches=lab.embedding.is_patches,
     message:
         "embed part {wildcards.shard} of {wildcards.corpus} by {wildcards.encoder}"
@@ -101,9 +98,9 @@ rule embed_images:
 rule read_tags:
     input:
         images=paths.corpus("images"),
-        objects=lab.scene_analysis.tags_objects,
-        regions=lab.scene_analysis.tags_regions,
-        files=lab.scene_analysis.tags_files,
+        objects=lab.regions.tags_objects,
+        regions=lab.regions.tags_regions,
+        files=lab.regions.tags_read_from,
     output:
         paths.tags(),
     log:
@@ -117,8 +114,8 @@ rule read_tags:
         mem_mb=lab.memory(4000, objects=20),
         runtime=120,
     params:
-        code=lab.code("read_tags"),
-        config=lab.scene_analysis.tags_block,
+        **lab.software("read_tags"),
+        config=lab.regions.tags_block,
     message:
         "collect the tags {wildcards.tags} of {wildcards.corpus}"
     script:
@@ -128,7 +125,7 @@ rule read_tags:
 rule mine_neighbours:
     input:
         images=paths.corpus("images"),
-        features=lab.reward_models.mined_features,
+        features=lab.embedding.searched,
     output:
         paths.neighbours(),
     log:
@@ -143,8 +140,7 @@ rule mine_neighbours:
         runtime=240,
         gpu=1,
     params:
-        code=lab.code("mine_neighbours"),
-        versions=lab.versions("torch"),
+        **lab.software("mine_neighbours", "torch"),
     message:
         "find the {wildcards.neighbours} nearest neighbours of the images of {wildcards.corpus} by {wildcards.encoder}"
     script:

@@ -45,8 +45,14 @@ rule finetune_captioner:
         runtime=2880,
         gpu=1,
     params:
-        code=lab.reward_models.code,
-        versions=lab.reward_models.versions,
+        **lab.software(
+            "finetune_captioner",
+            "numpy",
+            "pycocoevalcap",
+            "torch",
+            "tokenizers",
+            loads=lab.reward_models.used,
+        ),
         config=lab.captioner_block,
         reward_models=lab.reward_models.asked,
         seed=lab.captioner_seed,

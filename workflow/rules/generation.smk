@@ -30,8 +30,9 @@ rule generate_captions:
         runtime=480,
         gpu=1,
     params:
-        code=lab.family_code("generate_captions"),
-        versions=lab.family_versions(),
+        **lab.software(
+            "generate_captions", "torch", "tokenizers", loads=lab.captioner_family
+        ),
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,
         decoding=lab.decoding_block,
@@ -54,8 +55,9 @@ use rule generate_captions as generate_shard with:
         captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
         evaluation=lab.evaluations_in_shards(True),
     params:
-        code=lab.family_code("generate_captions"),
-        versions=lab.family_versions(),
+        **lab.software(
+            "generate_captions", "torch", "tokenizers", loads=lab.captioner_family
+        ),
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,
         decoding=lab.decoding_block,
@@ -84,7 +86,7 @@ rule join_captions:
         mem_mb=2000,
         runtime=30,
     params:
-        code=lab.code("join_captions"),
+        **lab.software("join_captions"),
         corpora=lab.evaluated_corpora,
     message:
         "join the captions of {wildcards.evaluation} by {wildcards.captioner}"
@@ -112,7 +114,7 @@ rule import_captions:
         mem_mb=4000,
         runtime=30,
     params:
-        code=lab.code("import_captions"),
+        **lab.software("import_captions"),
         config=lab.given_block,
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,

@@ -26,8 +26,7 @@ rule train_language_model:
         mem_mb=8000,
         runtime=60,
     params:
-        code=lab.code("train_language_model"),
-        versions=lab.versions("numpy", "pycocoevalcap"),
+        **lab.software("train_language_model", "numpy", "pycocoevalcap"),
         splits=lab.language.splits(),
     message:
         "train the trigram language model"
@@ -52,8 +51,7 @@ rule tag_captions:
         mem_mb=4000,
         runtime=60,
     params:
-        code=lab.code("tag_captions"),
-        versions=lab.language.tagger_versions(),
+        **lab.software("tag_captions", *lab.language.tagger_libraries()),
         tagger=lab.language.tagger,
     message:
         "tag the captions of {wildcards.captioner} for {wildcards.evaluation}"
@@ -80,8 +78,7 @@ rule measure_fluency:
         mem_mb=4000,
         runtime=60,
     params:
-        code=lab.code("measure_fluency"),
-        versions=lab.versions("numpy"),
+        **lab.software("measure_fluency", "numpy"),
     message:
         "measure the language of {wildcards.captioner} for {wildcards.evaluation}"
     script:
@@ -105,7 +102,7 @@ rule mine_patterns:
         mem_mb=4000,
         runtime=60,
     params:
-        code=lab.code("mine_patterns"),
+        **lab.software("mine_patterns"),
     message:
         "find the patterns in the captions of {wildcards.captioner} for {wildcards.evaluation}"
     script:
@@ -129,7 +126,7 @@ rule count_unigrams:
         mem_mb=4000,
         runtime=30,
     params:
-        code=lab.code("count_unigrams"),
+        **lab.software("count_unigrams"),
     message:
         "count the words of {wildcards.captioner} for {wildcards.evaluation}"
     script:
@@ -161,8 +158,7 @@ rule construct_captions:
         mem_mb=4000,
         runtime=60,
     params:
-        code=lab.code("construct_captions"),
-        versions=lab.language.tagger_versions(),
+        **lab.software("construct_captions", *lab.language.tagger_libraries()),
         config=lab.construction.block,
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,
@@ -191,7 +187,7 @@ rule associate_lemmas:
         mem_mb=4000,
         runtime=30,
     params:
-        code=lab.code("associate_lemmas"),
+        **lab.software("associate_lemmas"),
         types=lab.language.caption_types(),
     message:
         "find the adjectives and nouns of each type of captions"

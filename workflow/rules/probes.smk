@@ -31,8 +31,13 @@ rule encode_scenes:
         runtime=240,
         gpu=1,
     params:
-        code=lab.scene_analysis.code("encode_scenes"),
-        versions=lab.versions("numpy", "torch", "tokenizers"),
+        **lab.software(
+            "encode_scenes",
+            "numpy",
+            "torch",
+            "tokenizers",
+            loads=lab.scene_analysis.loaded(),
+        ),
         config={
             **lab.scene_analysis.part(
                 "probes", "scenes", "selection", "images", "objects"
@@ -69,8 +74,7 @@ rule train_probe:
         mem_mb=lab.memory(4000, tags=10),
         runtime=480,
     params:
-        code=lab.code("train_probe"),
-        versions=lab.versions("numpy", "scikit-learn", "scipy"),
+        **lab.software("train_probe", "numpy", "scikit-learn", "scipy"),
         config=lab.scene_analysis.part("probes", "test_shares", "seeds"),
         captioner=lab.scene_analysis.role,
         seed=lab.scene_analysis.seed(),

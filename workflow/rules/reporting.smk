@@ -26,8 +26,7 @@ rule summarise_evaluation:
         mem_mb=4000,
         runtime=60,
     params:
-        code=lab.code("summarise_evaluation"),
-        versions=lab.versions("numpy", "scipy"),
+        **lab.software("summarise_evaluation", "numpy", "scipy"),
         evaluations=lab.evaluation_contexts(),
         lineage=lab.lineage(),
         factors=lab.scoring.factors(),
@@ -56,7 +55,7 @@ rule collect_evaluation:
         mem_mb=2000,
         runtime=10,
     params:
-        code=lab.code("collect_evaluation"),
+        **lab.software("collect_evaluation"),
         provenance=lab.provenance(),
     message:
         "write every metric into one table"
@@ -86,8 +85,7 @@ rule measure_validity:
         mem_mb=4000,
         runtime=30,
     params:
-        code=lab.code("measure_validity"),
-        versions=lab.versions("numpy", "scipy"),
+        **lab.software("measure_validity", "numpy", "scipy"),
         corpus=lab.validity.corpus(),
         humans=lab.validity.humans(),
         rewarding=lab.validity.rewarding(),
@@ -121,7 +119,7 @@ rule collect_language_tables:
         mem_mb=2000,
         runtime=10,
     params:
-        code=lab.code("collect_language_tables"),
+        **lab.software("collect_language_tables"),
         captioners=lab.language.captioners(),
         provenance=lab.provenance(),
     message:
@@ -262,7 +260,7 @@ rule collect_cost:
         mem_mb=1000,
         runtime=10,
     params:
-        code=lab.code("collect_cost"),
+        **lab.software("collect_cost"),
         stages=lambda wildcards: {
             rule.name: Path(rule.snakefile).stem
             for rule in workflow.rules
@@ -299,7 +297,7 @@ rule collect_tables:
         mem_mb=1000,
         runtime=10,
     params:
-        code=lab.code("collect_tables"),
+        **lab.software("collect_tables"),
         papers=lab.papers.citations(),
     message:
         "collect every table in results/tables/"

@@ -11,10 +11,10 @@ results/evaluation/{captioner}/{evaluation}/alignment.parquet, a row for each ca
 rule extract_regions:
     input:
         images=paths.corpus("images"),
-        objects=lab.scoring.regions_objects,
-        encoder_config=lab.scoring.regions_encoder("config.json"),
-        encoder_weights=lab.scoring.regions_encoder("model.safetensors"),
-        weights=lab.scoring.regions_weights,
+        objects=lab.regions.objects,
+        encoder_config=lab.regions.encoder("config.json"),
+        encoder_weights=lab.regions.encoder("model.safetensors"),
+        weights=lab.regions.weights,
     output:
         paths.regions(),
     log:
@@ -22,7 +22,7 @@ rule extract_regions:
     benchmark:
         paths.benchmark("extract_regions/{regions}/{corpus}/{shard}")
     wildcard_constraints:
-        regions=lab.scoring.regions_from("boxes", "detector"),
+        regions=lab.regions.from_source("boxes", "detector"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -31,9 +31,14 @@ rule extract_regions:
         runtime=720,
         gpu=1,
     params:
-        code=lab.scoring.regions_code("extract_regions"),
-        versions=lab.scoring.regions_versions("torch", "torchvision", "pillow"),
-        config=lab.scoring.regions_block,
+        **lab.software(
+            "extract_regions",
+            "torch",
+            "torchvision",
+            "pillow",
+            loads=lab.regions.loaded,
+        ),
+        config=lab.regions.block,
     message:
         "extract the regions {wildcards.regions} of part {wildcards.shard} of {wildcards.corpus}"
     script:
@@ -43,7 +48,7 @@ rule extract_regions:
 rule read_regions:
     input:
         images=paths.corpus("images"),
-        files=lab.scoring.regions_files,
+        files=lab.regions.read_from,
     output:
         paths.regions(),
     log:
@@ -51,7 +56,7 @@ rule read_regions:
     benchmark:
         paths.benchmark("read_regions/{regions}/{corpus}/{shard}")
     wildcard_constraints:
-        regions=lab.scoring.regions_from("files"),
+        regions=lab.regions.from_source("files"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -59,8 +64,8 @@ rule read_regions:
         mem_mb=lab.memory(6000, images=2),
         runtime=720,
     params:
-        code=lab.code("read_regions"),
-        config=lab.scoring.regions_block,
+        **lab.software("read_regions"),
+        config=lab.regions.block,
     message:
         "read the regions {wildcards.regions} of {wildcards.corpus}"
     script:
@@ -69,8 +74,8 @@ rule read_regions:
 
 rule import_scorer:
     input:
-        weights=lab.scoring.scorer_file("weights"),
-        vocabulary=lab.scoring.scorer_file("vocabulary"),
+        weights=lab.scoring.file("weights"),
+        vocabulary=lab.scoring.file("vocabulary"),
     output:
         config=paths.scorer("config.json"),
         weights=paths.scorer("model.safetensors"),
@@ -81,7 +86,7 @@ rule import_scorer:
     benchmark:
         paths.benchmark("import_scorer/{scorer}")
     wildcard_constraints:
-        scorer=lab.scoring.scorers_of("imported"),
+        scorer=lab.scoring.of_kind("imported"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -89,9 +94,8 @@ rule import_scorer:
         mem_mb=lab.memory(3000, weights=4),
         runtime=30,
     params:
-        code=lab.scoring.scorer_code("import_scorer"),
-        versions=lab.scoring.scorer_versions,
-        config=lab.scoring.scorer_block,
+        **lab.software("import_scorer", "torch", "tokenizers", loads=lab.scoring.used),
+        config=lab.scoring.block,
     message:
         "import the scorer {wildcards.scorer}"
     script:
@@ -100,8 +104,8 @@ rule import_scorer:
 
 rule adopt_encoder:
     input:
-        config=lab.scoring.scorer_encoder("config.json"),
-        weights=lab.scoring.scorer_encoder("model.safetensors"),
+        config=lab.scoring.encoder("config.json"),
+        weights=lab.scoring.encoder("model.safetensors"),
     output:
         config=paths.scorer("config.json"),
         weights=paths.scorer("model.safetensors"),
@@ -111,7 +115,7 @@ rule adopt_encoder:
     benchmark:
         paths.benchmark("adopt_encoder/{scorer}")
     wildcard_constraints:
-        scorer=lab.scoring.scorers_of("encoder"),
+        scorer=lab.scoring.of_kind("encoder"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -119,9 +123,8 @@ rule adopt_encoder:
         mem_mb=lab.memory(3000, weights=4),
         runtime=30,
     params:
-        code=lab.scoring.scorer_code("adopt_encoder"),
-        versions=lab.scoring.scorer_versions,
-        config=lab.scoring.scorer_block,
+        **lab.software("adopt_encoder", "torch", "tokenizers", loads=lab.scoring.used),
+        config=lab.scoring.block,
     message:
         "make an encoder the scorer {wildcards.scorer}"
     script:
@@ -134,8 +137,8 @@ rule pretrain_scorer:
         captions=lab.scoring.training_table("captions"),
         regions=lab.scoring.training_regions,
         neighbours=lab.scoring.training_neighbours,
-        encoder_config=lab.scoring.training_encoder("config.json"),
-        encoder_weights=lab.scoring.training_encoder("model.safetensors"),
+        encoder_config=lab.scoring.words_encoder("config.json"),
+        encoder_weights=lab.scoring.words_encoder("model.safetensors"),
     output:
         config=paths.scorer("config.json"),
         weights=paths.scorer("model.safetensors"),
@@ -147,7 +150,7 @@ rule pretrain_scorer:
     benchmark:
         paths.benchmark("pretrain_scorer/{scorer}")
     wildcard_constraints:
-        scorer=lab.scoring.scorers_of("trained"),
+        scorer=lab.scoring.of_kind("trained"),
     # Trainings are the longest way through the DAG.
     priority: 10
     conda:
@@ -158,10 +161,15 @@ rule pretrain_scorer:
         runtime=1440,
         gpu=1,
     params:
-        code=lab.scoring.training_code("pretrain_scorer"),
-        versions=lab.scoring.training_versions,
-        config=lab.scoring.scorer_block,
-        seed=lab.scoring.scorer_seed,
+        **lab.software(
+            "pretrain_scorer",
+            "numpy",
+            "torch",
+            "tokenizers",
+            loads=lab.scoring.trained_with,
+        ),
+        config=lab.scoring.block,
+        seed=lab.scoring.seed,
         split=lab.scoring.training_split,
     message:
         "train the scorer {wildcards.scorer} to match images and captions"
@@ -188,9 +196,10 @@ rule score_alignment:
         runtime=480,
         gpu=1,
     params:
-        code=lab.scoring.evaluated_code("score_alignment"),
-        versions=lab.scoring.evaluated_versions,
-        sources=lab.scoring.evaluated_sources,
+        **lab.software(
+            "score_alignment", "torch", "tokenizers", loads=lab.scoring.evaluated_with
+        ),
+        sources=lab.scoring.sources,
     message:
         "score how well the captions of {wildcards.captioner} for {wildcards.evaluation} match their images"
     script:

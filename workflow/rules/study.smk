@@ -28,8 +28,12 @@ rule sample_stimuli:
         runtime=60,
         gpu=1,
     params:
-        code=lab.study.code("sample_stimuli", lab.study.encoder()),
-        versions=lab.study.versions("numpy", "torch", encoder=lab.study.encoder()),
+        **lab.software(
+            "sample_stimuli",
+            "numpy",
+            "torch",
+            loads=lab.study.loaded(lab.study.encoder()),
+        ),
         config=lab.study.block(),
         corpus=lab.study.corpus(),
         split=lab.study.split(),
@@ -65,8 +69,7 @@ rule build_study:
         mem_mb=lab.memory(2000, images=2),
         runtime=60,
     params:
-        code=lab.code("build_study"),
-        versions=lab.versions("pillow"),
+        **lab.software("build_study", "pillow"),
         post=lab.study.config.get("post"),
     message:
         "build the web page and the PsychoPy experiment of the study"
@@ -94,8 +97,12 @@ rule simulate_responses:
         runtime=60,
         gpu=1,
     params:
-        code=lab.study.code("simulate_responses", lab.study.simulating()),
-        versions=lab.study.versions("numpy", "torch", encoder=lab.study.simulating()),
+        **lab.software(
+            "simulate_responses",
+            "numpy",
+            "torch",
+            loads=lab.study.loaded(lab.study.simulating()),
+        ),
         participants=lab.study.number_simulated(),
         seed=lab.config["seed"],
     message:
@@ -127,8 +134,7 @@ rule analyse_responses:
         mem_mb=2000,
         runtime=30,
     params:
-        code=lab.code("analyse_responses"),
-        versions=lab.versions("numpy", "scipy"),
+        **lab.software("analyse_responses", "numpy", "scipy"),
         seed=lab.config["seed"],
     message:
         "analyse the answers of {wildcards.participants} participants"

@@ -1,28 +1,27 @@
 """The config as a graph: what each job reads, and the smallest part of the config that it depends on.
 
-A rule names a method of `Experiments` as its input function or parameter; Snakemake calls it with the wildcards.
+A rule names a method of `Experiments`, or of a part of it, as its input function or parameter; Snakemake calls it with
+the wildcards.
 """
 
-import importlib.metadata
-import importlib.util
 import os
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
 
 from captionlab import paths
+from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
-from captionlab.workflow import families
-from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, plain_rewards, root_of, without
-from captionlab.workflow.code import code_fingerprint
+from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, on_disk
+from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, without
 from captionlab.workflow.config import ConfigError, checked
 from captionlab.workflow.construction import Construction
 from captionlab.workflow.embedding import Embedding
 from captionlab.workflow.language import Language
 from captionlab.workflow.papers import Papers
+from captionlab.workflow.regions import Regions
 from captionlab.workflow.report import labels_of, paper_of
-from captionlab.workflow.resources import memory, on_disk
+from captionlab.workflow.resources import memory
 from captionlab.workflow.reward_models import RewardModels
 from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.scoring import Scoring
@@ -32,38 +31,25 @@ from captionlab.workflow.validity import Validity
 GENERAL_FORMATS = ("csv", "md", "html")
 
 
-class Wildcards(Protocol):
-    """The wildcards of a job that the methods below may ask for."""
-
-    corpus: str
-    encoder: str
-    captioner: str
-    evaluation: str
-    shard: str
-
-
-class Experiments:
+class Experiments(Basis):
     """The experiments that a config declares; `root` is the folder of the Snakefile."""
 
+    memory = staticmethod(memory)
+    paper_of, labels_of = staticmethod(paper_of), staticmethod(labels_of)
+
     def __init__(self, config: Block, root: Path | str):
-        self.root = Path(root)
-        self.config = config = checked(config, self.root / "workflow" / "schemas" / "config.schema.yaml")
-        self.corpora: Block = config["corpora"]
-        self.encoders: Block = config.get("encoders", {})
-        self.captioners: Block = config["captioners"]
-        self.evaluations: Block = config["evaluations"]
-        self.spice: str = config.get("spice", "auto") or "off"
+        super().__init__(checked(config, Path(root) / "workflow" / "schemas" / "config.schema.yaml"), root)
+        self.spice: str = self.config["spice"] or "off"
         self.embedding = Embedding(self)
+        self.regions = Regions(self, self.embedding)
+        self.scoring = Scoring(self, self.regions)
+        self.reward_models = RewardModels(self, self.scoring)
+        self.scene_analysis = SceneAnalysis(self, self.regions)
         self.language = Language(self)
         self.construction = Construction(self)
-        self.study = Study(self)
-        self.reward_models = RewardModels(self)
-        self.style = on_disk(self.root / "config" / "plotting.yaml")
-        self.data = str((self.root / config.get("data", ".")).resolve())
-        self.scoring = Scoring(self)
-        self.scene_analysis = SceneAnalysis(self)
-        self.validity = Validity(self)
-        self.papers = Papers(self)
+        self.study = Study(self, self.embedding)
+        self.validity = Validity(self, self.scoring, self.study)
+        self.papers = Papers(self, [paper_class(name)(self) for name in PAPERS], self.provenance())
 
     def check_files(self) -> None:
         """Raise a ConfigError that lists every file or folder that the config names and that is not there."""
@@ -76,52 +62,25 @@ class Experiments:
                     check_inputs(corpus, Path(self.data), name)
                 except CorpusError as mistake:
                     mistakes.append(str(mistake))
-        files: dict[str, str] = {}
-        for name, block in self.captioners.items():
-            files |= {f"captioners.{name}.{key}": block[key] for key in ("weights", "tokenizer") if key in block}
-            files |= {f"captioners.{name}.captions.{c}": path for c, path in block.get("captions", {}).items()}
-        missing = {key: Path(self.data) / path for key, path in files.items() if not (Path(self.data) / path).is_file()}
-        mistakes += [f"{key}: no such file {path}" for key, path in missing.items()]
-        for part in (self.embedding, self.language, self.study, self.scoring, self.scene_analysis):
-            mistakes += part.missing_files()
+        parts = (self.embedding, self.language, self.study)
+        mistakes += self.missing([*self._captioner_files(), *(named for part in parts for named in part.files())])
+        mistakes += self.missing([*self.regions.files(), *self.scoring.files()], folders=True)
+        mistakes += [*self.missing(self.regions.tag_files()), *self.language.missing_tagger()]
         if mistakes:
             raise ConfigError.listing(
                 f"files are missing below {self.data} (docs/data.md says where they come from)", mistakes
             )
 
-    memory = staticmethod(memory)
-    paper_of, labels_of = staticmethod(paper_of), staticmethod(labels_of)
+    def _captioner_files(self) -> Iterator[tuple[str, str]]:
+        for name, block in self.captioners.items():
+            yield from ((f"captioners.{name}.{key}", block[key]) for key in ("weights", "tokenizer") if key in block)
+            yield from ((f"captioners.{name}.captions.{c}", path) for c, path in block.get("captions", {}).items())
 
     def lend_library(self) -> None:
         """Let scripts import the library of this checkout, also in an environment that Snakemake made."""
         others = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         library = str(self.root / "src")
         os.environ["PYTHONPATH"] = os.pathsep.join([library, *(path for path in others if path not in ("", library))])
-
-    # ---------------------------------------------------------------------------------------- fingerprints
-    def code(self, script: str, *also: str) -> str:
-        """Fingerprint of a script and all that it reaches, and of modules that it loads by name."""
-        return code_fingerprint(self.root, script, *also)
-
-    def versions(self, *libraries: str) -> dict[str, str]:
-        """Installed versions of the libraries whose numerics matter to a rule."""
-        return {name: _version(name) for name in sorted(libraries)}
-
-    def family_code(self, script: str) -> Callable[[Wildcards], str]:
-        """The same for a script that loads the captioner's family by name."""
-        return lambda wildcards: self.code(script, *self.family_modules(wildcards.captioner))
-
-    def family_modules(self, captioner: str) -> list[str]:
-        """The module that a captioner's family is loaded from by name."""
-        return families.modules("captioners", [self.family(captioner)])
-
-    def family_versions(self, *libraries: str) -> Callable[[Wildcards], dict[str, str]]:
-        """Versions of these libraries and of those that the captioner's family computes with."""
-        return lambda wildcards: self.versions(*libraries, *self.family_libraries(wildcards.captioner))
-
-    def family_libraries(self, captioner: str) -> set[str]:
-        """Libraries whose versions matter to what a captioner computes, whatever it is made for."""
-        return {"torch", "tokenizers", *families.captioners()[self.family(captioner)].libraries}
 
     # --------------------------------------------------------------------------------------- names by kind
     def corpora_read_by(self, toyworld: bool) -> str:
@@ -131,17 +90,6 @@ class Experiments:
     def captioners_of(self, *kinds: str) -> str:
         """Regular expression of the captioners that come about in one of these ways."""
         return any_of(n for n, c in self.captioners.items() if captioner_kind(c) in kinds)
-
-    def family(self, captioner: str) -> str:
-        """Family of a captioner, its own or its ancestor's."""
-        return str(self.captioners[root_of(self.config, captioner)]["family"])
-
-    def captioner_tables(self, captioner: str, corpus: str) -> list[str]:
-        """Tables of a corpus that a captioner reads: embeddings by its encoder, or regions and tags."""
-        block = self.captioners[root_of(self.config, captioner)]
-        if "encoder" in block:
-            return self.embedding.features(block["encoder"], corpus)
-        return self.scene_analysis.captioner_tables(block, corpus)
 
     # --------------------------------------------------------------------------------------------- corpora
     def corpus_block(self, wildcards: Wildcards) -> Block:
@@ -154,12 +102,8 @@ class Experiments:
 
         return [on_disk(path) for path in input_files(self.corpora[wildcards.corpus], Path(self.data))]
 
-    def evaluation_split(self, corpus: str) -> str:
-        """Split of a corpus that evaluations use."""
-        return str(self.corpora[corpus].get("evaluation_split", "test"))
-
     def evaluation_split_of(self, wildcards: Wildcards) -> str:
-        """The same, for a rule with the wildcard corpus."""
+        """Split of a corpus that evaluations use."""
         return self.evaluation_split(wildcards.corpus)
 
     # ------------------------------------------------------------------------------------------ captioners
@@ -168,25 +112,24 @@ class Experiments:
         block = without(self.captioners[wildcards.captioner], "corpus", "parent", "seed", "encoder", "regions", "tags")
         for part in ("objective", "validation"):
             if "decoding" in block.get(part, {}):
-                block[part] = {**block[part], "decoding": self.config["decodings"][block[part]["decoding"]]}
+                block[part] = {**block[part], "decoding": self.decoding(block[part]["decoding"])}
         return normalise(block)
 
     def captioner_seed(self, wildcards: Wildcards) -> int:
         """Seed of a captioner's training."""
-        return int(self.captioners[wildcards.captioner].get("seed", self.config["seed"]))
+        return self.seed(self.captioners[wildcards.captioner])
 
-    def rewards(self, captioner: str) -> list[Mapping[str, Any]]:
-        """The rewards that a captioner's reward is made of, none where it has none."""
-        objective = self.captioners[captioner].get("objective", {})
-        return [reward for _, reward in plain_rewards(objective["reward"])] if "reward" in objective else []
+    def captioner_family(self, wildcards: Wildcards) -> Loaded:
+        """What a script loads that uses the captioner of a job."""
+        return loaded("captioners", [self.family(wildcards.captioner)])
 
     def training_table(self, table: str) -> Callable[[Wildcards], str]:
         """A table of the corpus that a captioner is trained on."""
-        return lambda wildcards: _corpus_table(self.captioners[wildcards.captioner]["corpus"], table)
+        return lambda wildcards: paths.corpus(table, self.captioners[wildcards.captioner]["corpus"])
 
     def training_features(self, wildcards: Wildcards) -> list[str]:
         """What a captioner reads of the corpus that it is trained on."""
-        return self.captioner_tables(wildcards.captioner, self.captioners[wildcards.captioner]["corpus"])
+        return self.regions.captioner_tables(wildcards.captioner, self.captioners[wildcards.captioner]["corpus"])
 
     def parent(self, file: str) -> Callable[[Wildcards], str]:
         """A file of the captioner that this one is finetuned from."""
@@ -195,7 +138,7 @@ class Experiments:
     def captioner_files(self, wildcards: Wildcards) -> list[str]:
         """Files that a captioner is imported from: weights and tokenizer."""
         captioner = self.captioners[wildcards.captioner]
-        return [on_disk(Path(self.data) / captioner[key]) for key in ("weights", "tokenizer")]
+        return [self.given(captioner[key]) for key in ("weights", "tokenizer")]
 
     # ----------------------------------------------------------------------------------------- evaluations
     def evaluated_corpora(self, wildcards: Wildcards) -> list[str]:
@@ -208,17 +151,17 @@ class Experiments:
 
     def evaluated_tables(self, table: str) -> Callable[[Wildcards], list[str]]:
         """A table of each corpus of an evaluation."""
-        return lambda wildcards: [_corpus_table(corpus, table) for corpus in self.evaluated_corpora(wildcards)]
+        return lambda wildcards: [paths.corpus(table, corpus) for corpus in self.evaluated_corpora(wildcards)]
 
     def described(self, wildcards: Wildcards) -> list[str]:
         """Captions of the corpora of an evaluation that have images which nobody described: candidates and no more."""
         corpora = (c for c in self.evaluated_corpora(wildcards) if self.corpora[c]["reader"] == "imagecode")
-        return [_corpus_table(corpus, "captions") for corpus in corpora]
+        return [paths.corpus("captions", corpus) for corpus in corpora]
 
     def evaluated_features(self, wildcards: Wildcards) -> list[str]:
         """What a captioner reads of every corpus of an evaluation."""
         corpora = self.evaluated_corpora(wildcards)
-        return [path for corpus in corpora for path in self.captioner_tables(wildcards.captioner, corpus)]
+        return [path for corpus in corpora for path in self.regions.captioner_tables(wildcards.captioner, corpus)]
 
     def evaluations_in_shards(self, shards: bool) -> str:
         """Regular expression of the evaluations whose images are captioned in several jobs, or of those in one."""
@@ -231,7 +174,7 @@ class Experiments:
 
     def decoding_block(self, wildcards: Wildcards) -> Block:
         """The decoding of an evaluation, spelled out."""
-        return normalise(self.config["decodings"][self.evaluations[wildcards.evaluation]["decoding"]])
+        return self.decoding(self.evaluations[wildcards.evaluation]["decoding"])
 
     def decoding_seed(self, wildcards: Wildcards) -> int:
         """Seed of an evaluation's captions; always 0 where nothing is drawn, so that no other seed matters."""
@@ -244,7 +187,7 @@ class Experiments:
     def given_captions(self, wildcards: Wildcards) -> list[str]:
         """Files of captions made elsewhere, one for each corpus of an evaluation; none for human captions."""
         captions = self.captioners[wildcards.captioner].get("captions", {})
-        return [on_disk(Path(self.data) / captions[c]) for c in self.evaluated_corpora(wildcards) if captions]
+        return [self.given(captions[c]) for c in self.evaluated_corpora(wildcards) if captions]
 
     def given_block(self, wildcards: Wildcards) -> Block:
         """What the import of captions depends on, the files aside."""
@@ -262,13 +205,9 @@ class Experiments:
         """Retrievers of an evaluation."""
         return list(self.evaluations[wildcards.evaluation].get("retrievers", []))
 
-    def retrieval_code(self, script: str) -> Callable[[Wildcards], str]:
-        """Fingerprint of a script that loads the retrievers of an evaluation."""
-        return lambda wildcards: self.code(script, *self.embedding.modules(*self.retrievers(wildcards)))
-
-    def retrieval_versions(self, *libraries: str) -> Callable[[Wildcards], dict[str, str]]:
-        """Versions of these libraries and of those that the retrievers of an evaluation need."""
-        return lambda wildcards: self.versions(*libraries, *self.embedding.libraries(*self.retrievers(wildcards)))
+    def retrieved_with(self, wildcards: Wildcards) -> Loaded:
+        """What a script loads that uses the retrievers of an evaluation."""
+        return self.embedding.loaded(self.retrievers(wildcards))
 
     def retriever_files(self, file: str) -> Callable[[Wildcards], list[str]]:
         """A file of each retriever of an evaluation."""
@@ -277,9 +216,8 @@ class Experiments:
     def retriever_features(self, wildcards: Wildcards) -> list[str]:
         """Feature tables of every corpus of an evaluation by every retriever."""
         corpora = self.evaluated_corpora(wildcards)
-        return [
-            path for name in self.retrievers(wildcards) for c in corpora for path in self.embedding.features(name, c)
-        ]
+        tables = (self.embedding.features(name, c) for name in self.retrievers(wildcards) for c in corpora)
+        return list(chain.from_iterable(tables))
 
     def retrieval_block(self, wildcards: Wildcards) -> Block:
         """How many candidates retrieval has and where they come from."""
@@ -293,29 +231,27 @@ class Experiments:
 
     def scored(self, table: str) -> list[str]:
         """One table of scores for every evaluation and captioner that has it."""
-        return [
-            paths.evaluation(table, captioner, name)
-            for name, evaluation in sorted(self.evaluations.items())
-            for captioner in sorted(evaluation["captioners"])
-            if self._has(table, captioner, evaluation)
-        ]
+        return [paths.evaluation(table, captioner, evaluation) for captioner, evaluation in self._scored(table)]
 
     def scored_captions(self) -> list[str]:
         """The captions that these tables score, whatever the table."""
-        tables = [path for table in ("nlg", "retrieval", "spice", "alignment") for path in self.scored(table)]
-        places = sorted({paths.captioner_of(path) for path in tables})
-        return [paths.captions(captioner, evaluation) for captioner, evaluation in places]
+        places = {place for table in ("nlg", "retrieval", "spice", "alignment") for place in self._scored(table)}
+        return [paths.captions(captioner, evaluation) for captioner, evaluation in sorted(places)]
+
+    def _scored(self, table: str) -> Iterator[tuple[str, str]]:
+        for name, evaluation in sorted(self.evaluations.items()):
+            for captioner in sorted(evaluation["captioners"]):
+                if self._has(table, captioner, evaluation):
+                    yield captioner, name
 
     def _has(self, table: str, captioner: str, evaluation: Block) -> bool:
-        if self.family(captioner) == "constructed":
+        family = self.family(captioner)
+        if family == "constructed":
             return False  # they are studied by how they were made, not as one
-        if table == "retrieval":
-            return bool(evaluation.get("retrievers"))
-        if table == "alignment":
-            return bool(evaluation.get("scorers"))
-        if table == "spice" and self.spice == "off":
-            return False
-        return self.family(captioner) != "human"  # human captions are the references
+        if models := {"retrieval": "retrievers", "alignment": "scorers"}.get(table):
+            return bool(evaluation.get(models))
+        # Human captions are the references.
+        return family != "human" and not (table == "spice" and self.spice == "off")
 
     def spice_file(self, file: str) -> str:
         """A file that says which parser models SPICE needs."""
@@ -382,13 +318,3 @@ class Experiments:
             "toy": any(corpus["reader"] == "toyworld" for corpus in self.corpora.values()),
             "versions": self.versions(*libraries),
         }
-
-
-def _corpus_table(corpus: str, table: str) -> str:
-    return paths.corpus(table, corpus)
-
-
-@cache
-def _version(library: str) -> str:
-    """The installed version, for which a file is parsed."""
-    return importlib.metadata.version(library)

@@ -2,32 +2,27 @@
 
 import importlib.util
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from captionlab import paths
 from captionlab.reporting.render import FORMATS
+from captionlab.workflow.basis import Basis, on_disk
 from captionlab.workflow.blocks import Block
-from captionlab.workflow.resources import on_disk
-
-if TYPE_CHECKING:
-    from captionlab.workflow.experiments import Experiments
 
 TABLES = ("language_statistics", "language_patterns", "language_unigrams")
 BUNDLED_TAGGER = "en_ewt_sm"
 
 
 class Language:
-    """The study of language that a config declares; a rule names its methods as input functions."""
+    """The study of language that a config declares."""
 
-    def __init__(self, lab: "Experiments"):
-        self.lab = lab
-        self.config: Block = lab.config.get("language", {})
+    def __init__(self, basis: Basis):
+        self.basis = basis
+        self.config: Block = basis.config.get("language", {})
 
     def captioners(self) -> list[str]:
         """Captioners of the evaluation whose language is studied, by name."""
-        captioners = self.lab.evaluations[self.config["evaluation"]]["captioners"] if self.config else []
-        return sorted(name for name in captioners if self.lab.family(name) != "constructed")
+        captioners = self.basis.evaluations[self.config["evaluation"]]["captioners"] if self.config else []
+        return sorted(name for name in captioners if self.basis.family(name) != "constructed")
 
     def fluency(self) -> list[str]:
         """Evaluations in which fluency is held against that before finetuning."""
@@ -45,7 +40,7 @@ class Language:
     def model(self) -> str:
         """The trigram language model: a file that the config names, or what rule train_language_model makes."""
         given = self.config.get("model", {}).get("arpa")
-        return on_disk(Path(self.lab.data) / given) if given else paths.LANGUAGE_MODEL
+        return self.basis.given(given) if given else paths.LANGUAGE_MODEL
 
     def corpus(self, table: str) -> list[str]:
         """A table of the corpus that the language model is trained on; none where it is given or not asked for."""
@@ -63,23 +58,25 @@ class Language:
 
     def tagger_files(self) -> list[str]:
         """Files of the spaCy model that comes with the workflow; none for an installed one."""
-        folder = self.lab.root / "resources" / self.tagger
+        folder = self.basis.root / "resources" / self.tagger
         return [on_disk(path) for path in sorted(folder.rglob("*")) if path.is_file()]
 
-    def tagger_versions(self) -> dict[str, str]:
-        """Versions of spaCy and, when it is an installed package, of the model."""
-        return self.lab.versions("spacy", *([] if self.tagger == BUNDLED_TAGGER else [self.tagger]))
+    def tagger_libraries(self) -> list[str]:
+        """SpaCy and, when it is an installed package, the model."""
+        return ["spacy", *([] if self.tagger == BUNDLED_TAGGER else [self.tagger])]
 
     def tables(self) -> list[str]:
         """Every file of the tables on language that the config asks for."""
         names = TABLES if self.config else ()
         return [paths.reporting(f"language/{name}.{ending}") for name in names for ending in FORMATS]
 
-    def missing_files(self) -> Iterator[str]:
-        """One sentence for each file that the config names and that is not there."""
-        arpa = self.config.get("model", {}).get("arpa")
-        if arpa and not (Path(self.lab.data) / arpa).is_file():
-            yield f"language.model.arpa: no such file {Path(self.lab.data) / arpa}"
+    def files(self) -> Iterator[tuple[str, str]]:
+        """The language model, where the config names its file, by its key."""
+        if arpa := self.config.get("model", {}).get("arpa"):
+            yield "language.model.arpa", arpa
+
+    def missing_tagger(self) -> Iterator[str]:
+        """A sentence where the spaCy model that the config names is not installed."""
         if self.tagger != BUNDLED_TAGGER and not importlib.util.find_spec(self.tagger):
             yield (
                 f"language.tagger: the spaCy model {self.tagger!r} is not installed; "

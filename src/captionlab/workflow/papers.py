@@ -1,10 +1,10 @@
 """The papers of a config as jobs: what a paper says that it needs (captionlab.reporting.paper) is given to a rule."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from snakemake.io import report
@@ -15,12 +15,8 @@ from captionlab.declarations import DeclarationError
 from captionlab.papers import PAPERS, paper_class
 from captionlab.reporting.paper import Needs, Paper
 from captionlab.reporting.render import FORMATS
+from captionlab.workflow.basis import Basis, on_disk
 from captionlab.workflow.blocks import Block, normalise
-from captionlab.workflow.resources import on_disk
-
-if TYPE_CHECKING:
-    from captionlab.workflow.experiments import Experiments
-
 
 FOLDER = Path(captionlab.papers.__file__).parent
 # What every paper has.
@@ -32,35 +28,32 @@ class Job:
     """A job that a paper asks for."""
 
     name: str
-    inputs: Mapping[str, Any]
-    outputs: Mapping[str, Any]
+    inputs: Block
+    outputs: Block
     params: Block
     needs: Needs
     message: str
 
 
 class Papers:
-    """The papers that a config may ask for, in the order of their list."""
+    """The papers that a config may ask for, in the order of their list; `provenance` is what footers say of the run."""
 
-    def __init__(self, lab: "Experiments"):
-        self.lab = lab
-        self.papers = [paper_class(name)(lab) for name in PAPERS]
+    def __init__(self, basis: Basis, papers: Sequence[Paper], provenance: Block):
+        self.basis, self.papers, self.provenance = basis, papers, provenance
 
     def jobs(self, verb: str) -> Iterator[Job]:
         """What every paper has to summarise, tabulate or plot."""
         for paper in self.papers:
+            published = {"published": self._file(paper, "published.csv")}
             if verb == "summarise" and (needs := paper.summarised()):
-                outputs: dict[str, Any] = {table: paper.measured(table) for table in ("values", "differences")}
+                outputs: Block = {table: paper.measured(table) for table in ("values", "differences")}
                 yield self._job(paper, verb, "summary", needs, {}, outputs, {}, "measure what is")
             if verb == "tabulate" and paper.tables():
-                inputs = {"published": self._file(paper, "published.csv")}
-                outputs, params = {"tables": self._files(paper)}, {"provenance": self.lab.provenance()}
-                yield self._job(paper, verb, "tables", paper.tabulated(), inputs, outputs, params, "make the tables")
+                outputs, params = {"tables": self._files(paper)}, {"provenance": self.provenance}
+                yield self._job(paper, verb, "tables", paper.tabulated(), published, outputs, params, "make the tables")
             if verb == "plot" and paper.figures():
-                inputs = {"published": self._file(paper, "published.csv"), "style": self.lab.style}
-                yield self._job(
-                    paper, verb, "figures", paper.plotted(), inputs, self._figures(paper), {}, "draw the figures"
-                )
+                inputs, outputs = {**published, "style": self._style()}, self._figures(paper)
+                yield self._job(paper, verb, "figures", paper.plotted(), inputs, outputs, {}, "draw the figures")
 
     def tables(self) -> list[str]:
         """Every file of every table."""
@@ -113,8 +106,8 @@ class Papers:
     ) -> Job:
         name, loaded = f"{verb}_{paper.name}", f"captionlab.papers.{paper.name}.{module}"
         shared = {
-            "code": self.lab.code(f"{verb}_paper", loaded),
-            "versions": self.lab.versions(*needs.libraries),
+            "code": self.basis.code(f"{verb}_paper", loaded),
+            "versions": self.basis.versions(*needs.libraries),
             "module": loaded,
         }
         if verb != "summarise":  # a summary says which part of the block it depends on, and carries its own provenance
@@ -132,11 +125,14 @@ class Papers:
     def _asked(self) -> list[Paper]:
         return [paper for paper in self.papers if paper.block]
 
+    def _style(self) -> str:
+        return on_disk(self.basis.root / "config" / "plotting.yaml")
+
     def _file(self, paper: Paper, file: str) -> str:
         return on_disk(self._folder(paper) / file)
 
-    def _folder(self, paper: Paper) -> Any:
-        return self.lab.root / "src" / "captionlab" / "papers" / paper.name
+    def _folder(self, paper: Paper) -> Path:
+        return self.basis.root / "src" / "captionlab" / "papers" / paper.name
 
     def _files(self, paper: Paper) -> list[str]:
         return [paths.reporting(f"{paper.name}/{name}.{ending}") for name in paper.tables() for ending in FORMATS]

@@ -1,11 +1,8 @@
-"""What a job needs of a machine: memory that grows with what it reads, and files that no rule makes."""
+"""What a job needs of a machine: memory that grows with what it reads."""
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
-
-from snakemake.io import local
 
 from captionlab import paths
 
@@ -34,8 +31,3 @@ def memory(
         return attempt * int(base + (size + (held(wildcards, input) if held else 0)) / 1e6)
 
     return mem_mb
-
-
-def on_disk(path: Path) -> str:
-    """A file that the run does not make, as an input: where results live in a bucket, this one does not."""
-    return local(str(path))

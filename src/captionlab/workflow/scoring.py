@@ -1,19 +1,12 @@
-"""Regions and scorers of a config: what their jobs read, and the part of the config that each depends on.
-
-A rule names a method of `Scoring` as its input function or parameter; Snakemake calls it with the wildcards.
-"""
+"""Scorers of a config: what their jobs read, and the part of the config that each depends on."""
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 from captionlab import paths
 from captionlab.workflow import families
-from captionlab.workflow.blocks import Block, any_of, normalise, scorer_kind
-from captionlab.workflow.resources import on_disk
-
-if TYPE_CHECKING:
-    from captionlab.workflow.experiments import Experiments
+from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
+from captionlab.workflow.blocks import Block, any_of, normalise, scorer_kind, without
+from captionlab.workflow.regions import Regions
 
 # Keys of a trained scorer that name other parts of the config, or that another parameter holds.
 _NAMES = ("regions", "corpus", "seed", "weights", "vocabulary", "encoder")
@@ -22,36 +15,15 @@ _NAMES = ("regions", "corpus", "seed", "weights", "vocabulary", "encoder")
 PER_CENT = 100.0
 
 
-class Wildcards(Protocol):
-    """The wildcards of a job that the methods below may ask for."""
-
-    corpus: str
-    regions: str
-    scorer: str
-    captioner: str
-    evaluation: str
-    shard: str
-
-
 class Scoring:
-    """The regions and scorers of the experiments of a config."""
+    """The scorers of a config."""
 
-    def __init__(self, lab: "Experiments"):
-        self.lab = lab
-        self.regions: Block = lab.config.get("regions", {})
-        self.scorers: Block = lab.config.get("scorers", {})
+    def __init__(self, basis: Basis, regions: Regions):
+        self.basis, self.regions, self.embedding = basis, regions, regions.embedding
+        self.scorers: Block = basis.config.get("scorers", {})
 
-    def missing_files(self) -> list[str]:
-        """A sentence for each file or folder that the config names and that is not there."""
-        places = ((key, Path(self.lab.data) / path) for key, path in self._files())
-        return [f"{key}: no such file or folder {path}" for key, path in places if not path.exists()]
-
-    def _files(self) -> Iterator[tuple[str, str]]:
-        for name, block in self.regions.items():
-            if "weights" in block:
-                yield f"regions.{name}.weights", block["weights"]
-            for corpus in block.get("files", {}):
-                yield from ((f"regions.{name}.files.{corpus}", path) for path in self._paths(name, corpus))
+    def files(self) -> Iterator[tuple[str, str]]:
+        """The files that scorers are imported from, by their keys."""
         for name, block in self.scorers.items():
             yield from ((f"scorers.{name}.{key}", block[key]) for key in ("weights", "vocabulary") if key in block)
 
@@ -63,62 +35,9 @@ class Scoring:
         """For each scorer the factor that puts its scores into per cent."""
         return {name: _factor(block) for name, block in sorted(self.scorers.items())}
 
-    # --------------------------------------------------------------------------------------------- regions
-    def regions_from(self, *sources: str) -> str:
-        """Regular expression of the regions that come from one of these sources."""
-        return any_of(n for n, r in self.regions.items() if r["source"] in sources)
-
-    def regions_block(self, wildcards: Wildcards) -> Block:
-        """What the regions of a corpus depend on, files and encoder by name aside."""
-        return normalise({k: v for k, v in self.regions[wildcards.regions].items() if k not in ("files", "encoder")})
-
-    def regions_files(self, wildcards: Wildcards) -> list[str]:
-        """Files or folders that the regions of a corpus are read from."""
-        return [self._in_data(path) for path in self._paths(wildcards.regions, wildcards.corpus)]
-
-    def regions_objects(self, wildcards: Wildcards) -> list[str]:
-        """The table of annotated objects, where regions are pooled in their boxes."""
-        given = self.regions[wildcards.regions]["source"] == "boxes"
-        return [paths.corpus("objects", wildcards.corpus)] if given else []
-
-    def regions_encoder(self, file: str) -> Callable[[Wildcards], list[str]]:
-        """A file of the encoder whose features are pooled."""
-        return lambda wildcards: [paths.encoder(file, e) for e in self._pooled(wildcards)]
-
-    def regions_code(self, script: str) -> Callable[[Wildcards], str]:
-        """Fingerprint of the script that extracts regions, with the family of the encoder whose features are pooled."""
-        return lambda wildcards: self.lab.code(script, *self.lab.embedding.modules(*self._pooled(wildcards)))
-
-    def regions_versions(self, *libraries: str) -> Callable[[Wildcards], dict[str, str]]:
-        """Versions of these libraries and of that which this encoder needs."""
-        return lambda wildcards: self.lab.versions(*libraries, *self.lab.embedding.libraries(*self._pooled(wildcards)))
-
-    def _pooled(self, wildcards: Wildcards) -> list[str]:
-        block = self.regions[wildcards.regions]
-        return [block["encoder"]] if "encoder" in block else []
-
-    def regions_weights(self, wildcards: Wildcards) -> list[str]:
-        """The weights of a detector."""
-        block = self.regions[wildcards.regions]
-        return [self._in_data(block["weights"])] if "weights" in block else []
-
-    def regions_tables(self, regions: str, corpus: str) -> list[str]:
-        """Tables of regions of a corpus. What is read from files is one table: each shard would read all of them."""
-        whole = self.regions[regions]["source"] == "files"
-        shards = ["0-of-1"] if whole else self.lab.embedding.shards(corpus)
-        return [paths.regions(regions, corpus, shard) for shard in shards]
-
-    def _paths(self, regions: str, corpus: str) -> list[str]:
-        given = self.regions[regions]["files"][corpus]
-        return [given] if isinstance(given, str) else list(given)
-
-    def _in_data(self, path: str) -> str:
-        return on_disk(Path(self.lab.data) / path)
-
-    # --------------------------------------------------------------------------------------------- scorers
-    def scorers_of(self, kind: str) -> str:
+    def of_kind(self, kind: str) -> str:
         """Regular expression of the scorers that are imported, trained or an encoder."""
-        return any_of(n for n, s in self.scorers.items() if scorer_kind(s) == kind)
+        return any_of(name for name, block in self.scorers.items() if scorer_kind(block) == kind)
 
     def folder(self, scorer: str) -> list[str]:
         """The files of a scorer; all lie in one folder, which `captionlab.scorers.store.load_scorer` takes."""
@@ -130,49 +49,40 @@ class Scoring:
         block = self.scorers[scorer]
         reads = families.scorers()[block["family"]].reads
         if reads == "embeddings":
-            return self.lab.embedding.features(block["encoder"], corpus)
-        return [paths.corpus("images", corpus)] if reads == "pixels" else self.regions_tables(block["regions"], corpus)
+            return self.embedding.features(block["encoder"], corpus)
+        return [paths.corpus("images", corpus)] if reads == "pixels" else self.regions.tables(block["regions"], corpus)
 
-    def modules(self, *scorers: str) -> list[str]:
-        """Modules that scorers load by name, for fingerprints of code."""
-        own = families.modules("scorers", (self.scorers[scorer]["family"] for scorer in scorers))
-        return sorted({*own, *self.lab.embedding.modules(*self._encoders(scorers))})
+    def loaded(self, scorers: Iterable[str]) -> Loaded:
+        """What a script loads that uses these scorers."""
+        blocks = [self.scorers[scorer] for scorer in scorers]
+        encoders = [block["encoder"] for block in blocks if scorer_kind(block) == "encoder"]
+        return {**loaded("scorers", (block["family"] for block in blocks)), **self.embedding.loaded(encoders)}
 
-    def _encoders(self, scorers: Iterable[str]) -> list[str]:
-        return [self.scorers[scorer]["encoder"] for scorer in scorers if scorer_kind(self.scorers[scorer]) == "encoder"]
+    # ---------------------------------------------------------------------------------- the scorer of a job
+    def used(self, wildcards: Wildcards) -> Loaded:
+        """What a script loads that uses the scorer of a job."""
+        return self.loaded([wildcards.scorer])
 
-    def libraries(self, *scorers: str) -> list[str]:
-        """Libraries whose versions matter to these scorers."""
-        own = (name for scorer in scorers for name in families.scorers()[self.scorers[scorer]["family"]].libraries)
-        return sorted({"torch", "tokenizers", *own, *self.lab.embedding.libraries(*self._encoders(scorers))})
-
-    def scorer_code(self, script: str) -> Callable[[Wildcards], str]:
-        """Fingerprint of a script that loads the family of a scorer by name."""
-        return lambda wildcards: self.lab.code(script, *self.modules(wildcards.scorer))
-
-    def scorer_versions(self, wildcards: Wildcards) -> dict[str, str]:
-        """Versions of the libraries that a scorer needs."""
-        return self.lab.versions(*self.libraries(wildcards.scorer))
-
-    def scorer_block(self, wildcards: Wildcards) -> Block:
+    def block(self, wildcards: Wildcards) -> Block:
         """What the import or training of a scorer depends on, files and names aside."""
-        block = {key: value for key, value in self.scorers[wildcards.scorer].items() if key not in _NAMES}
+        block = without(self.scorers[wildcards.scorer], *_NAMES)
         if "negatives" in block:
-            block["negatives"] = {key: value for key, value in block["negatives"].items() if key != "encoder"}
+            block["negatives"] = without(block["negatives"], "encoder")
         return normalise(block)
 
-    def scorer_seed(self, wildcards: Wildcards) -> int:
+    def seed(self, wildcards: Wildcards) -> int:
         """Seed of a scorer's training."""
-        return int(self.scorers[wildcards.scorer].get("seed", self.lab.config["seed"]))
+        return self.basis.seed(self.scorers[wildcards.scorer])
 
-    def scorer_file(self, key: str) -> Callable[[Wildcards], str]:
+    def file(self, key: str) -> Callable[[Wildcards], str]:
         """A file that a scorer is imported from: weights or vocabulary."""
-        return lambda wildcards: self._in_data(self.scorers[wildcards.scorer][key])
+        return lambda wildcards: self.basis.given(self.scorers[wildcards.scorer][key])
 
-    def scorer_encoder(self, file: str) -> Callable[[Wildcards], str]:
+    def encoder(self, file: str) -> Callable[[Wildcards], str]:
         """A file of the encoder that a scorer is."""
         return lambda wildcards: paths.encoder(file, self.scorers[wildcards.scorer]["encoder"])
 
+    # -------------------------------------------------------------------------------------------- training
     def training_table(self, table: str) -> Callable[[Wildcards], str]:
         """A table of the corpus that a scorer is trained on."""
         return lambda wildcards: paths.corpus(table, self.scorers[wildcards.scorer]["corpus"])
@@ -180,44 +90,34 @@ class Scoring:
     def training_regions(self, wildcards: Wildcards) -> list[str]:
         """Tables of regions of the corpus that a scorer is trained on."""
         block = self.scorers[wildcards.scorer]
-        return self.regions_tables(block["regions"], block["corpus"])
+        return self.regions.tables(block["regions"], block["corpus"])
 
     def training_neighbours(self, wildcards: Wildcards) -> list[str]:
         """Feature tables that say which images of that corpus are alike."""
         block = self.scorers[wildcards.scorer]
-        return self.lab.embedding.features(block["negatives"]["encoder"], block["corpus"])
+        return self.embedding.features(block["negatives"]["encoder"], block["corpus"])
 
-    def training_encoder(self, file: str) -> Callable[[Wildcards], list[str]]:
+    def words_encoder(self, file: str) -> Callable[[Wildcards], list[str]]:
         """A file of the encoder that word pieces start from, which is that of the regions; none for a random start."""
-        return lambda wildcards: [paths.encoder(file, e) for e in self._words_encoder(wildcards)]
+        return lambda wildcards: [paths.encoder(file, encoder) for encoder in self._words_encoder(wildcards)]
 
     def _words_encoder(self, wildcards: Wildcards) -> list[str]:
         block = self.scorers[wildcards.scorer]
         aligned = block.get("word_embeddings") == "encoder"
-        return [self.regions[block["regions"]]["encoder"]] if aligned else []
+        return [self.regions.regions[block["regions"]]["encoder"]] if aligned else []
 
-    def training_code(self, script: str) -> Callable[[Wildcards], str]:
-        """Fingerprint of the script that trains a scorer, with the encoder that its word pieces start from."""
-
-        def code(wildcards: Wildcards) -> str:
-            encoders = self.lab.embedding.modules(*self._words_encoder(wildcards))
-            return self.lab.code(script, *self.modules(wildcards.scorer), *encoders)
-
-        return code
-
-    def training_versions(self, wildcards: Wildcards) -> dict[str, str]:
-        """Versions of the libraries that matter to a training: numpy draws the pairs."""
-        encoders = self.lab.embedding.libraries(*self._words_encoder(wildcards))
-        return self.lab.versions("numpy", *encoders.union(self.libraries(wildcards.scorer)))
+    def trained_with(self, wildcards: Wildcards) -> Loaded:
+        """What the script loads that trains a scorer: also the encoder that its word pieces start from."""
+        return {**self.used(wildcards), **self.embedding.loaded(self._words_encoder(wildcards))}
 
     def training_split(self, wildcards: Wildcards) -> str:
         """The split of that corpus that a trained scorer is examined on."""
-        return self.lab.evaluation_split(self.scorers[wildcards.scorer]["corpus"])
+        return self.basis.evaluation_split(self.scorers[wildcards.scorer]["corpus"])
 
     # ----------------------------------------------------------------------------------------- evaluations
     def evaluated(self, wildcards: Wildcards) -> list[str]:
         """Scorers of an evaluation."""
-        return list(self.lab.evaluations[wildcards.evaluation].get("scorers", []))
+        return list(self.basis.evaluations[wildcards.evaluation].get("scorers", []))
 
     def evaluated_folders(self, wildcards: Wildcards) -> list[str]:
         """All files of all scorers of an evaluation."""
@@ -225,22 +125,17 @@ class Scoring:
 
     def evaluated_features(self, wildcards: Wildcards) -> list[str]:
         """The tables of every corpus of an evaluation that its scorers read."""
-        corpora = self.lab.evaluations[wildcards.evaluation]["corpora"]
-        found = [path for name in self.evaluated(wildcards) for c in corpora for path in self.features(name, c)]
-        return list(dict.fromkeys(found))
+        of_scorers = [tables for of_corpora in self.sources(wildcards).values() for tables in of_corpora.values()]
+        return list(dict.fromkeys(path for tables in of_scorers for path in tables))
 
-    def evaluated_sources(self, wildcards: Wildcards) -> Block:
+    def sources(self, wildcards: Wildcards) -> Block:
         """For each scorer of an evaluation, the tables that it reads of each corpus."""
-        corpora = self.lab.evaluations[wildcards.evaluation]["corpora"]
+        corpora = self.basis.evaluations[wildcards.evaluation]["corpora"]
         return {name: {c: self.features(name, c) for c in corpora} for name in self.evaluated(wildcards)}
 
-    def evaluated_code(self, script: str) -> Callable[[Wildcards], str]:
-        """Fingerprint of a script that loads the scorers of an evaluation."""
-        return lambda wildcards: self.lab.code(script, *self.modules(*self.evaluated(wildcards)))
-
-    def evaluated_versions(self, wildcards: Wildcards) -> dict[str, str]:
-        """Versions of the libraries that these scorers need."""
-        return self.lab.versions(*self.libraries(*self.evaluated(wildcards)))
+    def evaluated_with(self, wildcards: Wildcards) -> Loaded:
+        """What a script loads that uses the scorers of an evaluation."""
+        return self.loaded(self.evaluated(wildcards))
 
 
 def _factor(scorer: Block) -> float:

@@ -1,32 +1,22 @@
 """The study's part of the config: what its jobs read, and what they depend on. All is empty where there is no study."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 from captionlab import paths
+from captionlab.workflow.basis import Basis, Loaded, Wildcards, listed, on_disk
 from captionlab.workflow.blocks import Block, captioner_kind
-from captionlab.workflow.resources import on_disk
-
-if TYPE_CHECKING:
-    from captionlab.workflow.experiments import Experiments
+from captionlab.workflow.embedding import Embedding
 
 # The block of the config says nothing of these: they are Dessì et al. 2023, section 4.2.4 and appendix A.
 DEFAULTS = {"sets": 500, "block": 100, "controls": 5, "max_similarity": 0.8}
 
 
-class Participants(Protocol):
-    """The wildcard of a job that analyses answers: people or simulated."""
-
-    participants: str
-
-
 class Study:
-    """The study that a config declares; a rule names its methods as input functions."""
+    """The study that a config declares."""
 
-    def __init__(self, lab: "Experiments"):
-        self.lab = lab
-        self.config: Block = lab.config.get("study", {})
+    def __init__(self, basis: Basis, embedding: Embedding):
+        self.basis, self.embedding = basis, embedding
+        self.config: Block = basis.config.get("study", {})
 
     def block(self) -> Block:
         """What the choice of the screens depends on, names aside."""
@@ -38,7 +28,7 @@ class Study:
 
     def split(self) -> str | None:
         """Its split that evaluations use."""
-        return self.lab.evaluation_split(self.config["corpus"]) if self.config else None
+        return self.basis.evaluation_split(self.config["corpus"]) if self.config else None
 
     def captioners(self) -> list[str]:
         """Captioners whose captions are shown."""
@@ -46,11 +36,11 @@ class Study:
 
     def people(self) -> str | None:
         """The one of them that has human captions, which the controls show."""
-        return next((name for name in self.captioners() if self._human(name)), None)
+        return next((n for n in self.captioners() if captioner_kind(self.basis.captioners[n]) == "human"), None)
 
     def parents(self) -> dict[str, str]:
         """For each of them that was finetuned from another of them, that one."""
-        parents = {name: self.lab.captioners[name].get("parent") for name in sorted(self.captioners())}
+        parents = {name: self.basis.captioners[name].get("parent") for name in sorted(self.captioners())}
         return {name: parent for name, parent in parents.items() if parent in parents}
 
     def captions(self) -> list[str]:
@@ -63,7 +53,7 @@ class Study:
 
     def features(self, encoder: str | None) -> list[str]:
         """Feature tables of the corpus by an encoder."""
-        return self.lab.embedding.features(encoder, self.config["corpus"]) if encoder else []
+        return self.embedding.features(encoder, self.config["corpus"]) if encoder else []
 
     def encoder(self) -> str | None:
         """Encoder that finds neighbours and checks controls."""
@@ -77,13 +67,9 @@ class Study:
         """How many simulated participants there are."""
         return int(self.config.get("simulated", {}).get("participants", 0))
 
-    def code(self, script: str, encoder: str | None) -> str:
-        """Fingerprint of a script that loads an encoder."""
-        return self.lab.code(script, *(self.lab.embedding.modules(encoder) if encoder else []))
-
-    def versions(self, *libraries: str, encoder: str | None) -> dict[str, str]:
-        """Versions of these libraries and of that which the encoder needs."""
-        return self.lab.versions(*libraries, *(self.lab.embedding.libraries(encoder) if encoder else []))
+    def loaded(self, encoder: str | None) -> Loaded:
+        """What a script loads that uses an encoder."""
+        return self.embedding.loaded(listed(encoder or []))
 
     def encoder_files(self, encoder: str | None) -> dict[str, str]:
         """Config and weights of an encoder, by name."""
@@ -92,18 +78,17 @@ class Study:
 
     def data(self, key: str) -> list[str]:
         """The file, or the files, that the block names under a key."""
-        named = self.config.get(key, [])
-        return [on_disk(Path(self.lab.data) / path) for path in ([named] if isinstance(named, str) else named)]
+        return [self.basis.given(path) for path in listed(self.config.get(key, []))]
 
     def resource(self, file: str) -> str:
         """A file that comes with the workflow."""
-        return on_disk(self.lab.root / "resources" / "study" / file)
+        return on_disk(self.basis.root / "resources" / "study" / file)
 
     def consent(self) -> list[str]:
         """The text that participants agree to."""
         return self.data("consent") or [self.resource("consent.txt")]
 
-    def responses(self, wildcards: Participants) -> list[str]:
+    def responses(self, wildcards: Wildcards) -> list[str]:
         """Files of answers: of people as the config names them, or of simulated participants."""
         return [paths.SIMULATED_RESPONSES] if wildcards.participants == "simulated" else self.data("responses")
 
@@ -115,10 +100,7 @@ class Study:
         """What the study makes for people to use."""
         return [paths.study("web"), paths.study("psychopy"), paths.study("review.html")] if self.config else []
 
-    def missing_files(self) -> Iterator[str]:
-        """A sentence for each file that the block names and that is not there."""
+    def files(self) -> Iterator[tuple[str, str]]:
+        """The files that the block names, by their keys."""
         for key in ("exclude", "consent", "responses"):
-            yield from (f"study.{key}: no such file {path}" for path in self.data(key) if not Path(path).is_file())
-
-    def _human(self, captioner: str) -> bool:
-        return captioner_kind(self.lab.captioners[captioner]) == "human"
+            yield from ((f"study.{key}", path) for path in listed(self.config.get(key, [])))

@@ -1,23 +1,21 @@
 """The part of the config that asks whether a run is valid: what that table reads. All is empty where nobody asks."""
 
-from typing import TYPE_CHECKING
-
 from captionlab import paths
+from captionlab.workflow.basis import Basis
 from captionlab.workflow.blocks import Block, captioner_kind
-
-if TYPE_CHECKING:
-    from captionlab.workflow.experiments import Experiments
+from captionlab.workflow.scoring import Scoring
+from captionlab.workflow.study import Study
 
 # Objectives by which a captioner learns the references of a corpus.
 LEARN_REFERENCES = ("cross-entropy", "mlm")
 
 
 class Validity:
-    """The validity that a config asks for; a rule names its methods."""
+    """The validity that a config asks for."""
 
-    def __init__(self, lab: "Experiments"):
-        self.lab = lab
-        self.config: Block = lab.config.get("validity", {})
+    def __init__(self, basis: Basis, scoring: Scoring, study: Study):
+        self.basis, self.scoring, self.study = basis, scoring, study
+        self.config: Block = basis.config.get("validity", {})
 
     def corpus(self) -> str | None:
         """The corpus whose images human captions find."""
@@ -29,14 +27,14 @@ class Validity:
 
     def humans(self) -> list[str]:
         """Captioners that are people."""
-        return sorted(name for name, block in self.lab.captioners.items() if captioner_kind(block) == "human")
+        return sorted(name for name, block in self.basis.captioners.items() if captioner_kind(block) == "human")
 
     def rewarding(self) -> list[str]:
         """Encoders that rewards ask, as retrievers or as scorers."""
         found = set()
-        for captioner in self.lab.captioners:
-            for reward in self.lab.rewards(captioner):
-                scorer = self.lab.scoring.scorers.get(reward.get("scorer", ""), {})
+        for captioner in self.basis.captioners:
+            for reward in self.basis.rewards(captioner):
+                scorer = self.scoring.scorers.get(reward.get("scorer", ""), {})
                 found |= {reward.get("retriever"), scorer.get("encoder")}
         return sorted(found - {None})
 
@@ -44,13 +42,13 @@ class Validity:
         """For each captioner that learned the references of a corpus here, the corpus."""
         return {
             name: block["corpus"]
-            for name, block in sorted(self.lab.captioners.items())
+            for name, block in sorted(self.basis.captioners.items())
             if block.get("objective", {}).get("kind") in LEARN_REFERENCES
         }
 
     def toyworld(self) -> list[str]:
         """Corpora of the toy world."""
-        return sorted(name for name, block in self.lab.corpora.items() if block["reader"] == "toyworld")
+        return sorted(name for name, block in self.basis.corpora.items() if block["reader"] == "toyworld")
 
     def captions(self) -> list[str]:
         """Captions by captioners that are trained here, for every evaluation."""
@@ -58,12 +56,12 @@ class Validity:
             paths.captions(captioner, name)
             for name, evaluation in self._evaluations()
             for captioner in sorted(evaluation["captioners"])
-            if captioner_kind(self.lab.captioners[captioner]) in ("pretrained", "finetuned")
+            if captioner_kind(self.basis.captioners[captioner]) in ("pretrained", "finetuned")
         ]
 
     def references(self) -> list[str]:
         """The references of all corpora."""
-        return [paths.corpus("captions", name) for name in sorted(self.lab.corpora) if self.config]
+        return [paths.corpus("captions", name) for name in sorted(self.basis.corpora) if self.config]
 
     def objects(self) -> list[str]:
         """The objects of the corpora that captioners learned and are evaluated on."""
@@ -78,12 +76,12 @@ class Validity:
 
     def matching(self) -> list[str]:
         """How good the scorers are that are trained here."""
-        return [paths.scorer("matching.parquet", name) for name in self.lab.scoring.trained() if self.config]
+        return [paths.scorer("matching.parquet", name) for name in self.scoring.trained() if self.config]
 
     def accuracy(self) -> list[str]:
         """How often participants of the study are right: people, simulated ones or both."""
-        participants = self.lab.study.participants() if self.config else []
+        participants = self.study.participants() if self.config else []
         return [paths.answers("accuracy", who) for who in participants]
 
     def _evaluations(self) -> list[tuple[str, Block]]:
-        return sorted(self.lab.evaluations.items()) if self.config else []
+        return sorted(self.basis.evaluations.items()) if self.config else []
