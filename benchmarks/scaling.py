@@ -24,7 +24,8 @@ import pyarrow as pa
 import torch
 from PIL import Image
 
-from captionlab.corpora.reading import TABLES, read_corpus
+from captionlab.corpora.reading import read_corpus
+from captionlab.corpora.tables import TABLES
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings, stream_embeddings
 from captionlab.encoders.images import crop, decode
 from captionlab.schemas import CAPTIONS, IMAGES, embeddings_schema

@@ -42,7 +42,7 @@ from captionlab.tables import write_table
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
 from captionlab.training.loop.optimizers import build_optimizer
 from captionlab.training.objectives.self_critical import SelfCritical
-from captionlab.training.rewards.scorers import MatchingScore
+from captionlab.training.rewards.scorer import MatchingScore
 
 SAMPLES, IMAGES, WORDS = 5, 10, (8, 13)  # of an image; of an update; of a caption
 TOLERANCE, SPREAD = 1e-5, 1.7

@@ -14,9 +14,10 @@ from captionlab.order import Places
 from captionlab.regions.batches import RegionTable
 from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.tables import write_table
-from captionlab.training.build import RewardModel, TrainingData, build_objective, find_places
+from captionlab.training.build import build_objective, find_places
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
-from captionlab.training.objectives.masked_language_modelling import MaskedBatches
+from captionlab.training.loop.data import RewardModel, TrainingData
+from captionlab.training.objectives.mlm import MaskedBatches
 
 IDS = ["4", "2", "1", "3"]
 # Of 30 images, ten in a group as they come: each third one.

@@ -90,6 +90,8 @@ class CorpusReader:
     """whether images have scene captions"""
     undescribed: bool
     """whether there are images that nobody described: candidates and no more"""
+    libraries: tuple[str, ...]
+    """libraries whose versions matter to what it reads, beside pillow"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from captionlab.captioners.vinvl import Vinvl
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded
-from captionlab.training.objectives.masked_language_modelling import (
+from captionlab.training.objectives.mlm import (
     MaskedBatch,
     MaskedBatches,
     MaskedLanguageModelling,

@@ -15,7 +15,8 @@ from PIL import Image
 from captionlab.corpora import images as image_checks
 from captionlab.corpora.images import Fault, check_image, check_images
 from captionlab.corpora.inputs import CorpusError, input_files
-from captionlab.corpora.reading import TABLES, clean, read_corpus
+from captionlab.corpora.reading import clean, read_corpus
+from captionlab.corpora.tables import TABLES
 from captionlab.tables import read_table
 
 # Zero-size images: no encoder writes them, so the bytes are spelled out.

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from captionlab.corpora.reading import TABLES, read_corpus
+from captionlab.corpora.reading import read_corpus
+from captionlab.corpora.tables import TABLES
 from captionlab.encoders.clip import MEAN, STD, Clip, build
 from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL
 from captionlab.tables import read_table

@@ -7,7 +7,8 @@ import pytest
 from scenes_run import run_script
 
 from captionlab.ablation.schemas import CHOSEN, LABELS
-from captionlab.corpora.reading import TABLES, read_corpus
+from captionlab.corpora.reading import read_corpus
+from captionlab.corpora.tables import TABLES
 from captionlab.language.schemas import STATISTICS
 from captionlab.schemas import GENERATED, SCENE_CAPTIONS
 from captionlab.tables import read_table

@@ -11,7 +11,7 @@ from captionlab.captioners.vinvl import Vinvl
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded
-from captionlab.training.objectives.masked_language_modelling import MaskedBatch, MaskedLanguageModelling
+from captionlab.training.objectives.mlm import MaskedBatch, MaskedLanguageModelling
 
 FIXTURE = Path(__file__).parent / "vinvl"
 CONFIG = json.loads((FIXTURE / "config.json").read_text())

@@ -15,9 +15,12 @@ from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import build_scorer
 from captionlab.texts.ngram import score, train
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
-from captionlab.training.rewards.combined import Alternate, Sum
-from captionlab.training.rewards.references import Bleu, Cider, Fluency
-from captionlab.training.rewards.scorers import MatchingScore
+from captionlab.training.rewards.alternate import Alternate
+from captionlab.training.rewards.bleu import Bleu
+from captionlab.training.rewards.cider import Cider
+from captionlab.training.rewards.fluency import Fluency
+from captionlab.training.rewards.scorer import MatchingScore
+from captionlab.training.rewards.sum import Sum
 
 torch.set_num_threads(1)
 REFERENCES = [

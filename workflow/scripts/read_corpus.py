@@ -3,7 +3,8 @@
 import logging
 from pathlib import Path
 
-from captionlab.corpora.reading import TABLES, read_corpus
+from captionlab.corpora.reading import read_corpus
+from captionlab.corpora.tables import TABLES
 from captionlab.scripting import run
 
 

@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,20 +13,13 @@ from typing import Any
 from captionlab.corpora.images import Fault, check_images
 from captionlab.corpora.inputs import CorpusError, check_inputs, input_files
 from captionlab.corpora.readers.entries import Entry, Scene
+from captionlab.corpora.tables import Rows, corpus_tables
 from captionlab.declarations import defined
 from captionlab.progress import progress
-from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENE_CAPTIONS
-from captionlab.tables import ROW_GROUP, TableWriter
+from captionlab.tables import ROW_GROUP
 
 logger = logging.getLogger(__name__)
 
-TABLES = {
-    "images": IMAGES,
-    "captions": CAPTIONS,
-    "objects": OBJECTS,
-    "scene_captions": SCENE_CAPTIONS,
-    "rejects": REJECTS,
-}
 # Share of the images that may be rejected where the config does not say.
 MAX_REJECTED = 0.01
 # Rejects quoted in the error when there are too many of them.
@@ -55,10 +47,7 @@ def read_corpus(
         raise CorpusError(f"corpora.{name}.max_rejected: {limit} is no share of the images between 0 and 1")
     check_inputs(config, root, name)
     tally = _Tally()
-    with ExitStack() as stack:
-        tables = {
-            table: _Rows(stack.enter_context(TableWriter(outputs[table], kind))) for table, kind in TABLES.items()
-        }
+    with corpus_tables(outputs, ROW_GROUP) as tables:
         entries = progress(defined("corpora.readers", config["reader"], "read")(config, root), what=f"images of {name}")
         for candidate, check in check_images(_candidates(entries), threads):
             tally.entries += 1
@@ -68,8 +57,6 @@ def read_corpus(
                 _reject(candidate, check, tables["rejects"], tally)
             else:
                 _accept(candidate, check, tables, tally)
-        for rows in tables.values():
-            rows.flush()
         _judge(tally, limit, name, ", ".join(str(path) for path in input_files(config, root)))
     return {table: rows.writer.rows for table, rows in tables.items()}
 
@@ -108,24 +95,6 @@ class _Tally:
     @property
     def rejected(self) -> int:
         return self.reasons.total()
-
-
-class _Rows:
-    """Rows on their way to a table, handed over a row group at a time."""
-
-    def __init__(self, writer: TableWriter):
-        self.writer = writer
-        self.waiting: list[tuple[Any, ...]] = []
-
-    def append(self, *row: Any) -> None:
-        self.waiting.append(row)
-        if len(self.waiting) == ROW_GROUP:
-            self.flush()
-
-    def flush(self) -> None:
-        if self.waiting:
-            self.writer.write(dict(zip(self.writer.kind.columns, zip(*self.waiting, strict=True), strict=True)))
-            self.waiting.clear()
 
 
 class _Seen:
@@ -168,7 +137,7 @@ def _repeats(entry: Entry, position: int, seen: _Seen) -> Fault | None:
     return None if first is None else Fault("duplicate", f"its file is that of entry {first}")
 
 
-def _reject(candidate: _Candidate, fault: Fault, rejects: _Rows, tally: _Tally) -> None:
+def _reject(candidate: _Candidate, fault: Fault, rejects: Rows, tally: _Tally) -> None:
     """Append the row of a rejected entry and count it."""
     entry, position = candidate.entry, candidate.position
     rejects.append(position, entry.image_id, entry.path, fault.reason, fault.detail)
@@ -177,7 +146,7 @@ def _reject(candidate: _Candidate, fault: Fault, rejects: _Rows, tally: _Tally) 
         tally.first.append(f"entry {position}, {entry.path or entry.image_id}: {fault.reason}, {fault.detail}")
 
 
-def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping[str, _Rows], tally: _Tally) -> None:
+def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping[str, Rows], tally: _Tally) -> None:
     """Append the rows of an entry whose image, if it has one, was found to be of this size."""
     entry, position = candidate.entry, candidate.position
     width, height = size or entry.size

@@ -10,8 +10,9 @@ from captionlab.captioners.store import save_captioner
 from captionlab.distributed import is_first
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.scripting import device
-from captionlab.training.build import RewardModel, TrainingData, build_objective, build_validation
+from captionlab.training.build import build_objective, build_validation
 from captionlab.training.loop.checkpoints import fingerprint, intervals, remove
+from captionlab.training.loop.data import RewardModel, TrainingData
 from captionlab.training.loop.trainer import train
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from snakemake.io import local
 
 from captionlab.workflow import families
-from captionlab.workflow.blocks import Block, normalise, plain_rewards, root_of
+from captionlab.workflow.blocks import Block, normalise, root_of
 from captionlab.workflow.code import code_fingerprint
 
 # The wildcards of a job, of which each rule has others.
@@ -21,13 +21,15 @@ DECLARED: Mapping[str, Callable[[], Mapping[str, Any]]] = {
     "captioners": families.captioners,
     "encoders": families.encoders,
     "scorers": families.scorers,
+    "corpora.readers": families.readers,
+    "training.rewards": families.rewards,
 }
 
 
 def loaded(package: str, names: Iterable[str]) -> dict[str, Iterable[str]]:
-    """What a script loads that uses models of these families of a package."""
+    """What a script loads that uses models of these families of a package, or readers or rewards of these names."""
     declared = DECLARED[package]()
-    return {f"captionlab.{package}.{name}": declared[name].libraries for name in sorted(set(names))}
+    return {f"captionlab.{package}.{name.replace('-', '_')}": declared[name].libraries for name in sorted(set(names))}
 
 
 def listed(given: str | Iterable[str]) -> list[str]:
@@ -106,9 +108,9 @@ class Basis:
         return str(self.captioners[root_of(self.config, captioner)]["family"])
 
     def rewards(self, captioner: str) -> list[Mapping[str, Any]]:
-        """The rewards that a captioner's reward is made of, none where it has none."""
+        """A captioner's reward and those that it is made of, none where it has none."""
         objective = self.captioners[captioner].get("objective", {})
-        return [reward for _, reward in plain_rewards(objective["reward"])] if "reward" in objective else []
+        return [reward for _, reward in families.rewards_in(objective["reward"])] if "reward" in objective else []
 
 
 @cache

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, plain_rewards, root_of
-from captionlab.workflow.families import a_family, captioners
+from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, root_of
+from captionlab.workflow.families import a_family, captioners, rewards_in
 
 
 def parent_mistakes(config: Block, name: str) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _reward_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
     objective, batch = block["objective"], block["optimizer"]["batch"]
     if objective["baseline"] == "leave-one-out" and objective["samples"] < 2:
         yield f"{where}.objective: the baseline leave-one-out needs at least 2 samples"
-    for place, reward in plain_rewards(objective["reward"], f"{where}.objective.reward"):
+    for place, reward in rewards_in(objective["reward"], f"{where}.objective.reward"):
         if "scorer" in reward:
             scorer = config["scorers"][reward["scorer"]]
             yield from files_mistakes(config, f"{place}.scorer", scorer, block["corpus"])

@@ -17,6 +17,7 @@ from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise,
 from captionlab.workflow.config import ConfigError, checked
 from captionlab.workflow.construction import Construction
 from captionlab.workflow.embedding import Embedding
+from captionlab.workflow.families import readers
 from captionlab.workflow.language import Language
 from captionlab.workflow.papers import Papers
 from captionlab.workflow.regions import Regions
@@ -96,6 +97,10 @@ class Experiments(Basis):
         """What the reader of a corpus depends on."""
         return normalise(without(self.corpora[wildcards.corpus], "evaluation_split", "shards"))
 
+    def reader(self, wildcards: Wildcards) -> Loaded:
+        """What a script loads that reads the corpus of a job."""
+        return loaded("corpora.readers", [self.corpora[wildcards.corpus]["reader"]])
+
     def annotation_files(self, wildcards: Wildcards) -> list[str]:
         """Files that a reader needs before it starts; the images are not among them, a broken one is a reject."""
         from captionlab.corpora.inputs import input_files
@@ -155,7 +160,8 @@ class Experiments(Basis):
 
     def described(self, wildcards: Wildcards) -> list[str]:
         """Captions of the corpora of an evaluation that have images which nobody described: candidates and no more."""
-        corpora = (c for c in self.evaluated_corpora(wildcards) if self.corpora[c]["reader"] == "imagecode")
+        undescribed = {name for name, reader in readers().items() if reader.undescribed}
+        corpora = (c for c in self.evaluated_corpora(wildcards) if self.corpora[c]["reader"] in undescribed)
         return [paths.corpus("captions", corpus) for corpus in corpora]
 
     def evaluated_features(self, wildcards: Wildcards) -> list[str]:

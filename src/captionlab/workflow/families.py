@@ -3,12 +3,25 @@
 Here are their parts of the schema, and what the graph asks of them: modules for fingerprints, libraries for versions.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from captionlab.declarations import CaptionerFamily, CorpusReader, EncoderFamily, RewardKind, ScorerFamily, declared
 from captionlab.workflow.blocks import Block
 
+# The key of a reward that names the model which it asks.
+_ASKED: dict[str, Block] = {
+    "nothing": {},
+    "retriever": {
+        "retriever": {
+            "names": "encoders",
+            "able": "texts",
+            "reason": "which has no text side",
+            "description": "encoder that looks for the image of a caption",
+        }
+    },
+    "scorer": {"scorer": {"names": "scorers", "description": "scores a caption with its image"}},
+}
 # The keys of a captioner's block that say what it reads of images.
 READS = {
     "vector": ("encoder",),
@@ -47,14 +60,17 @@ def rewards() -> Mapping[str, RewardKind]:
     return declared("training.rewards", RewardKind, "build")
 
 
+def rewards_in(reward: Mapping[str, Any], where: str = "reward") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """A reward and those that it is made of, each with its place in the config."""
+    yield where, reward
+    for number, part in enumerate(reward["of"] if rewards()[reward["kind"]].of else []):
+        weighed = "reward" in part
+        yield from rewards_in(part["reward"] if weighed else part, f"{where}.of.{number}" + ".reward" * weighed)
+
+
 def attends_to_tags(captioner: str) -> bool:
     """Whether a family of captioners is one whose attention to tags can be extracted; not where it has no weights."""
     return captioner in captioners() and captioners()[captioner].attention
-
-
-def modules(package: str, families: Iterable[str]) -> list[str]:
-    """The modules that scripts load by these names, for fingerprints of code."""
-    return sorted({f"captionlab.{package}.{family.replace('-', '_')}" for family in families})
 
 
 def a_family(names: Iterable[str]) -> str:
@@ -72,8 +88,8 @@ def declared_cases() -> dict[str, Block]:
     for name, reader in readers().items():
         cases["corpus"][name] = _part("corpus_files", reader.keys, reader.required)
     for name, reward in rewards().items():
-        asked = _ASKED.get(reward.asks, {})
-        cases["reward"][name] = {"properties": {**reward.keys, **asked}, "required": [*reward.required]}
+        keys = {**reward.keys, **_ASKED[reward.asks]}
+        cases["reward"][name] = {"properties": keys, "required": [*reward.required]}
     for name, captioner in captioners().items():
         read = _read(name, captioner.reads)
         imported = {
@@ -101,12 +117,6 @@ def declared_cases() -> dict[str, Block]:
         untrained = _untrained(cases["scorer_adopted"].get(name, imported))
         cases["scorer_trained"][name] = trained if scorer.architecture else untrained
     return cases
-
-
-_ASKED: dict[str, Block] = {
-    "retriever": {"retriever": {"names": "encoders", "able": "texts", "reason": "which has no text side"}},
-    "scorer": {"scorer": {"names": "scorers"}},
-}
 
 
 def _read(family: str, reads: str) -> Block:

@@ -36,9 +36,8 @@ def with_tables(text: str, schema: Schema) -> str:
 
 def _part(schema: Schema, name: str) -> Block:
     if name == "config":
-        keys = {key: part for key, part in schema.root["properties"].items() if "type" in part or "enum" in part}
-        scalars = {key: part for key, part in keys.items() if part.get("type") != "object"}
-        return {**schema.root, "properties": scalars}
+        plain = {k: part for k, part in schema.root["properties"].items() if {*part} & {"type", "enum"}}
+        return {**schema.root, "properties": {k: part for k, part in plain.items() if part.get("type") != "object"}}
     first, *keys = name.split(".")
     found: Block = schema.root["properties"][first] if keys else schema.definitions[first]
     for key in keys:
@@ -94,13 +93,13 @@ def _values(part: Any, schema: Schema) -> str:
         name = part["$ref"].rpartition("/")[2]
         target = schema.definitions[name]
         if name == "path" or {"union", "properties"} & target.keys():
-            return "path" if name == "path" else "a block, below"
+            return "path" if name == "path" else f"block `{name.partition('_')[0]}`"
         return _values(target, schema)
     if "enum" in part:
         return ", ".join(f"`{json.dumps(value).strip(chr(34))}`" for value in part["enum"])
     if "anyOf" in part:
         return " or ".join(_values(one, schema) for one in part["anyOf"])
-    kinds = part["type"] if isinstance(part["type"], list) else [part["type"]]
+    kinds: list[str] = part["type"] if isinstance(part["type"], list) else [part["type"]]
     if kinds == ["array"]:
         return f"list: {_values(part['items'], schema)}"
     if kinds == ["object"]:

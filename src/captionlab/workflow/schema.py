@@ -177,7 +177,9 @@ class _Keywords:
         block = block if isinstance(block, dict) else {}
         name = block.get("evaluation")
         evaluation = self._section("evaluations").get(name) if isinstance(name, str) else None
-        for key, section in lists.items() if isinstance(evaluation, dict) else []:
+        if not isinstance(evaluation, dict):
+            return
+        for key, section in lists.items():
             for place, one in _places(key, block.get(key)):
                 if one in self._section(section) and one not in _strings(evaluation.get(section)):
                     where = f"evaluations.{name}.{section}"

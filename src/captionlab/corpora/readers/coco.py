@@ -22,6 +22,7 @@ DECLARATION = CorpusReader(
     files=("annotations", "instances"),
     scenes=False,
     undescribed=False,
+    libraries=(),
 )
 
 

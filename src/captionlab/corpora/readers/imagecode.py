@@ -19,6 +19,7 @@ DECLARATION = CorpusReader(
     files=("annotations",),
     scenes=False,
     undescribed=True,
+    libraries=(),
 )
 
 

@@ -9,25 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
+from captionlab.corpora.toyworld import lexicon
 from captionlab.corpora.toyworld.domains import Domain
-from captionlab.corpora.toyworld.lexicon import (
-    CONFUSED,
-    GARMENT,
-    HEIGHTS,
-    MOODS,
-    NOUNS,
-    PLACES,
-    PRAISE,
-    SCENE_LOCATIONS,
-    SCENE_NOUNS,
-    SIZES,
-    SURNAMES,
-    TOWNS,
-    TRAVELLERS,
-    YEARS,
-    Noun,
-    doings,
-)
 from captionlab.corpora.toyworld.world import PEOPLE, SCENES, SIDE, Picture, Thing
 
 Style = Callable[[Picture, Domain, Random], str]
@@ -73,7 +56,7 @@ def scene_captions_of(picture: Picture, random: Random) -> list[tuple[str, float
     answers = []
     for _ in range(3):
         mistaken = random.random() < (0.03 if evident else 0.08)
-        scene = CONFUSED[picture.scene] if mistaken else picture.scene
+        scene = lexicon.CONFUSED[picture.scene] if mistaken else picture.scene
         confidence = random.choices((5.0, 4.0, 3.0, 2.0), (6, 3, 1, 0) if evident and not mistaken else (1, 3, 4, 2))[0]
         answers.append((_scene_caption(scene, random), confidence))
     return answers
@@ -93,7 +76,7 @@ def describe_difference(picture: Picture, aspects: Sequence[tuple[int, str]], ra
 
 
 def _difference(thing: Thing, aspects: Sequence[str], random: Random) -> str:
-    noun = NOUNS[thing.label][0]
+    noun = lexicon.NOUNS[thing.label][0]
     name, is_are = (noun.singular, "is") if thing.count == 1 else (noun.plural, "are")
     if "count" in aspects:
         number = {1: "only one", 2: "two", 3: "three"}[thing.count]
@@ -110,8 +93,8 @@ def _human(picture: Picture, domain: Domain, random: Random) -> str:
     things = _salient(picture, random.choices((1, 2, 3), _THINGS)[0], random)
     names = [_noun_phrase(thing, random, colour=_COLOUR) for thing in things]
     first, main = names[0], things[0]
-    doing = random.choice(doings(main.label, main.place)).participle
-    place = random.choices(PLACES[picture.scene], _falling(PLACES[picture.scene]))[0]
+    doing = random.choice(lexicon.doings(main.label, main.place)).participle
+    place = random.choices(lexicon.PLACES[picture.scene], _falling(lexicon.PLACES[picture.scene]))[0]
     where = random.random() < domain.scene_mention
     there = f"there {'is' if main.count == 1 else 'are'} {first}"
     if len(things) == 1 and where:
@@ -141,10 +124,10 @@ def _sentence(picture: Picture, domain: Domain, random: Random) -> str:
     things = _salient(picture, random.choices((1, 2, 3), _THINGS)[0], random)
     names = [_noun_phrase(thing, random, colour=_COLOUR) for thing in things]
     first, main = names[0], things[0]
-    verb = random.choice(doings(main.label, main.place))
+    verb = random.choice(lexicon.doings(main.label, main.place))
     finite = verb.singular if main.count == 1 else verb.plural
     is_are = "is" if main.count == 1 else "are"
-    place = random.choice(PLACES[picture.scene])
+    place = random.choice(lexicon.PLACES[picture.scene])
     where = random.random() < domain.scene_mention or len(things) == 1
     ending = f" {place}" if where else ""
     if len(things) == 1:
@@ -166,7 +149,7 @@ def _full(picture: Picture, domain: Domain, random: Random) -> str:
     for thing in random.sample(picture.things, len(picture.things)):
         name = _noun_phrase(thing, random, colour=1, size=0.8, exact=True)
         names.append(f"{name} {_side(thing)}" if random.random() < 0.4 else name)
-    place = random.choice(PLACES[picture.scene])
+    place = random.choice(lexicon.PLACES[picture.scene])
     opening = random.choice(("", "", "a photo of ", "a picture of ", "there is "))
     if opening == "there is " and not names[0].startswith(("a ", "an ")):
         opening = "there are "
@@ -189,7 +172,7 @@ def _description(picture: Picture, domain: Domain, random: Random) -> str:
         name = _noun_phrase(thing, random, colour=0.9, size=0.4, exact=True)
         names.append(f"{name} {_side(thing)}" if random.random() < 0.3 else name)
     medium = "a colour photograph" if picture.look == "clear" else "a faded photograph"
-    place = random.choice(PLACES[picture.scene])
+    place = random.choice(lexicon.PLACES[picture.scene])
     options = [
         f"{medium} of {_list(names)}",
         f"{medium} of {_list(names)} {place}",
@@ -201,8 +184,8 @@ def _description(picture: Picture, domain: Domain, random: Random) -> str:
 
 def _context(picture: Picture, domain: Domain, random: Random) -> str:
     """What the article around an image says: names, places and years that nobody can see."""
-    scene, noun = random.choice(SCENE_NOUNS[picture.scene]), _main_noun(picture, random)
-    name, town, year = random.choice(SURNAMES), random.choice(TOWNS), random.choice(YEARS)
+    scene, noun = random.choice(lexicon.SCENE_NOUNS[picture.scene]), _main_noun(picture, random)
+    name, town, year = random.choice(lexicon.SURNAMES), random.choice(lexicon.TOWNS), random.choice(lexicon.YEARS)
     options = [
         f"the {scene} at {town} in {year}",
         f"the {scene} near {town}, where {name} was born",
@@ -219,12 +202,12 @@ def _context(picture: Picture, domain: Domain, random: Random) -> str:
 def _alt_text(picture: Picture, domain: Domain, random: Random) -> str:
     """The alt text of a web page: mostly about what is seen; else a mood, an offer, a headline."""
     thing = _salient(picture, 1, random)[0]
-    place = PLACES[picture.scene][0] if random.random() < 0.6 else random.choice(PLACES[picture.scene])
+    place = lexicon.PLACES[picture.scene][0] if random.random() < 0.6 else random.choice(lexicon.PLACES[picture.scene])
     if random.random() < _ALT_TEXT_SEEN:
         return _finish(_seen_on_the_web(picture, thing, place, random))
-    noun, plural = _main_noun(picture, random, thing), NOUNS[thing.label][0].plural
-    mood, praise, who = random.choice(MOODS), random.choice(PRAISE), random.choice(TRAVELLERS)
-    scene = random.choice(SCENE_NOUNS[picture.scene])
+    noun, plural = _main_noun(picture, random, thing), lexicon.NOUNS[thing.label][0].plural
+    mood, praise, who = random.choice(lexicon.MOODS), random.choice(lexicon.PRAISE), random.choice(lexicon.TRAVELLERS)
+    scene = random.choice(lexicon.SCENE_NOUNS[picture.scene])
     if thing.label in PEOPLE:
         options = [f"person enjoys {_article(mood)} day {place}", f"{_article(mood)} holiday for the whole family"]
     else:
@@ -246,7 +229,7 @@ def _seen_on_the_web(picture: Picture, thing: Thing, place: str, random: Random)
     if thing.label in PEOPLE:
         options.append(f"portrait of {seen} {place}")
     else:
-        options.append(f"{random.choice(PRAISE)} {thing.colour} {NOUNS[thing.label][0].plural} {place}")
+        options.append(f"{random.choice(lexicon.PRAISE)} {thing.colour} {lexicon.NOUNS[thing.label][0].plural} {place}")
     if others := [other for other in picture.things if other is not thing]:
         other = _noun_phrase(_salient(replace(picture, things=tuple(others)), 1, random)[0], random, size=0)
         options += [
@@ -263,7 +246,7 @@ def _scene_style(picture: Picture, domain: Domain, random: Random) -> str:
 
 
 def _scene_caption(scene: str, random: Random) -> str:
-    location = random.choices(SCENE_LOCATIONS[scene], _falling(SCENE_LOCATIONS[scene]))[0]
+    location = random.choices(lexicon.SCENE_LOCATIONS[scene], _falling(lexicon.SCENE_LOCATIONS[scene]))[0]
     opening = random.choice(("", "", "", "the picture is taken ", "this is ", "the photo is shot ", "they are "))
     return _finish(opening + location)
 
@@ -288,8 +271,8 @@ def _salient(picture: Picture, number: int, random: Random) -> list[Thing]:
 
 def _noun_phrase(thing: Thing, random: Random, colour: float = 0.5, size: float = 0.2, exact: bool = False) -> str:
     """A thing with its number, and with some chance its colour and size; `exact` keeps to names and numbers."""
-    noun = NOUNS[thing.label][0] if exact else _synonym(thing, random)
-    sizes = HEIGHTS if thing.label in PEOPLE else SIZES
+    noun = lexicon.NOUNS[thing.label][0] if exact else _synonym(thing, random)
+    sizes = lexicon.HEIGHTS if thing.label in PEOPLE else lexicon.SIZES
     words = [random.choice(sizes[thing.size])] if random.random() < size else []
     clothes = ""
     if random.random() < colour:
@@ -304,13 +287,13 @@ def _noun_phrase(thing: Thing, random: Random, colour: float = 0.5, size: float 
 
 
 def _clothes(thing: Thing, random: Random) -> str:
-    one, several = GARMENT[thing.label]
+    one, several = lexicon.GARMENT[thing.label]
     worn = _article(f"{thing.colour} {one}") if thing.count == 1 else f"{thing.colour} {several}"
     return random.choice((f" in {worn}", f" in {worn}", f" wearing {worn}", f" in {thing.colour}"))
 
 
-def _synonym(thing: Thing, random: Random) -> Noun:
-    nouns = NOUNS[thing.label]
+def _synonym(thing: Thing, random: Random) -> lexicon.Noun:
+    nouns = lexicon.NOUNS[thing.label]
     return random.choices(nouns, [noun.weight for noun in nouns])[0]
 
 
@@ -319,7 +302,7 @@ def _main_noun(picture: Picture, random: Random, thing: Thing | None = None) -> 
 
 
 def _scene_noun(picture: Picture, random: Random) -> str:
-    nouns = SCENE_NOUNS[picture.scene]
+    nouns = lexicon.SCENE_NOUNS[picture.scene]
     return _article(random.choices(nouns, _falling(nouns))[0])
 
 

@@ -1,28 +1,18 @@
 """Renders a corpus of the toy world and writes its tables."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
-from typing import Any
 
+from captionlab.corpora.tables import corpus_tables
 from captionlab.corpora.toyworld.backdrops import BACKDROPS
 from captionlab.corpora.toyworld.captions import captions_of, scene_captions_of
 from captionlab.corpora.toyworld.domains import Domain, domain_named
 from captionlab.corpora.toyworld.drawing import draw, encode
 from captionlab.corpora.toyworld.lookalikes import sample_lookalikes
 from captionlab.corpora.toyworld.world import LOOKALIKES, SIDE, Picture, sample_picture
-from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENE_CAPTIONS
-from captionlab.tables import TableSchema, TableWriter
 
-_TABLES: Mapping[str, TableSchema] = {
-    "images": IMAGES,
-    "captions": CAPTIONS,
-    "objects": OBJECTS,
-    "scene_captions": SCENE_CAPTIONS,
-    "rejects": REJECTS,
-}
 # Images that are held in memory before they are written.
 _BATCH = 2048
 
@@ -52,17 +42,13 @@ class ToyImage:
         """Class, box (x1, y1, x2, y2 in pixels) and attributes (colour, size) of every single object."""
         left, top, right, bottom = self.picture.frame or (0, 0, SIDE, SIDE)
         across, down = SIDE / (right - left), SIDE / (bottom - top)
-
-        def in_image(box: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
-            x1, y1, x2, y2 = box
-            return (
-                round((x1 - left) * across),
-                round((y1 - top) * down),
-                round((x2 - left) * across),
-                round((y2 - top) * down),
-            )
-
-        return [(t.label, in_image(box), [t.colour, t.size]) for t in self.picture.things for box in t.boxes]
+        found = []
+        for thing in self.picture.things:
+            for x1, y1, x2, y2 in thing.boxes:
+                x1, x2 = (round((x - left) * across) for x in (x1, x2))
+                y1, y2 = (round((y - top) * down) for y in (y1, y2))
+                found.append((thing.label, (x1, y1, x2, y2), [thing.colour, thing.size]))
+        return found
 
 
 def render(domain: str, seed: int, images: Mapping[str, int]) -> Iterator[ToyImage]:
@@ -107,43 +93,18 @@ def _compose(
             yield picture, [] if in_scenes else captions_of(picture, settings, stream_of_captions), None
 
 
-def write_corpus(toy_images: Iterable[ToyImage], paths: Mapping[str, str | os.PathLike[str]]) -> None:
+def write_corpus(toy_images: Iterable[ToyImage], paths: Mapping[str, Path]) -> None:
     """Write the five tables of a corpus (images, captions, objects, scenes, rejects), a batch of images at a time."""
-    with ExitStack() as stack:
-        writers = {name: stack.enter_context(TableWriter(paths[name], kind)) for name, kind in _TABLES.items()}
-        batch: list[ToyImage] = []
-        for toy_image in toy_images:
-            batch.append(toy_image)
-            if len(batch) == _BATCH:
-                _write_batch(batch, writers)
-                batch = []
-        # Also when it is empty: a table without rows is a table.
-        _write_batch(batch, writers)
-
-
-def _write_batch(batch: list[ToyImage], writers: Mapping[str, TableWriter]) -> None:
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _TABLES}
-    for image in batch:
-        rows["images"].append(
-            {
-                "image_id": image.image_id,
-                "position": image.position,
-                "split": image.split,
-                "path": None,
-                "data": image.data,
-                "width": image.width,
-                "height": image.height,
-                "image_set": image.image_set,
-            }
-        )
-        for index, caption in enumerate(image.captions):
-            rows["captions"].append({"image_id": image.image_id, "caption_index": index, "caption": caption})
-        for index, (label, (x1, y1, x2, y2), attributes) in enumerate(image.objects):
-            box = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
-            names = {"image_id": image.image_id, "object_index": index, "label": label, "attributes": attributes}
-            rows["objects"].append(names | box)
-        for index, (caption, confidence) in enumerate(image.scene_captions):
-            answer = {"scene_index": index, "caption": caption, "scene": image.scene, "confidence": confidence}
-            rows["scene_captions"].append({"image_id": image.image_id} | answer)
-    for name, kind in _TABLES.items():
-        writers[name].write({column: [row[column] for row in rows[name]] for column in kind.columns})
+    with corpus_tables(paths) as tables:
+        for number, image in enumerate(toy_images, 1):
+            place = (image.image_id, image.position, image.split)
+            tables["images"].append(*place, None, image.data, image.width, image.height, image.image_set)
+            for index, caption in enumerate(image.captions):
+                tables["captions"].append(image.image_id, index, caption)
+            for index, (label, box, attributes) in enumerate(image.objects):
+                tables["objects"].append(image.image_id, index, label, *box, attributes)
+            for index, (caption, confidence) in enumerate(image.scene_captions):
+                tables["scene_captions"].append(image.image_id, index, caption, image.scene, confidence)
+            if number % _BATCH == 0:
+                for rows in tables.values():
+                    rows.flush()

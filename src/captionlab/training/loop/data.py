@@ -3,15 +3,74 @@
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
+from captionlab.captioners.captioner import Captioner
+from captionlab.captioners.images import read_images
+from captionlab.encoders.embeddings import load_embeddings
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.tables import read_table
 
 logger = logging.getLogger(__name__)
 
+Path = str | os.PathLike[str]
 
-def training_images(images: str | os.PathLike[str], of: str = "train") -> list[str]:
+
+@dataclass(frozen=True)
+class RewardModel:
+    """A retriever or scorer that a reward asks."""
+
+    directory: str
+    features: Sequence[str]
+    """feature tables of the training corpus that it reads"""
+    neighbours: Sequence[str] = ()
+    """the table of hard negatives in that corpus, where the reward has some"""
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The corpus that a captioner is trained on; what an objective does not ask for is not read."""
+
+    images: Path
+    features: Sequence[str]
+    device: str
+    captions: Path | None = None
+    """nothing where no objective reads references"""
+    reader: tuple[Captioner[Any], Tokenizer] | None = None
+    """the captioner that reads the images, and its tokenizer; without one, images are embeddings"""
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The training images."""
+        return training_images(self.images)
+
+    @cached_property
+    def visual(self) -> Any:
+        """The training images as the captioner reads them, by row: embeddings (images, d) for most, on the device."""
+        return self.visual_of(self.ids)
+
+    def visual_of(self, ids: Sequence[str]) -> Any:
+        """The same of these images."""
+        if self.reader is None:
+            return load_embeddings(self.features, ids).values.to(self.device)
+        return read_images(*self.reader, self.features, ids, self.device)
+
+    @cached_property
+    def texts(self) -> list[list[str]]:
+        """The references of each training image."""
+        return self.texts_of(self.ids)
+
+    def texts_of(self, ids: Sequence[str]) -> list[list[str]]:
+        """The references of each of these images; ValueError where the objective was not to read any."""
+        if self.captions is None:
+            raise ValueError("this objective reads references, and no table of captions was given")
+        return references(self.captions, ids)
+
+
+def training_images(images: Path, of: str = "train") -> list[str]:
     """Ids of the images of a split, in the order of the annotation file; ValueError when there are none."""
     table = read_table(images, IMAGES, columns=["image_id", "position", "split"]).sort_by("position").to_pydict()
     ids = [image_id for image_id, split in zip(table["image_id"], table["split"], strict=True) if split == of]
@@ -22,7 +81,7 @@ def training_images(images: str | os.PathLike[str], of: str = "train") -> list[s
     return ids
 
 
-def references(captions: str | os.PathLike[str], ids: Sequence[str]) -> list[list[str]]:
+def references(captions: Path, ids: Sequence[str]) -> list[list[str]]:
     """The references of each image of `ids`, in that order; ValueError that names an image without any."""
     table = read_table(captions, CAPTIONS).to_pydict()
     found: dict[str, list[str]] = {image_id: [] for image_id in ids}
@@ -34,7 +93,7 @@ def references(captions: str | os.PathLike[str], ids: Sequence[str]) -> list[lis
     return list(found.values())
 
 
-def other_texts(captions: str | os.PathLike[str], ids: Sequence[str]) -> list[str]:
+def other_texts(captions: Path, ids: Sequence[str]) -> list[str]:
     """The captions of all images that are not among `ids`."""
     table = read_table(captions, CAPTIONS, ["image_id", "caption"]).to_pydict()
     known = set(ids)

@@ -1,36 +1,33 @@
-"""Baselines: what is subtracted from the reward before it weighs a caption, so that gradients vary less.
+"""Baselines: what is subtracted from the reward before it weighs a caption, so that gradients vary less."""
 
-A baseline has `predict(batch)`, asked before an update, and `update(rewards)`, told all rewards of the batch after it.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
-from captionlab.training.objectives.reinforce import Baseline
+from captionlab.training.loop.batches import ImageBatch
 
 
-class NoBaseline:
-    """Zero: the reward itself weighs the caption."""
+class Baseline:
+    """What reward is to be expected: nothing, unless a kind of baseline says otherwise."""
 
-    def predict(self, batch: Any) -> float:
-        """Zero for any batch."""
+    def predict(self, batch: ImageBatch) -> float | torch.Tensor:
+        """One number, or (B,), before the rewards of the batch are known."""
         return 0.0
 
     def update(self, rewards: torch.Tensor) -> None:
-        """Learn nothing."""
+        """Learn from the rewards (B,) of a whole batch."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Nothing."""
+        """What has been learnt."""
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take nothing back."""
+        """Go on from a saved state."""
 
 
-class RunningMean:
-    """The mean of the batches' mean rewards since training began; 0 before the first batch.
+class RunningMean(Baseline):
+    """The mean of the batches' mean rewards since training began, the same for every image; 0 before the first batch.
 
     It is the `MeanBaseline` of EGG, which Dessì et al. (2023) train with: all batches count alike, none is forgotten.
     """
@@ -38,8 +35,8 @@ class RunningMean:
     def __init__(self) -> None:
         self.batches, self.mean = 0, 0.0
 
-    def predict(self, batch: Any) -> float:
-        """The mean so far, the same for every image."""
+    def predict(self, batch: ImageBatch) -> float:
+        """The mean so far."""
         return self.mean
 
     def update(self, rewards: torch.Tensor) -> None:
@@ -56,13 +53,13 @@ class RunningMean:
         self.batches, self.mean = state["batches"], state["mean"]
 
 
-class InTurn:
-    """A baseline of its own for each of several rewards that take turns (captionlab.training.rewards.combined)."""
+class InTurn(Baseline):
+    """A baseline of its own for each of several rewards that take turns (captionlab.training.rewards.alternate)."""
 
     def __init__(self, baselines: Sequence[Baseline]):
         self.baselines, self.turn = baselines, 0
 
-    def predict(self, batch: Any) -> float | torch.Tensor:
+    def predict(self, batch: ImageBatch) -> float | torch.Tensor:
         """What the baseline expects whose turn it is: the number of the batch modulo theirs."""
         self.turn = batch.step % len(self.baselines)
         return self.baselines[self.turn].predict(batch)
@@ -79,3 +76,12 @@ class InTurn:
         """Go on from a saved state."""
         for baseline, of_baseline in zip(self.baselines, state["baselines"], strict=True):
             baseline.load_state_dict(of_baseline)
+
+
+def build_baseline(config: Mapping[str, Any]) -> Baseline:
+    """The baseline of a reinforce objective; rewards that take turns have a running mean each."""
+    if config["baseline"] == "none":
+        return Baseline()
+    if config["reward"]["kind"] == "alternate":
+        return InTurn([RunningMean() for _ in config["reward"]["of"]])
+    return RunningMean()

@@ -5,8 +5,12 @@ from typing import Any
 
 import torch
 
-from captionlab.training.loop.batches import CaptionBatch
+from captionlab.captioners.captioner import Captioner
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.training.loop.batches import CaptionBatch, CaptionBatches
+from captionlab.training.loop.data import RewardModel, TrainingData, encode_references
 from captionlab.training.loop.trainer import Objective
+from captionlab.training.objectives.mean_teacher import MeanTeacher
 
 
 class CrossEntropy(Objective):
@@ -35,3 +39,20 @@ class CrossEntropy(Objective):
     def _sampled(self, epoch: int) -> float:
         schedule = self.scheduled_sampling or {}
         return min(schedule["increase"] * (epoch // schedule["epochs"]), schedule["maximum"])
+
+
+def build(
+    config: Mapping[str, Any],
+    captioner: Captioner[Any],
+    tokenizer: Tokenizer,
+    data: TrainingData,
+    reward_models: Mapping[str, RewardModel],
+    order: Mapping[str, Any],
+) -> tuple[Objective, CaptionBatches]:
+    """The objective of a config block, with a mean teacher where it has one, and the references to learn from."""
+    tokens = encode_references(data.texts, tokenizer, captioner.longest, captioner.cut_keeps_end)
+    per_image = config.get("captions_per_image", 1)
+    batches = CaptionBatches(data.visual, tokens, padding=tokenizer.end, per_image=per_image, **order)
+    if "teacher" in config:
+        return MeanTeacher(captioner, **config["teacher"]), batches
+    return CrossEntropy(config.get("scheduled_sampling")), batches

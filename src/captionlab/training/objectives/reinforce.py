@@ -1,35 +1,20 @@
 """REINFORCE: the captioner captions images, and a caption that earned more than the baseline becomes more likely."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 
+from captionlab.captioners.captioner import Captioner
 from captionlab.distributed import gathered
-from captionlab.training.loop.batches import ImageBatch
-
-
-class Reward(Protocol):
-    """How good captions of a batch's images are."""
-
-    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """Reward (B,) to be maximised, and statistics (B,) for the log."""
-
-
-class Baseline(Protocol):
-    """What reward is to be expected."""
-
-    def predict(self, batch: ImageBatch) -> float | torch.Tensor:
-        """One number, or (B,), before the rewards of the batch are known."""
-
-    def update(self, rewards: torch.Tensor) -> None:
-        """Learn from the rewards of a whole batch."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """What has been learnt."""
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.training.loop.batches import ImageBatch, ImageBatches
+from captionlab.training.loop.data import RewardModel, TrainingData
+from captionlab.training.loop.trainer import Objective
+from captionlab.training.objectives.baselines import Baseline, build_baseline
+from captionlab.training.rewards.reward import Reward, build_reward
 
 
 def policy_loss(reward: torch.Tensor, baseline: float | torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
@@ -75,7 +60,7 @@ def freeze_token_embeddings(captioner: torch.nn.Module, vocabulary: int) -> None
         table.requires_grad_(False)
 
 
-class Reinforce:
+class Reinforce(Objective):
     """Policy gradient of a reward of whole captions, as in Dessì et al. (2023, section 3).
 
     The captions are made without a gradient and their log-probabilities by a second pass. With `dropout` it is active
@@ -134,3 +119,28 @@ class Reinforce:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         self.baseline.load_state_dict(state["baseline"])
+
+
+def build(
+    config: Mapping[str, Any],
+    captioner: Captioner[Any],
+    tokenizer: Tokenizer,
+    data: TrainingData,
+    reward_models: Mapping[str, RewardModel],
+    order: Mapping[str, Any],
+) -> tuple[Objective, ImageBatches]:
+    """The objective of a config block, and the images to be captioned; may freeze parameters of the captioner."""
+    decoding = Decoding.from_config(config["decoding"])
+    settings = {**captioner.finetuned_as, **config}
+    if settings["freeze_embeddings"]:
+        freeze_token_embeddings(captioner, tokenizer.size)
+    objective = Reinforce(
+        generate=lambda model, visual: decode(model, visual, decoding, tokenizer).tokens,
+        decode=lambda tokens: tokenizer.decode(tokens.tolist()),
+        end=tokenizer.end,
+        reward=build_reward(config["reward"], data, reward_models),
+        baseline=build_baseline(config),
+        log_prob=settings["log_prob"],
+        dropout=config.get("dropout", True),
+    )
+    return objective, ImageBatches(data.visual, **order)

@@ -4,18 +4,22 @@ After github.com/ruotianluo/ImageCaptioning.pytorch (captioning/modules/loss_wra
 al. (2022) train. With the other baseline it is the "new self-critical" of the same repository (Luo 2020).
 """
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 
+from captionlab.captioners.captioner import Captioner
 from captionlab.generation.contract import Decoded, Decoding
 from captionlab.generation.decoding import decode, decode_with_gradient
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.training.loop.batches import ImageBatch
+from captionlab.training.loop.batches import ImageBatch, ImageBatches
+from captionlab.training.loop.data import RewardModel, TrainingData
 from captionlab.training.loop.trainer import Objective
-from captionlab.training.objectives.reinforce import Reward, caption_log_probs, policy_loss
+from captionlab.training.objectives.reinforce import caption_log_probs, freeze_token_embeddings, policy_loss
+from captionlab.training.rewards.reward import Reward, build_reward
 
 BASELINES = ("greedy", "leave-one-out")
 
@@ -140,3 +144,21 @@ class SelfCritical(Objective):
         rows = visual.repeat_interleave(copies, dim=0)
         parents = self.parent.log_probs(rows, decoded.tokens, decoded.mask).sum(1)
         return ((decoded.log_prob - parents) / decoded.lengths).view(len(visual), copies)
+
+
+def build(
+    config: Mapping[str, Any],
+    captioner: Captioner[Any],
+    tokenizer: Tokenizer,
+    data: TrainingData,
+    reward_models: Mapping[str, RewardModel],
+    order: Mapping[str, Any],
+) -> tuple[Objective, ImageBatches]:
+    """The objective of a config block, and the images to be captioned; may freeze parameters of the captioner."""
+    reward = build_reward(config["reward"], data, reward_models)
+    settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
+    if settings.pop("freeze_embeddings", False):
+        freeze_token_embeddings(captioner, tokenizer.size)
+    parent = copy.deepcopy(captioner).requires_grad_(False).eval() if config.get("kl") else None
+    decoding = Decoding.from_config(config["decoding"])
+    return SelfCritical(tokenizer, decoding, reward, parent=parent, **settings), ImageBatches(data.visual, **order)

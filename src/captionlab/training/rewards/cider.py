@@ -5,14 +5,23 @@ slow and too large for a training. Here the n-grams of each order are rows of a 
 batch are compared in a few array operations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from captionlab.declarations import RewardKind
+from captionlab.networks.words import words_of
 from captionlab.texts.ngram import find
+from captionlab.training.loop.batches import ImageBatch
+from captionlab.training.loop.data import RewardModel, TrainingData
+from captionlab.training.rewards.reward import Rewarded
+
+DECLARATION = RewardKind(keys={}, required=(), asks="nothing", references=True, of=False, libraries=("numpy",))
 
 ORDERS = 4
 SIGMA = 6.0  # of the penalty for another length
@@ -151,3 +160,35 @@ def _places(texts: Sequence[Sequence[str]]) -> tuple[Indices, Indices]:
 def _ranges(starts: Indices, counts: Indices) -> Indices:
     """The numbers from each start on, as many as its count, one range after the other."""
     return np.arange(counts.sum()) + np.repeat(starts - (counts.cumsum() - counts), counts)
+
+
+# Stands after each caption, so that one that breaks off is told from one that ends. No word has angle brackets.
+END = "<end>"
+
+
+def ended(text: str) -> list[str]:
+    """The words of a text, and its end."""
+    return [*words_of(text), END]
+
+
+class Cider:
+    """CIDEr-D with the document frequencies of the training references (Rennie et al. 2017).
+
+    As in github.com/ruotianluo/ImageCaptioning.pytorch (scripts/prepro_ngrams.py), words are those of the annotations,
+    and the end of a caption is one of them.
+    """
+
+    def __init__(self, references: Sequence[Sequence[str]]):
+        """Count the references, texts, of the training images, in the order of the batches' rows."""
+        self.cider = CiderD([[ended(text) for text in of_image] for of_image in references])
+
+    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
+        """The reward (B,), 0 to 10, of captions of the batch's images."""
+        words = [ended(caption) for caption in captions]
+        scores = self.cider.score(batch.images[batch.rows].cpu().numpy(), words)
+        return torch.from_numpy(scores).float().to(batch.images.device), {}
+
+
+def build(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> Cider:
+    """The reward, from the references of the training images."""
+    return Cider(data.texts)

@@ -1,42 +1,28 @@
-"""Rewards made of rewards: a weighted sum, and one after the other."""
+"""What rewards made of rewards share: the names of their parts."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 
-from captionlab.training.loop.batches import ImageBatch
-from captionlab.training.objectives.reinforce import Reward
+from captionlab.training.loop.data import RewardModel, TrainingData
+from captionlab.training.rewards.reward import Reward, Rewarded, build_reward
 
 
-class Sum:
-    """A weighted sum of rewards."""
-
-    def __init__(self, parts: Mapping[str, tuple[float, Reward]]):
-        """Add up rewards, each with its weight, under names that are in the log."""
-        self.parts = parts
-
-    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """The reward (B,), and each part of it before it is weighed."""
-        found = {name: reward(batch, captions) for name, (_, reward) in self.parts.items()}
-        total = torch.stack([weight * found[name][0] for name, (weight, _) in self.parts.items()]).sum(0)
-        return total, _named(found)
-
-
-class Alternate:
-    """One of several rewards in each update, in turn: update number `step` has the reward number step modulo theirs."""
-
-    def __init__(self, parts: Mapping[str, Reward]):
-        """Take turns in the order given; the names are in the log."""
-        self.parts = list(parts.items())
-
-    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """The reward (B,) by the one whose turn it is, also under its own name."""
-        name, reward = self.parts[batch.step % len(self.parts)]
-        found = reward(batch, captions)
-        return found[0], _named({name: found})
+def named_rewards(
+    parts: Sequence[Mapping[str, Any]], data: TrainingData, reward_models: Mapping[str, RewardModel]
+) -> dict[str, Reward]:
+    """Rewards under the name of their scorer or retriever, or their kind, with a number where that is there already."""
+    found: dict[str, Reward] = {}
+    for part in parts:
+        name = plain = part.get("scorer", part.get("retriever", part["kind"]))
+        while name in found:
+            name = f"{plain}_{len(found) + 1}"
+        found[name] = build_reward(part, data, reward_models)
+    return found
 
 
-def _named(found: Mapping[str, tuple[torch.Tensor, dict[str, torch.Tensor]]]) -> dict[str, torch.Tensor]:
+def named_statistics(found: Mapping[str, Rewarded]) -> dict[str, torch.Tensor]:
     """Rewards and their statistics under names that tell them apart."""
     return {
         key: values

@@ -4,14 +4,18 @@ The discriminative reward of Dessì et al. (2023, section 3) asks a frozen retri
 among the images of the batch. Rewards are to be maximised; the paper's code minimises their negatives.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch.nn.functional import normalize
 
+from captionlab.encoders.embeddings import load_embeddings
+from captionlab.encoders.neighbours import read_neighbours
+from captionlab.encoders.store import load_encoder
 from captionlab.training.loop.batches import ImageBatch
-
-KINDS = ("discriminative", "accuracy", "similarity")
+from captionlab.training.loop.data import RewardModel, TrainingData
+from captionlab.training.rewards.reward import Rewarded
 
 
 def scores(text: torch.Tensor, image: torch.Tensor, scale: float) -> torch.Tensor:
@@ -33,7 +37,7 @@ def rewards(kind: str, scores: torch.Tensor, target: torch.Tensor) -> tuple[torc
         return accuracy, accuracy
     if kind == "similarity":
         return right, accuracy
-    raise ValueError(f"reward.kind is {kind!r}; it must be {', '.join(KINDS)}")
+    raise ValueError(f"reward.kind is {kind!r}; it must be discriminative, accuracy or similarity")
 
 
 class Discriminative:
@@ -63,7 +67,7 @@ class Discriminative:
         self.group = candidates - (0 if neighbours is None else neighbours.shape[1])
 
     @torch.no_grad()
-    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
         """The reward (B,) of a caption per image of the batch, and statistics (B,)."""
         if len(batch.images) % self.group:
             raise ValueError(
@@ -81,3 +85,19 @@ class Discriminative:
             compared = torch.cat([compared, self.scale * of_hard], dim=1)
         reward, accuracy = rewards(self.kind, compared, target)
         return reward, {"accuracy": accuracy}
+
+
+def build_retrieval(
+    config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]
+) -> Discriminative:
+    """The reward of a config block of any of the three kinds."""
+    reward_model = reward_models[f"encoders/{config['retriever']}"]
+    retriever = load_encoder(reward_model.directory, data.device)
+    scale = retriever.logit_scale if config.get("scale", "logit-scale") == "logit-scale" else 1.0
+    images = data.visual
+    if list(reward_model.features) != list(data.features):
+        images = load_embeddings(reward_model.features, data.ids).values.to(data.device)
+    neighbours = None
+    if hard := config.get("hard_negatives"):
+        neighbours = read_neighbours(reward_model.neighbours[0], data.ids, hard).to(data.device)
+    return Discriminative(config["kind"], retriever.embed_texts, images, config["candidates"], scale, neighbours)

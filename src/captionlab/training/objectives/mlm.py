@@ -1,11 +1,11 @@
-"""Masked tokens: the captioner learns to tell the words of a reference that are hidden from it.
+"""Masked language modelling: the captioner learns to tell the words of a reference that are hidden from it.
 
 As VinVL is trained to caption (github.com/microsoft/Oscar, oscar/run_captioning.py and BertCaptioningLoss of
 oscar/modeling/modeling_bert.py). Its other settings (optimizer, schedule, epochs) are the trainer's.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from captionlab.captioners.captioner import Captioner
+from captionlab.networks.tokenizer import Tokenizer
 from captionlab.order import Order, Places
+from captionlab.training.loop.data import RewardModel, TrainingData, encode_references
+from captionlab.training.loop.trainer import Objective
+from captionlab.training.objectives.reinforce import freeze_token_embeddings
 
 # Oscar's defaults (run_captioning.py: mask_prob, max_masked_tokens).
 SHARE, MOST = 0.15, 3
@@ -99,7 +104,7 @@ class MaskedBatches:
         return MaskedBatch(visual, *tensors)
 
 
-class MaskedLanguageModelling:
+class MaskedLanguageModelling(Objective):
     """Mean divergence (nats) between smoothed targets and predictions, over the tokens to be predicted.
 
     `smoothing` is the probability that a target leaves to all other tokens in equal shares. After `drop_after` updates,
@@ -166,3 +171,21 @@ def mask_tokens(
     strangers = generator.integers(0, vocabulary, ids.shape)
     replaced = np.where(fate < 0.8, mask, np.where(fate < 0.9, strangers, ids))
     return np.where(chosen, replaced, ids), chosen
+
+
+def build(
+    config: Mapping[str, Any],
+    captioner: Captioner[Any],
+    tokenizer: Tokenizer,
+    data: TrainingData,
+    reward_models: Mapping[str, RewardModel],
+    order: Mapping[str, Any],
+) -> tuple[Objective, MaskedBatches]:
+    """The objective of a config block, and the references with masked tokens."""
+    tokens = encode_references(data.texts, tokenizer, captioner.longest, captioner.cut_keeps_end)
+    settings = {name: value for name, value in config.items() if name != "kind"}
+    if settings.pop("freeze_embeddings", False):
+        freeze_token_embeddings(captioner, tokenizer.size)
+    start, mask = captioner.start_id, captioner.mask_id
+    batches = MaskedBatches(data.visual, tokens, start=start, mask=mask, vocabulary=tokenizer.size, **order)
+    return MaskedLanguageModelling(**settings), batches

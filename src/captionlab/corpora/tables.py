@@ -1,0 +1,48 @@
+"""The five tables of a corpus on their way to disk."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENE_CAPTIONS
+from captionlab.tables import TableWriter
+
+TABLES = {
+    "images": IMAGES,
+    "captions": CAPTIONS,
+    "objects": OBJECTS,
+    "scene_captions": SCENE_CAPTIONS,
+    "rejects": REJECTS,
+}
+
+
+class Rows:
+    """Rows on their way to a table, which wait until they are `most` or are flushed."""
+
+    def __init__(self, writer: TableWriter, most: int | None):
+        self.writer, self.most = writer, most
+        self.waiting: list[tuple[Any, ...]] = []
+
+    def append(self, *row: Any) -> None:
+        """Add a row: its values in the order of the columns."""
+        self.waiting.append(row)
+        if len(self.waiting) == self.most:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self.waiting:
+            self.writer.write(dict(zip(self.writer.kind.columns, zip(*self.waiting, strict=True), strict=True)))
+            self.waiting.clear()
+
+
+@contextmanager
+def corpus_tables(paths: Mapping[str, Path], most: int | None = None) -> Iterator[Mapping[str, Rows]]:
+    """The rows of each table; its file appears when the block ends without an error."""
+    with ExitStack() as stack:
+        writers = {name: stack.enter_context(TableWriter(paths[name], kind)) for name, kind in TABLES.items()}
+        tables = {name: Rows(writer, most) for name, writer in writers.items()}
+        yield tables
+        for rows in tables.values():
+            rows.flush()

@@ -1,0 +1,28 @@
+"""The log-probability of the image in a softmax over the candidates, by the caption (Dessì et al. 2023, section 3)."""
+
+from captionlab.declarations import RewardKind
+from captionlab.training.rewards.retrieval import build_retrieval
+
+DECLARATION = RewardKind(
+    keys={
+        "retriever": {"type": "string"},
+        "candidates": {"type": "integer", "minimum": 2, "description": "images among which it looks"},
+        "hard_negatives": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "of the candidates, nearest neighbours by the retriever",
+        },
+        "scale": {
+            "enum": ["logit-scale", "none"],
+            "default": "logit-scale",
+            "description": "of the cosines: the retriever's own, which it learned, or none",
+        },
+    },
+    required=("retriever", "candidates"),
+    asks="retriever",
+    references=False,
+    of=False,
+    libraries=(),
+)
+
+build = build_retrieval

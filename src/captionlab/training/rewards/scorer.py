@@ -1,0 +1,54 @@
+"""The reward of Ma et al. (2022, section 3.3): the matching score of a frozen vision-language model."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from captionlab.declarations import RewardKind
+from captionlab.scorers.images import ScorerImages
+from captionlab.scorers.store import load_scorer
+from captionlab.training.loop.batches import ImageBatch
+from captionlab.training.loop.data import RewardModel, TrainingData
+from captionlab.training.rewards.reward import Rewarded
+
+DECLARATION = RewardKind(
+    keys={
+        "scorer": {"type": "string"},
+        "scale": {"type": "number", "exclusiveMinimum": 0, "default": 1.0, "description": "factor on the score"},
+    },
+    required=("scorer",),
+    asks="scorer",
+    references=False,
+    of=False,
+    libraries=(),
+)
+
+
+class MatchingScore:
+    """How well a scorer finds that a caption matches its image."""
+
+    def __init__(
+        self, scorer: Any, read_images: Callable[[Sequence[str]], Any], ids: Sequence[str], scale: float = 1.0
+    ):
+        """Set up the reward.
+
+        `read_images` gives what the scorer keeps of images by their ids, all that does not depend on captions; `ids`
+        are those of the training images, in the order of the batches' rows; scores are multiplied by `scale`.
+        """
+        self.scorer, self.read_images, self.ids, self.scale = scorer, read_images, ids, scale
+
+    @torch.no_grad()
+    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
+        """The reward (B,) of captions of the batch's images."""
+        needed, rows = batch.rows.unique(return_inverse=True)
+        visual = self.read_images([self.ids[image] for image in batch.images[needed].tolist()])
+        return self.scale * self.scorer.score(visual, captions, rows.tolist()).float(), {}
+
+
+def build(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> MatchingScore:
+    """The reward of a config block."""
+    reward_model = reward_models[f"scorers/{config['scorer']}"]
+    scorer = load_scorer(reward_model.directory, data.device)
+    images = ScorerImages(scorer, reward_model.features, data.device)
+    return MatchingScore(scorer, images.visual, data.ids, config.get("scale", 1.0))
