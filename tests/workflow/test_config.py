@@ -559,7 +559,9 @@ def test_a_reward_names_what_its_job_reads():
     assert lab.reward_models.tables("features")(Job) == shards
     assert lab.reward_models.tables("regions")(Job) == []
     assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
-    assert {*lab.reward_models.used(Job)} == {"captionlab.captioners.newfc", "captionlab.encoders.clip"}
+    rewards = {f"captionlab.training.rewards.{kind}" for kind in ("sum", "cider", "alternate", "similarity", "fluency")}
+    models = {"captionlab.captioners.newfc", "captionlab.encoders.clip"}
+    assert {*lab.reward_models.used(Job)} == rewards | models | {"captionlab.training.objectives.self_critical"}
     reward = {"kind": "alternate", "of": [{"kind": "scorer", "scorer": name} for name in ("ours", "clip")]}
     lab.captioners["critical"]["objective"]["reward"] = reward
     regions = ["results/regions/boxes/world/0-of-1.parquet"]

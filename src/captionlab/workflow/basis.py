@@ -43,15 +43,15 @@ def on_disk(path: Path | str) -> str:
 
 
 class Basis:
-    """A config that was checked; `root` is the folder of the Snakefile."""
+    """A config that was checked and has all defaults; `root` is the folder of the Snakefile."""
 
     def __init__(self, config: Block, root: Path | str):
         self.config, self.root = config, Path(root)
         self.corpora: Block = config["corpora"]
-        self.encoders: Block = config.get("encoders", {})
+        self.encoders: Block = config["encoders"]
         self.captioners: Block = config["captioners"]
         self.evaluations: Block = config["evaluations"]
-        self.data = str((self.root / config.get("data", ".")).resolve())
+        self.data = str((self.root / config["data"]).resolve())
 
     # --------------------------------------------------------------------------------------- code and files
     def code(self, script: str, *also: str) -> str:
@@ -91,17 +91,13 @@ class Basis:
         return [f"{key}: no such {what} {path}" for key, path in places if not there(path)]
 
     # --------------------------------------------------------------------------------- what blocks refer to
-    def seed(self, block: Block) -> int:
-        """The seed of a block, which is the config's where it has none."""
-        return int(block["seed"] if "seed" in block else self.config["seed"])
-
     def decoding(self, name: str) -> Block:
         """A decoding, spelled out."""
         return dict(normalise(self.config["decodings"][name]))
 
     def evaluation_split(self, corpus: str) -> str:
         """Split of a corpus that evaluations use."""
-        return str(self.corpora[corpus].get("evaluation_split", "test"))
+        return str(self.corpora[corpus]["evaluation_split"])
 
     def family(self, captioner: str) -> str:
         """Family of a captioner, its own or its ancestor's."""

@@ -122,7 +122,7 @@ class Experiments(Basis):
 
     def captioner_seed(self, wildcards: Wildcards) -> int:
         """Seed of a captioner's training."""
-        return self.seed(self.captioners[wildcards.captioner])
+        return int(self.captioners[wildcards.captioner]["seed"])
 
     def captioner_family(self, wildcards: Wildcards) -> Loaded:
         """What a script loads that uses the captioner of a job."""
@@ -171,7 +171,7 @@ class Experiments(Basis):
 
     def evaluations_in_shards(self, shards: bool) -> str:
         """Regular expression of the evaluations whose images are captioned in several jobs, or of those in one."""
-        return any_of(name for name, block in self.evaluations.items() if (block.get("shards", 1) > 1) == shards)
+        return any_of(name for name, block in self.evaluations.items() if (block["shards"] > 1) == shards)
 
     def captioned_shards(self, wildcards: Wildcards) -> list[str]:
         """The shards of a captioner's captions for an evaluation."""
@@ -209,7 +209,7 @@ class Experiments(Basis):
 
     def retrievers(self, wildcards: Wildcards) -> list[str]:
         """Retrievers of an evaluation."""
-        return list(self.evaluations[wildcards.evaluation].get("retrievers", []))
+        return list(self.evaluations[wildcards.evaluation]["retrievers"])
 
     def retrieved_with(self, wildcards: Wildcards) -> Loaded:
         """What a script loads that uses the retrievers of an evaluation."""
@@ -228,12 +228,7 @@ class Experiments(Basis):
     def retrieval_block(self, wildcards: Wildcards) -> Block:
         """How many candidates retrieval has and where they come from."""
         evaluation = self.evaluations[wildcards.evaluation]
-        return normalise(
-            {
-                "candidates": evaluation.get("candidates", 100),
-                "candidate_sets": evaluation.get("candidate_sets", "file-order"),
-            }
-        )
+        return {key: evaluation[key] for key in ("candidate_sets", "candidates")}
 
     def scored(self, table: str) -> list[str]:
         """One table of scores for every evaluation and captioner that has it."""
@@ -255,7 +250,7 @@ class Experiments(Basis):
         if family == "constructed":
             return False  # they are studied by how they were made, not as one
         if models := {"retrieval": "retrievers", "alignment": "scorers"}.get(table):
-            return bool(evaluation.get(models))
+            return bool(evaluation[models])
         # Human captions are the references.
         return family != "human" and not (table == "spice" and self.spice == "off")
 
@@ -308,7 +303,7 @@ class Experiments(Basis):
 
     def measured_tables(self) -> list[str]:
         """The tables of measurements among them."""
-        general = ["evaluation", *(["claims"] if self.config.get("papers") else []), *self.validity.tables()]
+        general = ["evaluation", *(["claims"] if self.config["papers"] else []), *self.validity.tables()]
         return [
             *self.language.tables(),
             *(paths.reporting(f"{name}.{ending}") for name in general for ending in GENERAL_FORMATS),
@@ -319,7 +314,7 @@ class Experiments(Basis):
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""
         libraries = ("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy")
         return {
-            "config": self.config.get("name", "unnamed"),
+            "config": self.config["name"],
             "seed": self.config["seed"],
             "toy": any(corpus["reader"] == "toyworld" for corpus in self.corpora.values()),
             "versions": self.versions(*libraries),

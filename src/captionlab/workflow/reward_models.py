@@ -63,7 +63,7 @@ class RewardModels:
         return [path for reward_model in self.asked(wildcards).values() for path in reward_model.get("neighbours", [])]
 
     def used(self, wildcards: Wildcards) -> Loaded:
-        """What a training loads: the family of its captioner, its objective, its rewards and the models that these ask."""
+        """What a training loads: the family of its captioner, its objective, its rewards and what these ask."""
         objective = self.basis.captioners[wildcards.captioner]["objective"]["kind"].replace("-", "_")
         return {
             f"captionlab.training.objectives.{objective}": (),
