@@ -76,7 +76,7 @@ def _reward_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
         if "scorer" in reward:
             scorer = config["scorers"][reward["scorer"]]
             yield from files_mistakes(config, f"{place}.scorer", scorer, block["corpus"])
-        if "retriever" not in reward:
+        if "candidates" not in reward:
             continue
         hard = reward.get("hard_negatives", 0)
         candidates = reward["candidates"] - hard

@@ -88,8 +88,8 @@ def declared_cases() -> dict[str, Block]:
     for name, reader in readers().items():
         cases["corpus"][name] = _part("corpus_files", reader.keys, reader.required)
     for name, reward in rewards().items():
-        keys = {**reward.keys, **_ASKED[reward.asks]}
-        cases["reward"][name] = {"properties": keys, "required": [*reward.required]}
+        asked = _ASKED[reward.asks]
+        cases["reward"][name] = {"properties": {**reward.keys, **asked}, "required": [*reward.required, *asked]}
     for name, captioner in captioners().items():
         read = _read(name, captioner.reads)
         imported = {
