@@ -132,11 +132,13 @@ def test_the_log_of_a_job_has_the_advice(tmp_path):
     log = tmp_path / "job.log"
     code = f"""
 from types import SimpleNamespace
-from captionlab.scripting import run
+from captionlab.scripting import script
 class OutOfMemoryError(RuntimeError): pass
+snakemake = SimpleNamespace(
+    log=[{str(log)!r}], input=[], output=["x"], resources={{}}, threads=1, rule="generate_captions"
+)
+@script
 def main(snakemake): raise OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
-job = SimpleNamespace(log=[{str(log)!r}], input=[], output=["x"], resources={{}}, threads=1, rule="generate_captions")
-run(main, {{"snakemake": job}})
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode != 0

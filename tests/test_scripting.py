@@ -27,13 +27,13 @@ def start(tmp_path, monkeypatch):
         (tmp_path / "script.py").write_text(f"""
 from types import SimpleNamespace
 from captionlab.progress import progress
-from captionlab.scripting import run
+from captionlab.scripting import {"parallel_script" if parallel else "script"} as script
 import os, subprocess, time
+log = "results/logs/job/of/it.log"
+snakemake = SimpleNamespace(log=[log], input=[], output=[], threads=2, rule="job", resources={resources!r})
+@script
 def main(snakemake):
 {textwrap.indent(textwrap.dedent(body), "    ")}
-log = "results/logs/job/of/it.log"
-job = SimpleNamespace(log=[log], input=[], output=[], threads=2, rule="job", resources={resources!r})
-run(main, {{"snakemake": job}}, parallel={parallel})
 """)
         (tmp_path / "results" / "logs" / "job" / "of").mkdir(exist_ok=True)
         started.append(subprocess.Popen([sys.executable, "script.py"], stderr=subprocess.DEVNULL))
@@ -174,7 +174,8 @@ def wait_for_end(process):
 
 
 def test_without_snakemake_it_says_so():
-    from captionlab.scripting import run
-
-    with pytest.raises(SystemExit, match="run by Snakemake"):
-        run(lambda snakemake: None, {})
+    code = "from captionlab.scripting import script\n@script\ndef main(snakemake): print('ran')"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "run by Snakemake" in result.stderr
+    assert not result.stdout

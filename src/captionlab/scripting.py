@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
 from types import FrameType
 from typing import IO, Any
 
@@ -17,14 +18,17 @@ from captionlab.slots import reserved, visible_devices
 logger = logging.getLogger(__name__)
 
 
-def run(main: Callable[[Any], None], namespace: dict[str, Any], parallel: bool = False) -> None:
-    """Run a script's `main` with the `snakemake` object that Snakemake put into the script's namespace.
+def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any], None]:
+    """Make this the `main` of a script, last in its file: where Snakemake runs the script, it runs once it is defined.
 
-    Everything that is printed or logged, a traceback included, goes to the rule's log file. The script sees as many
-    GPUs as its rule asks for and no others. With `parallel`, a rule that gets several has a process for each of them:
-    this one becomes torch's launcher, which starts the script again, and `main` runs in every process at once (see
-    captionlab.distributed).
+    It is given the `snakemake` object that Snakemake put into the script's namespace. Everything that is printed or
+    logged, a traceback included, goes to the rule's log file. The script sees as many GPUs as its rule asks for and no
+    others. With `parallel`, a rule that gets several has a process for each of them: this one becomes torch's launcher,
+    which starts the script again, and `main` runs in every process at once (see captionlab.distributed).
     """
+    namespace = main.__globals__
+    if namespace["__name__"] != "__main__":  # imported
+        return main
     if "snakemake" not in namespace:
         raise SystemExit("This script is run by Snakemake; to use it alone, import its main() and pass such an object.")
     snakemake = namespace["snakemake"]
@@ -33,18 +37,20 @@ def run(main: Callable[[Any], None], namespace: dict[str, Any], parallel: bool =
         os.environ[name] = str(snakemake.threads)
     if "TORCHELASTIC_RUN_ID" in os.environ:
         _work_in_one_of_several(main, snakemake)
-        return
+        return main
     gpus = int(snakemake.resources.get("gpu", 0))
     with _logged(snakemake, "w") as file, _stoppable(), reserved(gpus if parallel else min(gpus, 1)) as devices:
         if len(devices) > 1:
             _become_launcher(len(devices), file)
         with measured(snakemake.rule, snakemake.log[0]), working_on(snakemake):
             main(snakemake)
-    if namespace.get("__name__") == "__main__":
-        # All is written and closed. Python would take torch apart, object by object: 0.7 s, with transformers 1.6 s.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
+    # All is written and closed. Python would take torch apart, object by object: 0.7 s, with transformers 1.6 s.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+parallel_script = partial(script, parallel=True)
 
 
 def device() -> str:

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute
@@ -25,6 +25,8 @@ from captionlab.packing import pack, packed_schema, row_bytes, unpack, unpacked_
 
 # Rows of a group, and bytes of features in it: enough for columns to compress, and few enough to be read one at a time.
 ROW_GROUP, GROUP_BYTES = 16_384, 8 << 20
+# An Arrow table, values by column, or a mapping for each row, which may have more keys than there are columns.
+Rows: TypeAlias = pa.Table | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 # The key of the metadata that says which job made a table.
 PROVENANCE = "provenance"
 
@@ -80,8 +82,8 @@ class TableWriter:
             self._open = stack.pop_all()
         return self
 
-    def write(self, rows: pa.Table | Mapping[str, Any]) -> None:
-        """Append rows: an Arrow table or a mapping from column to values."""
+    def write(self, rows: Rows) -> None:
+        """Append rows."""
         table = conform(rows, self.kind, self.path).replace_schema_metadata(self.schema.metadata)
         try:
             packed = pack(table)
@@ -96,8 +98,10 @@ class TableWriter:
         self._open.__exit__(kind, error, trace)
 
 
-def conform(rows: pa.Table | Mapping[str, Any], kind: TableSchema, path: str | os.PathLike[str]) -> pa.Table:
+def conform(rows: Rows, kind: TableSchema, path: str | os.PathLike[str]) -> pa.Table:
     """The rows as an Arrow table of this kind; a TableError names the column that does not fit."""
+    if isinstance(rows, Sequence):
+        rows = {name: [row[name] for row in rows] for name in kind.columns}
     names = rows.column_names if isinstance(rows, pa.Table) else list(rows)
     if missing := [name for name in kind.columns if name not in names]:
         raise TableError(f"{path}: a table of {kind.name} needs the column {missing[0]!r}; it has {', '.join(names)}")
@@ -122,7 +126,7 @@ def conform(rows: pa.Table | Mapping[str, Any], kind: TableSchema, path: str | o
 def write_table(
     path: str | os.PathLike[str],
     kind: TableSchema,
-    rows: pa.Table | Mapping[str, Any],
+    rows: Rows,
     metadata: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a whole table and refuse a repeated key."""

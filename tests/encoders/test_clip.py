@@ -383,7 +383,7 @@ class TestTraining:
         write_table("captions.parquet", CAPTION_TABLE, {**captions.to_pydict(), "caption_index": ranks})
         made = []
         for threads in (1, 4):
-            torch.set_num_threads(threads)  # what scripting.run asks torch for
+            torch.set_num_threads(threads)  # what scripting.script asks torch for
             folder = f"with-{threads}"
             output = SimpleNamespace(weights=f"{folder}/model.safetensors", training=f"{folder}/training.parquet")
             config = {"architecture": SMALL, "optimizer": {**OPTIMIZER, "batch": 40}}

@@ -134,7 +134,9 @@ SCRIPT = """
 import os
 from types import SimpleNamespace
 import torch
-from captionlab.scripting import device, run
+from captionlab.scripting import device, parallel_script
+snakemake = SimpleNamespace(log=["results/logs/job/it.log"], input=[], threads=1, rule="job", resources={"gpu": GPUS})
+@parallel_script
 def main(snakemake):
     ones = torch.ones(2000, 2000, device=device())
     (ones @ ones).sum().item()
@@ -143,8 +145,6 @@ def main(snakemake):
         total = torch.ones(1, device=device())
         torch.distributed.all_reduce(total)
         print("together", int(total))
-job = SimpleNamespace(log=["results/logs/job/it.log"], threads=1, rule="job", resources={"gpu": GPUS})
-run(main, {"snakemake": job}, parallel=True)
 """
 
 

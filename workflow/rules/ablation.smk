@@ -89,9 +89,7 @@ rule match_regions:
 
 rule ablate_objects:
     input:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         labels=paths.ablation("labels"),
         chosen=paths.ablation("chosen"),
         pmi=paths.ablation("pmi"),

@@ -8,9 +8,7 @@ results/attention/{densities,differences,rankings,overlaps,correlations}.parquet
 
 rule extract_attention:
     input:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         images=lab.scene_analysis.table("images"),
         features=lab.scene_analysis.features,
     output:

@@ -11,9 +11,7 @@ rule pretrain_captioner:
         captions=lab.reward_models.captions,
         features=lab.training_features,
     output:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         training=paths.captioner("training.parquet"),
     log:
         paths.log("pretrain_captioner/{captioner}"),
@@ -51,9 +49,7 @@ rule import_captioner:
     input:
         files=lab.captioner_files,
     output:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         provenance=paths.provenance("import_captioner/{captioner}"),
     log:
         paths.log("import_captioner/{captioner}"),

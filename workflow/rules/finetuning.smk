@@ -19,9 +19,7 @@ rule finetune_captioner:
         reward_models_regions=lab.reward_models.tables("regions"),
         neighbours=lab.reward_models.neighbours,
     output:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         training=paths.captioner("training.parquet"),
     log:
         paths.log("finetune_captioner/{captioner}"),

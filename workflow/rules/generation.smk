@@ -7,9 +7,7 @@ Makes: results/captions/{captioner}/{evaluation}.parquet, where the evaluation h
 
 rule generate_captions:
     input:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         images=lab.evaluated_tables("images"),
         described=lab.described,
         features=lab.evaluated_features,
@@ -37,7 +35,7 @@ rule generate_captions:
         splits=lab.evaluated_splits,
         decoding=lab.decoding_block,
         seed=lab.decoding_seed,
-        shard="0-of-1",
+        shard=lambda wildcards: wildcards.get("shard", "0-of-1"),
     message:
         "caption the images of {wildcards.evaluation} by {wildcards.captioner}"
     script:
@@ -54,15 +52,6 @@ use rule generate_captions as generate_shard with:
     wildcard_constraints:
         captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
         evaluation=lab.evaluations_in_shards(True),
-    params:
-        **lab.software(
-            "generate_captions", "torch", "tokenizers", loads=lab.captioner_family
-        ),
-        corpora=lab.evaluated_corpora,
-        splits=lab.evaluated_splits,
-        decoding=lab.decoding_block,
-        seed=lab.decoding_seed,
-        shard=lambda wildcards: wildcards.shard,
     message:
         "caption shard {wildcards.shard} of {wildcards.evaluation} by {wildcards.captioner}"
 

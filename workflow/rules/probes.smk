@@ -7,9 +7,7 @@ Makes: results/probes/{captioner}/{encodings,scores,search,objects}.parquet
 
 rule encode_scenes:
     input:
-        config=paths.captioner("config.json"),
-        weights=paths.captioner("model.safetensors"),
-        tokenizer=paths.captioner("tokenizer.json"),
+        **lab.captioner_model,
         labels=paths.ablation("labels"),
         chosen=paths.ablation("chosen"),
         pmi=paths.ablation("pmi"),

@@ -10,10 +10,11 @@ from captionlab.captioners.store import load_captioner
 from captionlab.generation.contract import Decoding
 from captionlab.provenance import device_name
 from captionlab.regions.removal import Sample, samples
-from captionlab.scripting import device, run
+from captionlab.scripting import device, script
 from captionlab.tables import write_table
 
 
+@script
 def main(snakemake: Any) -> None:
     params, config = snakemake.params, snakemake.params.config
     captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
@@ -27,11 +28,9 @@ def main(snakemake: Any) -> None:
     removal = read_removal(snakemake.input.matches, images, tokenizer, config["mask"] == "closed")
     decoding = Decoding.from_config(params.decoding)
     rows = caption_samples(captioner, tokenizer, removal, [*whole, *ablated], decoding)
-    for row in rows:
-        row["split"] = scenes.split[row["image_id"]]
-    columns = {name: [row[name] for row in rows] for name in ABLATED.columns}
-    write_table(snakemake.output[0], ABLATED, columns, {"device": device_name()})
-
-
-if __name__ == "__main__":
-    run(main, globals())
+    write_table(
+        snakemake.output[0],
+        ABLATED,
+        [{**row, "split": scenes.split[row["image_id"]]} for row in rows],
+        {"device": device_name()},
+    )

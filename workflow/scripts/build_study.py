@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from captionlab.reporting.render import write_text
 from captionlab.schemas import IMAGES
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.study.page import read_template, review_page, study_page
 from captionlab.study.pictures import file_name, pictures, write_pictures
 from captionlab.study.psychopy import EXAMPLE_CONDITIONS, conditions, conditions_file, experiment
@@ -16,6 +16,7 @@ from captionlab.study.schemas import STIMULI
 from captionlab.tables import read_metadata, read_table
 
 
+@script
 def main(snakemake: Any) -> None:
     screens = read_table(snakemake.input.stimuli, STIMULI).to_pylist()
     study = read_metadata(snakemake.input.stimuli)["study"]
@@ -36,7 +37,3 @@ def main(snakemake: Any) -> None:
         write_text(psychopy / path, conditions(study, [screen for screen in screens if screen["block"] == block]))
     files = [file_name(image) for image in shown]
     write_text(psychopy / "study.psyexp", experiment(study, blocks, consent, files))
-
-
-if __name__ == "__main__":
-    run(main, globals())

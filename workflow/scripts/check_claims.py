@@ -6,10 +6,11 @@ from typing import Any
 from captionlab.provenance import commit
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.render import write_table_files
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_metadata
 
 
+@script
 def main(snakemake: Any) -> None:
     claims, evidence = [], {}
     for paper, params in snakemake.params.papers.items():
@@ -19,7 +20,3 @@ def main(snakemake: Any) -> None:
         evidence[paper] = import_module(f"captionlab.papers.{paper}.evidence").evidence(given, params)
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
     write_table_files(claims_table(claims, evidence, provenance), snakemake.output.tables)
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -7,12 +7,13 @@ from typing import Any
 from captionlab.provenance import commit
 from captionlab.reporting.costs import COSTS, cost_table, measured_jobs
 from captionlab.reporting.render import write_table_files
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import write_table
 
 logger = logging.getLogger(__name__)
 
 
+@script
 def main(snakemake: Any) -> None:
     output = Path(snakemake.output.jobs)
     rows = measured_jobs(output.parent)
@@ -24,10 +25,6 @@ def main(snakemake: Any) -> None:
         )
     if unknown := [row for row in rows if row["device"] is None]:
         logger.warning("%d of %d finished jobs have no measurement of a GPU in results/cost.", len(unknown), len(rows))
-    write_table(output, COSTS, {name: [row[name] for row in rows] for name in COSTS.columns})
+    write_table(output, COSTS, rows)
     provenance = {"commit": commit(), **snakemake.params.provenance}
     write_table_files(cost_table(rows, snakemake.params.stages, provenance), list(snakemake.output)[:-1])
-
-
-if __name__ == "__main__":
-    run(main, globals())

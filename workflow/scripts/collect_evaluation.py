@@ -6,15 +6,12 @@ from captionlab.provenance import commit
 from captionlab.reporting.evaluation_table import evaluation_table
 from captionlab.reporting.render import write_table_files
 from captionlab.schemas import SUMMARY
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_metadata, read_table
 
 
+@script
 def main(snakemake: Any) -> None:
     summary = read_table(snakemake.input.summary, SUMMARY).to_pylist()
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
     write_table_files(evaluation_table(summary, provenance), snakemake.output.tables)
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -6,10 +6,11 @@ from captionlab.language.schemas import NGRAMS, PATTERNS, STATISTICS
 from captionlab.provenance import commit
 from captionlab.reporting.language import patterns_table, statistics_table, unigrams_table
 from captionlab.reporting.render import write_table_files
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import TableSchema, read_table
 
 
+@script
 def main(snakemake: Any) -> None:
     captioners = snakemake.params.captioners
     provenance = {"commit": commit(), **snakemake.params.provenance}
@@ -23,7 +24,3 @@ def main(snakemake: Any) -> None:
         unigrams_table(by_captioner(snakemake.input.unigrams, NGRAMS), provenance),
     ):
         write_table_files(table, [path for path in snakemake.output.tables if f"/{table.name}." in str(path)])
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -3,12 +3,9 @@
 from typing import Any
 
 from captionlab.reporting.collection import collect
-from captionlab.scripting import run
+from captionlab.scripting import script
 
 
+@script
 def main(snakemake: Any) -> None:
     collect(snakemake.input.tables, snakemake.output[0])
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -5,19 +5,16 @@ from typing import Any
 from captionlab.ablation.comparison import compare_splits, effects, pairs
 from captionlab.ablation.schemas import ABLATED, EFFECTS, SPLITS
 from captionlab.roles import ROLES
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 
 
+@script
 def main(snakemake: Any) -> None:
     found, tests = [], []
     for name in ROLES:
         of_captioner = pairs(read_table(snakemake.input[name], ABLATED).to_pylist())
         found += [{"captioner": name, **row} for row in effects(of_captioner, snakemake.params.seed)]
         tests += [{"captioner": name, **row} for row in compare_splits(of_captioner)]
-    for path, kind, rows in ((snakemake.output.effects, EFFECTS, found), (snakemake.output.splits, SPLITS, tests)):
-        write_table(path, kind, {column: [row[column] for row in rows] for column in kind.columns})
-
-
-if __name__ == "__main__":
-    run(main, globals())
+    write_table(snakemake.output.effects, EFFECTS, found)
+    write_table(snakemake.output.splits, SPLITS, tests)

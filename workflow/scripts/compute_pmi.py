@@ -1,15 +1,18 @@
 """Compute how much the objects of images say about their scenes."""
 
+from collections import defaultdict
+from itertools import count
 from typing import Any
 
 from captionlab.ablation.pmi import pointwise_mutual_information
 from captionlab.ablation.schemas import PMI
 from captionlab.ablation.tables import read_scenes
 from captionlab.regions.tagged_images import objects_of, read_tags
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import write_table
 
 
+@script
 def main(snakemake: Any) -> None:
     config = snakemake.params.config
     scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["min_captions"])
@@ -17,13 +20,5 @@ def main(snakemake: Any) -> None:
     # An image without any tag still counts as an image.
     objects = {image: objects.get(image, []) for image in scenes.images}
     found = pointwise_mutual_information(objects, scenes.depicting(), config["min_count"], config["smoothing"])
-    rank: dict[str, int] = {}
-    rows = []
-    for row in found:
-        rank[row.scene] = rank.get(row.scene, 0) + 1
-        rows.append({**vars(row), "rank": rank[row.scene]})
-    write_table(snakemake.output[0], PMI, {name: [row[name] for row in rows] for name in PMI.columns})
-
-
-if __name__ == "__main__":
-    run(main, globals())
+    ranks: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
+    write_table(snakemake.output[0], PMI, [{**vars(row), "rank": next(ranks[row.scene])} for row in found])

@@ -6,13 +6,14 @@ from typing import Any
 from captionlab.language.schemas import NGRAMS, TAGGED
 from captionlab.language.statistics import ngrams
 from captionlab.schemas import TOKENS
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
 from captionlab.texts.unknown import UNKNOWN
 
 LONGEST = 5
 
 
+@script
 def main(snakemake: Any) -> None:
     counts: dict[tuple[str, str, int], Counter[tuple[str, ...]]] = {}
     for row in read_table(snakemake.input.tokens, TOKENS).to_pylist():
@@ -25,18 +26,10 @@ def main(snakemake: Any) -> None:
     with TableWriter(snakemake.output[0], NGRAMS) as writer:
         for (corpus, unit, n), counter in counts.items():
             ranked = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
+            total, kind = counter.total(), {"corpus": corpus, "unit": unit, "n": n}
             writer.write(
-                {
-                    "corpus": [corpus] * len(ranked),
-                    "unit": [unit] * len(ranked),
-                    "n": [n] * len(ranked),
-                    "ngram": [" ".join(gram) for gram, _ in ranked],
-                    "rank": range(1, len(ranked) + 1),
-                    "count": [count for _, count in ranked],
-                    "share": [count / counter.total() for _, count in ranked],
-                }
+                [
+                    {**kind, "ngram": " ".join(gram), "rank": rank, "count": count, "share": count / total}
+                    for rank, (gram, count) in enumerate(ranked, 1)
+                ]
             )
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from captionlab.encoders.images import embed_images
 from captionlab.encoders.store import load_encoder
-from captionlab.scripting import device, run
+from captionlab.scripting import device, script
 
 
+@script
 def main(snakemake):
     encoder = load_encoder(Path(snakemake.input.weights).parent, device())
     embed_images(
@@ -18,7 +19,3 @@ def main(snakemake):
         batch=encoder.batch,
         patches=snakemake.params.patches,
     )
-
-
-if __name__ == "__main__":
-    run(main, globals())

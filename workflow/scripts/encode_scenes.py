@@ -11,27 +11,10 @@ from captionlab.probes.encodings import encode_images
 from captionlab.probes.probe import downsample, without_singles
 from captionlab.probes.schemas import encodings_schema
 from captionlab.regions.removal import with_objects
-from captionlab.scripting import device, run
+from captionlab.scripting import device, script
 from captionlab.tables import write_table
 
 logger = logging.getLogger(__name__)
-
-
-def main(snakemake: Any) -> None:
-    params, config = snakemake.params, snakemake.params.config
-    captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
-    images = captioner.open_images(snakemake.input.features, tokenizer)
-    scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["min_captions"])
-    diagnostic = read_diagnostic(snakemake.input.pmi)
-    classes = scenes.classes(config["scenes"], params.splits)
-    if config["selection"] == "diagnostic-objects":
-        labels = {image: images.labels(image) for image in classes}
-        classes = with_objects(classes, diagnostic, labels, config["objects"])
-    classes = downsample(probed(classes, scenes.chosen[: config["scenes"]]), config["images"], params.seed)
-    removal = read_removal(snakemake.input.matches, images, tokenizer, config["mask"] == "closed")
-    numbers = [0, config["objects"]]
-    table = encode_images(captioner, removal, classes, diagnostic, numbers)
-    write_table(snakemake.output[0], encodings_schema(captioner.architecture["width"]), table)
 
 
 def probed(classes: Mapping[str, str], chosen: Sequence[str]) -> dict[str, str]:
@@ -48,5 +31,19 @@ def probed(classes: Mapping[str, str], chosen: Sequence[str]) -> dict[str, str]:
     return kept
 
 
-if __name__ == "__main__":
-    run(main, globals())
+@script
+def main(snakemake: Any) -> None:
+    params, config = snakemake.params, snakemake.params.config
+    captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
+    images = captioner.open_images(snakemake.input.features, tokenizer)
+    scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["min_captions"])
+    diagnostic = read_diagnostic(snakemake.input.pmi)
+    classes = scenes.classes(config["scenes"], params.splits)
+    if config["selection"] == "diagnostic-objects":
+        labels = {image: images.labels(image) for image in classes}
+        classes = with_objects(classes, diagnostic, labels, config["objects"])
+    classes = downsample(probed(classes, scenes.chosen[: config["scenes"]]), config["images"], params.seed)
+    removal = read_removal(snakemake.input.matches, images, tokenizer, config["mask"] == "closed")
+    numbers = [0, config["objects"]]
+    table = encode_images(captioner, removal, classes, diagnostic, numbers)
+    write_table(snakemake.output[0], encodings_schema(captioner.architecture["width"]), table)

@@ -10,10 +10,11 @@ from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.captions import evaluated_images
 from captionlab.generation.contract import Decoding
-from captionlab.scripting import device, run
+from captionlab.scripting import device, script
 from captionlab.tables import write_table
 
 
+@script
 def main(snakemake: Any) -> None:
     params, config = snakemake.params, snakemake.params.config
     captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
@@ -26,9 +27,4 @@ def main(snakemake: Any) -> None:
     examples = sample[: config["examples"]]
     found = extract_attention(captioner, tokenizer, images, ids, sample, examples, config["layer"], decoding)
     for name, kind in (("blocks", BLOCKS), ("received", RECEIVED), ("shares", SHARES), ("matrices", MATRICES)):
-        rows = getattr(found, name)
-        write_table(snakemake.output[name], kind, {column: [row[column] for row in rows] for column in kind.columns})
-
-
-if __name__ == "__main__":
-    run(main, globals())
+        write_table(snakemake.output[name], kind, getattr(found, name))

@@ -8,18 +8,8 @@ from captionlab.encoders.images import shard_rows
 from captionlab.progress import progress
 from captionlab.regions.tables import write_regions
 from captionlab.schemas import IMAGES, OBJECTS
-from captionlab.scripting import device, run
+from captionlab.scripting import device, script
 from captionlab.tables import read_table
-
-
-def main(snakemake):
-    images = read_table(snakemake.input.images, IMAGES, ["image_id", "path", "data", "width", "height"])
-    part = shard_rows(snakemake.wildcards.shard, len(images))
-    images = images.slice(part.start, part.stop - part.start)
-    config = snakemake.params.config
-    regions = cropped if config["source"] == "boxes" else detected
-    found = progress(regions(snakemake, images), what="images", total=len(images))
-    write_regions(snakemake.output[0], found, {"regions": config})
 
 
 def cropped(snakemake, images):
@@ -39,5 +29,12 @@ def detected(snakemake, images):
     return Detector(snakemake.input.weights[0], **settings, device=device()).regions(images, snakemake.threads)
 
 
-if __name__ == "__main__":
-    run(main, globals())
+@script
+def main(snakemake):
+    images = read_table(snakemake.input.images, IMAGES, ["image_id", "path", "data", "width", "height"])
+    part = shard_rows(snakemake.wildcards.shard, len(images))
+    images = images.slice(part.start, part.stop - part.start)
+    config = snakemake.params.config
+    regions = cropped if config["source"] == "boxes" else detected
+    found = progress(regions(snakemake, images), what="images", total=len(images))
+    write_regions(snakemake.output[0], found, {"regions": config})

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.evaluation.spice_models import ModelsUnavailable, fetch_models, write_unavailable
-from captionlab.scripting import run
+from captionlab.scripting import script
 
 
+@script
 def main(snakemake: Any) -> None:
     folder = Path(snakemake.output[0])
     try:
@@ -19,7 +20,3 @@ def main(snakemake: Any) -> None:
         reason = f"{error}; to try again, delete {folder} and run again"
         logging.warning("The tables will be without SPICE: %s.", reason)
         write_unavailable(folder, reason)
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -3,16 +3,13 @@
 from pathlib import Path
 
 from captionlab.captioners.store import import_captioner
-from captionlab.scripting import run
+from captionlab.scripting import script
 
 
+@script
 def main(snakemake):
     config = snakemake.params.config
     weights, tokenizer = snakemake.input.files
     directory = Path(snakemake.output.config).parent
     options = {name: value for name, value in config.items() if name not in ("family", "weights", "tokenizer")}
     import_captioner(config["family"], weights, tokenizer, directory, **options)
-
-
-if __name__ == "__main__":
-    run(main, globals())

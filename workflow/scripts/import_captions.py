@@ -2,10 +2,11 @@
 
 from captionlab.generation.captions import evaluated_images, file_rows, joined, reference_rows
 from captionlab.schemas import GENERATED, IMAGES
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 
 
+@script
 def main(snakemake):
     config = snakemake.params.config
     human = config["family"] == "human"
@@ -26,7 +27,3 @@ def main(snakemake):
             known = read_table(images, IMAGES, columns=["image_id"])["image_id"].to_pylist()
             parts.append(file_rows(path, ids, known, corpus))
     write_table(snakemake.output[0], GENERATED, joined(parts))
-
-
-if __name__ == "__main__":
-    run(main, globals())

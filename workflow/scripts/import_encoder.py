@@ -3,15 +3,12 @@
 import importlib
 from pathlib import Path
 
-from captionlab.scripting import run
+from captionlab.scripting import script
 
 
+@script
 def main(snakemake):
     config = snakemake.params.config
     published = importlib.import_module(f"captionlab.encoders.{config['family']}_weights")
     encoder = published.import_weights(config, *snakemake.input.get("weights", []))
     encoder.save(Path(snakemake.output.weights).parent)
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -3,13 +3,10 @@
 from pathlib import Path
 
 from captionlab.scorers.store import import_scorer
-from captionlab.scripting import run
+from captionlab.scripting import script
 
 
+@script
 def main(snakemake):
     files = snakemake.input
     import_scorer(snakemake.params.config, files.weights, files.vocabulary, Path(snakemake.output.config).parent)
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -3,10 +3,11 @@
 import numpy as np
 
 from captionlab.schemas import GENERATED
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_metadata, read_table, write_table
 
 
+@script
 def main(snakemake):
     captions = read_table(snakemake.input, GENERATED)
     place = {corpus: number for number, corpus in enumerate(snakemake.params.corpora)}
@@ -14,7 +15,3 @@ def main(snakemake):
     metadata = [read_metadata(path) for path in snakemake.input]
     device = ", ".join(sorted({each["device"] for each in metadata}))
     write_table(snakemake.output[0], GENERATED, captions.take(order), {**metadata[0], "device": device})
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -6,11 +6,12 @@ from captionlab.ablation.scene_labels import frequent_scenes, images_of_scenes, 
 from captionlab.ablation.schemas import CHOSEN, LABELS
 from captionlab.progress import progress
 from captionlab.schemas import CAPTIONS, IMAGES, SCENE_CAPTIONS
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 from captionlab.texts.tagging import load_tagger, tag
 
 
+@script
 def main(snakemake: Any) -> None:
     params = snakemake.params
     kind = SCENE_CAPTIONS if params.config["table"] == "scene_captions" else CAPTIONS
@@ -27,22 +28,9 @@ def main(snakemake: Any) -> None:
     images = read_table(snakemake.input.images, IMAGES, ["image_id", "split"]).to_pydict()
     split = dict(zip(images["image_id"], images["split"], strict=True))
     rows = [(image, split[image], *item) for image, found in labels.items() for item in sorted(found.items())]
-    write_table(
-        snakemake.output.labels, LABELS, dict(zip(LABELS.columns, map(list, zip(*rows, strict=True)), strict=True))
-    )
+    write_table(snakemake.output.labels, LABELS, [dict(zip(LABELS.columns, row, strict=True)) for row in rows])
     min_count = params.config["min_captions"]
     chosen = params.config.get("names") or frequent_scenes(labels, params.config["number"], min_count)
     depicting = images_of_scenes(labels, chosen, min_count)
-    write_table(
-        snakemake.output.chosen,
-        CHOSEN,
-        {
-            "scene": list(chosen),
-            "rank": list(range(1, len(chosen) + 1)),
-            "images": [len(depicting[scene]) for scene in chosen],
-        },
-    )
-
-
-if __name__ == "__main__":
-    run(main, globals())
+    rows = [{"scene": name, "rank": rank, "images": len(depicting[name])} for rank, name in enumerate(chosen, 1)]
+    write_table(snakemake.output.chosen, CHOSEN, rows)

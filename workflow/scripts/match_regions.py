@@ -10,10 +10,11 @@ from captionlab.ablation.schemas import COVERAGE, MATCHES
 from captionlab.captioners.store import load_captioner
 from captionlab.progress import progress
 from captionlab.schemas import IMAGES
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 
 
+@script
 def main(snakemake: Any) -> None:
     params = snakemake.params
     captioner, tokenizer = load_captioner(Path(snakemake.input.model[0]).parent)
@@ -29,9 +30,4 @@ def main(snakemake: Any) -> None:
         (snakemake.output.matches, MATCHES, matches),
         (snakemake.output.coverage, COVERAGE, coverage),
     ):
-        columns = zip(*rows, strict=True) if rows else [[] for _ in kind.columns]
-        write_table(path, kind, dict(zip(kind.columns, map(list, columns), strict=True)))
-
-
-if __name__ == "__main__":
-    run(main, globals())
+        write_table(path, kind, [dict(zip(kind.columns, row, strict=True)) for row in rows])

@@ -5,7 +5,7 @@ from typing import Any
 from captionlab.language.schemas import MEASURES, STATISTICS, TAGGED
 from captionlab.language.statistics import caption_measures, corpus_statistics
 from captionlab.schemas import TOKENS
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
 from captionlab.texts.arpa import ArpaError, read_arpa
 from captionlab.texts.ngram import score
@@ -13,6 +13,7 @@ from captionlab.texts.ngram import score
 ORDER = 3
 
 
+@script
 def main(snakemake: Any) -> None:
     model = read_arpa(snakemake.input.model)
     if model.order != ORDER:
@@ -37,16 +38,4 @@ def main(snakemake: Any) -> None:
             measures = caption_measures(tokens, [tagged[tuple(row[name] for name in key)] for row in here], scores)
             captions.write({**{name: [row[name] for row in here] for name in key}, **measures})
             found = corpus_statistics(tokens, measures, scores)
-            statistics.write(
-                {
-                    "corpus": [corpus] * len(found),
-                    "statistic": [one.name for one in found],
-                    "value": [one.value for one in found],
-                    "n": [one.n for one in found],
-                    "note": [one.note for one in found],
-                }
-            )
-
-
-if __name__ == "__main__":
-    run(main, globals())
+            statistics.write([{"corpus": corpus, "statistic": one.name, **vars(one)} for one in found])

@@ -21,28 +21,11 @@ from captionlab.reporting.validity import (
 )
 from captionlab.schemas import CAPTIONS, GENERATED, OBJECTS, SUMMARY
 from captionlab.scorers.schemas import MATCHING
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.study.schemas import ACCURACY
 from captionlab.tables import read_table
 
 EXAMPLES = 3
-
-
-def main(snakemake: Any) -> None:
-    inputs, params = snakemake.input, snakemake.params
-    summary = read_table(inputs.summary, SUMMARY).to_pylist()
-    accuracy = {name: read_table(path, ACCURACY).to_pylist() for name, path in by_owner(inputs.accuracy).items()}
-    matching = {name: read_table(path, MATCHING).to_pylist() for name, path in by_owner(inputs.matching).items()}
-    notes: list[str] = []
-    findings = [
-        *retrieval_findings(summary, params.corpus, params.humans, params.rewarding),
-        *learned_findings(snakemake, notes),
-        *participants_findings(accuracy, params.study_human),
-        *matching_findings(matching),
-        *word_findings(inputs.captions, inputs.references, params.seed),
-    ]
-    table = validity_table(findings, notes, {"commit": commit(), **params.provenance})
-    write_table_files(table, snakemake.output.tables)
 
 
 def by_owner(tables: list[str]) -> dict[str, str]:
@@ -119,5 +102,19 @@ def word_findings(tables: list[str], references: list[str], seed: int) -> Iterat
     yield from (max(of_condition, key=lambda one: one.value) for of_condition in found.values() if of_condition)
 
 
-if __name__ == "__main__":
-    run(main, globals())
+@script
+def main(snakemake: Any) -> None:
+    inputs, params = snakemake.input, snakemake.params
+    summary = read_table(inputs.summary, SUMMARY).to_pylist()
+    accuracy = {name: read_table(path, ACCURACY).to_pylist() for name, path in by_owner(inputs.accuracy).items()}
+    matching = {name: read_table(path, MATCHING).to_pylist() for name, path in by_owner(inputs.matching).items()}
+    notes: list[str] = []
+    findings = [
+        *retrieval_findings(summary, params.corpus, params.humans, params.rewarding),
+        *learned_findings(snakemake, notes),
+        *participants_findings(accuracy, params.study_human),
+        *matching_findings(matching),
+        *word_findings(inputs.captions, inputs.references, params.seed),
+    ]
+    table = validity_table(findings, notes, {"commit": commit(), **params.provenance})
+    write_table_files(table, snakemake.output.tables)

@@ -7,28 +7,10 @@ from typing import Any
 from captionlab.language.mining import mine
 from captionlab.language.patterns import Follows, Tagged, compiled, tagged, with_prefix
 from captionlab.language.schemas import PATTERNS, TAGGED
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
 
 EXAMPLES = 3
-
-
-def main(snakemake: Any) -> None:
-    with open(snakemake.input.published, encoding="utf-8", newline="") as file:
-        published = list(csv.DictReader(file))
-    captions: dict[str, list[Tagged]] = {}
-    for row in read_table(snakemake.input.tags, TAGGED).to_pylist():
-        captions.setdefault(row["corpus"], []).append(tagged(row["words"], row["tags"]))
-    with TableWriter(snakemake.output[0], PATTERNS) as writer:
-        for corpus, of_corpus in captions.items():
-            rows = [
-                {"corpus": corpus, **row, **measured(row["pattern"], row["role"], of_corpus, earlier)}
-                for row, earlier in (
-                    *published_patterns(published),
-                    *((row, []) for row in mined_patterns(of_corpus)),
-                )
-            ]
-            writer.write({name: [row[name] for row in rows] for name in PATTERNS.columns})
 
 
 def published_patterns(published: list[dict[str, str]]) -> Iterator[tuple[dict[str, Any], list[str]]]:
@@ -75,5 +57,20 @@ def measured(text: str, role: str, captions: list[Tagged], earlier: list[str]) -
     }
 
 
-if __name__ == "__main__":
-    run(main, globals())
+@script
+def main(snakemake: Any) -> None:
+    with open(snakemake.input.published, encoding="utf-8", newline="") as file:
+        published = list(csv.DictReader(file))
+    captions: dict[str, list[Tagged]] = {}
+    for row in read_table(snakemake.input.tags, TAGGED).to_pylist():
+        captions.setdefault(row["corpus"], []).append(tagged(row["words"], row["tags"]))
+    with TableWriter(snakemake.output[0], PATTERNS) as writer:
+        for corpus, of_corpus in captions.items():
+            rows = [
+                {"corpus": corpus, **row, **measured(row["pattern"], row["role"], of_corpus, earlier)}
+                for row, earlier in (
+                    *published_patterns(published),
+                    *((row, []) for row in mined_patterns(of_corpus)),
+                )
+            ]
+            writer.write(rows)

@@ -6,16 +6,13 @@ from typing import Any
 from captionlab.evaluation.spice import BESIDE_HEAP, PARSES, parse_captions
 from captionlab.evaluation.spice_models import available_models
 from captionlab.schemas import TOKENS
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 
 
+@script
 def main(snakemake: Any) -> None:
     jars, reason = available_models(Path(snakemake.input.models))
     references = [] if reason else read_table(snakemake.input.references, TOKENS, ["tokens"])["tokens"].to_pylist()
     parses = parse_captions(references, jars, snakemake.resources.mem_mb - BESIDE_HEAP, snakemake.threads)
     write_table(snakemake.output[0], PARSES, parses)
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -3,9 +3,10 @@
 from importlib import import_module
 from typing import Any
 
-from captionlab.scripting import run
+from captionlab.scripting import script
 
 
+@script
 def main(snakemake: Any) -> None:
     import yaml
 
@@ -14,7 +15,3 @@ def main(snakemake: Any) -> None:
     paths = {name: path for name, path in snakemake.output.items() if name != "provenance"}
     params = dict(snakemake.params.items())
     import_module(params["module"]).plot(dict(snakemake.input.items()), params, style, paths)
-
-
-if __name__ == "__main__":
-    run(main, globals())

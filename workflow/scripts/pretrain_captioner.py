@@ -5,11 +5,12 @@ from itertools import chain
 import torch
 
 from captionlab.declarations import family_class
-from captionlab.scripting import run
+from captionlab.scripting import parallel_script
 from captionlab.training.captioners import train_captioner, training_data
 from captionlab.training.loop.data import other_texts
 
 
+@parallel_script
 def main(snakemake):
     config = snakemake.params.config
     data = training_data(snakemake)
@@ -19,7 +20,3 @@ def main(snakemake):
     texts, others = chain(chain.from_iterable(data.texts), labels), other_texts(data.captions, data.ids)
     captioner, tokenizer = family.for_corpus(texts, others, size, config["architecture"])
     train_captioner(snakemake, captioner, tokenizer, data)
-
-
-if __name__ == "__main__":
-    run(main, globals(), parallel=True)

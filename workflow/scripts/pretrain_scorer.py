@@ -14,7 +14,7 @@ from captionlab.regions.batches import RegionTable
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.store import new_scorer, save_scorer
-from captionlab.scripting import device, run
+from captionlab.scripting import device, parallel_script
 from captionlab.tables import write_table
 from captionlab.training.itm_evaluation import examine
 from captionlab.training.itm_pairs import MatchingBatches, Negatives
@@ -24,6 +24,15 @@ from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.itm import MatchingObjective, align_words
 
 
+def pairs(snakemake, ids):
+    """The captions of these images, and where negatives among them come from."""
+    texts = references(snakemake.input.captions, ids)
+    embeddings = load_embeddings(snakemake.input.neighbours, ids).values
+    alike = max(1, round(snakemake.params.config["negatives"]["nearest"] * len(ids)))
+    return texts, Negatives(texts, nearest(embeddings, min(alike, len(ids) - 1))[0].numpy())
+
+
+@parallel_script
 def main(snakemake):
     params, config = snakemake.params, snakemake.params.config
     regions = RegionTable(snakemake.input.regions)
@@ -51,22 +60,10 @@ def main(snakemake):
     if not is_first():
         return
     scorer.eval()
-    ids = evaluated_images(snakemake.input.images, Path(snakemake.input.images).parent.name, params.split)
+    ids = evaluated_images(snakemake.input.images, paths.owner_of(snakemake.input.images), params.split)
     texts, negatives = pairs(snakemake, ids)
     images = ScorerImages(scorer, snakemake.input.regions, device())
     found = examine(scorer, images, ids, texts, negatives, params.split, params.seed)
     write_table(snakemake.output.matching, MATCHING, found)
     save_scorer(scorer, directory, {"config": config, "seed": params.seed})
     remove(state_directory)
-
-
-def pairs(snakemake, ids):
-    """The captions of these images, and where negatives among them come from."""
-    texts = references(snakemake.input.captions, ids)
-    embeddings = load_embeddings(snakemake.input.neighbours, ids).values
-    alike = max(1, round(snakemake.params.config["negatives"]["nearest"] * len(ids)))
-    return texts, Negatives(texts, nearest(embeddings, min(alike, len(ids) - 1))[0].numpy())
-
-
-if __name__ == "__main__":
-    run(main, globals(), parallel=True)

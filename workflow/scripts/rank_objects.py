@@ -15,10 +15,28 @@ from captionlab.attention.overlap import correlation
 from captionlab.attention.schemas import CORRELATIONS, OVERLAPS, RANKINGS, RECEIVED
 from captionlab.regions.tagged_images import objects_of, read_tags
 from captionlab.roles import PRETRAINED, ROLES
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 
 
+def counted_splits(scenes: Scenes, split: str, frequent: str) -> list[str]:
+    """The splits whose images say which objects are frequent: all, or all but the one whose attention is read."""
+    splits = sorted({*scenes.split.values()} - ({split} if frequent == "other-splits" else set()))
+    if not splits:
+        raise ValueError(
+            f"only images of the split {split!r}, whose attention is read, have a scene label; set "
+            "scenes.ranking.frequent: all-splits to count objects in these"
+        )
+    return splits
+
+
+def read_received(path: str) -> list[tuple[str, str, float]]:
+    """Image, label and attention of each tag."""
+    rows = read_table(path, RECEIVED).to_pydict()
+    return list(zip(rows["image_id"], rows["label"], rows["attention"], strict=True))
+
+
+@script
 def main(snakemake: Any) -> None:
     config = snakemake.params.config
     scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["min_captions"])
@@ -53,30 +71,6 @@ def main(snakemake: Any) -> None:
         for scene, labels in of_scenes.items()
         for rank, label in enumerate(labels, 1)
     ]
-    for name, kind, rows in (
-        ("rankings", RANKINGS, ranked),
-        ("overlaps", OVERLAPS, found),
-        ("correlations", CORRELATIONS, correlations),
-    ):
-        write_table(snakemake.output[name], kind, {column: [row[column] for row in rows] for column in kind.columns})
-
-
-def counted_splits(scenes: Scenes, split: str, frequent: str) -> list[str]:
-    """The splits whose images say which objects are frequent: all, or all but the one whose attention is read."""
-    splits = sorted({*scenes.split.values()} - ({split} if frequent == "other-splits" else set()))
-    if not splits:
-        raise ValueError(
-            f"only images of the split {split!r}, whose attention is read, have a scene label; set "
-            "scenes.ranking.frequent: all-splits to count objects in these"
-        )
-    return splits
-
-
-def read_received(path: str) -> list[tuple[str, str, float]]:
-    """Image, label and attention of each tag."""
-    rows = read_table(path, RECEIVED).to_pydict()
-    return list(zip(rows["image_id"], rows["label"], rows["attention"], strict=True))
-
-
-if __name__ == "__main__":
-    run(main, globals())
+    write_table(snakemake.output.rankings, RANKINGS, ranked)
+    write_table(snakemake.output.overlaps, OVERLAPS, found)
+    write_table(snakemake.output.correlations, CORRELATIONS, correlations)

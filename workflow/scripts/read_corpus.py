@@ -5,15 +5,12 @@ from pathlib import Path
 
 from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
-from captionlab.scripting import run
+from captionlab.scripting import script
 
 
+@script
 def main(snakemake):
     outputs = {table: Path(snakemake.output[table]) for table in TABLES}
     corpus = snakemake.wildcards.corpus
     rows = read_corpus(snakemake.params.config, Path(snakemake.params.data), outputs, snakemake.threads, corpus)
     logging.info("%s: %s", corpus, ", ".join(f"{number} {table}" for table, number in rows.items()))
-
-
-if __name__ == "__main__":
-    run(main, globals())

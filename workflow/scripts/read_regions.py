@@ -3,10 +3,11 @@
 from captionlab.regions.readers import read_regions
 from captionlab.regions.tables import write_regions
 from captionlab.schemas import IMAGES
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table
 
 
+@script
 def main(snakemake):
     images = read_table(snakemake.input.images, IMAGES, ["image_id", "width", "height"]).to_pydict()
     sizes = dict(zip(images["image_id"], zip(images["width"], images["height"], strict=True), strict=True))
@@ -14,7 +15,3 @@ def main(snakemake):
     write_regions(
         snakemake.output[0], read_regions(config["format"], snakemake.input.files, sizes), {"regions": config}
     )
-
-
-if __name__ == "__main__":
-    run(main, globals())

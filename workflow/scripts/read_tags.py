@@ -5,10 +5,11 @@ from typing import Any
 
 from captionlab.regions.tags import labelled_rows, read_region_labels, read_vinvl_tags, write_tags
 from captionlab.schemas import IMAGES, OBJECTS
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table
 
 
+@script
 def main(snakemake: Any) -> None:
     config, inputs = snakemake.params.config, snakemake.input
     if config["source"] == "objects":
@@ -19,7 +20,3 @@ def main(snakemake: Any) -> None:
         images = {*read_table(inputs.images, IMAGES, ["image_id"])["image_id"].to_pylist()}
         rows = chain.from_iterable(read_vinvl_tags(path, images) for path in inputs.files)
     write_tags(snakemake.output[0], rows, {"tags": dict(config)})
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -2,16 +2,13 @@
 
 from captionlab.corpora.toyworld.render import render, write_corpus
 from captionlab.progress import progress
-from captionlab.scripting import run
+from captionlab.scripting import script
 
 
+@script
 def main(snakemake):
     config = snakemake.params.config
     images = render(config["domain"], config["seed"], config["images"])
     total = sum(config["images"].values())
     names = ("images", "captions", "objects", "scene_captions", "rejects")
     write_corpus(progress(images, "images", total), {name: getattr(snakemake.output, name) for name in names})
-
-
-if __name__ == "__main__":
-    run(main, globals())

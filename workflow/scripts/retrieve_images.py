@@ -17,28 +17,8 @@ from captionlab.evaluation.retrieval import ranks, unit_length
 from captionlab.progress import progress
 from captionlab.provenance import device_name
 from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL
-from captionlab.scripting import device, run
+from captionlab.scripting import device, script
 from captionlab.tables import TableWriter, read_table
-
-
-def main(snakemake: Any) -> None:
-    parameters = snakemake.params
-    corpora = list(zip(parameters.corpora, snakemake.input.images, parameters.splits, strict=True))
-    captions: dict[str, list[dict[str, Any]]] = {corpus: [] for corpus in parameters.corpora}
-    for row in read_table(snakemake.input.captions, GENERATED).to_pylist():
-        captions[row["corpus"]].append(row)
-    shards: dict[tuple[str, str], list[str]] = {}
-    for path in snakemake.input.features:
-        shards.setdefault(paths.embedded_in(path), []).append(path)
-    settings = {**parameters.config, "seed": parameters.seed}
-    with TableWriter(snakemake.output[0], RETRIEVAL, {"device": device_name()}) as writer:
-        for retriever, config in zip(parameters.retrievers, snakemake.input.configs, strict=True):
-            clip = load_encoder(Path(config).parent, device())
-            for corpus, images, split in progress(corpora, f"corpora by {retriever}", len(corpora)):
-                ids, sets = images_of(images, split)
-                embeddings = load_embeddings(shards[retriever, corpus], ids).values.numpy()
-                for found in search(clip, captions[corpus], ids, sets, embeddings, corpus, settings):
-                    writer.write({**found, "retriever": [retriever] * len(found["rank"])})
 
 
 def images_of(path: str, split: str) -> tuple[list[str], list[str | None]]:
@@ -90,5 +70,22 @@ def search(
         }
 
 
-if __name__ == "__main__":
-    run(main, globals())
+@script
+def main(snakemake: Any) -> None:
+    parameters = snakemake.params
+    corpora = list(zip(parameters.corpora, snakemake.input.images, parameters.splits, strict=True))
+    captions: dict[str, list[dict[str, Any]]] = {corpus: [] for corpus in parameters.corpora}
+    for row in read_table(snakemake.input.captions, GENERATED).to_pylist():
+        captions[row["corpus"]].append(row)
+    shards: dict[tuple[str, str], list[str]] = {}
+    for path in snakemake.input.features:
+        shards.setdefault(paths.embedded_in(path), []).append(path)
+    settings = {**parameters.config, "seed": parameters.seed}
+    with TableWriter(snakemake.output[0], RETRIEVAL, {"device": device_name()}) as writer:
+        for retriever, config in zip(parameters.retrievers, snakemake.input.configs, strict=True):
+            clip = load_encoder(Path(config).parent, device())
+            for corpus, images, split in progress(corpora, f"corpora by {retriever}", len(corpora)):
+                ids, sets = images_of(images, split)
+                embeddings = load_embeddings(shards[retriever, corpus], ids).values.numpy()
+                for found in search(clip, captions[corpus], ids, sets, embeddings, corpus, settings):
+                    writer.write({**found, "retriever": [retriever] * len(found["rank"])})

@@ -11,7 +11,7 @@ from captionlab.encoders.store import load_encoder
 from captionlab.evaluation.retrieval import ranks, unit_length
 from captionlab.generation.captions import evaluated_images
 from captionlab.schemas import GENERATED
-from captionlab.scripting import device, run
+from captionlab.scripting import device, script
 from captionlab.study.schemas import STIMULI
 from captionlab.study.stimuli import (
     IMAGES_OF_SCREEN,
@@ -25,6 +25,19 @@ from captionlab.study.stimuli import (
 from captionlab.tables import read_table, write_table
 
 
+def first_captions(path: str, corpus: str) -> dict[str, str]:
+    """The first caption of each image of a corpus that is not empty."""
+    rows = [row for row in read_table(path, GENERATED).to_pylist() if row["corpus"] == corpus]
+    if not rows:
+        raise StudyError(f"{path} has no captions of {corpus!r}; name an evaluation of it under study.evaluation")
+    found: dict[str, str] = {}
+    for row in sorted(rows, key=lambda row: row["caption_index"]):
+        if row["caption"].strip():
+            found.setdefault(row["image_id"], row["caption"])
+    return found
+
+
+@script
 def main(snakemake: Any) -> None:
     config, types = snakemake.params.config, list(snakemake.params.captioners)
     corpus = snakemake.params.corpus
@@ -66,21 +79,4 @@ def main(snakemake: Any) -> None:
         screen["target"] = ids[target]
         screen["caption"] = captions[screen["caption_type"]][ids[target]]
         screen["similarities"] = (images[members] @ images[target]).tolist()
-    columns = {name: [screen[name] for screen in screens] for name in STIMULI.columns}
-    write_table(snakemake.output[0], STIMULI, columns, {"study": study_name(screens), "corpus": corpus})
-
-
-def first_captions(path: str, corpus: str) -> dict[str, str]:
-    """The first caption of each image of a corpus that is not empty."""
-    rows = [row for row in read_table(path, GENERATED).to_pylist() if row["corpus"] == corpus]
-    if not rows:
-        raise StudyError(f"{path} has no captions of {corpus!r}; name an evaluation of it under study.evaluation")
-    found: dict[str, str] = {}
-    for row in sorted(rows, key=lambda row: row["caption_index"]):
-        if row["caption"].strip():
-            found.setdefault(row["image_id"], row["caption"])
-    return found
-
-
-if __name__ == "__main__":
-    run(main, globals())
+    write_table(snakemake.output[0], STIMULI, screens, {"study": study_name(screens), "corpus": corpus})

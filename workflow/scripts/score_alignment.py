@@ -7,25 +7,11 @@ from captionlab.provenance import device_name
 from captionlab.schemas import ALIGNMENT, GENERATED
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer
-from captionlab.scripting import device, run
+from captionlab.scripting import device, script
 from captionlab.tables import TableWriter, read_table
 
 # Images whose captions are scored together.
 CHUNK = 64
-
-
-def main(snakemake):
-    captions = {}
-    for row in read_table(snakemake.input.captions, GENERATED).to_pylist():
-        captions.setdefault(row["corpus"], {}).setdefault(row["image_id"], []).append(row)
-    # The files of a scorer lie in a folder of its name.
-    folders = {folder.name: folder for folder in (Path(file).parent for file in snakemake.input.scorers)}
-    with TableWriter(snakemake.output[0], ALIGNMENT, {"device": device_name()}) as writer:
-        for name, tables in snakemake.params.sources.items():
-            scorer = load_scorer(folders[name], device())
-            for corpus, paths in tables.items():
-                for columns in scored(scorer, ScorerImages(scorer, paths, device()), captions.get(corpus, {})):
-                    writer.write({**columns, "scorer": [name] * len(columns["score"])})
 
 
 def scored(scorer, images, captions):
@@ -40,5 +26,16 @@ def scored(scorer, images, captions):
         yield {**columns, "score": scores.double().cpu().numpy()}
 
 
-if __name__ == "__main__":
-    run(main, globals())
+@script
+def main(snakemake):
+    captions = {}
+    for row in read_table(snakemake.input.captions, GENERATED).to_pylist():
+        captions.setdefault(row["corpus"], {}).setdefault(row["image_id"], []).append(row)
+    # The files of a scorer lie in a folder of its name.
+    folders = {folder.name: folder for folder in (Path(file).parent for file in snakemake.input.scorers)}
+    with TableWriter(snakemake.output[0], ALIGNMENT, {"device": device_name()}) as writer:
+        for name, tables in snakemake.params.sources.items():
+            scorer = load_scorer(folders[name], device())
+            for corpus, paths in tables.items():
+                for columns in scored(scorer, ScorerImages(scorer, paths, device()), captions.get(corpus, {})):
+                    writer.write({**columns, "scorer": [name] * len(columns["score"])})

@@ -9,10 +9,11 @@ from captionlab.evaluation.nlg import meteor_process, score_corpus
 from captionlab.evaluation.paraphrases import write_paraphrases
 from captionlab.evaluation.references import read_references
 from captionlab.schemas import NLG, TOKENS
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
 
 
+@script
 def main(snakemake: Any) -> None:
     captions: dict[str, dict[tuple[str, int], str]] = {}
     for row in read_table(snakemake.input.tokens, TOKENS).to_pylist():
@@ -30,7 +31,3 @@ def main(snakemake: Any) -> None:
         with meteor_process(paraphrases) as meteor, TableWriter(snakemake.output[0], NLG) as writer:
             for corpus, of_corpus in references.items():
                 writer.write(score_corpus(corpus, captions.get(corpus, {}), of_corpus, meteor))
-
-
-if __name__ == "__main__":
-    run(main, globals())

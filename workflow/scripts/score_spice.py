@@ -8,10 +8,11 @@ from captionlab.evaluation.references import read_references
 from captionlab.evaluation.spice import BESIDE_HEAP, PARSES, SPICE, score_captions
 from captionlab.evaluation.spice_models import available_models
 from captionlab.schemas import TOKENS
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 
 
+@script
 def main(snakemake: Any) -> None:
     jars, reason = available_models(Path(snakemake.input.models))
     if reason:
@@ -37,7 +38,3 @@ def main(snakemake: Any) -> None:
     )
     keys = {name: [row[name] for row in scored] for name in SPICE.key}
     write_table(snakemake.output[0], SPICE, {**keys, **scores})
-
-
-if __name__ == "__main__":
-    run(main, globals())

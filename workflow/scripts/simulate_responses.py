@@ -9,12 +9,13 @@ from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.store import load_encoder
 from captionlab.evaluation.retrieval import unit_length
 from captionlab.reporting.render import write_text
-from captionlab.scripting import device, run
+from captionlab.scripting import device, script
 from captionlab.study.schemas import STIMULI
 from captionlab.study.simulation import simulate
 from captionlab.tables import read_metadata, read_table
 
 
+@script
 def main(snakemake: Any) -> None:
     screens = read_table(snakemake.input.stimuli, STIMULI).to_pylist()
     clip = load_encoder(Path(snakemake.input.weights).parent, device())
@@ -31,7 +32,3 @@ def main(snakemake: Any) -> None:
         screens, similarities, clip.logit_scale, snakemake.params.participants, study, snakemake.params.seed
     )
     write_text(snakemake.output[0], answers)
-
-
-if __name__ == "__main__":
-    run(main, globals())

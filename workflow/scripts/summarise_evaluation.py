@@ -19,16 +19,8 @@ from captionlab.evaluation.summary import (
 )
 from captionlab.progress import progress
 from captionlab.schemas import ALIGNMENT, COMPARISONS, NLG, RETRIEVAL, SUMMARY
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_metadata, read_table, write_table
-
-
-def main(snakemake: Any) -> None:
-    results = list(_results(snakemake))
-    parents = {captioner: of["parent"] for captioner, of in snakemake.params.lineage.items()}
-    write_table(snakemake.output.summary, SUMMARY, summary_columns(results), _notes(snakemake.input))
-    comparisons = comparison_columns(results, parents, snakemake.params.ends)
-    write_table(snakemake.output.comparisons, COMPARISONS, comparisons)
 
 
 def _results(snakemake: Any) -> Iterator[Result]:
@@ -54,5 +46,10 @@ def _notes(inputs: Any) -> dict[str, str]:
     return notes | ({"without SPICE:": reasons.pop()} if reasons else {})
 
 
-if __name__ == "__main__":
-    run(main, globals())
+@script
+def main(snakemake: Any) -> None:
+    results = list(_results(snakemake))
+    parents = {captioner: of["parent"] for captioner, of in snakemake.params.lineage.items()}
+    write_table(snakemake.output.summary, SUMMARY, summary_columns(results), _notes(snakemake.input))
+    comparisons = comparison_columns(results, parents, snakemake.params.ends)
+    write_table(snakemake.output.comparisons, COMPARISONS, comparisons)

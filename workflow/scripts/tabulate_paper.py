@@ -6,9 +6,10 @@ from typing import Any
 
 from captionlab.provenance import commit
 from captionlab.reporting.render import write_table_files
-from captionlab.scripting import run
+from captionlab.scripting import script
 
 
+@script
 def main(snakemake: Any) -> None:
     params, files = dict(snakemake.params.items()), list(map(Path, snakemake.output.tables))
     provenance = {"commit": commit(), **params["provenance"]}
@@ -18,7 +19,3 @@ def main(snakemake: Any) -> None:
         raise ValueError(f"{params['module']} declares {odd[0]!r} and does not make it, or the other way round")
     for name, table in made.items():
         write_table_files(table, [path for path in files if path.stem == name])
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -5,18 +5,15 @@ from typing import Any
 from captionlab.language.schemas import TAGGED
 from captionlab.progress import progress
 from captionlab.schemas import GENERATED
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 from captionlab.texts.tagging import load_tagger, tag
 
 
+@script
 def main(snakemake: Any) -> None:
     captions = read_table(snakemake.input[0], GENERATED, [*TAGGED.key, "caption"])
     tagger = load_tagger(snakemake.params.tagger)
     found = list(progress(tag(tagger, captions["caption"].to_pylist()), "captions", captions.num_rows))
     columns = {name: [row[place] for row in found] for place, name in enumerate(("words", "lemmas", "tags"))}
     write_table(snakemake.output[0], TAGGED, {**{key: captions[key] for key in TAGGED.key}, **columns})
-
-
-if __name__ == "__main__":
-    run(main, globals())

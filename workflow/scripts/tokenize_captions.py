@@ -4,16 +4,13 @@ from typing import Any
 
 from captionlab.evaluation.ptb import tokenize
 from captionlab.schemas import GENERATED, TOKENS
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 
 
+@script
 def main(snakemake: Any) -> None:
     keys = ["corpus", "image_id", "caption_index"]
     captions = read_table(snakemake.input[0], GENERATED, [*keys, "caption"])
     tokens = tokenize(captions["caption"].to_pylist())
     write_table(snakemake.output[0], TOKENS, {**{key: captions[key] for key in keys}, "tokens": tokens})
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -4,10 +4,11 @@ from typing import Any
 
 from captionlab.evaluation.ptb import tokenize
 from captionlab.schemas import CAPTIONS, IMAGES, TOKENS
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 
 
+@script
 def main(snakemake: Any) -> None:
     images = read_table(snakemake.input.images, IMAGES, ["image_id", "position", "split"]).to_pylist()
     split = snakemake.params.split
@@ -24,7 +25,3 @@ def main(snakemake: Any) -> None:
         "tokens": tokenize([row["caption"] for row in captions]),
     }
     write_table(snakemake.output[0], TOKENS, columns)
-
-
-if __name__ == "__main__":
-    run(main, globals())

@@ -7,12 +7,13 @@ import torch
 
 from captionlab import paths
 from captionlab.schemas import CAPTIONS, IMAGES
-from captionlab.scripting import device, run
+from captionlab.scripting import device, script
 from captionlab.tables import read_table
 from captionlab.training.loop.checkpoints import fingerprint, intervals, remove
 from captionlab.training.objectives.contrastive import train_clip
 
 
+@script
 def main(snakemake):
     # The rule's threads decode images. With them torch would sum in another order, and a profile that gives more
     # would change the weights.
@@ -35,7 +36,3 @@ def main(snakemake):
     )
     clip.save(directory)
     remove(state_directory)
-
-
-if __name__ == "__main__":
-    run(main, globals())

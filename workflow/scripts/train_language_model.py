@@ -4,12 +4,13 @@ from typing import Any
 
 from captionlab.evaluation.ptb import tokenize
 from captionlab.schemas import CAPTIONS, IMAGES
-from captionlab.scripting import run
+from captionlab.scripting import script
 from captionlab.tables import read_table
 from captionlab.texts.arpa import write_arpa
 from captionlab.texts.ngram import train
 
 
+@script
 def main(snakemake: Any) -> None:
     images = read_table(snakemake.input.images, IMAGES, ["image_id", "split"]).to_pylist()
     wanted = {row["image_id"] for row in images if row["split"] in snakemake.params.splits}
@@ -22,7 +23,3 @@ def main(snakemake: Any) -> None:
         splits = ", ".join(snakemake.params.splits)
         raise ValueError(f"{snakemake.input.captions}: no caption belongs to an image of the splits {splits}")
     write_arpa(train(tokens.split(" ") if tokens else [] for tokens in tokenize(captions)), snakemake.output[0])
-
-
-if __name__ == "__main__":
-    run(main, globals())

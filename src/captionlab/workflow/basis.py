@@ -10,7 +10,7 @@ from snakemake.io import local
 
 from captionlab.workflow import families
 from captionlab.workflow.blocks import Block, normalise, root_of
-from captionlab.workflow.code import code_fingerprint
+from captionlab.workflow.code import Fingerprints
 
 # The wildcards of a job, of which each rule has others.
 Wildcards = Any
@@ -56,7 +56,7 @@ class Basis:
     # --------------------------------------------------------------------------------------- code and files
     def code(self, script: str, *also: str) -> str:
         """Fingerprint of a script and all that it reaches, and of modules that it loads by name."""
-        return code_fingerprint(self.root, script, *also)
+        return _fingerprints(self.root).of(script, *also)
 
     def versions(self, *libraries: str) -> dict[str, str]:
         """Installed versions of the libraries whose numerics matter to a rule."""
@@ -107,6 +107,9 @@ class Basis:
         """A captioner's reward and those that it is made of, none where it has none."""
         objective = self.captioners[captioner].get("objective", {})
         return [reward for _, reward in families.rewards_in(objective["reward"])] if "reward" in objective else []
+
+
+_fingerprints = cache(Fingerprints)
 
 
 @cache

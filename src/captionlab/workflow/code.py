@@ -14,9 +14,11 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 from captionlab.declarations import NAME as DECLARATION
 
@@ -192,19 +194,18 @@ class Repository:
 class Fingerprints:
     """Fingerprints of the scripts of the repository at `root`, each found once for the same source files.
 
-    Following all scripts takes seconds, reading and digesting all source files a few hundredths of one: what was found
-    is kept in CACHE with the digest of the sources, for the next process, as every job of a cluster is one. Processes
-    that write at once replace each other's file, and what is lost by that is found again.
+    Following all scripts takes seconds, digesting all source files a few hundredths of one: what was found is kept in
+    CACHE with the digest of the sources, for the next process, as every job of a cluster is one. Processes that write
+    at once replace each other's file, and what is lost by that is found again.
     """
 
     def __init__(self, root: Path):
         self.scripts = root / "workflow" / "scripts"
         self.repository = Repository(root / "src", self.scripts)
         self.sources = self.repository.digest()
-        try:
+        kept: dict[str, Any] = {}
+        with suppress(OSError, ValueError):
             kept = json.loads(CACHE.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            kept = {}
         self.known: dict[str, str] = kept["fingerprints"] if kept.get("sources") == self.sources else {}
 
     def of(self, script: str, *also: str) -> str:
@@ -226,26 +227,13 @@ class Fingerprints:
             logger.debug("fingerprints are not kept: %s", error)
 
 
-@lru_cache
-def _fingerprints(root: Path) -> Fingerprints:
-    return Fingerprints(root)
-
-
-def code_fingerprint(root: Path, script: str, *also: str) -> str:
-    """Fingerprint of workflow/scripts/{script}.py of the repository at `root`, and of modules it loads by name."""
-    return _fingerprints(root).of(script, *also)
-
-
 def _without_docstrings(tree: ast.Module) -> ast.Module:
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = node.body[0] if node.body else None
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
-                node.body = node.body[1:] or [ast.Pass()]
+        if (
+            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+            and ast.get_docstring(node, clean=False) is not None
+        ):
+            node.body = node.body[1:] or [ast.Pass()]
     return tree
 
 
@@ -265,10 +253,8 @@ def _imports(nodes: Iterable[ast.AST], module: Module) -> dict[str, tuple[str, s
     for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                found[alias.asname or alias.name.split(".")[0]] = (
-                    alias.name if alias.asname else alias.name.split(".")[0],
-                    None,
-                )
+                first = alias.name.split(".")[0]
+                found[alias.asname or first] = (alias.name if alias.asname else first, None)
                 if not alias.asname and "." in alias.name:
                     # `import a.b` also runs a.b; the attribute chain a.b.c is followed where it is used
                     found.setdefault(alias.name, (alias.name, None))

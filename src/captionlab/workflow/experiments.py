@@ -5,7 +5,7 @@ the wildcards.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
@@ -35,6 +35,12 @@ GENERAL_FORMATS = ("csv", "md", "html")
 class Experiments(Basis):
     """The experiments that a config declares; `root` is the folder of the Snakefile."""
 
+    # The files of the captioner of a job, by name, which rules make or read.
+    captioner_model: Mapping[str, str] = {
+        "config": paths.captioner("config.json"),
+        "weights": paths.captioner("model.safetensors"),
+        "tokenizer": paths.captioner("tokenizer.json"),
+    }
     memory = staticmethod(memory)
     paper_of, labels_of = staticmethod(paper_of), staticmethod(labels_of)
 
@@ -267,19 +273,14 @@ class Experiments(Basis):
         """For each captioner: its parent, family and rewarding retriever, and what it and its ancestors trained on."""
         found: Block = {}
         for name, block in sorted(self.captioners.items()):
-            corpora, ancestor = [], name
-            while True:
-                if corpus := self.captioners[ancestor].get("corpus"):
-                    corpora.append(corpus)
-                if "parent" not in self.captioners[ancestor]:
-                    break
-                ancestor = self.captioners[ancestor]["parent"]
-            reward = block.get("objective", {}).get("reward", {})
+            line = [block]
+            while "parent" in line[-1]:
+                line.append(self.captioners[line[-1]["parent"]])
             found[name] = {
                 "parent": block.get("parent"),
-                "corpora": corpora,
-                "family": self.family(name),
-                "retriever": reward.get("retriever"),
+                "corpora": [ancestor["corpus"] for ancestor in line if "corpus" in ancestor],
+                "family": line[-1]["family"],
+                "retriever": block.get("objective", {}).get("reward", {}).get("retriever"),
             }
         return found
 
