@@ -14,7 +14,7 @@ from captionlab.order import Places
 from captionlab.regions.batches import RegionTable
 from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.tables import write_table
-from captionlab.training.build import build_objective, find_places
+from captionlab.training.captioners import build_objective, find_places
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
 from captionlab.training.loop.data import RewardModel, TrainingData
 from captionlab.training.objectives.mlm import MaskedBatches

@@ -5,7 +5,7 @@
 The modules themselves import torch, which takes longer than planning a run. So the assignment is found in the source,
 its keywords are evaluated as literals, and the same dataclass is built from them. Every module of a package that
 defines a certain name is such a module, by its own name: there is no list of them. What is declared decides what jobs
-read and which parameters they have; jobs run the code beside it and look at no declaration.
+read and which parameters they have; jobs run the code beside it and ask a declaration only which files must be there.
 """
 
 import ast

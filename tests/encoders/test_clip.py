@@ -26,10 +26,10 @@ from captionlab.schemas import IMAGES, TRAINING
 from captionlab.tables import read_table, write_table
 from captionlab.training.loop import checkpoints
 from captionlab.training.loop.batches import CaptionBatch
+from captionlab.training.loop.data import texts_by_image
 from captionlab.training.objectives.contrastive import (
     ContrastiveObjective,
     SmallVocabulary,
-    captions_by_image,
     decode_all,
     set_length,
     train_clip,
@@ -418,7 +418,7 @@ class TestTraining:
         images = pa.table({"image_id": ["x", "y"]})
         captions = pa.table({"image_id": ["x", "z"], "caption": ["a dog", "of no image here"]})
         with pytest.raises(ValueError, match="'y'"):
-            captions_by_image(images, captions)
+            texts_by_image(captions, images["image_id"].to_pylist())
 
 
 class TestGrids:

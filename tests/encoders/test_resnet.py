@@ -117,5 +117,5 @@ def test_what_is_no_resnet(weights, tmp_path):
 
 
 def test_torchvision_is_imported_where_it_is_needed_only():
-    code = "import sys, captionlab.encoders.images, captionlab.training.build; print('torchvision' in sys.modules)"
+    code = "import sys, captionlab.encoders.images, captionlab.training.captioners; print('torchvision' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"

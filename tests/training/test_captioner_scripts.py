@@ -21,11 +21,12 @@ from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import CAPTIONS, IMAGES, TRAINING, embeddings_schema
 from captionlab.scorers.store import build_scorer, save_scorer
 from captionlab.tables import read_table, write_table
-from captionlab.training import build as objectives
+from captionlab.training.loop import data as training_data
 from captionlab.training.loop.data import encode_references, references, training_images
 from captionlab.training.objectives.cross_entropy import CrossEntropy
 from captionlab.training.objectives.reinforce import Reinforce
 from captionlab.training.objectives.self_critical import SelfCritical
+from captionlab.training.rewards import retrieval
 from captionlab.training.rewards.retrieval import Discriminative
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
@@ -218,7 +219,7 @@ def test_features_are_read_once_where_captioner_and_retriever_share_them(world, 
     script("pretrain_captioner").main(pretraining("parent"))
     run = script("finetune_captioner").main
     read = []
-    for module in (objectives, images):
+    for module in (training_data, images, retrieval):
         monkeypatch.setattr(module, "load_embeddings", lambda *given: (read.append(given), load_embeddings(*given))[1])
     run(finetuning("shared"))
     assert len(read) == 1

@@ -14,8 +14,7 @@ from captionlab.regions.batches import RegionBatch, RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.scorers.store import new_scorer
 from captionlab.training.itm_evaluation import MATCHING, examine
-from captionlab.training.itm_pairs import MatchingBatches, Negatives, PairBatch
-from captionlab.training.objectives.itm import MatchingObjective, align_words
+from captionlab.training.objectives.itm import MatchingBatches, MatchingObjective, Negatives, PairBatch, align_words
 
 CAPTIONS = [
     ["a red dog", "a dog runs"],

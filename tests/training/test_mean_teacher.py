@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from captionlab.captioners.camel import Camel
 from captionlab.training.loop.batches import CaptionBatch
-from captionlab.training.objectives.mean_teacher import MeanTeacher
+from captionlab.training.objectives.cross_entropy import MeanTeacher
 
 SIZES = {
     "width": 8,

@@ -1,12 +1,12 @@
 """Checking that image files can be decoded to their end, several at a time."""
 
-import errno
 import os
 import struct
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from errno import EACCES, EIO, EMFILE, ENFILE, ENOMEM, EPERM, ESTALE, ETIMEDOUT
 from typing import TypeVar
 
 from PIL import Image, UnidentifiedImageError
@@ -14,16 +14,7 @@ from PIL import Image, UnidentifiedImageError
 T = TypeVar("T")
 
 # Trouble of the machine, not of the image: leaving the image out would change the corpus from run to run.
-_MACHINE = {
-    errno.EIO,
-    errno.ESTALE,
-    errno.ETIMEDOUT,
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.ENOMEM,
-    errno.EACCES,
-    errno.EPERM,
-}
+_MACHINE = {EACCES, EIO, EMFILE, ENFILE, ENOMEM, EPERM, ESTALE, ETIMEDOUT}
 # Checks under way per thread: enough to keep a thread busy, few enough to bound memory.
 IN_FLIGHT = 8
 

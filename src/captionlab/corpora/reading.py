@@ -106,11 +106,13 @@ class _Seen:
         self.database.execute("CREATE TABLE seen (key TEXT PRIMARY KEY, position INTEGER) WITHOUT ROWID")
         self.database.execute("BEGIN")
 
-    def before(self, key: str, position: int) -> int | None:
-        """The position at which a key was met before; None, and it is noted, when it is new."""
-        if self.database.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, position)).rowcount:
+    def repeats(self, what: str, value: str | None, position: int) -> Fault | None:
+        """That this of an entry was met before; nothing, and it is noted, when it is new."""
+        key, insert = f"{what} {value}", "INSERT OR IGNORE INTO seen VALUES (?, ?)"
+        if value is None or self.database.execute(insert, (key, position)).rowcount:
             return None
-        return self.database.execute("SELECT position FROM seen WHERE key = ?", (key,)).fetchone()[0]
+        first = self.database.execute("SELECT position FROM seen WHERE key = ?", (key,)).fetchone()[0]
+        return Fault("duplicate", f"its {what} is that of entry {first}")
 
 
 def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, str | None]]:
@@ -122,19 +124,12 @@ def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, str | No
         captions = [text for text in texts if text]
         empty = [f"caption {i} of {len(texts)}" for i, text in enumerate(texts) if not text]
         empty += [f"scene caption {i} of {len(scenes)}" for i, scene in enumerate(scenes) if not scene.caption]
-        fault = entry.fault or _repeats(entry, position, seen)
+        fault = entry.fault or seen.repeats("image id", entry.image_id, position)
+        fault = fault or seen.repeats("file", entry.path, position)
         if fault is None and entry.captions is not None and not captions:
             fault = Fault("no-caption", f"all of its {len(texts)} captions are empty" if texts else "it has no caption")
         candidate = _Candidate(position, entry, captions, [scene for scene in scenes if scene.caption], empty, fault)
         yield candidate, None if fault else entry.path
-
-
-def _repeats(entry: Entry, position: int, seen: _Seen) -> Fault | None:
-    first = seen.before(f"id {entry.image_id}", position)
-    if first is not None:
-        return Fault("duplicate", f"its image id is that of entry {first}")
-    first = None if entry.path is None else seen.before(f"path {entry.path}", position)
-    return None if first is None else Fault("duplicate", f"its file is that of entry {first}")
 
 
 def _reject(candidate: _Candidate, fault: Fault, rejects: Rows, tally: _Tally) -> None:
@@ -174,11 +169,8 @@ def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
     if tally.losing_captions:
         logger.warning("%s: %d images lost empty captions, see the rejects", name, tally.losing_captions)
     if tally.other_sizes:
-        logger.warning(
-            "%s: %d images are not of the size that their annotations state, so their boxes may not fit",
-            name,
-            tally.other_sizes,
-        )
+        message = "%s: %d images are not of the size that their annotations state, so their boxes may not fit"
+        logger.warning(message, name, tally.other_sizes)
     share = tally.rejected / tally.entries
     if share <= limit and tally.rejected < tally.entries:
         return

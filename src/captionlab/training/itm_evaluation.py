@@ -10,7 +10,7 @@ from captionlab.progress import progress
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.scorer import NetworkScorer
-from captionlab.training.itm_pairs import Negatives
+from captionlab.training.objectives.itm import Negatives
 
 # Images whose captions are scored together.
 CHUNK = 64
@@ -44,7 +44,7 @@ def examine(
     match = np.concatenate(scores["match"])
     image = np.repeat(np.arange(len(ids)), [len(of_image) for of_image in captions])
     half = scorer.matching.scale / 2
-    columns: dict[str, list[Any]] = {name: [] for name in MATCHING.columns}
+    found: list[tuple[Any, ...]] = []
     for kind in ("random", "hard"):
         other = np.concatenate(scores[kind])
         right = {"accuracy": ((match > half).astype(float) + (other <= half)) / 2, "ranking": match > other}
@@ -52,7 +52,6 @@ def examine(
             of_images = np.stack([np.bincount(image, hits, len(ids)), np.bincount(image, minlength=len(ids))], axis=1)
             sums = resampled_sums(of_images, seed)
             share, variance = float(hits.mean()), float(np.var(sums[:, 0] / sums[:, 1]))
-            row = (split, kind, measure, share, *share_interval(share, variance, len(ids), len(hits)), len(ids))
-            for name, value in zip(MATCHING.columns, row, strict=True):
-                columns[name].append(value)
-    return columns
+            interval = share_interval(share, variance, len(ids), len(hits))
+            found.append((split, kind, measure, share, *interval, len(ids)))
+    return dict(zip(MATCHING.columns, map(list, zip(*found, strict=True)), strict=True))

@@ -13,10 +13,7 @@ DECLARATION = CorpusReader(
     keys={
         "annotations": {"$ref": "#/$defs/paths_of_splits"},
         "images": {"$ref": "#/$defs/folders"},
-        "instances": {
-            "$ref": "#/$defs/paths_of_splits",
-            "description": "boxes, a file for each split that has them",
-        },
+        "instances": {"$ref": "#/$defs/paths_of_splits", "description": "boxes, a file for each split that has them"},
     },
     required=("annotations", "images"),
     files=("annotations", "instances"),

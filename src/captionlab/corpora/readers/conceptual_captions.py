@@ -9,10 +9,7 @@ from captionlab.corpora.readers.entries import Entry, image_path, text_lines
 from captionlab.declarations import CorpusReader
 
 DECLARATION = CorpusReader(
-    keys={
-        "annotations": {"$ref": "#/$defs/paths_of_splits"},
-        "images": {"$ref": "#/$defs/folders"},
-    },
+    keys={"annotations": {"$ref": "#/$defs/paths_of_splits"}, "images": {"$ref": "#/$defs/folders"}},
     required=("annotations", "images"),
     files=("annotations",),
     scenes=False,

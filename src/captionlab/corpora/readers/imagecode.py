@@ -11,10 +11,7 @@ from captionlab.corpora.readers.entries import Entry, read_json, take
 from captionlab.declarations import CorpusReader
 
 DECLARATION = CorpusReader(
-    keys={
-        "annotations": {"$ref": "#/$defs/paths_of_splits"},
-        "images": {"$ref": "#/$defs/path"},
-    },
+    keys={"annotations": {"$ref": "#/$defs/paths_of_splits"}, "images": {"$ref": "#/$defs/path"}},
     required=("annotations", "images"),
     files=("annotations",),
     scenes=False,

@@ -8,10 +8,7 @@ from captionlab.corpora.readers.entries import Entry, image_path, read_json, rec
 from captionlab.declarations import CorpusReader
 
 DECLARATION = CorpusReader(
-    keys={
-        "annotations": {"$ref": "#/$defs/path"},
-        "images": {"$ref": "#/$defs/folder"},
-    },
+    keys={"annotations": {"$ref": "#/$defs/path"}, "images": {"$ref": "#/$defs/folder"}},
     required=("annotations", "images"),
     files=("annotations",),
     scenes=False,

@@ -5,9 +5,9 @@ from functools import cache
 from itertools import pairwise
 from random import Random
 
-from PIL import Image, ImageDraw
+from PIL import Image
 
-from captionlab.corpora.toyworld.pen import RGB, SUPERSAMPLING, mix
+from captionlab.corpora.toyworld.pen import RGB, SUPERSAMPLING, Brush, mix
 from captionlab.corpora.toyworld.world import SIDE
 
 # How many different backdrops a scene has.
@@ -23,16 +23,12 @@ def backdrop(scene: str, number: int) -> Image.Image:
     return canvas.image.reduce(SUPERSAMPLING)
 
 
-class _Canvas:
+class _Canvas(Brush):
     """A canvas four times too large, and the random numbers that vary a scene."""
 
     def __init__(self, random: Random):
-        self.image = Image.new("RGB", (SIDE * SUPERSAMPLING, SIDE * SUPERSAMPLING))
-        self.draw = ImageDraw.Draw(self.image)
+        super().__init__(Image.new("RGB", (SIDE * SUPERSAMPLING,) * 2), SUPERSAMPLING, SUPERSAMPLING)
         self.random = random
-
-    def _scaled(self, values: tuple[float, ...]) -> list[float]:
-        return [value * SUPERSAMPLING for value in values]
 
     def tint(self, *colours: RGB) -> RGB:
         """One of the colours, a little changed."""
@@ -47,21 +43,9 @@ class _Canvas:
 
     def box(self, colour: RGB, *values: float) -> None:
         """A filled rectangle: left, top, right, bottom (edges)."""
-        x1, y1, x2, y2 = self._scaled(values)
+        (x1, y1), (x2, y2) = self._points(values)
         if x2 > x1 and y2 > y1:
             self.draw.rectangle((x1, y1, x2 - 1, y2 - 1), fill=colour)
-
-    def oval(self, colour: RGB, *values: float) -> None:
-        """A filled ellipse in a box."""
-        self.draw.ellipse(self._scaled(values), fill=colour)
-
-    def polygon(self, colour: RGB, *values: float) -> None:
-        """A filled polygon: x, y, x, y, ..."""
-        self.draw.polygon(self._scaled(values), fill=colour)
-
-    def line(self, colour: RGB, *values: float, width: float = 1) -> None:
-        """A line through points."""
-        self.draw.line(self._scaled(values), fill=colour, width=max(1, round(width * SUPERSAMPLING)), joint="curve")
 
     def specks(self, colours: tuple[RGB, ...], count: int, y1: float, y2: float, length: float = 0) -> None:
         """Small dots, or upright blades of so many pixels."""

@@ -145,10 +145,8 @@ def _sentence(picture: Picture, domain: Domain, random: Random) -> str:
 
 def _full(picture: Picture, domain: Domain, random: Random) -> str:
     """Everything: each thing with its count and colour, mostly its size, sometimes its side, and the scene."""
-    names = []
-    for thing in random.sample(picture.things, len(picture.things)):
-        name = _noun_phrase(thing, random, colour=1, size=0.8, exact=True)
-        names.append(f"{name} {_side(thing)}" if random.random() < 0.4 else name)
+    things = random.sample(picture.things, len(picture.things))
+    names = _exact_names(things, random, colour=1, size=0.8, side=0.4)
     place = random.choice(lexicon.PLACES[picture.scene])
     opening = random.choice(("", "", "a photo of ", "a picture of ", "there is "))
     if opening == "there is " and not names[0].startswith(("a ", "an ")):
@@ -167,10 +165,7 @@ def _close_up(picture: Picture, domain: Domain, random: Random) -> str:
 def _description(picture: Picture, domain: Domain, random: Random) -> str:
     """What a reader who cannot see the image needs: the main things with their looks, and where it is."""
     things = _salient(picture, random.choices((2, 3), (0.5, 0.5))[0], random)
-    names = []
-    for thing in things:
-        name = _noun_phrase(thing, random, colour=0.9, size=0.4, exact=True)
-        names.append(f"{name} {_side(thing)}" if random.random() < 0.3 else name)
+    names = _exact_names(things, random, colour=0.9, size=0.4, side=0.3)
     medium = "a colour photograph" if picture.look == "clear" else "a faded photograph"
     place = random.choice(lexicon.PLACES[picture.scene])
     options = [
@@ -284,6 +279,15 @@ def _noun_phrase(thing: Thing, random: Random, colour: float = 0.5, size: float 
         return _article(" ".join([*words, noun.singular])) + clothes
     number = _COUNTS[thing.count][0] if exact else random.choice(_COUNTS[thing.count])
     return " ".join([number, *words, noun.plural]) + clothes
+
+
+def _exact_names(things: Sequence[Thing], random: Random, colour: float, size: float, side: float) -> list[str]:
+    """Things with their numbers, and with these chances their colour, size and side."""
+    names = []
+    for thing in things:
+        name = _noun_phrase(thing, random, colour, size, exact=True)
+        names.append(f"{name} {_side(thing)}" if random.random() < side else name)
+    return names
 
 
 def _clothes(thing: Thing, random: Random) -> str:

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 EVEN: Mapping[str, float] = {
     scene: 1.0 for scene in ("beach", "kitchen", "road", "station", "restaurant", "room", "field", "resort")
 }
-SKEWED: Mapping[str, float] = {
-    **EVEN,
-    "station": 0.7,
-    "restaurant": 0.15,
-    "room": 0.15,
-    "field": 0.6,
-    "resort": 0.4,
-}
+SKEWED: Mapping[str, float] = {**EVEN, "station": 0.7, "restaurant": 0.15, "room": 0.15, "field": 0.6, "resort": 0.4}
 
 
 @dataclass(frozen=True)

@@ -79,11 +79,8 @@ def _swap_sides(thing: Thing) -> Thing:
 def _telling(values: tuple[str | int, ...], chosen: list[tuple[str | int, ...]], random: Random) -> tuple[int, ...]:
     """The fewest details that no other picture of the set shares."""
     for number in range(1, len(values) + 1):
-        enough = [
-            which
-            for which in combinations(range(len(values)), number)
-            if sum(all(other[i] == values[i] for i in which) for other in chosen) == 1
-        ]
+        subsets = combinations(range(len(values)), number)
+        enough = [of for of in subsets if sum(all(other[i] == values[i] for i in of) for other in chosen) == 1]
         if enough:
             return random.choice(enough)
     raise AssertionError("the pictures of a set are different")

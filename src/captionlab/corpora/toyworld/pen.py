@@ -51,30 +51,38 @@ def paint_of(colour: str) -> Paint:
     return Paint(base, mix(base, (10, 10, 30), 0.3), mix(base, (255, 255, 255), 0.38), trim, outline)
 
 
-class Pen:
-    """Draws on a transparent canvas; coordinates run from 0 to 100 across the width and down the height."""
+class Brush:
+    """Draws on an image a few times too large; coordinates are x, y, x, y, ... in units of so many of its pixels."""
 
-    def __init__(self, width: int, height: int):
-        self.scale = SUPERSAMPLING
-        self.x, self.y = width * self.scale / 100, height * self.scale / 100
-        # Room for the outline.
-        self.margin = 2 * self.scale
-        size = (width * self.scale + 2 * self.margin, height * self.scale + 2 * self.margin)
-        self.image = Image.new("RGBA", size)
-        self.draw = ImageDraw.Draw(self.image)
-        self.size = (width, height)
+    def __init__(self, image: Image.Image, x: float, y: float, margin: float = 0):
+        self.image, self.draw = image, ImageDraw.Draw(image)
+        self.x, self.y, self.margin = x, y, margin
 
     def _points(self, values: Sequence[float]) -> list[tuple[float, float]]:
         pairs = zip(values[::2], values[1::2], strict=True)
         return [(x * self.x + self.margin, y * self.y + self.margin) for x, y in pairs]
 
     def polygon(self, colour: RGB, *values: float) -> None:
-        """A filled polygon: x, y, x, y, ..."""
+        """A filled polygon."""
         self.draw.polygon(self._points(values), fill=colour)
 
     def oval(self, colour: RGB, *values: float) -> None:
         """A filled ellipse in the box left, top, right, bottom."""
         self.draw.ellipse(self._points(values), fill=colour)
+
+    def line(self, colour: RGB, *values: float, width: float = 1) -> None:
+        """A line through points, so many pixels of the finished image wide."""
+        self.draw.line(self._points(values), fill=colour, width=max(1, round(width * SUPERSAMPLING)), joint="curve")
+
+
+class Pen(Brush):
+    """Draws on a transparent canvas; coordinates run from 0 to 100 across the width and down the height."""
+
+    def __init__(self, width: int, height: int):
+        margin = 2 * SUPERSAMPLING  # room for the outline
+        image = Image.new("RGBA", (width * SUPERSAMPLING + 2 * margin, height * SUPERSAMPLING + 2 * margin))
+        super().__init__(image, width * SUPERSAMPLING / 100, height * SUPERSAMPLING / 100, margin)
+        self.size = (width, height)
 
     def pie(self, colour: RGB, start: float, end: float, *values: float) -> None:
         """A slice of the ellipse in a box, from one angle to another (degrees, clockwise from the right)."""
@@ -82,15 +90,11 @@ class Pen:
 
     def box(self, colour: RGB, *values: float, radius: float = 0) -> None:
         """A filled rectangle, its corners rounded by so many pixels of the finished image."""
-        self.draw.rounded_rectangle(self._points(values), radius * self.scale, fill=colour)
-
-    def line(self, colour: RGB, *values: float, width: float = 1) -> None:
-        """A line through points, so many pixels of the finished image wide."""
-        self.draw.line(self._points(values), fill=colour, width=max(1, round(width * self.scale)), joint="curve")
+        self.draw.rounded_rectangle(self._points(values), radius * SUPERSAMPLING, fill=colour)
 
     def arc(self, colour: RGB, start: float, end: float, *values: float, width: float = 1) -> None:
         """A piece of the rim of the ellipse in a box."""
-        self.draw.arc(self._points(values), start, end, fill=colour, width=max(1, round(width * self.scale)))
+        self.draw.arc(self._points(values), start, end, fill=colour, width=max(1, round(width * SUPERSAMPLING)))
 
     def hole(self, *values: float) -> None:
         """An elliptic hole."""

@@ -73,18 +73,14 @@ CLASSES: Mapping[str, ObjectClass] = {
 }
 SCENES: Mapping[str, Scene] = {
     "beach": Scene(
-        False,
-        ("umbrella", "boat"),
-        {"ground": ((37, 42), (53, 62)), "water": ((28, 32),), "air": ((14, 34),)},
+        False, ("umbrella", "boat"), {"ground": ((37, 42), (53, 62)), "water": ((28, 32),), "air": ((14, 34),)}
     ),
     "kitchen": Scene(
         True, ("oven", "fridge"), {"ground": ((46, 49), (56, 62)), "top": ((29, 30),), "air": ((16, 32),)}
     ),
     "road": Scene(False, ("car", "traffic light"), {"ground": ((33, 37), (48, 61)), "air": ((14, 32),)}),
     "station": Scene(
-        True,
-        ("train", "suitcase"),
-        {"ground": ((47, 50), (56, 62)), "rails": ((39, 40),), "air": ((16, 32),)},
+        True, ("train", "suitcase"), {"ground": ((47, 50), (56, 62)), "rails": ((39, 40),), "air": ((16, 32),)}
     ),
     "restaurant": Scene(
         True, ("cake", "wine glass"), {"ground": ((46, 49), (56, 62)), "top": ((34, 35),), "air": ((18, 32),)}
@@ -92,9 +88,7 @@ SCENES: Mapping[str, Scene] = {
     "room": Scene(True, ("bed", "lamp"), {"ground": ((37, 41), (53, 62)), "air": ((16, 32),)}),
     "field": Scene(False, ("cow", "tree"), {"ground": ((35, 41), (52, 62)), "air": ((14, 32),)}),
     "resort": Scene(
-        False,
-        ("lounger", "swim ring"),
-        {"ground": ((31, 33), (54, 62)), "water": ((41, 45),), "air": ((14, 30),)},
+        False, ("lounger", "swim ring"), {"ground": ((31, 33), (54, 62)), "water": ((41, 45),), "air": ((14, 30),)}
     ),
 }
 DIAGNOSTIC = tuple(label for scene in SCENES.values() for label in scene.diagnostic)

@@ -2,11 +2,27 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 
 from captionlab.order import Order, Places
+
+
+class Batches:
+    """Where batches come from: `batches[step]`, from 0 over all epochs, depends on nothing but the step and a seed.
+
+    To be computed in parts, a batch has `split(parts)`, and each part a `weight`. An epoch has `len(batches)`.
+    """
+
+    order: Order
+
+    def __len__(self) -> int:
+        return self.order.per_epoch
+
+    def __getitem__(self, step: int) -> Any:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -33,7 +49,7 @@ class CaptionBatch:
         return [CaptionBatch(visual, tokens, mask, self.epoch) for visual, tokens, mask in pieces]
 
 
-class CaptionBatches:
+class CaptionBatches(Batches):
     """Batches to learn references from: in each epoch every image comes once, with captions of its own at random.
 
     With several captions per image they are consecutive ones from a random start, or, where it has fewer, drawn with
@@ -67,12 +83,7 @@ class CaptionBatches:
         self.first = np.cumsum([0, *(len(references) for references in captions)])
         self._epoch, self._draws, self._single = -1, np.empty(0), np.empty(0)
 
-    def __len__(self) -> int:
-        """Number of batches in an epoch."""
-        return self.order.per_epoch
-
     def __getitem__(self, step: int) -> CaptionBatch:
-        """Batch number `step`, counted from 0 over all epochs."""
         rows, epoch = self.order[step], step // len(self)
         chosen = (self.first[rows][:, None] + self._drawn(rows, epoch)).ravel()
         starts, lengths = self.bounds[chosen], self.bounds[chosen + 1] - self.bounds[chosen]
@@ -133,7 +144,7 @@ class ImageBatch:
         return [replace(self, visual=piece, start=int(start)) for piece, start in zip(pieces, starts[:-1], strict=True)]
 
 
-class ImageBatches:
+class ImageBatches(Batches):
     """Batches of images alone, for objectives that judge the captioner's own captions."""
 
     def __init__(self, visual: torch.Tensor, size: int, seed: int, places: Places | None = None):
@@ -144,11 +155,6 @@ class ImageBatches:
         self.visual = visual
         self.order = Order(len(visual), size, seed, places)
 
-    def __len__(self) -> int:
-        """Number of batches in an epoch."""
-        return self.order.per_epoch
-
     def __getitem__(self, step: int) -> ImageBatch:
-        """Batch number `step`, counted from 0 over all epochs."""
         rows = torch.from_numpy(self.order[step]).to(self.visual.device)
         return ImageBatch(self.visual[rows], rows, step=step)

@@ -42,6 +42,29 @@ def intervals(config: Mapping[str, Any]) -> dict[str, Any]:
     return {f"checkpoint_{name}": value for name, value in config.get("checkpoints", {}).items()}
 
 
+class Resumable:
+    """What goes on from a checkpoint: the attributes in `kept`, tensors and plain values or resumable themselves."""
+
+    kept: tuple[str, ...] = ()
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is kept, by name."""
+        values = {name: getattr(self, name) for name in self.kept}
+        return {name: value.state_dict() if _has_state(value) else value for name, value in values.items()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        for name in self.kept:
+            if _has_state(value := getattr(self, name)):
+                value.load_state_dict(state[name])
+            else:
+                setattr(self, name, state[name])
+
+
+def _has_state(value: Any) -> bool:
+    return isinstance(value, (Resumable, torch.nn.Module))
+
+
 class Checkpoints:
     """The checkpoints of one training, and when the next one is due."""
 

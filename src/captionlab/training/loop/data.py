@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
+
 from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.images import read_images
 from captionlab.encoders.embeddings import load_embeddings
@@ -83,13 +85,21 @@ def training_images(images: Path, of: str = "train") -> list[str]:
 
 def references(captions: Path, ids: Sequence[str]) -> list[list[str]]:
     """The references of each image of `ids`, in that order; ValueError that names an image without any."""
-    table = read_table(captions, CAPTIONS).to_pydict()
+    table = read_table(captions, CAPTIONS)
+    try:
+        return texts_by_image(table, ids)
+    except ValueError as error:
+        raise ValueError(f"{captions}: {error}") from error
+
+
+def texts_by_image(captions: pa.Table, ids: Sequence[str]) -> list[list[str]]:
+    """The same from a table that was read."""
     found: dict[str, list[str]] = {image_id: [] for image_id in ids}
-    for image_id, caption in zip(table["image_id"], table["caption"], strict=True):
+    for image_id, caption in zip(captions["image_id"].to_pylist(), captions["caption"].to_pylist(), strict=True):
         if image_id in found:
             found[image_id].append(caption)
     if empty := [image_id for image_id, texts in found.items() if not texts]:
-        raise ValueError(f"{captions}: {len(empty)} training images have no caption, the first is {empty[0]!r}")
+        raise ValueError(f"{len(empty)} training images have no caption, the first is {empty[0]!r}")
     return list(found.values())
 
 

@@ -15,7 +15,7 @@ import time
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
@@ -24,7 +24,8 @@ from captionlab.distributed import add_up, is_first, largest, one_after_another,
 from captionlab.progress import progress
 from captionlab.schemas import TRAINING
 from captionlab.tables import write_table
-from captionlab.training.loop.checkpoints import Checkpoints
+from captionlab.training.loop.batches import Batches
+from captionlab.training.loop.checkpoints import Checkpoints, Resumable
 from captionlab.training.loop.optimizers import Adam, build_optimizer, last_step, learning_rate, total_steps
 from captionlab.training.loop.validation import Validation
 
@@ -37,33 +38,15 @@ class TrainingError(RuntimeError):
     """A training that cannot go on."""
 
 
-class Objective(Protocol):
+class Objective(Resumable):
     """What a captioner, encoder or scorer is trained to do; one that keeps nothing between batches has a loss."""
 
     def loss(self, model: Any, batch: Any) -> tuple[torch.Tensor, dict[str, Any]]:
         """The scalar loss of a batch, or of a part of it, with its gradient; and scalars for the log, by name."""
+        raise NotImplementedError
 
     def end_batch(self) -> None:
         """All parts of the batch were seen, and their gradients are known."""
-        return
-
-    def state_dict(self) -> dict[str, Any]:
-        """What is kept from batch to batch: tensors and plain values."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        return
-
-
-class Batches(Protocol):
-    """Where batches come from. To be computed in parts, a batch also has `split(parts)`, and each part a `weight`."""
-
-    def __len__(self) -> int:
-        """Number of batches in an epoch."""
-
-    def __getitem__(self, step: int) -> Any:
-        """Batch number `step`, from 0 over all epochs: a function of nothing but the step and a seed."""
 
 
 class Log:

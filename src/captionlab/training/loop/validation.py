@@ -5,9 +5,13 @@ from typing import Any
 
 import torch
 
+from captionlab.training.loop.checkpoints import Resumable
 
-class Validation:
+
+class Validation(Resumable):
     """The best weights so far, by a score of the model that is computed every so many updates."""
+
+    kept = ("best", "step", "weights")
 
     def __init__(self, score: Callable[[Any], float], every: int, name: str, select: bool = True):
         """Score the model every so many updates, under this name in the log; of equal scores the first one counts.
@@ -43,11 +47,3 @@ class Validation:
         """Give the model the best weights, where they are to be selected."""
         if self.select:
             model.load_state_dict(self.weights)
-
-    def state_dict(self) -> dict[str, Any]:
-        """The best score, its update and its weights."""
-        return {"best": self.best, "step": self.step, "weights": self.weights}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self.best, self.step, self.weights = state["best"], state["step"], dict(state["weights"])

@@ -6,9 +6,10 @@ from typing import Any
 import torch
 
 from captionlab.training.loop.batches import ImageBatch
+from captionlab.training.loop.checkpoints import Resumable
 
 
-class Baseline:
+class Baseline(Resumable):
     """What reward is to be expected: nothing, unless a kind of baseline says otherwise."""
 
     def predict(self, batch: ImageBatch) -> float | torch.Tensor:
@@ -18,19 +19,14 @@ class Baseline:
     def update(self, rewards: torch.Tensor) -> None:
         """Learn from the rewards (B,) of a whole batch."""
 
-    def state_dict(self) -> dict[str, Any]:
-        """What has been learnt."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-
 
 class RunningMean(Baseline):
     """The mean of the batches' mean rewards since training began, the same for every image; 0 before the first batch.
 
     It is the `MeanBaseline` of EGG, which Dessì et al. (2023) train with: all batches count alike, none is forgotten.
     """
+
+    kept = ("batches", "mean")
 
     def __init__(self) -> None:
         self.batches, self.mean = 0, 0.0
@@ -43,14 +39,6 @@ class RunningMean(Baseline):
         """Count in the rewards (B,) of a batch."""
         self.batches += 1
         self.mean += (rewards.double().mean().item() - self.mean) / self.batches
-
-    def state_dict(self) -> dict[str, Any]:
-        """Batches seen and their mean."""
-        return {"batches": self.batches, "mean": self.mean}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self.batches, self.mean = state["batches"], state["mean"]
 
 
 class InTurn(Baseline):

@@ -15,6 +15,7 @@ from captionlab.encoders.clip import MEAN, STD, Clip, build, encode_tokens, toke
 from captionlab.encoders.images import crop, decode, normalise
 from captionlab.progress import progress
 from captionlab.training.loop.batches import CaptionBatch, CaptionBatches
+from captionlab.training.loop.data import texts_by_image
 from captionlab.training.loop.trainer import Objective, train
 
 # The largest factor between cosine and logit (Radford et al. 2021, section 2.5).
@@ -70,17 +71,6 @@ class SmallVocabulary:
         self.model.token_embedding = self.table
 
 
-def captions_by_image(images: pa.Table, captions: pa.Table) -> list[list[str]]:
-    """The captions of every image of a table of images, in its order; ValueError names an image without any."""
-    found: dict[str, list[str]] = {image_id: [] for image_id in images["image_id"].to_pylist()}
-    for image_id, caption in zip(captions["image_id"].to_pylist(), captions["caption"].to_pylist(), strict=True):
-        if image_id in found:
-            found[image_id].append(caption)
-    if empty := [image_id for image_id, texts in found.items() if not texts]:
-        raise ValueError(f"{len(empty)} images have no caption to learn from, the first is {empty[0]!r}")
-    return list(found.values())
-
-
 def train_clip(
     config: Mapping[str, Any],
     images: pa.Table,
@@ -107,18 +97,13 @@ def train_clip(
     if isinstance(architecture["vision_cfg"]["layers"], list):
         # Convolutions with few channels take two thirds of the time when the channels of a pixel lie side by side.
         model.visual.to(memory_format=torch.channels_last)
-    texts = captions_by_image(images, captions)
+    texts = texts_by_image(captions, images["image_id"].to_pylist())
     flat = tokenise([text for of_image in texts for text in of_image], model.context_length)
     vocabulary = SmallVocabulary(model, flat)
     small = iter([vocabulary.encode(tokens) for tokens in flat])
     pixels = decode_all(images, architecture["vision_cfg"]["image_size"], threads).to(device)
-    batches = CaptionBatches(
-        pixels,
-        [[next(small) for _ in of_image] for of_image in texts],
-        config["optimizer"]["batch"],
-        seed,
-        padding=0,
-    )
+    tokens = [[next(small) for _ in of_image] for of_image in texts]
+    batches = CaptionBatches(pixels, tokens, config["optimizer"]["batch"], seed, padding=0)
     train(
         model,
         ContrastiveObjective(MEAN, STD),

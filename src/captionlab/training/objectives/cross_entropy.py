@@ -1,16 +1,15 @@
-"""Cross-entropy: the captioner learns to give the reference caption of an image."""
+"""Cross-entropy: the captioner learns to give the reference caption of an image, perhaps near a mean teacher."""
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch.nn import functional
 
-from captionlab.captioners.captioner import Captioner
-from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import CaptionBatch, CaptionBatches
-from captionlab.training.loop.data import RewardModel, TrainingData, encode_references
 from captionlab.training.loop.trainer import Objective
-from captionlab.training.objectives.mean_teacher import MeanTeacher
+from captionlab.training.objectives.learner import Learner
 
 
 class CrossEntropy(Objective):
@@ -41,18 +40,57 @@ class CrossEntropy(Objective):
         return min(schedule["increase"] * (epoch // schedule["epochs"]), schedule["maximum"])
 
 
-def build(
-    config: Mapping[str, Any],
-    captioner: Captioner[Any],
-    tokenizer: Tokenizer,
-    data: TrainingData,
-    reward_models: Mapping[str, RewardModel],
-    order: Mapping[str, Any],
-) -> tuple[Objective, CaptionBatches]:
+class MeanTeacher(Objective):
+    """Cross-entropy, and the distance of logits from those of a running mean of the captioner (Barraco et al. 2022).
+
+    After github.com/aimagelab/camel (train.py). The captioner that is trained is the one that is kept, as Dessì et al.
+    2023 finetune it; CaMEL's authors evaluate the teacher.
+
+    The distance is the mean square over tokens and vocabulary, padding left out (the original counts it in). The
+    captioner must have `logits`.
+    """
+
+    kept = ("teacher", "behind")
+
+    def __init__(self, captioner: torch.nn.Module, weight: float = 0.1, decay: float = 0.999):
+        """Set up the objective with a copy of the captioner as teacher.
+
+        After each update a weight of the teacher becomes `decay` times itself plus the rest times the captioner's. The
+        defaults are the original's. (There the teacher starts from other random weights.)
+        """
+        self.teacher = copy.deepcopy(captioner).requires_grad_(False)
+        self.weight, self.decay, self.behind = weight, decay, False
+
+    def loss(self, model: Any, batch: CaptionBatch) -> tuple[torch.Tensor, dict[str, Any]]:
+        """The loss of a batch with its gradient, and what to log."""
+        self._catch_up(model)
+        mask = batch.mask.bool()
+        logits = model.logits(batch.visual, batch.tokens)[mask]
+        self.teacher.train(model.training)  # with dropout of its own, as in the original
+        with torch.no_grad():
+            taught = self.teacher.logits(batch.visual, batch.tokens)[mask]  # type: ignore[operator]
+        cross_entropy = functional.cross_entropy(logits.float(), batch.tokens[mask])
+        distance = (logits - taught).square().mean()
+        length = mask.sum() / len(batch.tokens)
+        statistics = {"cross_entropy": cross_entropy, "distance": distance, "caption_length": length}
+        return cross_entropy + self.weight * distance, statistics
+
+    def end_batch(self) -> None:
+        """The captioner is about to be updated; the teacher follows before the next batch."""
+        self.behind = True
+
+    @torch.no_grad()
+    def _catch_up(self, model: torch.nn.Module) -> None:
+        if self.behind:
+            for ours, learnt in zip(self.teacher.parameters(), model.parameters(), strict=True):
+                ours.mul_(self.decay).add_(learnt, alpha=1 - self.decay)
+            self.behind = False
+
+
+def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, CaptionBatches]:
     """The objective of a config block, with a mean teacher where it has one, and the references to learn from."""
-    tokens = encode_references(data.texts, tokenizer, captioner.longest, captioner.cut_keeps_end)
-    per_image = config.get("captions_per_image", 1)
-    batches = CaptionBatches(data.visual, tokens, padding=tokenizer.end, per_image=per_image, **order)
+    options = {"padding": learner.tokenizer.end, "per_image": config.get("captions_per_image", 1)}
+    batches = CaptionBatches(learner.data.visual, learner.references(), **options, **learner.order)
     if "teacher" in config:
-        return MeanTeacher(captioner, **config["teacher"]), batches
+        return MeanTeacher(learner.captioner, **config["teacher"]), batches
     return CrossEntropy(config.get("scheduled_sampling")), batches

@@ -1,14 +1,120 @@
-"""Learning to match: a scorer tells captions of an image from captions of others."""
+"""Learning to match: a scorer tells captions that match an image from captions that do not.
 
+A negative is a caption of another image: of any (random), or of one of those that an encoder finds most alike (hard).
+A caption that the image itself has too is no negative.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, normalize
 
+from captionlab.order import Order
+from captionlab.regions.batches import RegionBatch, RegionTable
 from captionlab.scorers.scorer import NetworkScorer
-from captionlab.training.itm_pairs import PairBatch
+from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.trainer import Objective
+
+# Draws of a negative before one that is also true of the image is accepted.
+DRAWS = 8
+
+
+class Negatives:
+    """Where captions that do not match come from."""
+
+    def __init__(self, captions: Sequence[Sequence[str]], neighbours: np.ndarray):
+        """Negatives among these images: the captions of each, and rows (n, k) of the images that are most alike."""
+        self.captions, self.neighbours = captions, neighbours
+        self.own = [set(of_image) for of_image in captions]
+
+    def draw(self, image: int, hard: bool, generator: np.random.Generator) -> str:
+        """A caption of another image that this one does not have too, if a few draws find one."""
+        caption = ""
+        for _ in range(DRAWS):
+            if hard:
+                other = int(self.neighbours[image, generator.integers(self.neighbours.shape[1])])
+            else:
+                other = (image + int(generator.integers(1, len(self.captions)))) % len(self.captions)
+            caption = any_of(self.captions[other], generator)
+            if caption not in self.own[image]:
+                break
+        return caption
+
+
+def any_of(captions: Sequence[str], generator: np.random.Generator) -> str:
+    """One of these captions at random."""
+    return captions[int(generator.integers(len(captions)))]
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """Images, and captions about them of which some match."""
+
+    regions: RegionBatch
+    captions: list[str]
+    """M captions"""
+    rows: list[int]
+    """which of the images each caption is about"""
+    matches: list[bool]
+    """whether it matches"""
+
+    @property
+    def weight(self) -> float:
+        """Number of pairs: the loss of a batch is a mean over them."""
+        return float(len(self.captions))
+
+    def split(self, parts: int) -> list["PairBatch"]:
+        """The same batch in so many parts with nearly the same number of images, each with its captions."""
+        whole, pieces = self.regions, []
+        for part in np.array_split(np.arange(len(whole.counts)), parts):
+            chosen = [pair for pair, row in enumerate(self.rows) if row in part]
+            pieces.append(
+                PairBatch(
+                    RegionBatch(
+                        whole.features[part], whole.boxes[part], whole.sizes[part], [whole.counts[row] for row in part]
+                    ),
+                    [self.captions[pair] for pair in chosen],
+                    [self.rows[pair] - int(part[0]) for pair in chosen],
+                    [self.matches[pair] for pair in chosen],
+                )
+            )
+        return pieces
+
+
+class MatchingBatches(Batches):
+    """Batches to learn matching from: each image of a batch with one of its captions and with one negative."""
+
+    def __init__(
+        self,
+        images: Sequence[str],
+        regions: RegionTable,
+        captions: Sequence[Sequence[str]],
+        negatives: Negatives,
+        hard: float,
+        size: int,
+        seed: int,
+        device: str = "cpu",
+    ):
+        """Make batches of `size` images, each of which has `captions`; a share `hard` of the negatives is hard."""
+        self.images, self.regions, self.captions, self.negatives = images, regions, captions, negatives
+        self.hard, self.device = hard, device
+        self.order = Order(len(images), size, seed, regions.places(images))
+
+    def __getitem__(self, step: int) -> PairBatch:
+        rows = self.order[step].tolist()
+        generator = self.order.generator(step, purpose=1)
+        positives = [any_of(self.captions[row], generator) for row in rows]
+        negatives = [self.negatives.draw(row, generator.random() < self.hard, generator) for row in rows]
+        return PairBatch(
+            self.regions.batch([self.images[row] for row in rows]).to(self.device),
+            positives + negatives,
+            [*range(len(rows))] * 2,
+            [True] * len(rows) + [False] * len(rows),
+        )
 
 
 class MatchingObjective(Objective):

@@ -13,12 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from captionlab.captioners.captioner import Captioner
-from captionlab.networks.tokenizer import Tokenizer
 from captionlab.order import Order, Places
-from captionlab.training.loop.data import RewardModel, TrainingData, encode_references
+from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.trainer import Objective
-from captionlab.training.objectives.reinforce import freeze_token_embeddings
+from captionlab.training.objectives.learner import Learner
 
 # Oscar's defaults (run_captioning.py: mask_prob, max_masked_tokens).
 SHARE, MOST = 0.15, 3
@@ -55,7 +53,7 @@ class MaskedBatch:
         return [MaskedBatch(*piece) for piece in pieces]
 
 
-class MaskedBatches:
+class MaskedBatches(Batches):
     """Batches of references, each with its image: each comes once in an epoch, every time with other tokens masked."""
 
     def __init__(
@@ -86,12 +84,7 @@ class MaskedBatches:
             places = replace(places, groups=places.groups[self.images])
         self.order = Order(len(flat), size, seed, places)
 
-    def __len__(self) -> int:
-        """Number of batches in an epoch."""
-        return self.order.per_epoch
-
     def __getitem__(self, step: int) -> MaskedBatch:
-        """Batch number `step`, counted from 0 over all epochs."""
         rows = self.order[step]
         lengths = self.lengths[rows]
         ids = self.ids[rows, : lengths.max()].astype(np.int64)
@@ -110,6 +103,8 @@ class MaskedLanguageModelling(Objective):
     `smoothing` is the probability that a target leaves to all other tokens in equal shares. After `drop_after` updates,
     the share `drop_worst` of the tokens with the largest losses does not count.
     """
+
+    kept = ("updates",)
 
     def __init__(self, smoothing: float = 0.0, drop_worst: float = 0.0, drop_after: int = 0):
         """Set up the loss; ValueError for a share that is none."""
@@ -132,14 +127,6 @@ class MaskedLanguageModelling(Objective):
     def end_batch(self) -> None:
         """An update was made."""
         self.updates += 1
-
-    def state_dict(self) -> dict[str, Any]:
-        """The number of updates."""
-        return {"updates": self.updates}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a number of updates."""
-        self.updates = int(state["updates"])
 
 
 def divergences(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
@@ -173,19 +160,17 @@ def mask_tokens(
     return np.where(chosen, replaced, ids), chosen
 
 
-def build(
-    config: Mapping[str, Any],
-    captioner: Captioner[Any],
-    tokenizer: Tokenizer,
-    data: TrainingData,
-    reward_models: Mapping[str, RewardModel],
-    order: Mapping[str, Any],
-) -> tuple[Objective, MaskedBatches]:
+def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, MaskedBatches]:
     """The objective of a config block, and the references with masked tokens."""
-    tokens = encode_references(data.texts, tokenizer, captioner.longest, captioner.cut_keeps_end)
     settings = {name: value for name, value in config.items() if name != "kind"}
     if settings.pop("freeze_embeddings", False):
-        freeze_token_embeddings(captioner, tokenizer.size)
-    start, mask = captioner.start_id, captioner.mask_id
-    batches = MaskedBatches(data.visual, tokens, start=start, mask=mask, vocabulary=tokenizer.size, **order)
+        learner.freeze_token_embeddings()
+    batches = MaskedBatches(
+        learner.data.visual,
+        learner.references(),
+        start=learner.captioner.start_id,
+        mask=learner.captioner.mask_id,
+        vocabulary=learner.tokenizer.size,
+        **learner.order,
+    )
     return MaskedLanguageModelling(**settings), batches

@@ -1,20 +1,19 @@
 """REINFORCE: the captioner captions images, and a caption that earned more than the baseline becomes more likely."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from captionlab.captioners.captioner import Captioner
 from captionlab.distributed import gathered
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
-from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
-from captionlab.training.loop.data import RewardModel, TrainingData
 from captionlab.training.loop.trainer import Objective
 from captionlab.training.objectives.baselines import Baseline, build_baseline
-from captionlab.training.rewards.reward import Reward, build_reward
+from captionlab.training.objectives.learner import Learner
+from captionlab.training.rewards.reward import Reward
 
 
 def policy_loss(reward: torch.Tensor, baseline: float | torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
@@ -48,18 +47,7 @@ def caption_log_probs(log_probs: torch.Tensor, tokens: torch.Tensor, end: int, r
     raise ValueError(f"objective.log_prob is {reduction!r}; it must be mean, mean-with-end or sum")
 
 
-def freeze_token_embeddings(captioner: torch.nn.Module, vocabulary: int) -> None:
-    """Exclude the table of token embeddings, and an output layer tied to it, from training.
-
-    In the authors' code the optimizer was given the table before it was replaced by a larger copy, so it never changed.
-    """
-    tables = [m for m in captioner.modules() if isinstance(m, torch.nn.Embedding) and m.num_embeddings == vocabulary]
-    if not tables:
-        raise ValueError(f"objective.freeze_embeddings: the captioner has no table of {vocabulary} token embeddings")
-    for table in tables:
-        table.requires_grad_(False)
-
-
+@dataclass(eq=False)
 class Reinforce(Objective):
     """Policy gradient of a reward of whole captions, as in Dessì et al. (2023, section 3).
 
@@ -67,24 +55,19 @@ class Reinforce(Objective):
     in both, with different units dropped, as in the authors' code: for greedy decoding that is all the exploration.
     """
 
-    def __init__(
-        self,
-        generate: Callable[[Any, torch.Tensor], torch.Tensor],
-        decode: Callable[[torch.Tensor], list[str]],
-        end: int,
-        reward: Reward,
-        baseline: Baseline,
-        log_prob: str = "mean",
-        dropout: bool = True,
-    ):
-        """Set up the objective.
+    generate: Callable[[Any, torch.Tensor], torch.Tensor]
+    """a model's captions of visual features as token ids (B, T), with `end` after each that is shorter than T"""
+    decode: Callable[[torch.Tensor], list[str]]
+    """turns them into text"""
+    end: int
+    reward: Reward
+    baseline: Baseline
+    log_prob: str = "mean"
+    """see caption_log_probs"""
+    dropout: bool = True
+    kept = ("baseline",)
 
-        `generate` gives a model's captions of visual features as token ids (B, T), with `end` after each caption that
-        is shorter than T; `decode` turns them into text; `log_prob` is mean or sum (see caption_log_probs).
-        """
-        self.generate, self.decode, self.end = generate, decode, end
-        self.reward, self.baseline = reward, baseline
-        self.log_prob, self.dropout = log_prob, dropout
+    def __post_init__(self) -> None:
         self._rewards: list[torch.Tensor] = []
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
@@ -112,35 +95,20 @@ class Reinforce(Objective):
         self.baseline.update(gathered(torch.cat(self._rewards)))
         self._rewards.clear()
 
-    def state_dict(self) -> dict[str, Any]:
-        """The state of the baseline."""
-        return {"baseline": self.baseline.state_dict()}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self.baseline.load_state_dict(state["baseline"])
-
-
-def build(
-    config: Mapping[str, Any],
-    captioner: Captioner[Any],
-    tokenizer: Tokenizer,
-    data: TrainingData,
-    reward_models: Mapping[str, RewardModel],
-    order: Mapping[str, Any],
-) -> tuple[Objective, ImageBatches]:
+def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, ImageBatches]:
     """The objective of a config block, and the images to be captioned; may freeze parameters of the captioner."""
-    decoding = Decoding.from_config(config["decoding"])
-    settings = {**captioner.finetuned_as, **config}
+    decoding, tokenizer = Decoding.from_config(config["decoding"]), learner.tokenizer
+    settings = {**learner.captioner.finetuned_as, **config}
     if settings["freeze_embeddings"]:
-        freeze_token_embeddings(captioner, tokenizer.size)
+        learner.freeze_token_embeddings()
     objective = Reinforce(
         generate=lambda model, visual: decode(model, visual, decoding, tokenizer).tokens,
         decode=lambda tokens: tokenizer.decode(tokens.tolist()),
         end=tokenizer.end,
-        reward=build_reward(config["reward"], data, reward_models),
+        reward=learner.reward(config["reward"]),
         baseline=build_baseline(config),
         log_prob=settings["log_prob"],
         dropout=config.get("dropout", True),
     )
-    return objective, ImageBatches(data.visual, **order)
+    return objective, learner.images()

@@ -6,20 +6,19 @@ al. (2022) train. With the other baseline it is the "new self-critical" of the s
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from captionlab.captioners.captioner import Captioner
 from captionlab.generation.contract import Decoded, Decoding
 from captionlab.generation.decoding import decode, decode_with_gradient
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
-from captionlab.training.loop.data import RewardModel, TrainingData
 from captionlab.training.loop.trainer import Objective
-from captionlab.training.objectives.reinforce import caption_log_probs, freeze_token_embeddings, policy_loss
-from captionlab.training.rewards.reward import Reward, build_reward
+from captionlab.training.objectives.learner import Learner
+from captionlab.training.objectives.reinforce import caption_log_probs, policy_loss
+from captionlab.training.rewards.reward import Reward
 
 BASELINES = ("greedy", "leave-one-out")
 
@@ -35,6 +34,7 @@ def self_critical_loss(
     return policy_loss(reward, baseline, log_prob) * len(lengths) / lengths.sum()
 
 
+@dataclass(eq=False)
 class SelfCritical(Objective):
     """Policy gradient of several samples of each image, against a baseline of the same images.
 
@@ -42,39 +42,36 @@ class SelfCritical(Objective):
     else, and with `log_prob`, the log-probabilities come from a second pass, with other units dropped.
     """
 
-    def __init__(
-        self,
-        tokenizer: Tokenizer,
-        decoding: Decoding,
-        reward: Reward,
-        samples: int = 5,
-        baseline: str = "greedy",
-        temperature: float = 1.0,
-        dropout: bool = True,
-        scale: float = 1.0,
-        kl: float = 0.0,
-        parent: Any = None,
-        log_prob: str | None = None,
-    ):
-        """Set up the objective.
+    tokenizer: Tokenizer
+    greedy: Decoding
+    """that of the baseline; samples end as it does"""
+    reward: Reward
+    samples: int = 5
+    baseline: str = "greedy"
+    """the reward of the greedy caption, made without dropout, or `leave-one-out`, that of the image's other samples"""
+    temperature: float = 1.0
+    dropout: bool = True
+    """that of the samples"""
+    scale: float = 1.0
+    """multiplies rewards"""
+    kl: float = 0.0
+    """The reward of a caption loses so many times the mean over its tokens of log-probability minus that under the
+    parent: on average over samples that is the divergence of the captioner from the parent, per token."""
+    parent: Any = None
+    """a frozen captioner"""
+    log_prob: str | None = None
+    """With one (see caption_log_probs) the loss is REINFORCE's, a mean over captions whose log-probabilities come from
+    a second pass; without, one over tokens."""
 
-        `decoding` is greedy: that of the baseline; samples end as it does. The baseline is the reward of the `greedy`
-        caption, made without dropout, or, `leave-one-out`, the mean reward of the image's other samples. `dropout` is
-        that of the samples. `scale` multiplies rewards. With `kl`, the reward of a caption loses so many times the mean
-        over its tokens of log-probability minus that under `parent`, a frozen captioner: on average over samples that
-        is the divergence of the captioner from the parent, per token. With `log_prob` (see caption_log_probs) the loss
-        is REINFORCE's, a mean over captions whose log-probabilities come from a second pass; without, one over tokens.
-        """
-        if baseline not in BASELINES:
-            raise ValueError(f"objective.baseline is {baseline!r}; it must be {' or '.join(BASELINES)}")
-        if baseline == "leave-one-out" and samples < 2:
+    def __post_init__(self) -> None:
+        if self.baseline not in BASELINES:
+            raise ValueError(f"objective.baseline is {self.baseline!r}; it must be {' or '.join(BASELINES)}")
+        if self.baseline == "leave-one-out" and self.samples < 2:
             raise ValueError("objective.samples is 1; the baseline leave-one-out needs at least 2")
-        if kl and parent is None:
+        if self.kl and self.parent is None:
             raise ValueError("objective.kl needs a parent to stay close to")
-        self.tokenizer, self.greedy, self.reward = tokenizer, decoding, reward
-        self.sampling = Decoding("sample", decoding.max_tokens, decoding.stop, temperature=temperature)
-        self.samples, self.baseline, self.dropout = samples, baseline, dropout
-        self.scale, self.kl, self.parent, self.log_prob = scale, kl, parent, log_prob
+        greedy = self.greedy
+        self.sampling = Decoding("sample", greedy.max_tokens, greedy.stop, temperature=self.temperature)
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
         """The loss of a batch with its gradient, and what to log."""
@@ -146,19 +143,11 @@ class SelfCritical(Objective):
         return ((decoded.log_prob - parents) / decoded.lengths).view(len(visual), copies)
 
 
-def build(
-    config: Mapping[str, Any],
-    captioner: Captioner[Any],
-    tokenizer: Tokenizer,
-    data: TrainingData,
-    reward_models: Mapping[str, RewardModel],
-    order: Mapping[str, Any],
-) -> tuple[Objective, ImageBatches]:
+def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, ImageBatches]:
     """The objective of a config block, and the images to be captioned; may freeze parameters of the captioner."""
-    reward = build_reward(config["reward"], data, reward_models)
     settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
     if settings.pop("freeze_embeddings", False):
-        freeze_token_embeddings(captioner, tokenizer.size)
-    parent = copy.deepcopy(captioner).requires_grad_(False).eval() if config.get("kl") else None
-    decoding = Decoding.from_config(config["decoding"])
-    return SelfCritical(tokenizer, decoding, reward, parent=parent, **settings), ImageBatches(data.visual, **order)
+        learner.freeze_token_embeddings()
+    parent = copy.deepcopy(learner.captioner).requires_grad_(False).eval() if config.get("kl") else None
+    decoding, reward = Decoding.from_config(config["decoding"]), learner.reward(config["reward"])
+    return SelfCritical(learner.tokenizer, decoding, reward, parent=parent, **settings), learner.images()

@@ -5,6 +5,7 @@ among the images of the batch. Rewards are to be maximised; the paper's code min
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -40,31 +41,29 @@ def rewards(kind: str, scores: torch.Tensor, target: torch.Tensor) -> tuple[torc
     raise ValueError(f"reward.kind is {kind!r}; it must be discriminative, accuracy or similarity")
 
 
+@dataclass(eq=False)
 class Discriminative:
     """Retrieval of the image by its caption among the images of its group in the batch, by a frozen retriever.
 
     With neighbours, each image has hard negatives of its own besides (Dessì et al. 2023, appendix D.2).
     """
 
-    def __init__(
-        self,
-        kind: str,
-        embed_texts: Callable[[Sequence[str]], torch.Tensor],
-        image_embeddings: torch.Tensor,
-        candidates: int,
-        scale: float,
-        neighbours: torch.Tensor | None = None,
-    ):
-        """Set up the reward.
+    kind: str
+    embed_texts: Callable[[Sequence[str]], torch.Tensor]
+    """the retriever's embeddings (B, D) of captions"""
+    image_embeddings: torch.Tensor
+    """(images, D), those of the training images, in the order of the batches' rows"""
+    candidates: int
+    """those that are no neighbours come from the batch, which is cut into groups of so many"""
+    scale: float
+    """times the cosines the softmax is over; 1 gives the plain dot product of the paper"""
+    neighbours: torch.Tensor | None = None
+    """hard negatives (images, k), rows of the training images"""
 
-        `embed_texts` gives the retriever's embeddings (B, D) of captions; `image_embeddings` (images, D) are those of
-        the training images, in the order of the batches' rows; the softmax is over cosines times `scale` (1 gives the
-        plain dot product of the paper). Of the `candidates`, as many as `neighbours` (images, k) has columns are hard
-        negatives, rows of the training images; the others come from the batch, which is cut into groups of so many.
-        """
-        self.kind, self.embed_texts, self.image_embeddings = kind, embed_texts, image_embeddings
-        self.neighbours, self.scale = neighbours, scale
-        self.group = candidates - (0 if neighbours is None else neighbours.shape[1])
+    @property
+    def group(self) -> int:
+        """The candidates from the batch."""
+        return self.candidates - (0 if self.neighbours is None else self.neighbours.shape[1])
 
     @torch.no_grad()
     def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:

@@ -1,6 +1,7 @@
 """The reward of Ma et al. (2022, section 3.3): the matching score of a frozen vision-language model."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -25,18 +26,17 @@ DECLARATION = RewardKind(
 )
 
 
+@dataclass(eq=False)
 class MatchingScore:
     """How well a scorer finds that a caption matches its image."""
 
-    def __init__(
-        self, scorer: Any, read_images: Callable[[Sequence[str]], Any], ids: Sequence[str], scale: float = 1.0
-    ):
-        """Set up the reward.
-
-        `read_images` gives what the scorer keeps of images by their ids, all that does not depend on captions; `ids`
-        are those of the training images, in the order of the batches' rows; scores are multiplied by `scale`.
-        """
-        self.scorer, self.read_images, self.ids, self.scale = scorer, read_images, ids, scale
+    scorer: Any
+    read_images: Callable[[Sequence[str]], Any]
+    """what the scorer keeps of images by their ids, all that does not depend on captions"""
+    ids: Sequence[str]
+    """those of the training images, in the order of the batches' rows"""
+    scale: float = 1.0
+    """multiplies scores"""
 
     @torch.no_grad()
     def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
