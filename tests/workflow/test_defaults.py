@@ -11,7 +11,7 @@ from captionlab.regions.detection import Detector
 from captionlab.scorers.matching import Matching
 from captionlab.training.loop.optimizers import Adam
 from captionlab.training.loop.trainer import train
-from captionlab.training.objectives.mean_teacher import MeanTeacher
+from captionlab.training.objectives.cross_entropy import MeanTeacher
 from captionlab.training.objectives.mlm import MaskedLanguageModelling
 from captionlab.training.objectives.self_critical import SelfCritical
 from captionlab.workflow.families import captioners, scorers
