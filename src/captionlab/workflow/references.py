@@ -20,7 +20,8 @@ def reference_mistakes(config: Block, given: Block) -> Iterator[str]:
     for name, corpus in config["corpora"].items():
         split = corpus["evaluation_split"]
         if corpus["reader"] == "toyworld" and split not in corpus["images"]:
-            yield f"corpora.{name}: evaluations use the split {split!r}, but images names {', '.join(corpus['images'])}"
+            named = ", ".join(map(str, corpus["images"]))
+            yield f"corpora.{name}: evaluations use the split {split!r}, but images names {named}"
     for name, scorer in config["scorers"].items():
         if scorer_kind(scorer) == "trained":
             yield from _scorer_mistakes(config, f"scorers.{name}", scorer)

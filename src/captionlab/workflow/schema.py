@@ -66,7 +66,8 @@ class Schema:
     def case(self, block: Any, part: Block) -> Block:
         """The part that a block must fit, references and unions followed; {} where none is for it."""
         while "$ref" in part or "union" in part:
-            part = self.definitions[_named(part)] if "$ref" in part else _chosen(block, part) or {}
+            reference = part.get("$ref", "").rpartition("/")[2]
+            part = self.definitions[reference] if reference else _chosen(block, part) or {}
         return part
 
     def _expanded(self, part: Any, name: str) -> Any:
@@ -109,10 +110,9 @@ class Schema:
         if f"_{error.validator}" in _Keywords.NAMES:
             yield error.message.replace("{place}", place)
         elif error.validator == "additionalProperties" and isinstance(error.instance, dict):
-            known = set(error.schema["properties"])
-            for key in sorted(map(str, set(error.instance) - known)):
-                close = difflib.get_close_matches(key, sorted(known), n=1)
-                meant = f"did you mean {close[0]!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+            known = sorted(error.schema["properties"])
+            for key in sorted(str(key) for key in error.instance if key not in known):
+                meant = hint(key, known, "known keys:")
                 yield f"{place} has no key {key!r}{self._able(key, error.schema)}; {meant}"
         elif error.validator == "type" and error.validator_value == "number" and isinstance(error.instance, str):
             yield f"{place} must be a number; YAML reads {error.instance!r} as text, write it with a point, as 1.0e-4"
@@ -199,21 +199,16 @@ def read_yaml(path: Path) -> Block:
     return found
 
 
-def hint(name: str, names: Iterable[str]) -> str:
+def hint(name: str, names: Iterable[Any], otherwise: str = "there are") -> str:
     """What may have been meant by a name that is not among the names."""
-    names = list(names)
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names) or 'none'}"
+    there = [str(one) for one in names]
+    close = difflib.get_close_matches(name, there, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"{otherwise} {', '.join(there) or 'none'}"
 
 
 def _strings(names: Any) -> list[str]:
     """The names that a value is, one or several; none where it is no such value."""
     return [name for name in (names if isinstance(names, list) else [names]) if isinstance(name, str)]
-
-
-def _named(part: Block) -> str:
-    """The name of the part that a reference leads to."""
-    return str(part["$ref"]).rpartition("/")[2]
 
 
 def _keyed(part: Block, key: str, case: str) -> Block:
