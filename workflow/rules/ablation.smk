@@ -53,7 +53,7 @@ rule compute_pmi:
         runtime=60,
     params:
         **lab.software("compute_pmi"),
-        config={**lab.scene_analysis.part("pmi"), **lab.scene_analysis.min_captions()},
+        config=lab.scene_analysis.part_on_labels("pmi"),
     message:
         "compute what objects say about scenes"
     script:
@@ -114,10 +114,7 @@ rule ablate_objects:
         **lab.software(
             "ablate_objects", "torch", "tokenizers", loads=lab.scene_analysis.loaded()
         ),
-        config={
-            **lab.scene_analysis.part("ablation"),
-            **lab.scene_analysis.min_captions(),
-        },
+        config=lab.scene_analysis.part_on_labels("ablation"),
         splits=lab.scene_analysis.splits(),
         decoding=lab.scene_analysis.decoding(),
     message:

@@ -98,10 +98,7 @@ rule rank_objects:
         runtime=60,
     params:
         **lab.software("rank_objects", "numpy"),
-        config={
-            **lab.scene_analysis.part("ranking"),
-            **lab.scene_analysis.min_captions(),
-        },
+        config=lab.scene_analysis.part_on_labels("ranking"),
         split=lab.scene_analysis.split(),
         seed=lab.scene_analysis.seed(),
     message:

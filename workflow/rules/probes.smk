@@ -37,11 +37,10 @@ rule encode_scenes:
             loads=lab.scene_analysis.loaded(),
         ),
         config={
-            **lab.scene_analysis.part(
+            **lab.scene_analysis.part("ablation", "mask"),
+            **lab.scene_analysis.part_on_labels(
                 "probes", "scenes", "selection", "images", "objects"
             ),
-            **lab.scene_analysis.part("ablation", "mask"),
-            **lab.scene_analysis.min_captions(),
         },
         splits=lab.scene_analysis.splits(),
         seed=lab.scene_analysis.seed(),

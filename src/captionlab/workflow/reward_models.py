@@ -1,7 +1,4 @@
-"""What the objective of a captioner reads beside images and embeddings: references, and those that its reward asks.
-
-A rule names a method of `RewardModels` as its input function or parameter; Snakemake calls it with the wildcards.
-"""
+"""What the objective of a captioner reads beside images and embeddings: references, and the models that it asks."""
 
 from collections.abc import Callable
 

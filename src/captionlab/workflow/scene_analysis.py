@@ -10,8 +10,6 @@ from captionlab.workflow.regions import Regions
 class SceneAnalysis:
     """The analysis of scenes of a config."""
 
-    roles = ROLES
-
     def __init__(self, basis: Basis, regions: Regions):
         self.basis, self.regions = basis, regions
         self.config: Block = basis.config.get("scene_analysis", {})
@@ -20,9 +18,9 @@ class SceneAnalysis:
         """A part of the block, or some keys of it; nothing where there is no analysis."""
         return normalise({key: value for key, value in self.config.get(name, {}).items() if not keys or key in keys})
 
-    def min_captions(self) -> Block:
-        """How many captions of an image must name a scene for the image to depict it."""
-        return self.part("labels", "min_captions")
+    def part_on_labels(self, name: str, *keys: str) -> Block:
+        """The same, and how many captions of an image must name a scene for the image to depict it."""
+        return {**self.part(name, *keys), **self.part("labels", "min_captions")}
 
     def corpus(self) -> str | None:
         """The corpus whose images and scene captions are analysed."""
@@ -68,10 +66,10 @@ class SceneAnalysis:
         """The table of tags among these."""
         return self.shared_features()[-1:]
 
-    def model(self, role: str = "pretrained") -> list[str]:
-        """The files of a captioner in a role."""
-        files = ("config.json", "model.safetensors", "tokenizer.json")
-        return [paths.captioner(file, self.config[role]) for file in files] if self.config else []
+    def model(self) -> list[str]:
+        """The files of the pretrained captioner."""
+        files = ("config.json", "model.safetensors", "tokenizer.json") if self.config else ()
+        return [paths.captioner(file, self.config["pretrained"]) for file in files]
 
     def of(self, role: str, stage: str, table: str) -> list[str]:
         """A table of a stage about the captioner in a role."""
