@@ -1,4 +1,5 @@
 import errno
+import importlib
 import json
 import logging
 import os
@@ -17,6 +18,7 @@ from captionlab.corpora.images import Fault, check_image, check_images
 from captionlab.corpora.inputs import CorpusError, input_files
 from captionlab.corpora.reading import clean, read_corpus
 from captionlab.corpora.tables import TABLES
+from captionlab.declarations import CorpusReader, declared
 from captionlab.tables import read_table
 
 # Zero-size images: no encoder writes them, so the bytes are spelled out.
@@ -480,6 +482,17 @@ def test_input_files_are_those_of_annotations(data):
         data / name for name in ("captions_train.json", "captions_val.json", "instances_train.json")
     ]
     assert input_files({"reader": "toyworld", "images": {"train": 10}}, data) == []
+
+
+def test_what_readers_declare_is_what_their_modules_have():
+    readers = declared("corpora.readers", CorpusReader, "read")
+    assert [name for name, reader in readers.items() if reader.scenes] == ["hl"]
+    assert [name for name, reader in readers.items() if reader.undescribed] == ["imagecode"]
+    for name, declaration in readers.items():
+        assert (
+            declaration == importlib.import_module(f"captionlab.corpora.readers.{name.replace('-', '_')}").DECLARATION
+        )
+        assert {*declaration.required, *declaration.files} <= declaration.keys.keys()
 
 
 def test_invalid_json_is_named_by_line_and_column(data, read, tmp_path):

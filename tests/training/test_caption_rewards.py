@@ -1,5 +1,6 @@
 """Rewards of a caption by a scorer, by references, by fluency, and combinations, against plain loops."""
 
+import importlib
 import math
 from collections import Counter
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 from pycocoevalcap.cider.cider import Cider as TheirCider
 
+from captionlab.declarations import RewardKind, declared
 from captionlab.networks.words import words_of
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
@@ -19,6 +21,7 @@ from captionlab.training.rewards.alternate import Alternate
 from captionlab.training.rewards.bleu import Bleu
 from captionlab.training.rewards.cider import Cider
 from captionlab.training.rewards.fluency import Fluency
+from captionlab.training.rewards.reward import build_reward
 from captionlab.training.rewards.scorer import MatchingScore
 from captionlab.training.rewards.sum import Sum
 
@@ -185,3 +188,17 @@ def test_alternate_takes_turns_by_the_number_of_the_update():
             values, statistics = reward(part, captions)
             assert f"reward_{'rank' if step % 2 else 'length'}" in statistics
             assert torch.equal(values, (ranks if step % 2 else lengths)(part, captions)[0])
+
+
+def test_what_rewards_declare_is_what_their_modules_have():
+    kinds = declared("training.rewards", RewardKind, "build")
+    assert {kind for kind, reward in kinds.items() if reward.of} == {"sum", "alternate"}
+    for kind, declaration in kinds.items():
+        module = importlib.import_module(f"captionlab.training.rewards.{kind}")
+        assert declaration == module.DECLARATION
+        assert (declaration.asks == "nothing") == (not {"retriever", "scorer"} & declaration.keys.keys())
+
+
+def test_a_reward_that_there_is_not_is_told_which_there_are():
+    with pytest.raises(ValueError, match=r"training.rewards have no 'meteor'; there are accuracy, alternate, bleu"):
+        build_reward({"kind": "meteor"}, None, {})

@@ -54,10 +54,3 @@ DOMAINS: Mapping[str, Domain] = {
     # The same images with these scene captions in the place of the object captions.
     "scene-captions": Domain("scenes", "scene", 3, scenes=SKEWED, scene_mention=0.08),
 }
-
-
-def domain_named(name: str) -> Domain:
-    """The domain of this name; a ValueError lists those there are."""
-    if name not in DOMAINS:
-        raise ValueError(f"the toy world has no domain {name!r}; it has {', '.join(DOMAINS)}")
-    return DOMAINS[name]

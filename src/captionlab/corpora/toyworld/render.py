@@ -8,7 +8,7 @@ from random import Random
 from captionlab.corpora.tables import corpus_tables
 from captionlab.corpora.toyworld.backdrops import BACKDROPS
 from captionlab.corpora.toyworld.captions import captions_of, scene_captions_of
-from captionlab.corpora.toyworld.domains import Domain, domain_named
+from captionlab.corpora.toyworld.domains import DOMAINS, Domain
 from captionlab.corpora.toyworld.drawing import draw, encode
 from captionlab.corpora.toyworld.lookalikes import sample_lookalikes
 from captionlab.corpora.toyworld.world import LOOKALIKES, SIDE, Picture, sample_picture
@@ -57,7 +57,9 @@ def render(domain: str, seed: int, images: Mapping[str, int]) -> Iterator[ToyIma
     An image depends on the seed, the name of its split and its rank there, not on how many images are asked for. A
     ValueError tells when there is no such domain, or a number of images that the domain cannot give.
     """
-    settings = domain_named(domain)
+    if domain not in DOMAINS:
+        raise ValueError(f"the toy world has no domain {domain!r}; it has {', '.join(DOMAINS)}")
+    settings = DOMAINS[domain]
     in_sets = settings.style == "distinction"
     for split, number in images.items():
         if number < 0 or (in_sets and number % LOOKALIKES):

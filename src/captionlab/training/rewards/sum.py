@@ -33,10 +33,9 @@ DECLARATION = RewardKind(
 
 
 class Sum:
-    """A weighted sum of rewards."""
+    """A weighted sum of rewards, under names that are in the log."""
 
     def __init__(self, parts: Mapping[str, tuple[float, Reward]]):
-        """Add up rewards, each with its weight, under names that are in the log."""
         self.parts = parts
 
     def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
