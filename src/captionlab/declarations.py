@@ -103,7 +103,7 @@ class RewardKind:
     required: tuple[str, ...]
     """which of them must be there"""
     asks: Literal["nothing", "retriever", "scorer"]
-    """which model it asks, by the key of that name"""
+    """which model it asks; its block names that under the key of this name, beside `keys`"""
     references: bool
     """whether it reads the references of the training images"""
     of: bool

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from captionlab.roles import ROLES
 from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, root_of, scorer_kind
 from captionlab.workflow.captioner_references import captioner_mistakes, files_mistakes, parent_mistakes, size_mistakes
-from captionlab.workflow.families import a_family, attends_to_tags, captioners, readers
+from captionlab.workflow.families import a_family, captioners, readers
 from captionlab.workflow.schema import hint
 
 
@@ -125,14 +125,14 @@ def _validity_mistakes(config: Block, corpus: str) -> Iterator[str]:
 def _scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
     roots = {role: root_of(config, scenes[role]) for role in ROLES}
     blocks = {role: config["captioners"][root] for role, root in roots.items()}
+    able = [name for name, family in captioners().items() if family.attention]
     for role, block in blocks.items():
-        if not attends_to_tags(block["family"]):
-            able = a_family(name for name in captioners() if attends_to_tags(name))
+        if block["family"] not in able:
             named = f"scene_analysis.{role} is {scenes[role]!r}, a {block['family']}"
-            yield f"{named}; what is analysed is attention to tags, of {able}"
+            yield f"{named}; what is analysed is attention to tags, of {a_family(able)}"
         else:
             yield from files_mistakes(config, f"scene_analysis.{role}", block, scenes["corpus"], "the captioner")
-    for key in ("regions", "tags") if all(attends_to_tags(block["family"]) for block in blocks.values()) else ():
+    for key in ("regions", "tags") if all(block["family"] in able for block in blocks.values()) else ():
         read = {role: block[key] for role, block in blocks.items()}
         if len({*read.values()}) > 1:
             told = " and ".join(f"scene_analysis.{role} reads {read[role]!r} ({roots[role]})" for role in ROLES)

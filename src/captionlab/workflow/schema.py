@@ -2,9 +2,10 @@
 
 Objects have the keys of their `properties` and no other, unless `additionalProperties` says more. The further keywords:
 
-    extends: part              its properties, required keys and rules are also those of another part
+    extends: part, [part...]   its properties, required keys and rules are also those of others
     union: key                 the part that a block must fit is that of `cases` which the value of this key names,
-    union: [key, ...]          or the first of these keys that it has; `otherwise` is for a block that has none
+    union: [key, ...]          or the first of these keys that it has; `otherwise` is for a block that has none;
+                               {case} in a sentence of a case is that value
     names: section             a string, or each of a list, names something in that section of the config, which
       able: texts              (encoders) is of a family that is declared to have this,
       accepts, refuses: {...}  has or has not these values, or this key; `reason` is what is then said, with its {name}
@@ -27,6 +28,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from captionlab.corpora.toyworld.domains import DOMAINS
+from captionlab.reporting.paper import listed
 from captionlab.workflow.blocks import Block
 from captionlab.workflow.families import a_family, declared_cases, encoders
 from captionlab.workflow.papers import paper_parts
@@ -81,12 +83,13 @@ class Schema:
             found["cases"] = {case: _keyed(part, key, case) for case, part in found["cases"].items()}
         if isinstance(found.get("names"), str) and not {"type", "anyOf", "$ref"} & found.keys():
             found["type"] = "string"
-        if isinstance(base := found.get("extends"), str):
-            whole = self._expanded(self.definitions[base], base)
-            found["properties"] = {**whole["properties"], **found.get("properties", {})}
-            for key in ("required", "rules"):
-                found[key] = [*whole.get(key, []), *found.get(key, [])]
-            self.extending.setdefault(base, {})[name] = found
+        if isinstance(bases := found.get("extends"), str | list):
+            for base in reversed(listed(bases)):
+                whole = self._expanded(self.definitions[base], base)
+                found["properties"] = {**whole["properties"], **found.get("properties", {})}
+                for key in ("required", "rules"):
+                    found[key] = [*whole.get(key, []), *found.get(key, [])]
+            self.extending.setdefault(listed(bases)[0], {})[name] = found
         if isinstance(keys := found.get("properties"), dict):
             together = {key: key_part["x-needs"] for key, key_part in keys.items() if "x-needs" in key_part}
             found = {"type": "object", "additionalProperties": False, "dependentRequired": together, **found}
@@ -130,7 +133,7 @@ class Schema:
 
     def _able(self, key: str, part: Mapping[str, Any]) -> str:
         """Which other cases that extend the same part as this one have a key."""
-        siblings = self.extending.get(part.get("extends", ""), {})
+        siblings = self.extending.get(listed(part.get("extends", ""))[0], {})
         able = sorted(name for name, other in siblings.items() if key in other["properties"])
         return f", which {' and '.join(able)} can have" if able else ""
 
@@ -213,7 +216,19 @@ def _strings(names: Any) -> list[str]:
 
 def _keyed(part: Block, key: str, case: str) -> Block:
     """A case of a union with the key that says so, where it is not a reference to a part that has it."""
-    return part if "$ref" in part else {**part, "properties": {key: {"const": case}, **part.get("properties", {})}}
+    if "$ref" in part:
+        return part
+    keyed: Block = _said({**part, "properties": {key: {"const": case}, **part.get("properties", {})}}, case)
+    return keyed
+
+
+def _said(value: Any, case: str) -> Any:
+    """A part in whose sentences {case} is its own."""
+    if isinstance(value, dict):
+        return {key: _said(inner, case) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_said(inner, case) for inner in value]
+    return value.replace("{case}", case) if isinstance(value, str) else value
 
 
 def _chosen(block: Any, part: Block) -> Block | None:

@@ -15,10 +15,9 @@ from captionlab.training.rewards.reward import Rewarded
 
 DECLARATION = RewardKind(
     keys={
-        "scorer": {"type": "string"},
         "scale": {"type": "number", "exclusiveMinimum": 0, "default": 1.0, "description": "factor on the score"},
     },
-    required=("scorer",),
+    required=(),
     asks="scorer",
     references=False,
     of=False,

@@ -5,7 +5,6 @@ from captionlab.training.rewards.retrieval import build_retrieval
 
 DECLARATION = RewardKind(
     keys={
-        "retriever": {"type": "string"},
         "candidates": {"type": "integer", "minimum": 2, "description": "images among which it looks"},
         "hard_negatives": {
             "type": "integer",
@@ -18,7 +17,7 @@ DECLARATION = RewardKind(
             "description": "of the cosines: the retriever's own, which it learned, or none",
         },
     },
-    required=("retriever", "candidates"),
+    required=("candidates",),
     asks="retriever",
     references=False,
     of=False,
