@@ -104,6 +104,8 @@ class CorpusReader:
     """whether images have scene captions"""
     undescribed: bool
     """whether there are images that nobody described: candidates and no more"""
+    libraries: tuple[str, ...]
+    """libraries whose versions matter to what it reads, beside pillow"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +117,7 @@ class RewardKind:
     required: tuple[str, ...]
     """which of them must be there"""
     asks: Literal["nothing", "retriever", "scorer"]
-    """which model it asks, by the key of that name"""
+    """which model it asks; its block names that under the key of this name, beside `keys`"""
     references: bool
     """whether it reads the references of the training images"""
     of: bool

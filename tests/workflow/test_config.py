@@ -10,8 +10,7 @@ import yaml
 from snakemake.utils import update_config
 
 from captionlab.papers.discritune.paper import Discritune
-from captionlab.workflow.config import ConfigError, validate_config
-from captionlab.workflow.evaluation_references import scene_analysis_mistakes
+from captionlab.workflow.config import ConfigError, checked
 from captionlab.workflow.experiments import Experiments, normalise
 
 ROOT = Path(__file__).parents[2]
@@ -135,12 +134,12 @@ def edited(path, value):
 
 def mistakes(config):
     with pytest.raises(ConfigError) as raised:
-        validate_config(config, SCHEMA)
+        checked(config, SCHEMA)
     return str(raised.value)
 
 
 def test_the_example_is_accepted():
-    validate_config(CONFIG, SCHEMA)
+    checked(CONFIG, SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +219,7 @@ def test_the_example_is_accepted():
             "a batch of 3 is smaller than 4 candidates; write `optimizer: {batch: 4}`",
         ),
         ("captioners.child.optimizer.batch", 6, "a batch of 6 is no multiple of 4 candidates"),
-        ("captioners.child.objective.reward.kind", "cosine", "it must be one of discriminative, accuracy, similarity"),
+        ("captioners.child.objective.reward.kind", "cosine", "it must be one of accuracy, alternate, bleu, cider,"),
         ("captioners.child.objective.decoding", "greedi", "did you mean 'greedy'?"),
         ("captioners.child.objective.decoding", "beam", "REINFORCE needs greedy decoding or sampling"),
         ("captioners.base.architecture.width", ..., "captioners.base.architecture lacks the key 'width'"),
@@ -337,7 +336,7 @@ def test_the_example_is_accepted():
         ),
         (
             "papers.discritune.variants",
-            {"rewards": {**ABLATION, "captioners": {"a": ["base", "x", "y"], "b": ["base", "x"]}}},
+            {"rewards": {**ABLATION, "captioners": {"a": ["base", "child", "people"], "b": ["base", "child"]}}},
             "a has 3 captioners and the reference 2",
         ),
         ("papers.discritune.variants", {"rewards": {**ABLATION, "corpora": {"W": "photos"}}}, "add it there"),
@@ -443,16 +442,19 @@ def test_a_mistake_is_a_sentence(path, value, sentence):
     ],
 )
 def test_splits_of_scenes_are_those_of_the_corpus(corpus, splits, wrong):
-    config = edited("corpora.world", corpus)
-    found = list(scene_analysis_mistakes(config, {**config["scene_analysis"], "splits": splits}))
-    sentences = [sentence for sentence in found if "scene_analysis.splits" in sentence]
+    images = None if corpus["reader"] != "toyworld" else corpus["images"]
+    config = edited("corpora.world", {**corpus, "images": images})
+    config["scene_analysis"].update(splits=splits, labels={"table": "captions"})
+    with pytest.raises(ConfigError) as raised:  # of other things that such a corpus would need
+        checked(config, SCHEMA)
+    sentences = [sentence for sentence in str(raised.value).splitlines() if "scene_analysis.splits" in sentence]
     assert [sentence.split("'")[1] for sentence in sentences] == wrong
 
 
 def test_both_captioners_of_scenes_read_the_same():
     config = edited("scene_analysis.pretrained", "other")
     config["captioners"]["other"] = copy.deepcopy(config["captioners"]["tagged"])
-    validate_config(config, SCHEMA)
+    checked(config, SCHEMA)
     config["captioners"]["other"]["tags"] = "named"
     assert (
         "scene_analysis.pretrained reads 'named' (other) and scene_analysis.finetuned reads 'things' (tagged); they "
@@ -470,7 +472,7 @@ def test_families_that_read_grids_need_an_encoder_that_gives_them():
     assert "captioners.base.encoder is 'clip', and blip reads of each image a grid; name an encoder" in mistakes(config)
     config["encoders"]["grid"] = {"patches_of": "clip"}
     config["captioners"]["base"]["encoder"] = "grid"
-    validate_config(config, SCHEMA)
+    checked(config, SCHEMA)
     config["captioners"]["child"]["objective"]["reward"]["retriever"] = "grid"
     assert "reward.retriever is 'grid', a grid, which has no text side; name a clip" in mistakes(config)
     config = edited("captioners.base.encoder", "grid")
@@ -480,7 +482,7 @@ def test_families_that_read_grids_need_an_encoder_that_gives_them():
 
 @pytest.mark.parametrize("section", [{}, {"seconds": 0.5}, {"seconds": 60, "steps": None}, {"steps": 1}])
 def test_intervals_of_checkpoints(section):
-    validate_config(edited("checkpoints", section), SCHEMA)
+    checked(edited("checkpoints", section), SCHEMA)
 
 
 def test_every_mistake_is_named():
@@ -501,7 +503,8 @@ def test_blocks_hold_only_what_a_job_depends_on():
     class Job:
         captioner, evaluation, corpus = "child", "main", "photos"
 
-    assert lab.captioner_block(Job)["objective"]["decoding"] == {"kind": "greedy", "max_tokens": 10}
+    decoding = {"kind": "greedy", "max_tokens": 10, "rules": "transformers"}
+    assert lab.captioner_block(Job)["objective"]["decoding"] == decoding
     assert "parent" not in lab.captioner_block(Job)
     assert lab.corpus_block(Job) == {
         "reader": "karpathy",
@@ -556,7 +559,9 @@ def test_a_reward_names_what_its_job_reads():
     assert lab.reward_models.tables("features")(Job) == shards
     assert lab.reward_models.tables("regions")(Job) == []
     assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
-    assert {*lab.reward_models.used(Job)} == {"captionlab.captioners.newfc", "captionlab.encoders.clip"}
+    rewards = {f"captionlab.training.rewards.{kind}" for kind in ("sum", "cider", "alternate", "similarity", "fluency")}
+    models = {"captionlab.captioners.newfc", "captionlab.encoders.clip"}
+    assert {*lab.reward_models.used(Job)} == rewards | models | {"captionlab.training.objectives.self_critical"}
     reward = {"kind": "alternate", "of": [{"kind": "scorer", "scorer": name} for name in ("ours", "clip")]}
     lab.captioners["critical"]["objective"]["reward"] = reward
     regions = ["results/regions/boxes/world/0-of-1.parquet"]
@@ -576,7 +581,8 @@ def test_a_reward_names_what_its_job_reads():
     Job.captioner = "child"
     assert lab.reward_models.captions(Job) == []
     Job.captioner = "fc"
-    assert lab.captioner_block(Job)["validation"]["decoding"] == {"kind": "greedy", "max_tokens": 10}
+    decoding = {"kind": "greedy", "max_tokens": 10, "rules": "transformers"}
+    assert lab.captioner_block(Job)["validation"]["decoding"] == decoding
 
 
 def shipped(name):

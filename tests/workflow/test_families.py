@@ -93,9 +93,40 @@ DECLARATION = EncoderFamily(
 )
 FAMILY = object
 """
+READER = """
+from captionlab.declarations import CorpusReader
+
+DECLARATION = CorpusReader(
+    keys={
+        "images": {"$ref": "#/$defs/path"},
+        "boxes": {"$ref": "#/$defs/path", "description": "more"},
+        "crop": {"type": "boolean", "default": False, "description": "middles"},
+    },
+    required=("boxes",), files=("annotations", "boxes"), scenes=False, undescribed=True, libraries=("scipy",),
+)
+
+
+def read(config, root):
+    yield from ()
+"""
+REWARD = """
+from captionlab.declarations import RewardKind
+
+DECLARATION = RewardKind(
+    keys={"shortest": {"type": "integer", "minimum": 1, "default": 3, "description": "words"}},
+    required=(), asks="retriever", references=True, of=False, libraries=("scipy",),
+)
+
+
+def build(config, data, reward_models):
+    return None
+"""
 CONFIG = {
     "seed": 1,
-    "corpora": {"world": {"reader": "toyworld", "domain": "coco", "seed": 1, "images": {"train": 8, "test": 8}}},
+    "corpora": {
+        "world": {"reader": "toyworld", "domain": "coco", "seed": 1, "images": {"train": 8, "test": 8}},
+        "photos": {"reader": "karpathy", "annotations": "p.json", "images": "photos"},
+    },
     "encoders": {"clip": {"family": "clip", "weights": "clip.pt"}, "grid": {"patches_of": "clip"}},
     "regions": {"boxes": {"source": "boxes", "encoder": "clip"}},
     "tags": {"things": {"source": "objects"}},
@@ -108,6 +139,17 @@ CONFIG = {
         "plain": {"family": "clipcap", "encoder": "clip", "weights": "c.pt", "tokenizer": "t.json"},
         "placed": {"family": "blip", "encoder": "grid", "weights": "c.pt", "tokenizer": "t.json"},
         "tagged": {"family": "vinvl", "regions": "boxes", "tags": "things", "weights": "v.pt", "tokenizer": "t.txt"},
+        "rewarded": {
+            "parent": "plain",
+            "corpus": "world",
+            "objective": {
+                "kind": "reinforce",
+                "baseline": "none",
+                "decoding": "greedy",
+                "reward": {"kind": "similarity", "retriever": "clip", "candidates": 4},
+            },
+            "optimizer": {"kind": "adam", "lr": 0.1, "batch": 4, "steps": 2},
+        },
     },
     "decodings": {"greedy": {"kind": "greedy", "max_tokens": 5}},
     "evaluations": {"main": {"captioners": ["plain"], "corpora": ["world"], "decoding": "greedy"}},
@@ -136,8 +178,16 @@ def plan(config):
     def params(loads, *libraries):
         return [param(job) for param in lab.software("generate_captions", *libraries, loads=loads).values()]
 
+    for name in lab.corpora:
+        job = SimpleNamespace(corpus=name, evaluation="main")
+        if lab.corpora[name]["reader"] != "toyworld":
+            found["corpus " + name] = [lab.annotation_files(job), *params(lab.reader, "pillow"), lab.corpus_block(job)]
+    found["described"] = lab.described(job)
     for name in lab.captioners:
         job = SimpleNamespace(captioner=name)
+        if "reward" in lab.captioners[name].get("objective", {}):
+            found["training " + name] = [lab.reward_models.asked(job), lab.reward_models.captions(job)]
+            found["training " + name] += [*params(lab.reward_models.used, "torch"), lab.captioner_block(job)]
         found[name] = [lab.regions.captioner_tables(name, "world")]
         found[name] += [*params(lab.captioner_family, "torch", "tokenizers", "numpy"), lab.captioner_block(job)]
     for name in lab.encoders:
@@ -251,8 +301,11 @@ def test_a_captioner_that_reads_regions_is_one_file(checkout):
 
 def test_families_that_nobody_uses_change_nothing(checkout):
     before = plans(checkout)
-    for module, text in (("captioners/constant", VECTOR), ("captioners/regional", REGIONS), ("encoders/new", ENCODER)):
-        add(checkout, module, text)
+    add(checkout, "captioners/constant", VECTOR)
+    add(checkout, "captioners/regional", REGIONS)
+    add(checkout, "encoders/new", ENCODER)
+    add(checkout, "corpora/readers/new_photos", READER)
+    add(checkout, "training/rewards/brief", REWARD)
     assert plans(checkout) == before
 
 
@@ -264,6 +317,73 @@ def test_a_new_encoder_is_not_taken_for_another(checkout):
     assert versions.keys() == {"torch", "scipy"}
     assert code != right["encoder clip"][0]
     assert "encoders.mine.family is 'newer'; it must be one of blip, clip, new, resnet, siglip." in wrong
+
+
+def test_a_reader_is_one_file(checkout):
+    add(checkout, "corpora/readers/new_photos", READER)
+    before = plans(checkout)[0]
+    mine = {"reader": "new-photos", "annotations": "a.json", "images": "folder", "boxes": "b.json"}
+    wrong = {
+        "corpora.mine lacks the key 'boxes'": {key: mine[key] for key in ("reader", "annotations", "images")},
+        "corpora.mine has no key 'crp'; did you mean 'crop'?": {**mine, "crp": True},
+        "corpora.mine.reader is 'new_photos'; it must be one of": {**mine, "reader": "new_photos"},
+    }
+    planned, *refused = plans(checkout, mine, *wrong.values(), section="corpora")
+    files, code, versions, block = planned["corpus mine"]
+    assert [Path(file).name for file in files] == ["a.json", "b.json"]
+    assert (versions.keys(), block["crop"], block["max_rejected"]) == ({"pillow", "scipy"}, False, 0.01)
+    assert code != planned["corpus photos"][1]
+    assert {name: plan for name, plan in planned.items() if name != "corpus mine"} == before
+    for sentence, found in zip(wrong, refused, strict=True):
+        assert sentence in found
+    evaluated = {**CONFIG, "corpora": {**CONFIG["corpora"], "mine": mine}}
+    evaluated["evaluations"] = {"main": {**CONFIG["evaluations"]["main"], "corpora": ["world", "mine"]}}
+    (found,) = json.loads(python(checkout, PLAN, checkout, json.dumps([evaluated])))
+    assert found["described"] == ["results/corpora/mine/captions.parquet"]
+    # What it says and does is of the fingerprint of those alone that read by it.
+    add(checkout, "corpora/readers/new_photos", READER.replace("yield from ()", "yield from []"))
+    changed = plans(checkout, mine, section="corpora")[0]
+    assert {name for name in planned if planned[name] != changed[name]} == {"corpus mine"}
+
+
+def test_a_reward_is_one_file(checkout):
+    add(checkout, "training/rewards/brief", REWARD)
+    before = plans(checkout)[0]
+    plain = CONFIG["captioners"]["rewarded"]
+
+    def rewarded(reward):
+        return {**plain, "objective": {**plain["objective"], "reward": reward}}
+
+    mine, inside = {"kind": "brief", "retriever": "clip"}, {"kind": "sum", "of": []}
+    inside["of"] = [{"weight": 2, "reward": mine}]
+    wrong = {
+        "reward lacks the key 'retriever'": {"kind": "brief"},
+        "reward.of.0.reward.shortest: 0 is less than the minimum of 1": {
+            "kind": "sum", "of": [{"weight": 2, "reward": {**mine, "shortest": 0}}],
+        },
+        "reward.retriever is 'grid', a grid, which has no text side": {**mine, "retriever": "grid"},
+    }  # fmt: skip
+    alone, summed, *refused = plans(checkout, *map(rewarded, (mine, inside, *wrong.values())))
+    for planned in (alone, summed):
+        asked, captions, code, versions, block = planned["training mine"]
+        assert (asked.keys(), captions) == ({"encoders/clip"}, ["results/corpora/world/captions.parquet"])
+        assert "scipy" in versions
+        assert "scipy" not in planned["training rewarded"][3]
+        assert code != planned["training rewarded"][2]
+        assert {name: plan for name, plan in planned.items() if not name.endswith("mine")} == before
+        reward = block["objective"]["reward"]
+        assert (reward if reward["kind"] == "brief" else reward["of"][0]["reward"])["shortest"] == 3
+    for sentence, found in zip(wrong, refused, strict=True):
+        assert sentence in found
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "kind"),
+    [("corpora/readers/new_photos", READER, "CorpusReader"), ("training/rewards/brief", REWARD, "RewardKind")],
+)
+def test_what_does_not_say_what_it_is_is_an_error_at_start(checkout, module, text, kind):
+    add(checkout, module, text.replace("DECLARATION = ", "DECLARED = "))
+    assert f"{module}.py has no DECLARATION; write DECLARATION = {kind}" in plans(checkout)[0]
 
 
 def test_a_family_without_a_declaration_is_an_error_at_start(checkout):

@@ -12,8 +12,8 @@ from captionlab.workflow.experiments import Experiments
 ROOT = Path(__file__).parents[2]
 
 
-# What self-critical training needs to caption as REINFORCE does: greedily under dropout, each image once.
-AS_REINFORCE = {"samples": 1, "temperature": 1.0e-3}
+# What self-critical training needs to be as REINFORCE: captions greedily under dropout, each image once, no more asked.
+AS_REINFORCE = {"samples": 1, "temperature": 1.0e-3, "scale": 1.0, "kl": 0.0}
 
 
 def experiments(*names: str) -> Experiments:

@@ -1,6 +1,7 @@
 """The probing paper's part of a config: its mistakes, and what is derived from it."""
 
 import copy
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,9 +10,9 @@ import yaml
 from snakemake.utils import update_config
 
 from captionlab.papers.probing.paper import FIGURES, TABLES, Probing
-from captionlab.workflow.construction import Construction, construction_mistakes
+from captionlab.workflow.config import ConfigError, checked
+from captionlab.workflow.construction import Construction
 from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.papers import papers_mistakes
 from captionlab.workflow.scoring import Scoring
 
 ROOT = Path(__file__).parents[2]
@@ -29,8 +30,9 @@ scorers:
     family: uniter
     regions: boxes
     corpus: world
-    negatives: {encoder: clip}
-    optimizer: {batch: 4}
+    architecture: {vocabulary: 90, positions: 20, width: 8, layers: 1, heads: 1, feed_forward: 8}
+    negatives: {encoder: clip, hard: 0.5, nearest: 0.1}
+    optimizer: {kind: adamw, lr: 1.0e-3, batch: 4, steps: 2}
   ros: {family: rosita, regions: boxes, weights: rosita.pkl, vocabulary: vocab.txt, scale: 100}
   clip: {family: clip, encoder: clip}
   clip-s: {family: clip, encoder: clip, scale: 2.5}
@@ -78,12 +80,12 @@ def edited(path, value):
     return config
 
 
-def mistakes(config):
-    return [*construction_mistakes(config), *papers_mistakes(config)]
+def filled(config):
+    return checked(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
 
 
 def test_the_example_is_accepted():
-    assert mistakes(CONFIG) == []
+    assert filled(CONFIG)["captioners"]["made"]["replacements"]["draw"] == "frequency"
 
 
 @pytest.mark.parametrize(
@@ -111,12 +113,13 @@ def test_the_example_is_accepted():
     ],
 )
 def test_a_mistake_is_a_sentence(path, value, sentence):
-    assert sentence in "\n".join(mistakes(edited(path, value)))
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        filled(edited(path, value))
 
 
 @pytest.fixture
 def lab():
-    config = copy.deepcopy(CONFIG)
+    config = filled(CONFIG)
     rewards = {"kind": "sum", "of": [{"weight": 1, "reward": {"kind": "scorer", "scorer": "uni"}}, {"weight": 2, "reward": {"kind": "cider"}}]}  # fmt: skip  # noqa: E501
     for name in ("fc-uni-1", "fc-uni-2"):
         config["captioners"][name] = {"parent": "fc-1", "objective": {"kind": "self-critical", "reward": rewards}}
@@ -156,7 +159,8 @@ def test_rewards_are_read_off_the_objectives(lab):
 def test_constructed_captions_depend_on_their_settings_alone(lab):
     job, made = SimpleNamespace(captioner="made", evaluation="main"), Construction(lab)
     assert made.block(job) == {
-        "nouns": [5, 3], "replacements": {"shares": [1.0]}, "templates": ["published", "mined"],
+        "nouns": [5, 3], "replacements": {"draw": "frequency", "others": "any", "shares": [1.0]},
+        "templates": ["published", "mined"],
     }  # fmt: skip
     assert made.tags(job) == "results/language/fc-1/main/tags.parquet"
     assert made.mined_models(job) == ["UNITER"]
@@ -196,7 +200,7 @@ def test_seeds_and_what_is_beyond_the_paper_go_on_top_of_it():
     assert [len(rewards[role]) for role in beyond] == [1, 1, 5, 5]
     for role in (*MODELS, *beyond):
         blocks = [lab.captioners[name] for name in roles[role]]
-        assert [block.get("seed") for block in blocks] == [None, 2, 3]
+        assert [block["seed"] for block in blocks] == [lab.config["seed"], 2, 3]
         assert all({**block, "seed": None} == {**blocks[0], "seed": None} for block in blocks)
         assert all(block["optimizer"] == lab.captioners["toy-fc-uniter"]["optimizer"] for block in blocks)
     assert set(lab.evaluations["probing"]["captioners"]) >= {name for names in roles.values() for name in names}

@@ -35,7 +35,7 @@ rule pretrain_captioner:
             "pycocoevalcap",
             "torch",
             "tokenizers",
-            loads=lab.captioner_family,
+            loads=lab.reward_models.used,
         ),
         config=lab.captioner_block,
         seed=lab.captioner_seed,

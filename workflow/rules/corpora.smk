@@ -55,7 +55,7 @@ rule read_corpus:
         mem_mb=8000,
         runtime=240,
     params:
-        **lab.software("read_corpus", "pillow"),
+        **lab.software("read_corpus", "pillow", loads=lab.reader),
         config=lab.corpus_block,
         data=lab.data,
     message:

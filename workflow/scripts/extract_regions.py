@@ -25,7 +25,7 @@ def cropped(snakemake, images):
 def detected(snakemake, images):
     from captionlab.regions.detection import Detector
 
-    settings = {key: value for key, value in snakemake.params.config.items() if key in ("count", "size")}
+    settings = {key: snakemake.params.config[key] for key in ("count", "size")}
     return Detector(snakemake.input.weights[0], **settings, device=device()).regions(images, snakemake.threads)
 
 

@@ -22,7 +22,7 @@ def main(snakemake):
     ):
         ids = evaluated_images(images, corpus, split, references)
         if human:
-            parts.append(reference_rows(path, ids, corpus, each=config.get("reference") == "each"))
+            parts.append(reference_rows(path, ids, corpus, each=config["reference"] == "each"))
         else:
             known = read_table(images, IMAGES, columns=["image_id"])["image_id"].to_pylist()
             parts.append(file_rows(path, ids, known, corpus))

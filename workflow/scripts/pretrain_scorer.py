@@ -39,7 +39,7 @@ def main(snakemake):
     texts, negatives = pairs(snakemake, ids)
     torch.manual_seed(params.seed)
     scorer = new_scorer(config, (text for of_image in texts for text in of_image), regions.region_size, device())
-    if config.get("word_embeddings") == "encoder":
+    if config["word_embeddings"] == "encoder":
         align_words(scorer, load_encoder(Path(snakemake.input.encoder_weights[0]).parent, device()))
     directory = Path(snakemake.output.weights).parent
     state_directory = paths.state("pretrain_scorer", directory.name)

@@ -26,8 +26,16 @@ DECLARATION = CaptionerFamily(
     options=("teacher",),
     attention=False,
     imported={
-        "network": {"enum": ["online", "target"], "description": "which of the two that were trained; default online"},
-        "grid_positions": {"type": "boolean", "description": "trained with positions in its grid (--with_pe)?"},
+        "network": {
+            "enum": ["online", "target"],
+            "default": "online",
+            "description": "which of the two that were trained",
+        },
+        "grid_positions": {
+            "type": "boolean",
+            "default": False,
+            "description": "trained with positions in its grid (--with_pe)?",
+        },
     },
     architecture={
         "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},

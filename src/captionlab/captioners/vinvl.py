@@ -44,11 +44,11 @@ DECLARATION = CaptionerFamily(
     attention=True,
     imported={
         "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
-        "tag_position": {"type": "integer", "minimum": 1, "description": "where the positions of tags start"},
-        "start": {"type": "integer", "minimum": 0, "description": "id of [CLS]"},
-        "mask": {"type": "integer", "minimum": 0, "description": "id of [MASK]"},
-        "max_pieces": {"type": "integer", "minimum": 1, "description": "word pieces of tags read, the end included"},
-        "max_regions": {"type": "integer", "minimum": 1, "description": "regions that are read"},
+        "tag_position": {"type": "integer", "minimum": 1, "default": 40, "description": "where tags' positions start"},
+        "start": {"type": "integer", "minimum": 0, "default": 101, "description": "id of [CLS]"},
+        "mask": {"type": "integer", "minimum": 0, "default": 103, "description": "id of [MASK]"},
+        "max_pieces": {"type": "integer", "minimum": 1, "default": 30, "description": "word pieces of tags read"},
+        "max_regions": {"type": "integer", "minimum": 1, "default": 50, "description": "regions that are read"},
     },
     architecture={
         "vocabulary": {"type": "integer", "minimum": 6, "description": "most word pieces"},

@@ -28,7 +28,7 @@ DECLARATION = EncoderFamily(
     imported={
         "model": {"type": "string", "description": "open_clip's name of the architecture; weights then is a tag"},
         "heads": {"type": "integer", "minimum": 1, "description": "text heads when they are not width / 64"},
-        "quick_gelu": {"type": "boolean", "description": "of a file: the activation is OpenAI's; default true"},
+        "quick_gelu": {"type": "boolean", "default": True, "description": "of a file: the activation is OpenAI's"},
     },
     architecture={
         "embed_dim": {"type": "integer", "minimum": 1, "description": "numbers in an embedding"},

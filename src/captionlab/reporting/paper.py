@@ -14,15 +14,13 @@ Each function gets the files and parameters of its `Needs` by name, with those t
 config as the parameter `config`, and for tables, figures and evidence the file `published`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from captionlab import paths
 
 Block = dict[str, Any]
-# Gives a sentence if a section of a config lacks the name that stands in a place: config, section, name, place.
-Known = Callable[[Block, str, str, str], Iterator[str]]
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,8 @@ class Paper:
         return paths.reporting(f"{self.name}/{table}.parquet")
 
     @staticmethod
-    def mistakes(config: Block, where: str, block: Block, known: Known) -> Iterator[str]:
-        """One sentence for each thing in the paper's block, which fits its schema, that cannot be followed."""
+    def mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+        """One sentence for each thing in the paper's block that its schema does not see; all names lead somewhere."""
         yield from ()
 
 

@@ -23,7 +23,11 @@ DECLARATION = ScorerFamily(
     reads="embeddings",
     libraries=(),
     imported={
-        "prompt": {"type": "string", "description": "what goes before each caption; CLIPScore's is 'A photo depicts '"},
+        "prompt": {
+            "type": "string",
+            "default": "",
+            "description": "goes before a caption; CLIPScore's: 'A photo depicts '",
+        },
         "scale": {"type": "number", "exclusiveMinimum": 0, "default": 100, "description": "factor; CLIPScore's is 2.5"},
         "clamp": {"type": "boolean", "default": False, "description": "no score below 0, as CLIPScore"},
     },

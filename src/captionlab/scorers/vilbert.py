@@ -41,7 +41,7 @@ DECLARATION = ScorerFamily(
         "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
         "visual_heads": {"type": "integer", "minimum": 1, "description": "those of regions when not width / 128"},
         "joint_heads": {"type": "integer", "minimum": 1, "description": "those of connections when not width / 128"},
-        "task": {"type": "integer", "minimum": 0, "description": "of weights of several tasks: 7 is retrieval in COCO"},
+        "task": {"type": "integer", "minimum": 0, "default": 7, "description": "of several: 7 is retrieval in COCO"},
         "v_biattention_id": {
             "type": "array",
             "items": {"type": "integer", "minimum": 0},

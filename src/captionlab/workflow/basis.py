@@ -9,7 +9,7 @@ from typing import Any
 from snakemake.io import local
 
 from captionlab.workflow import families
-from captionlab.workflow.blocks import Block, normalise, plain_rewards, root_of
+from captionlab.workflow.blocks import Block, normalise, root_of
 from captionlab.workflow.code import Fingerprints
 
 # The wildcards of a job, of which each rule has others.
@@ -21,13 +21,15 @@ DECLARED: Mapping[str, Callable[[], Mapping[str, Any]]] = {
     "captioners": families.captioners,
     "encoders": families.encoders,
     "scorers": families.scorers,
+    "corpora.readers": families.readers,
+    "training.rewards": families.rewards,
 }
 
 
 def loaded(package: str, names: Iterable[str]) -> dict[str, Iterable[str]]:
-    """What a script loads that uses models of these families of a package."""
+    """What a script loads that uses models of these families of a package, or readers or rewards of these names."""
     declared = DECLARED[package]()
-    return {f"captionlab.{package}.{name}": declared[name].libraries for name in sorted(set(names))}
+    return {f"captionlab.{package}.{name.replace('-', '_')}": declared[name].libraries for name in sorted(set(names))}
 
 
 def listed(given: str | Iterable[str]) -> list[str]:
@@ -41,15 +43,15 @@ def on_disk(path: Path | str) -> str:
 
 
 class Basis:
-    """A config that was checked; `root` is the folder of the Snakefile."""
+    """A config that was checked and has all defaults; `root` is the folder of the Snakefile."""
 
     def __init__(self, config: Block, root: Path | str):
         self.config, self.root = config, Path(root)
         self.corpora: Block = config["corpora"]
-        self.encoders: Block = config.get("encoders", {})
+        self.encoders: Block = config["encoders"]
         self.captioners: Block = config["captioners"]
         self.evaluations: Block = config["evaluations"]
-        self.data = str((self.root / config.get("data", ".")).resolve())
+        self.data = str((self.root / config["data"]).resolve())
 
     # --------------------------------------------------------------------------------------- code and files
     def code(self, script: str, *also: str) -> str:
@@ -89,26 +91,22 @@ class Basis:
         return [f"{key}: no such {what} {path}" for key, path in places if not there(path)]
 
     # --------------------------------------------------------------------------------- what blocks refer to
-    def seed(self, block: Block) -> int:
-        """The seed of a block, which is the config's where it has none."""
-        return int(block["seed"] if "seed" in block else self.config["seed"])
-
     def decoding(self, name: str) -> Block:
         """A decoding, spelled out."""
         return dict(normalise(self.config["decodings"][name]))
 
     def evaluation_split(self, corpus: str) -> str:
         """Split of a corpus that evaluations use."""
-        return str(self.corpora[corpus].get("evaluation_split", "test"))
+        return str(self.corpora[corpus]["evaluation_split"])
 
     def family(self, captioner: str) -> str:
         """Family of a captioner, its own or its ancestor's."""
         return str(self.captioners[root_of(self.config, captioner)]["family"])
 
     def rewards(self, captioner: str) -> list[Mapping[str, Any]]:
-        """The rewards that a captioner's reward is made of, none where it has none."""
+        """A captioner's reward and those that it is made of, none where it has none."""
         objective = self.captioners[captioner].get("objective", {})
-        return [reward for _, reward in plain_rewards(objective["reward"])] if "reward" in objective else []
+        return [reward for _, reward in families.rewards_in(objective["reward"])] if "reward" in objective else []
 
 
 _fingerprints = cache(Fingerprints)

@@ -1,14 +1,14 @@
 """Blocks of a config and what can be read off one of them: its kind, its root, its rewards, its normal form."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 Block = dict[str, Any]
 
 # Captioners that have no weights: their captions are there already, or made of others'.
 GIVEN = {"file", "human", "constructed"}
-# Kinds of rewards that ask a retriever.
-RETRIEVAL = {"discriminative", "accuracy", "similarity"}
+# Kinds of objectives by which a captioner learns the references of a corpus.
+OF_REFERENCES = {"cross-entropy", "mlm"}
 
 
 def normalise(value: Any) -> Any:
@@ -46,19 +46,6 @@ def root_of(config: Block, captioner: str) -> str:
     while "parent" in config["captioners"][captioner]:
         captioner = config["captioners"][captioner]["parent"]
     return captioner
-
-
-def plain_rewards(reward: Mapping[str, Any], where: str = "reward") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rewards that a reward is made of, itself when it is plain, each with its place in the config."""
-    if reward["kind"] not in ("sum", "alternate"):
-        yield where, reward
-    for number, part in enumerate(reward.get("of", [])):
-        inner = (
-            (part["reward"], f"{where}.of.{number}.reward")
-            if reward["kind"] == "sum"
-            else (part, f"{where}.of.{number}")
-        )
-        yield from plain_rewards(*inner)
 
 
 def without(block: Mapping[str, Any], *keys: str) -> Block:

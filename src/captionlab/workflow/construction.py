@@ -1,11 +1,8 @@
-"""Captioners of the family `constructed`: what the job reads that constructs their captions, and their mistakes."""
-
-from collections.abc import Iterator
+"""Captioners of the family `constructed`: what the job reads that constructs their captions."""
 
 from captionlab import paths
 from captionlab.workflow.basis import Basis, Wildcards
-from captionlab.workflow.blocks import Block, captioner_kind, normalise
-from captionlab.workflow.names import known
+from captionlab.workflow.blocks import Block, normalise
 
 
 class Construction:
@@ -38,30 +35,3 @@ class Construction:
 
     def _block(self, wildcards: Wildcards) -> Block:
         return dict(self.basis.captioners[wildcards.captioner])
-
-
-def construction_mistakes(config: Block) -> Iterator[str]:
-    """One sentence for each thing that cannot be followed; the config must fit the schema."""
-    for name, block in config["captioners"].items():
-        if captioner_kind(block) == "constructed":
-            yield from _mistakes(config, name, block)
-
-
-def _mistakes(config: Block, name: str, block: Block) -> Iterator[str]:
-    where = f"captioners.{name}"
-    if ("mined" in block.get("templates", [])) != ("mined_from" in block):
-        yield (
-            f"{where}: mined templates are found in the captions of captioners; give both `templates: [mined]` and "
-            "`mined_from: {name of the template: captioner}`, or neither"
-        )
-    if "nouns" in block and "templates" not in block:
-        yield f"{where}.nouns asks for so many nouns in a template; add `templates: [published]`"
-    sources = {"captions_of": block["captions_of"]}
-    sources |= {f"mined_from.{model}": of for model, of in block.get("mined_from", {}).items()}
-    for key, of in sources.items():
-        yield from known(config, "captioners", of, f"{where}.{key}")
-        if config["captioners"].get(of, {}).get("family") == "constructed":
-            yield f"{where}.{key} is {of!r}, which is constructed itself; name a captioner that sees the images"
-        for evaluation, content in config["evaluations"].items():
-            if name in content["captioners"] and of not in content["captioners"]:
-                yield f"evaluations.{evaluation} has {name!r}, so it needs its {key}; add {of!r} to its captioners"

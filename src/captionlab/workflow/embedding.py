@@ -55,7 +55,7 @@ class Embedding:
 
     def seed(self, wildcards: Wildcards) -> int:
         """Seed of an encoder's training."""
-        return self.basis.seed(self.encoders[wildcards.encoder])
+        return int(self.encoders[wildcards.encoder]["seed"])
 
     def corpus(self, table: str) -> Callable[[Wildcards], str]:
         """A table of the corpus that an encoder is trained on."""
@@ -86,7 +86,7 @@ class Embedding:
 
     def shards(self, corpus: str) -> list[str]:
         """Names of the shards that a corpus is embedded in."""
-        return shard_names(self.basis.corpora[corpus].get("shards", 1))
+        return shard_names(self.basis.corpora[corpus]["shards"])
 
     def features(self, encoder: str, corpus: str) -> list[str]:
         """Feature tables of a corpus."""

@@ -12,12 +12,12 @@ from pathlib import Path
 from captionlab import paths
 from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
-from captionlab.workflow import families
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, on_disk
 from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, without
-from captionlab.workflow.config import ConfigError, validate_config
+from captionlab.workflow.config import ConfigError, checked
 from captionlab.workflow.construction import Construction
 from captionlab.workflow.embedding import Embedding
+from captionlab.workflow.families import readers, score_tables
 from captionlab.workflow.language import Language
 from captionlab.workflow.papers import Papers
 from captionlab.workflow.regions import Regions
@@ -45,9 +45,8 @@ class Experiments(Basis):
     paper_of, labels_of = staticmethod(paper_of), staticmethod(labels_of)
 
     def __init__(self, config: Block, root: Path | str):
-        validate_config(config, Path(root) / "workflow" / "schemas" / "config.schema.yaml")
-        super().__init__(config, root)
-        self.spice: str = config.get("spice", "auto") or "off"
+        super().__init__(checked(config, Path(root) / "workflow" / "schemas" / "config.schema.yaml"), root)
+        self.spice: str = self.config["spice"] or "off"
         self.embedding = Embedding(self)
         self.regions = Regions(self, self.embedding)
         self.scoring = Scoring(self, self.regions)
@@ -104,6 +103,10 @@ class Experiments(Basis):
         """What the reader of a corpus depends on."""
         return normalise(without(self.corpora[wildcards.corpus], "evaluation_split", "shards"))
 
+    def reader(self, wildcards: Wildcards) -> Loaded:
+        """What a script loads that reads the corpus of a job."""
+        return loaded("corpora.readers", [self.corpora[wildcards.corpus]["reader"]])
+
     def annotation_files(self, wildcards: Wildcards) -> list[str]:
         """Files that a reader needs before it starts; the images are not among them, a broken one is a reject."""
         from captionlab.corpora.inputs import input_files
@@ -125,7 +128,7 @@ class Experiments(Basis):
 
     def captioner_seed(self, wildcards: Wildcards) -> int:
         """Seed of a captioner's training."""
-        return self.seed(self.captioners[wildcards.captioner])
+        return int(self.captioners[wildcards.captioner]["seed"])
 
     def captioner_family(self, wildcards: Wildcards) -> Loaded:
         """What a script loads that uses the captioner of a job."""
@@ -163,7 +166,8 @@ class Experiments(Basis):
 
     def described(self, wildcards: Wildcards) -> list[str]:
         """Captions of the corpora of an evaluation that have images which nobody described: candidates and no more."""
-        corpora = (c for c in self.evaluated_corpora(wildcards) if self.corpora[c]["reader"] == "imagecode")
+        undescribed = {name for name, reader in readers().items() if reader.undescribed}
+        corpora = (c for c in self.evaluated_corpora(wildcards) if self.corpora[c]["reader"] in undescribed)
         return [paths.corpus("captions", corpus) for corpus in corpora]
 
     def evaluated_features(self, wildcards: Wildcards) -> list[str]:
@@ -173,7 +177,7 @@ class Experiments(Basis):
 
     def evaluations_in_shards(self, shards: bool) -> str:
         """Regular expression of the evaluations whose images are captioned in several jobs, or of those in one."""
-        return any_of(name for name, block in self.evaluations.items() if (block.get("shards", 1) > 1) == shards)
+        return any_of(name for name, block in self.evaluations.items() if (block["shards"] > 1) == shards)
 
     def captioned_shards(self, wildcards: Wildcards) -> list[str]:
         """The shards of a captioner's captions for an evaluation."""
@@ -211,7 +215,7 @@ class Experiments(Basis):
 
     def retrievers(self, wildcards: Wildcards) -> list[str]:
         """Retrievers of an evaluation."""
-        return list(self.evaluations[wildcards.evaluation].get("retrievers", []))
+        return list(self.evaluations[wildcards.evaluation]["retrievers"])
 
     def retrieved_with(self, wildcards: Wildcards) -> Loaded:
         """What a script loads that uses the retrievers of an evaluation."""
@@ -230,12 +234,7 @@ class Experiments(Basis):
     def retrieval_block(self, wildcards: Wildcards) -> Block:
         """How many candidates retrieval has and where they come from."""
         evaluation = self.evaluations[wildcards.evaluation]
-        return normalise(
-            {
-                "candidates": evaluation.get("candidates", 100),
-                "candidate_sets": evaluation.get("candidate_sets", "file-order"),
-            }
-        )
+        return {key: evaluation[key] for key in ("candidate_sets", "candidates")}
 
     def scored(self, table: str) -> list[str]:
         """One table of scores for every evaluation and captioner that has it."""
@@ -243,12 +242,12 @@ class Experiments(Basis):
 
     def score_tables(self) -> dict[str, list[str]]:
         """These tables by their names, those that the config asks for."""
-        found = {table: self.scored(table) for table in families.score_tables()}
+        found = {table: self.scored(table) for table in score_tables()}
         return {table: files for table, files in found.items() if files}
 
     def score_modules(self) -> dict[str, list[str]]:
         """The modules that say how these tables become values; no library is theirs alone."""
-        return {module: [] for module in families.modules("evaluation.metrics", self.score_tables())}
+        return {f"captionlab.evaluation.metrics.{table}": [] for table in self.score_tables()}
 
     def scored_captions(self) -> list[str]:
         """The captions that these tables score, whatever the table."""
@@ -265,12 +264,12 @@ class Experiments(Basis):
         family = self.family(captioner)
         if family == "constructed":
             return False  # they are studied by how they were made, not as one
-        declared = families.score_tables()[table]
-        if declared.switch and (self.config.get(declared.switch, "auto") or "off") == "off":
+        declared = score_tables()[table]
+        if declared.switch and self.config[declared.switch] in ("off", False):  # YAML reads a bare off as false
             return False
         if declared.references and family == "human":
             return False
-        return not declared.asks or bool(evaluation.get(declared.asks))
+        return not declared.asks or bool(evaluation[declared.asks])
 
     def spice_file(self, file: str) -> str:
         """A file that says which parser models SPICE needs."""
@@ -316,7 +315,7 @@ class Experiments(Basis):
 
     def measured_tables(self) -> list[str]:
         """The tables of measurements among them."""
-        general = ["evaluation", *(["claims"] if self.config.get("papers") else []), *self.validity.tables()]
+        general = ["evaluation", *(["claims"] if self.config["papers"] else []), *self.validity.tables()]
         return [
             *self.language.tables(),
             *(paths.reporting(f"{name}.{ending}") for name in general for ending in GENERAL_FORMATS),
@@ -327,7 +326,7 @@ class Experiments(Basis):
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""
         libraries = ("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy")
         return {
-            "config": self.config.get("name", "unnamed"),
+            "config": self.config["name"],
             "seed": self.config["seed"],
             "toy": any(corpus["reader"] == "toyworld" for corpus in self.corpora.values()),
             "versions": self.versions(*libraries),

@@ -1,21 +1,21 @@
-"""The families of models as their modules declare them (captionlab.declarations), without importing these modules.
+"""What modules declare (captionlab.declarations), without importing them: families of models, readers, rewards.
 
-Here is their part of the schema, and what the graph asks of them: modules for fingerprints, libraries for versions.
+Here are their parts of the schema, and what the graph asks of them: modules for fingerprints, libraries for versions.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from captionlab.declarations import CaptionerFamily, EncoderFamily, ScorerFamily, ScoreTable, declared
+from captionlab.declarations import (
+    CaptionerFamily,
+    CorpusReader,
+    EncoderFamily,
+    RewardKind,
+    ScorerFamily,
+    ScoreTable,
+    declared,
+)
 from captionlab.workflow.blocks import Block
-
-# The keys of a captioner's block that say what it reads of images.
-READS = {
-    "vector": ("encoder",),
-    "patches": ("encoder",),
-    "regions": ("regions",),
-    "tagged-regions": ("regions", "tags"),
-}
 
 
 def captioners() -> Mapping[str, CaptionerFamily]:
@@ -39,60 +39,63 @@ def score_tables() -> Mapping[str, ScoreTable]:
     return dict(sorted(found.items(), key=lambda item: item[1].place))
 
 
-def attends_to_tags(captioner: str) -> bool:
-    """Whether a family of captioners is one whose attention to tags can be extracted; not where it has no weights."""
-    return captioner in captioners() and captioners()[captioner].attention
+def readers() -> Mapping[str, CorpusReader]:
+    """The readers of published corpora, by name."""
+    return declared("corpora.readers", CorpusReader, "read")
 
 
-def modules(package: str, families: Iterable[str]) -> list[str]:
-    """The modules that scripts load by the names of these families, for fingerprints of code."""
-    return sorted({f"captionlab.{package}.{family}" for family in families})
+def rewards() -> Mapping[str, RewardKind]:
+    """The kinds of rewards, by name."""
+    return declared("training.rewards", RewardKind, "build")
 
 
-def family_parts() -> Block:
-    """What the schema says of each family, by the names of its definitions: `captioner_imported_<family>` and such.
+def rewards_in(reward: Mapping[str, Any], where: str = "reward") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """A reward and those that it is made of, each with its place in the config."""
+    yield where, reward
+    for number, part in enumerate(reward["of"] if rewards()[reward["kind"]].of else []):
+        weighed = "reward" in part
+        yield from rewards_in(part["reward"] if weighed else part, f"{where}.of.{number}" + ".reward" * weighed)
 
-    Each extends the definition without a family. A way to come about that a family does not have is checked as the one
-    that it has. `captioner_family`, `encoder_family` and `scorer_family` are the names that there are.
+
+def a_family(names: Iterable[str]) -> str:
+    """One of these families, for a sentence."""
+    return " or ".join(f"a {name}" for name in names)
+
+
+def declared_cases() -> dict[str, Block]:
+    """For unions of the schema, by name, the cases that modules declare. Each extends parts that others extend too.
+
+    A family that cannot be trained here is checked as one that is imported, or adopted, which says which keys it has.
     """
-    parts: Block = {}
-    for kind, families in (("captioner", captioners()), ("encoder", encoders()), ("scorer", scorers())):
-        parts[f"{kind}_family"] = {"enum": sorted(families)}
+    unions = ("captioner_imported", "captioner_made", "encoder_imported", "encoder_trained", "scorer_imported")
+    cases: dict[str, Block] = {union: {} for union in ("corpus", "reward", *unions, "scorer_trained", "scorer_adopted")}
+    for name, reader in readers().items():
+        cases["corpus"][name] = _part("corpus_files", keys=reader.keys, required=reader.required)
+    for name, reward in rewards().items():
+        cases["reward"][name] = _part(f"asks_{reward.asks}", keys=reward.keys, required=reward.required)
     for name, captioner in captioners().items():
-        parts[f"captioner_imported_{name}"] = imported = _part("captioner_imported", captioner.imported)
-        parts[f"captioner_pretrained_{name}"] = _trained("captioner_pretrained", captioner.architecture) or imported
+        reads = f"captioner_reads_{captioner.reads}"
+        cases["captioner_imported"][name] = given = _part("any_captioner_imported", reads, keys=captioner.imported)
+        cases["captioner_made"][name] = _trained(given, captioner.architecture, "any_captioner_trained", reads)
     for name, encoder in encoders().items():
-        files = {key: {"$ref": "#/$defs/path"} for key in encoder.files}
-        parts[f"encoder_imported_{name}"] = imported = _part("encoder_imported", {**files, **encoder.imported}, files)
-        parts[f"encoder_trained_{name}"] = _trained("encoder_trained", encoder.architecture) or imported
+        files = {key: {"$ref": "#/$defs/path"} for key in encoder.files if key != "weights"}
+        given = _part("any_encoder_imported", keys={**files, **encoder.imported}, required=files)
+        cases["encoder_imported"][name] = given
+        cases["encoder_trained"][name] = _trained(given, encoder.architecture, "any_encoder_trained")
     for name, scorer in scorers().items():
-        reads = {"regions": {"type": "string", "description": "what it reads"}} if scorer.reads == "regions" else {}
-        way = "scorer_encoder" if scorer.reads == "embeddings" else "scorer_imported"
-        imported = _part(way, {**reads, **scorer.imported}, reads)
-        parts |= dict.fromkeys((f"scorer_encoder_{name}", f"scorer_imported_{name}"), imported)
-        parts[f"scorer_trained_{name}"] = _trained("scorer_trained", scorer.architecture, reads) or imported
-    return parts
+        way, reads = "adopted" if scorer.reads == "embeddings" else "imported", f"scorer_reads_{scorer.reads}"
+        cases[f"scorer_{way}"][name] = given = _part(f"any_scorer_{way}", reads, keys=scorer.imported)
+        cases["scorer_trained"][name] = _trained(given, scorer.architecture, "any_scorer_trained", reads)
+    return cases
 
 
-def _trained(base: str, architecture: Mapping[str, Any], reads: Block | None = None) -> Block:
-    """The definition of what is trained here, with this architecture; nothing where there is none."""
-    if not architecture:
-        return {}
-    sizes = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": [key for key, part in architecture.items() if "default" not in part],
-        "properties": dict(architecture),
-    }
-    return _part(base, {**(reads or {}), "architecture": sizes}, reads or {})
+def _part(*bases: str, keys: Mapping[str, Any], required: Iterable[str] = ()) -> Block:
+    """A part that adds keys, some of them required, to others."""
+    return {"extends": [*bases], "required": [*required], "properties": dict(keys)}
 
 
-def _part(base: str, keys: Mapping[str, Any], required: Iterable[str] = ()) -> Block:
-    """A definition that adds keys, some of them required, to another one. A key may name others that it `x-needs`."""
-    return {
-        "$ref": f"#/$defs/{base}",
-        "unevaluatedProperties": False,
-        "required": list(required),
-        "properties": dict(keys),
-        "dependentRequired": {key: part["x-needs"] for key, part in keys.items() if "x-needs" in part},
-    }
+def _trained(given: Block, sizes: Mapping[str, Any], *bases: str) -> Block:
+    """The part of what is trained here with an architecture of these keys; where there are none, it stands for that."""
+    required = [key for key, part in sizes.items() if "default" not in part]
+    architecture = {"architecture": {"required": required, "properties": dict(sizes)}}
+    return _part(*bases, keys=architecture) if sizes else {**given, "untrained": True}

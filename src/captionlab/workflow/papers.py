@@ -17,7 +17,6 @@ from captionlab.reporting.paper import Needs, Paper
 from captionlab.reporting.render import FORMATS
 from captionlab.workflow.basis import Basis, on_disk
 from captionlab.workflow.blocks import Block, normalise
-from captionlab.workflow.names import known
 
 FOLDER = Path(captionlab.papers.__file__).parent
 # What every paper has.
@@ -160,11 +159,11 @@ def paper_parts() -> Block:
         folder = FOLDER / name
         if missing := [file for file in PARTS if not (folder / file).is_file()]:
             raise DeclarationError(f"{folder} lacks {missing[0]}; captionlab.reporting.paper says what a paper needs")
-        parts[name] = yaml.safe_load((folder / "schema.yaml").read_text(encoding="utf-8"))
+        parts[name] = yaml.load((folder / "schema.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
     return parts
 
 
 def papers_mistakes(config: Block) -> Iterator[str]:
     """One sentence for each thing in the blocks of papers that cannot be followed; the config must fit the schema."""
-    for name, block in config.get("papers", {}).items():
-        yield from paper_class(name).mistakes(config, f"papers.{name}", block, known)
+    for name, block in config["papers"].items():
+        yield from paper_class(name).mistakes(config, f"papers.{name}", block)

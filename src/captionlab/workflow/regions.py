@@ -13,8 +13,8 @@ class Regions:
 
     def __init__(self, basis: Basis, embedding: Embedding):
         self.basis, self.embedding = basis, embedding
-        self.regions: Block = basis.config.get("regions", {})
-        self.tags: Block = basis.config.get("tags", {})
+        self.regions: Block = basis.config["regions"]
+        self.tags: Block = basis.config["tags"]
 
     def files(self) -> Iterator[tuple[str, str]]:
         """The files or folders that regions come from, by their keys."""

@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 from captionlab import paths
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
-from captionlab.workflow.blocks import RETRIEVAL, Block
+from captionlab.workflow.blocks import OF_REFERENCES, Block
+from captionlab.workflow.families import rewards
 from captionlab.workflow.scoring import Scoring
-
-READ_REFERENCES = {"cross-entropy", "mlm", "cider", "bleu", "fluency"}
 
 
 class RewardModels:
@@ -19,19 +18,16 @@ class RewardModels:
     def captions(self, wildcards: Wildcards) -> list[str]:
         """The references that a captioner is trained on or selected by; none for a reward that reads none."""
         block = self.basis.captioners[wildcards.captioner]
-        kinds = {block["objective"]["kind"], *(reward["kind"] for reward in self.basis.rewards(wildcards.captioner))}
-        needed = "validation" in block or kinds & READ_REFERENCES
+        rewarded = any(rewards()[reward["kind"]].references for reward in self.basis.rewards(wildcards.captioner))
+        needed = "validation" in block or block["objective"]["kind"] in OF_REFERENCES or rewarded
         return [paths.corpus("captions", block["corpus"])] if needed else []
 
     def asked(self, wildcards: Wildcards) -> Block:
         """The retrievers and scorers that a reward asks: folder, and feature tables of the training corpus."""
         corpus = self.basis.captioners[wildcards.captioner]["corpus"]
-        found: dict[str, list[str]] = {}
-        for reward in self.basis.rewards(wildcards.captioner):
-            if reward["kind"] in RETRIEVAL:
-                found[f"encoders/{reward['retriever']}"] = self.embedding.features(reward["retriever"], corpus)
-            elif reward["kind"] == "scorer":
-                found[f"scorers/{reward['scorer']}"] = self.scoring.features(reward["scorer"], corpus)
+        retrievers, scorers = (self._named(asked, wildcards) for asked in ("retriever", "scorer"))
+        found = {f"encoders/{name}": self.embedding.features(name, corpus) for name in retrievers}
+        found |= {f"scorers/{name}": self.scoring.features(name, corpus) for name in scorers}
         reward_models: Block = {
             name: {"directory": paths.reward_model(*name.split("/")), "features": found[name]} for name in sorted(found)
         }
@@ -64,9 +60,17 @@ class RewardModels:
         return [path for reward_model in self.asked(wildcards).values() for path in reward_model.get("neighbours", [])]
 
     def used(self, wildcards: Wildcards) -> Loaded:
-        """What the finetuning script loads: the families of the captioner and of the models that its reward asks."""
-        rewards = self.basis.rewards(wildcards.captioner)
-        retrievers = [reward["retriever"] for reward in rewards if reward["kind"] in RETRIEVAL]
-        scorers = [reward["scorer"] for reward in rewards if reward["kind"] == "scorer"]
-        captioner = loaded("captioners", [self.basis.family(wildcards.captioner)])
-        return {**captioner, **self.scoring.loaded(scorers), **self.embedding.loaded(retrievers)}
+        """What a training loads: the family of its captioner, its objective, its rewards and what these ask."""
+        objective = self.basis.captioners[wildcards.captioner]["objective"]["kind"].replace("-", "_")
+        return {
+            f"captionlab.training.objectives.{objective}": (),
+            **loaded("captioners", [self.basis.family(wildcards.captioner)]),
+            **loaded("training.rewards", (reward["kind"] for reward in self.basis.rewards(wildcards.captioner))),
+            **self.scoring.loaded(self._named("scorer", wildcards)),
+            **self.embedding.loaded(self._named("retriever", wildcards)),
+        }
+
+    def _named(self, asked: str, wildcards: Wildcards) -> list[str]:
+        """The retrievers or scorers that a captioner's rewards ask."""
+        of_captioner = self.basis.rewards(wildcards.captioner)
+        return [reward[asked] for reward in of_captioner if rewards()[reward["kind"]].asks == asked]

@@ -6,26 +6,6 @@ from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
 from captionlab.workflow.blocks import Block, any_of, normalise
 from captionlab.workflow.regions import Regions
 
-# What a part of the block is where the config says nothing: Cafagna et al. 2022, §5 to §7 and appendices C and D, or,
-# where the paper is silent, docs/fidelity.md.
-DEFAULTS: dict[str, Block] = {
-    "labels": {"number": 8, "min_captions": 1, "table": "scene_captions"},
-    "attention": {"images": 100, "layer": 1, "examples": 2},
-    "density": {"steps": 100},
-    "ranking": {"depths": [3, 5, 7], "frequent": "other-splits", "mean": False},
-    "pmi": {"min_count": 5, "smoothing": "none"},
-    "matching": {"overlap": 0.6, "inside": 0.8},
-    "ablation": {"objects": [1, 2, 3], "mask": "kept"},
-    "probes": {
-        "scenes": 8,
-        "selection": "diagnostic-objects",
-        "images": 1426,
-        "objects": 3,
-        "test_shares": [0.1, 0.3, 0.5],
-        "seeds": 5,
-    },
-}
-
 
 class SceneAnalysis:
     """The analysis of scenes of a config."""
@@ -35,9 +15,8 @@ class SceneAnalysis:
         self.config: Block = basis.config.get("scene_analysis", {})
 
     def part(self, name: str, *keys: str) -> Block:
-        """A part of the block with its defaults, or some keys of it; nothing where there is no analysis."""
-        whole = {**DEFAULTS[name], **self.config.get(name, {})} if self.config else {}
-        return normalise({key: value for key, value in whole.items() if not keys or key in keys})
+        """A part of the block, or some keys of it; nothing where there is no analysis."""
+        return normalise({key: value for key, value in self.config.get(name, {}).items() if not keys or key in keys})
 
     def part_on_labels(self, name: str, *keys: str) -> Block:
         """The same, and how many captions of an image must name a scene for the image to depict it."""
@@ -61,7 +40,7 @@ class SceneAnalysis:
 
     def seed(self) -> int:
         """Seed of all that is drawn."""
-        return self.basis.seed(self.config)
+        return int((self.config or self.basis.config)["seed"])
 
     def captioners(self) -> str:
         """Regular expression of the captioners that are analysed."""

@@ -20,7 +20,7 @@ class Scoring:
 
     def __init__(self, basis: Basis, regions: Regions):
         self.basis, self.regions, self.embedding = basis, regions, regions.embedding
-        self.scorers: Block = basis.config.get("scorers", {})
+        self.scorers: Block = basis.config["scorers"]
 
     def files(self) -> Iterator[tuple[str, str]]:
         """The files that scorers are imported from, by their keys."""
@@ -72,7 +72,7 @@ class Scoring:
 
     def seed(self, wildcards: Wildcards) -> int:
         """Seed of a scorer's training."""
-        return self.basis.seed(self.scorers[wildcards.scorer])
+        return int(self.scorers[wildcards.scorer]["seed"])
 
     def file(self, key: str) -> Callable[[Wildcards], str]:
         """A file that a scorer is imported from: weights or vocabulary."""
@@ -103,7 +103,7 @@ class Scoring:
 
     def _words_encoder(self, wildcards: Wildcards) -> list[str]:
         block = self.scorers[wildcards.scorer]
-        aligned = block.get("word_embeddings") == "encoder"
+        aligned = block["word_embeddings"] == "encoder"
         return [self.regions.regions[block["regions"]]["encoder"]] if aligned else []
 
     def trained_with(self, wildcards: Wildcards) -> Loaded:
@@ -117,7 +117,7 @@ class Scoring:
     # ----------------------------------------------------------------------------------------- evaluations
     def evaluated(self, wildcards: Wildcards) -> list[str]:
         """Scorers of an evaluation."""
-        return list(self.basis.evaluations[wildcards.evaluation].get("scorers", []))
+        return list(self.basis.evaluations[wildcards.evaluation]["scorers"])
 
     def evaluated_folders(self, wildcards: Wildcards) -> list[str]:
         """All files of all scorers of an evaluation."""
@@ -140,5 +140,4 @@ class Scoring:
 
 def _factor(scorer: Block) -> float:
     """A probability and a cosine become per cent; by the default of CLIP's family they are already."""
-    scale = float(scorer.get("scale", PER_CENT if scorer["family"] == "clip" else 1.0))
-    return 1.0 if scale >= PER_CENT else PER_CENT
+    return 1.0 if scorer["scale"] >= PER_CENT else PER_CENT

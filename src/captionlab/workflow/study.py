@@ -7,9 +7,6 @@ from captionlab.workflow.basis import Basis, Loaded, Wildcards, listed, on_disk
 from captionlab.workflow.blocks import Block, captioner_kind
 from captionlab.workflow.embedding import Embedding
 
-# The block of the config says nothing of these: they are Dessì et al. 2023, section 4.2.4 and appendix A.
-DEFAULTS = {"sets": 500, "block": 100, "controls": 5, "max_similarity": 0.8}
-
 
 class Study:
     """The study that a config declares."""
@@ -20,7 +17,8 @@ class Study:
 
     def block(self) -> Block:
         """What the choice of the screens depends on, names aside."""
-        return {key: self.config.get(key, default) for key, default in sorted(DEFAULTS.items())}
+        kept = ("block", "controls", "max_similarity", "sets")
+        return {key: self.config[key] for key in kept if key in self.config}
 
     def corpus(self) -> str | None:
         """Corpus whose images are shown."""

@@ -2,12 +2,9 @@
 
 from captionlab import paths
 from captionlab.workflow.basis import Basis
-from captionlab.workflow.blocks import Block, captioner_kind
+from captionlab.workflow.blocks import OF_REFERENCES, Block, captioner_kind
 from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
-
-# Objectives by which a captioner learns the references of a corpus.
-LEARN_REFERENCES = ("cross-entropy", "mlm")
 
 
 class Validity:
@@ -43,7 +40,7 @@ class Validity:
         return {
             name: block["corpus"]
             for name, block in sorted(self.basis.captioners.items())
-            if block.get("objective", {}).get("kind") in LEARN_REFERENCES
+            if block.get("objective", {}).get("kind") in OF_REFERENCES
         }
 
     def toyworld(self) -> list[str]:

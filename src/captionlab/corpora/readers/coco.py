@@ -19,6 +19,7 @@ DECLARATION = CorpusReader(
     files=("annotations", "instances"),
     scenes=False,
     undescribed=False,
+    libraries=(),
 )
 
 

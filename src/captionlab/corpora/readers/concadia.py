@@ -17,6 +17,7 @@ DECLARATION = CorpusReader(
     files=("annotations",),
     scenes=False,
     undescribed=False,
+    libraries=(),
 )
 
 

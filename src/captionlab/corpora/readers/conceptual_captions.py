@@ -14,6 +14,7 @@ DECLARATION = CorpusReader(
     files=("annotations",),
     scenes=False,
     undescribed=False,
+    libraries=(),
 )
 
 

@@ -15,7 +15,7 @@ DECLARATION = CorpusReader(
     keys={
         "annotations": {"$ref": "#/$defs/paths_of_splits"},
         "images": {"$ref": "#/$defs/folders"},
-        "text": {"enum": ["object", "scene"], "description": "which captions are the references; default object"},
+        "text": {"enum": ["object", "scene"], "default": "object", "description": "which captions are the references"},
         "validation": {
             "type": "object",
             "additionalProperties": False,
@@ -34,6 +34,7 @@ DECLARATION = CorpusReader(
     files=("annotations",),
     scenes=True,
     undescribed=False,
+    libraries=(),
 )
 
 

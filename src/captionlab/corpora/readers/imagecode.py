@@ -16,6 +16,7 @@ DECLARATION = CorpusReader(
     files=("annotations",),
     scenes=False,
     undescribed=True,
+    libraries=(),
 )
 
 

@@ -13,6 +13,7 @@ DECLARATION = CorpusReader(
     files=("annotations",),
     scenes=False,
     undescribed=False,
+    libraries=(),
 )
 
 

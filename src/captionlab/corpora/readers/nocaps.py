@@ -21,6 +21,7 @@ DECLARATION = CorpusReader(
     files=("annotations",),
     scenes=False,
     undescribed=False,
+    libraries=(),
 )
 
 

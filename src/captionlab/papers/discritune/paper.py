@@ -5,7 +5,7 @@ from functools import partial
 
 from captionlab import paths
 from captionlab.papers.discritune.layouts import ASSOCIATIONS, LAYOUTS, VARIANTS, associations_name
-from captionlab.reporting.paper import Block, Figure, Known, Needs, Paper, listed
+from captionlab.reporting.paper import Block, Figure, Needs, Paper, listed
 
 
 class Discritune(Paper):
@@ -188,30 +188,23 @@ class Discritune(Paper):
 
     # --------------------------------------------------------------------------------------------- mistakes
     @staticmethod
-    def mistakes(config: Block, where: str, block: Block, known: Known) -> Iterator[str]:
-        """Names that lead nowhere, captioners that nobody evaluates, and captions in several evaluations."""
+    def mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+        """Captioners that nobody evaluates, captions in several evaluations, variants that cannot be compared."""
         evaluated = {name for evaluation in config["evaluations"].values() for name in evaluation["captioners"]}
         for label, name in block["captioners"].items():
-            yield from known(config, "captioners", name, f"{where}.captioners.{label}")
-            if name in config["captioners"] and name not in evaluated:
+            if name not in evaluated:
                 yield f"{where}.captioners.{label} is {name!r}, which no evaluation names; add it to one"
-        for label, name in block["corpora"].items():
-            yield from known(config, "corpora", name, f"{where}.corpora.{label}")
-        for name in block.get("retrievers", []):
-            yield from known(config, "encoders", name, f"{where}.retrievers")
-        for name in block.get("evaluations", []):
-            yield from known(config, "evaluations", name, f"{where}.evaluations")
         yield from _several_evaluations(config, where, block)
         for name, variants in block.get("variants", {}).items():
-            yield from _variants_mistakes(config, f"{where}.variants.{name}", variants, known)
+            yield from _variants_mistakes(config, f"{where}.variants.{name}", variants)
 
 
 def _several_evaluations(config: Block, where: str, paper: Block) -> Iterator[str]:
     """A table shows one value in each place, so it must be said of which evaluation."""
-    shown = {name: config["evaluations"].get(name) for name in paper.get("evaluations") or config["evaluations"]}
+    shown = {name: config["evaluations"][name] for name in paper.get("evaluations") or config["evaluations"]}
     for captioner in dict.fromkeys(paper["captioners"].values()):
         for corpus in dict.fromkeys(paper["corpora"].values()):
-            found = [n for n, e in shown.items() if e and captioner in e["captioners"] and corpus in e["corpora"]]
+            found = [n for n, e in shown.items() if captioner in e["captioners"] and corpus in e["corpora"]]
             if len(found) > 1:
                 yield (
                     f"{where}: the captions of {captioner!r} on {corpus!r} are in the evaluations "
@@ -220,9 +213,7 @@ def _several_evaluations(config: Block, where: str, paper: Block) -> Iterator[st
                 return
 
 
-def _variants_mistakes(config: Block, where: str, variants: Block, known: Known) -> Iterator[str]:
-    yield from known(config, "evaluations", variants["evaluation"], f"{where}.evaluation")
-    evaluation = config["evaluations"].get(variants["evaluation"], {})
+def _variants_mistakes(config: Block, where: str, variants: Block) -> Iterator[str]:
     if variants["reference"] not in variants["captioners"]:
         yield f"{where}.reference is {variants['reference']!r}, which is not among the labels of its captioners"
     seeds = {label: len(listed(names)) for label, names in variants["captioners"].items()}
@@ -233,17 +224,8 @@ def _variants_mistakes(config: Block, where: str, variants: Block, known: Known)
                 f"{where}.captioners.{label} has {number} captioners and the reference {wanted}; they are compared "
                 "seed by seed, so name as many, or one"
             )
-    if evaluation and not evaluation.get("retrievers"):
+    if not config["evaluations"][variants["evaluation"]]["retrievers"]:
         yield f"evaluations.{variants['evaluation']} needs `retrievers`: {where} is about what they find"
-    for section in ("captioners", "corpora"):
-        for label, names in variants[section].items():
-            for name in listed(names):
-                yield from known(config, section, name, f"{where}.{section}.{label}")
-                if name in config[section] and name not in evaluation.get(section, [name]):
-                    yield (
-                        f"{where}.{section}.{label} is {name!r}, which is not in "
-                        f"evaluations.{variants['evaluation']}.{section}; add it there"
-                    )
 
 
 PAPER = Discritune

@@ -1,10 +1,9 @@
 """The block `papers.probing` of a config: roles, scorers and constructed captions."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from captionlab import paths
-from captionlab.reporting.paper import Block, Figure, Known, Needs, Paper, listed
+from captionlab.reporting.paper import Block, Figure, Needs, Paper, listed
 
 # The role that all others are compared with: the captioner that was trained by cross-entropy alone.
 REFERENCE = "CE"
@@ -147,34 +146,6 @@ class Probing(Paper):
         """The evaluation, the name of its decoding and the split of each of its corpora."""
         evaluation = self.block["evaluation"]
         return {"evaluation": evaluation, **self.lab.evaluation_contexts()[evaluation]}
-
-    # --------------------------------------------------------------------------------------------- mistakes
-    @staticmethod
-    def mistakes(config: Block, where: str, block: Block, known: Known) -> Iterator[str]:
-        """Names that lead nowhere or to what the evaluation does not have, roles that are not played."""
-        yield from known(config, "evaluations", block["evaluation"], f"{where}.evaluation")
-        evaluation = config["evaluations"].get(block["evaluation"])
-        if "language" not in config:
-            yield f"{where} needs a language model; add the section `language`"
-        if REFERENCE not in block["captioners"]:
-            yield f"{where}.captioners needs the role {REFERENCE}, which all others are compared with"
-        named = {f"{where}.captioners.{role}": (names, "captioners") for role, names in block["captioners"].items()}
-        named[f"{where}.constructed"] = (block["constructed"], "captioners")
-        named |= {f"{where}.scorers.{label}": (name, "scorers") for label, name in block["scorers"].items()}
-        named |= {f"{where}.corpora.{label}": (name, "corpora") for label, name in block["corpora"].items()}
-        for key, (names, section) in named.items():
-            for name in listed(names):
-                yield from known(config, section, name, key)
-                if evaluation and name in config.get(section, {}) and name not in evaluation.get(section, []):
-                    place = f"evaluations.{block['evaluation']}.{section}"
-                    yield f"{key} is {name!r}, which is not in {place}; add it there"
-        for name in listed(block["constructed"]):
-            if config["captioners"].get(name, {}).get("family", "constructed") != "constructed":
-                yield f"{where}.constructed is {name!r}, whose family is not constructed"
-        for role, names in block["captioners"].items():
-            for name in listed(names):
-                if config["captioners"].get(name, {}).get("family") in ("human", "constructed"):
-                    yield f"{where}.captioners.{role} is {name!r}; a role is played by a captioner that sees the images"
 
 
 PAPER = Probing

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from captionlab import paths
-from captionlab.reporting.paper import Block, Figure, Known, Needs, Paper
+from captionlab.reporting.paper import Block, Figure, Needs, Paper
 from captionlab.roles import PRETRAINED, ROLES
 
 TABLES = (
@@ -129,22 +129,10 @@ class Scenes(Paper):
 
     # --------------------------------------------------------------------------------------------- mistakes
     @staticmethod
-    def mistakes(config: Block, where: str, block: Block, known: Known) -> Iterator[str]:
-        """Names that lead nowhere, an evaluation of several corpora or without the captioners."""
-        if "scene_analysis" not in config:
-            yield f"{where} needs what is measured; add the section `scene_analysis`"
-        yield from known(config, "evaluations", block["evaluation"], f"{where}.evaluation")
-        yield from known(config, "corpora", block["object_captions"], f"{where}.object_captions")
-        evaluation = config["evaluations"].get(block["evaluation"])
-        if evaluation and len(evaluation["corpora"]) != 1:
+    def mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+        """An evaluation of several corpora."""
+        if len(config["evaluations"][block["evaluation"]]["corpora"]) != 1:
             yield f"{where}.evaluation is {block['evaluation']!r}, which has several corpora; Table 1 is about one"
-        for label, name in block["captioners"].items():
-            yield from known(config, "captioners", name, f"{where}.captioners.{label}")
-            if evaluation and name in config["captioners"] and name not in evaluation["captioners"]:
-                yield (
-                    f"{where}.captioners.{label} is {name!r}, which is not in "
-                    f"evaluations.{block['evaluation']}.captioners; add it there"
-                )
 
 
 PAPER = Scenes

@@ -14,8 +14,10 @@ from captionlab.training.loop.data import RewardModel, TrainingData
 from captionlab.training.rewards.reward import Rewarded
 
 DECLARATION = RewardKind(
-    keys={"scorer": {"type": "string"}, "scale": {"type": "number", "exclusiveMinimum": 0}},
-    required=("scorer",),
+    keys={
+        "scale": {"type": "number", "exclusiveMinimum": 0, "default": 1.0, "description": "factor on the score"},
+    },
+    required=(),
     asks="scorer",
     references=False,
     of=False,

@@ -5,16 +5,19 @@ from captionlab.training.rewards.retrieval import build_retrieval
 
 DECLARATION = RewardKind(
     keys={
-        "retriever": {"type": "string"},
-        "candidates": {"type": "integer", "minimum": 2},
+        "candidates": {"type": "integer", "minimum": 2, "description": "images among which it looks"},
         "hard_negatives": {
             "type": "integer",
             "minimum": 1,
             "description": "of the candidates, nearest neighbours by the retriever",
         },
-        "scale": {"enum": ["logit-scale", "none"]},
+        "scale": {
+            "enum": ["logit-scale", "none"],
+            "default": "logit-scale",
+            "description": "of the cosines: the retriever's own, which it learned, or none",
+        },
     },
-    required=("retriever", "candidates"),
+    required=("candidates",),
     asks="retriever",
     references=False,
     of=False,

@@ -1,0 +1,267 @@
+"""The language of the schema of a config: JSON Schema, with more keywords, and what modules declare of themselves.
+
+Objects have the keys of their `properties` and no other, unless `additionalProperties` says more. The further keywords:
+
+    extends: part, [part...]   its properties, required keys and rules are also those of others
+    union: key                 the part that a block must fit is that of `cases` which the value of this key names,
+    union: [key, ...]          or the first of these keys that it has; `otherwise` is for a block that has none;
+                               {case} in a sentence of a case is that value
+    names: section             a string, or each of a list, names something in that section of the config, which
+      able: texts              (encoders) is of a family that is declared to have this,
+      accepts, refuses: {...}  has or has not these values, or this key; `reason` is what is then said, with its {name}
+    rules: [...]               `when` values are these (a key: it is there) or `unless` they are, keys that a block must
+                               have, `needs`, or not, `forbids`; the `sentence` says which are wrong, by {keys}
+    within: {key: section}     what stands under the key is also in that list of the block's `evaluation`
+    sections: {section: what}  the whole config has these sections, for what they are
+    default: value             of a key; default_of: the key at the top of the config whose value it is
+"""
+
+import copy
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
+
+from captionlab.corpora.toyworld.domains import DOMAINS
+from captionlab.reporting.paper import listed
+from captionlab.workflow.blocks import Block
+from captionlab.workflow.families import a_family, declared_cases, encoders
+from captionlab.workflow.papers import paper_parts
+
+# What may be named as if it were a section of every config.
+VOCABULARIES = {"domains": DOMAINS}
+
+
+class Schema:
+    """The schema in a file, with what families, readers, rewards and papers declare."""
+
+    def __init__(self, path: Path):
+        """Read the file; DeclarationError for a module or paper that does not say what it must."""
+        document = read_yaml(path)
+        for union, cases in declared_cases().items():
+            document["$defs"][union]["cases"] = dict(sorted({**document["$defs"][union]["cases"], **cases}.items()))
+        document["properties"]["papers"]["properties"] = paper_parts()
+        self.definitions: Block = document["$defs"]
+        self.extending: dict[str, Block] = {}
+        """by the name of a part those that extend it, by the name of their case"""
+        self.definitions = {name: self._expanded(part, name) for name, part in document["$defs"].items()}
+        self.root: Block = self._expanded({k: v for k, v in document.items() if k != "$defs"}, "")
+
+    def mistakes(self, config: Block) -> tuple[list[str], bool]:
+        """One sentence for each thing in a config that does not fit, and whether every name leads somewhere."""
+        handlers = {name[1:]: getattr(_Keywords(config), name) for name in _Keywords.NAMES}
+        validator = extend(Draft202012Validator, handlers)({**self.root, "$defs": self.definitions})
+        errors = sorted(validator.iter_errors(config), key=lambda e: [str(p) for p in e.absolute_path])
+        sentences = [sentence for error in errors for sentence in self._sentences(error)]
+        return sentences, all(error.validator in ("within", "sections") for error in errors)
+
+    def filled(self, config: Block) -> Block:
+        """A config that fits, with the defaults of all keys that it does not give."""
+        filled: Block = self._filled(config, self.root, config)
+        return filled
+
+    def case(self, block: Any, part: Block) -> Block:
+        """The part that a block must fit, references and unions followed; {} where none is for it."""
+        while "$ref" in part or "union" in part:
+            reference = part.get("$ref", "").rpartition("/")[2]
+            part = self.definitions[reference] if reference else _chosen(block, part) or {}
+        return part
+
+    def _expanded(self, part: Any, name: str) -> Any:
+        """A part in plain JSON Schema but for the further keywords, `extends` aside; `name` is that of its case."""
+        if isinstance(part, list):
+            return [self._expanded(item, name) for item in part]
+        if not isinstance(part, dict):
+            return part
+        found = {key: self._expanded(item, str(key)) for key, item in part.items()}
+        if isinstance(key := found.get("union"), str):
+            found["cases"] = {case: _keyed(part, key, case) for case, part in found["cases"].items()}
+        if isinstance(found.get("names"), str) and not {"type", "anyOf", "$ref"} & found.keys():
+            found["type"] = "string"
+        if isinstance(bases := found.get("extends"), str | list):
+            for base in reversed(listed(bases)):
+                whole = self._expanded(self.definitions[base], base)
+                found["properties"] = {**whole["properties"], **found.get("properties", {})}
+                for key in ("required", "rules"):
+                    found[key] = [*whole.get(key, []), *found.get(key, [])]
+            self.extending.setdefault(listed(bases)[0], {})[name] = found
+        if isinstance(keys := found.get("properties"), dict):
+            together = {key: key_part["x-needs"] for key, key_part in keys.items() if "x-needs" in key_part}
+            found = {"type": "object", "additionalProperties": False, "dependentRequired": together, **found}
+        return found
+
+    def _filled(self, value: Any, part: Block, config: Block) -> Any:
+        part = self.case(value, part)
+        if isinstance(value, list):
+            return [self._filled(item, part.get("items", {}), config) for item in value]
+        if not isinstance(value, dict):
+            return value
+        keys, other = part.get("properties", {}), part.get("additionalProperties")
+        other = other if isinstance(other, dict) else {}
+        given = {name: copy.deepcopy(key["default"]) for name, key in keys.items() if "default" in key}
+        given |= {name: config[key["default_of"]] for name, key in keys.items() if "default_of" in key}
+        whole = {**value, **{name: default for name, default in given.items() if name not in value}}
+        return {name: self._filled(item, keys.get(name, other), config) for name, item in whole.items()}
+
+    def _sentences(self, error: ValidationError) -> Iterator[str]:
+        place = ".".join(map(str, error.absolute_path)) or "the top level"
+        if f"_{error.validator}" in _Keywords.NAMES:
+            yield error.message.replace("{place}", place)
+        elif error.validator == "additionalProperties" and isinstance(error.instance, dict):
+            known = sorted(error.schema["properties"])
+            for key in sorted(str(key) for key in error.instance if key not in known):
+                meant = hint(key, known, "known keys:")
+                yield f"{place} has no key {key!r}{self._able(key, error.schema)}; {meant}"
+        elif error.validator == "type" and error.validator_value == "number" and isinstance(error.instance, str):
+            yield f"{place} must be a number; YAML reads {error.instance!r} as text, write it with a point, as 1.0e-4"
+        elif error.validator == "enum":
+            values = [str(value) for value in error.validator_value]
+            close = difflib.get_close_matches(str(error.instance), values, n=1)
+            meant = f" Did you mean {close[0]!r}?" if close else ""
+            yield f"{place} is {error.instance!r}; it must be one of {', '.join(values)}.{meant}"
+        elif error.validator == "required":
+            yield f"{place} lacks the key {error.message.split(' is a required')[0]}"
+        elif error.validator == "oneOf":
+            yield f"{place} must have exactly one of the keys epochs and steps"
+        else:
+            yield f"{place}: {error.message}"
+
+    def _able(self, key: str, part: Mapping[str, Any]) -> str:
+        """Which other cases that extend the same part as this one have a key."""
+        siblings = self.extending.get(listed(part.get("extends", ""))[0], {})
+        able = sorted(name for name, other in siblings.items() if key in other["properties"])
+        return f", which {' and '.join(able)} can have" if able else ""
+
+
+class _Keywords:
+    """The further keywords as functions of jsonschema: validator, value of the keyword, instance, schema -> errors."""
+
+    NAMES = ("_union", "_names", "_rules", "_within", "_sections")
+
+    def __init__(self, config: Block):
+        self.config = config
+
+    def _section(self, name: str) -> Mapping[str, Any]:
+        section = VOCABULARIES.get(name, self.config.get(name))
+        return section if isinstance(section, Mapping) else {}
+
+    def _union(self, validator: Any, key: str | list[str], block: Any, part: Block) -> Iterator[ValidationError]:
+        if not isinstance(block, dict):
+            yield from validator.descend(block, {"type": "object"})
+        elif isinstance(case := _chosen(block, part), dict):
+            yield from validator.descend(block, case)
+        else:
+            yield from validator.descend(block, {"required": [key], "properties": {key: {"enum": list(part["cases"])}}})
+
+    def _names(self, validator: Any, section: str, names: Any, part: Block) -> Iterator[ValidationError]:
+        there = self._section(section)
+        for name in _strings(names):
+            block = there.get(name)
+            if name not in there:
+                yield ValidationError(f"{{place}} is {name!r}, which is not among the {section}; {hint(name, there)}")
+            elif isinstance(block, dict) and (wrong := _refused(name, block, part)):
+                yield ValidationError(f"{{place}} {wrong}")
+
+    def _rules(self, validator: Any, rules: list[Block], block: Any, part: Block) -> Iterator[ValidationError]:
+        for rule in rules if isinstance(block, dict) else []:
+            if not _fits(block, rule.get("when", {})) or ("unless" in rule and _fits(block, rule["unless"])):
+                continue
+            wrong = [key for key in rule.get("needs", []) if key not in block]
+            wrong += [key for key in rule.get("forbids", []) if key in block]
+            if wrong:
+                yield ValidationError(rule["sentence"].replace("{keys}", " and ".join(wrong)))
+
+    def _within(self, validator: Any, lists: dict[str, str], block: Any, part: Block) -> Iterator[ValidationError]:
+        block = block if isinstance(block, dict) else {}
+        name = block.get("evaluation")
+        evaluation = self._section("evaluations").get(name) if isinstance(name, str) else None
+        if not isinstance(evaluation, dict):
+            return
+        for key, section in lists.items():
+            for place, one in _places(key, block.get(key)):
+                if one in self._section(section) and one not in _strings(evaluation.get(section)):
+                    where = f"evaluations.{name}.{section}"
+                    yield ValidationError(f"{{place}} is {one!r}, which is not in {where}; add it there", path=place)
+
+    def _sections(
+        self, validator: Any, needed: Mapping[str, str], block: Any, part: Block
+    ) -> Iterator[ValidationError]:
+        for section, what in needed.items():
+            if section not in self.config:
+                yield ValidationError(f"{{place}} needs {what}; add the section `{section}`")
+
+
+def read_yaml(path: Path) -> Block:
+    """What a file of YAML has, by the parser in C."""
+    found: Block = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    return found
+
+
+def hint(name: str, names: Iterable[Any], otherwise: str = "there are") -> str:
+    """What may have been meant by a name that is not among the names."""
+    there = [str(one) for one in names]
+    close = difflib.get_close_matches(name, there, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"{otherwise} {', '.join(there) or 'none'}"
+
+
+def _strings(names: Any) -> list[str]:
+    """The names that a value is, one or several; none where it is no such value."""
+    return [name for name in (names if isinstance(names, list) else [names]) if isinstance(name, str)]
+
+
+def _keyed(part: Block, key: str, case: str) -> Block:
+    """A case of a union with the key that says so, where it is not a reference to a part that has it."""
+    if "$ref" in part:
+        return part
+    keyed: Block = _said({**part, "properties": {key: {"const": case}, **part.get("properties", {})}}, case)
+    return keyed
+
+
+def _said(value: Any, case: str) -> Any:
+    """A part in whose sentences {case} is its own."""
+    if isinstance(value, dict):
+        return {key: _said(inner, case) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_said(inner, case) for inner in value]
+    return value.replace("{case}", case) if isinstance(value, str) else value
+
+
+def _chosen(block: Any, part: Block) -> Block | None:
+    """The case of a union that a block is of; None where the value of its key is none of them."""
+    key, found = part["union"], None
+    if isinstance(block, dict) and isinstance(key, list):
+        found = part["cases"].get(next((one for one in key if one in block), None), part["otherwise"])
+    elif isinstance(block, dict) and isinstance(block.get(key), str):
+        found = part["cases"].get(block[key])
+    return found
+
+
+def _fits(block: Block, wanted: Block | str) -> bool:
+    """Whether a block has the keys or values that a rule speaks of; of a list, one of the values."""
+    if isinstance(wanted, str):
+        return wanted in block
+    return all(block.get(key) in (value if isinstance(value, list) else [value]) for key, value in wanted.items())
+
+
+def _refused(name: str, block: Block, part: Block) -> str:
+    """What is wrong with that which a name leads to; nothing where it will do."""
+    if (able := part.get("able")) and not getattr(encoders().get(str(block.get("family"))), able, False):
+        what = "a grid" if "patches_of" in block else f"a {block.get('family')}"
+        families = a_family(family for family, declared in encoders().items() if getattr(declared, able))
+        return f"is {name!r}, {what}, {part['reason']}; name {families}"
+    wrong = "refuses" in part and _fits(block, part["refuses"])
+    wrong = wrong or ("accepts" in part and not _fits(block, part["accepts"]))
+    return part["reason"].format(name=repr(name)) if wrong else ""
+
+
+def _places(key: str, value: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The names under a key, those of a mapping or of the value itself, each with its place."""
+    for place, names in (
+        [((key, str(k)), v) for k, v in value.items()] if isinstance(value, dict) else [((key,), value)]
+    ):
+        yield from ((place, name) for name in _strings(names))
