@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
-from captionlab.papers.scenes.measurements import END, FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED
-from captionlab.papers.scenes.objects import METRICS
+from captionlab.papers.scenes.metrics import END, METRICS
+from captionlab.papers.scenes.probe_scores import FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED
 from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.printed import Row, Sides, mean, pair, printed_difference
 from captionlab.reporting.published import Published, read_published

@@ -1,20 +1,20 @@
-"""Table 8 and Figure 2: what people wrote of objects and scenes, and captions before and after finetuning."""
+"""Examples: Table 8 and Figure 2 of what people wrote and captioners said, Figure 5 of captions that change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from captionlab.papers.scenes.run import ScenesRun, scenes_sheet
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.ablation.comparison import changed
+from captionlab.papers.scenes.run import Provenance, Row, ScenesRun, scenes_sheet
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.sheets import PROVENANCE
-from captionlab.roles import FINETUNED, PRETRAINED
+from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
-Row = Mapping[str, Any]
-# Images that Table 8 has.
-SHOWN = 4
-RECORD_COLUMNS = ("place", "image_id", "split", "captions", "reference", "generated", *PROVENANCE)
+# Images that Table 8 has, and Figure 5.
+SHOWN, CHANGED = 4, 3
+DATA_COLUMNS = ("place", "image_id", "split", "captions", "reference", "generated", *PROVENANCE)
+CHANGE_COLUMNS = ("image_id", "split", "scene", "captioner", "removed", "before", "after", "changed", *PROVENANCE)
 
 
 @dataclass(frozen=True)
@@ -43,30 +43,23 @@ def drawn_examples(
     Figure 2 among the captioned ones, those of Table 8 among all. Fewer where there are not so many that people
     described in both ways.
     """
-    whole = {
-        role: {row["image_id"]: row["caption"] for row in rows if not row["objects"]} for role, rows in captions.items()
-    }
-    before, after = whole[PRETRAINED], whole[FINETUNED]
-    described = splits.keys() & objects.keys() & scenes.keys()
+    before, after = (
+        {row["image_id"]: row["caption"] for row in captions[role] if not row["objects"]}
+        for role in (PRETRAINED, FINETUNED)
+    )
     generator = np.random.default_rng(seed)
-    found = []
-    for images, number in ((described & before.keys() & after.keys(), 1), (described, SHOWN)):
+
+    def example(image: str) -> Example:
+        of_objects, of_scene = (of[image][int(generator.integers(len(of[image])))] for of in (objects, scenes))
+        return Example(image, splits[image], of_objects, of_scene, before.get(image), after.get(image))
+
+    def drawn(images: set[str], number: int) -> list[Example]:
         ordered = sorted(images)
-        drawn = [ordered[place] for place in generator.permutation(len(ordered))[:number]]
-        found.append(
-            [
-                Example(
-                    image,
-                    splits[image],
-                    objects[image][int(generator.integers(len(objects[image])))],
-                    scenes[image][int(generator.integers(len(scenes[image])))],
-                    before.get(image),
-                    after.get(image),
-                )
-                for image in drawn
-            ]
-        )
-    return found[0], found[1]
+        return [example(ordered[place]) for place in generator.permutation(len(ordered))[:number]]
+
+    described = splits.keys() & objects.keys() & scenes.keys()
+    of_figure = drawn(described & before.keys() & after.keys(), 1)
+    return of_figure, drawn(described, SHOWN)
 
 
 def data_table(
@@ -74,26 +67,17 @@ def data_table(
     of_figure: Sequence[Example],
     of_table: Sequence[Example],
     pictures: Mapping[str, bytes],
-    provenance: Mapping[str, Any],
+    provenance: Provenance,
 ) -> Table:
     """The captions of Figure 2, and Table 8; examples as drawn_examples gives them, pictures: PNGs by image."""
     sheet = scenes_sheet(run, provenance)
-    columns = [Column(name, numeric=False) for name in ("captions", "reference", "generated")]
     blocks, records = [], []
-    for place, examples in (("figure 2", of_figure), ("table 8", of_table)):
-        for example in examples:
-            rows = []
-            kinds = (("of objects", example.objects, example.before), ("of scenes", example.scene, example.after))
-            for kind, reference, generated in kinds:
-                rows.append([Cell(kind), Cell(reference), Cell(generated or MISSING)])
-                records.append(
-                    {
-                        "place": place, "image_id": example.image, "split": example.split, "captions": kind,
-                        "reference": reference, "generated": generated,
-                    }
-                )  # fmt: skip
-            heading = f"{place}: image {example.image}, split {example.split}"
-            blocks.append(Block(rows, heading, pictures.get(example.image, b"")))
+    for place, one in [*(("figure 2", one) for one in of_figure), *(("table 8", one) for one in of_table)]:
+        lines = [("of objects", one.objects, one.before), ("of scenes", one.scene, one.after)]
+        rows = [[Cell(kind), Cell(reference), Cell(generated or MISSING)] for kind, reference, generated in lines]
+        records += [dict(zip(DATA_COLUMNS, (place, one.image, one.split, *line), strict=False)) for line in lines]
+        heading = f"{place}: image {one.image}, split {one.split}"
+        blocks.append(Block(rows, heading, pictures.get(one.image, b"")))
     sheet.notes.append(
         "Images are drawn at random among those that people described in both ways, each with a random caption of "
         f"either kind: for Table 8 among all of {run.corpus}, for Figure 2 among those that are captioned for the "
@@ -106,8 +90,68 @@ def data_table(
         "scenes_table8_examples",
         "Scenes, table 8 and figure 2: examples of the data",
         "What people wrote of the objects and of the scene of an image, and what the captioner did before and after.",
-        columns,
+        [Column(name, numeric=False) for name in ("captions", "reference", "generated")],
         blocks,
         records,
-        RECORD_COLUMNS,
+        DATA_COLUMNS,
+    )
+
+
+@dataclass(frozen=True)
+class Change:
+    """A sample without diagnostic objects of its scene, and captions of the whole image and of it by role."""
+
+    image: str
+    split: str
+    scene: str
+    removed: str
+    captions: Mapping[str, tuple[str, str]]
+
+
+def first_changes(captions: Mapping[str, Sequence[Row]], objects: int) -> list[Change]:
+    """The first sample of each of a few scenes for which the caption of the finetuned captioner changes.
+
+    Of samples without so many objects. `captions` are rows of ABLATED by role, also of the whole images.
+    """
+    every = [(role, row) for role, rows in captions.items() for row in rows]
+    whole = {(role, row["image_id"]): row["caption"] for role, row in every if not row["objects"]}
+    ablated = {
+        (role, row["image_id"], row["scene"]): row["caption"] for role, row in every if row["objects"] == objects
+    }
+    found: dict[str, Change] = {}
+    for row in captions[FINETUNED]:
+        image, scene = row["image_id"], row["scene"]
+        if row["objects"] == objects and scene not in found and changed(whole[FINETUNED, image], row["caption"]):
+            texts = {role: (whole[role, image], ablated[role, image, scene]) for role in ROLES}
+            found[scene] = Change(image, row["split"], scene, ", ".join(row["labels"]), texts)
+    return [found[scene] for scene in sorted(found)][:CHANGED]
+
+
+def changes_table(
+    run: ScenesRun, changes: Sequence[Change], pictures: Mapping[str, bytes], objects: int, provenance: Provenance
+) -> Table:
+    """Figure 5: captions that change without so many objects. pictures: PNGs by image."""
+    sheet = scenes_sheet(run, provenance)
+    blocks, records = [], []
+    for one in changes:
+        rows = []
+        for role, (before, after) in one.captions.items():
+            differs = changed(before, after)
+            rows.append([Cell(role), Cell(before), Cell(after if differs else "the same")])
+            record: tuple[Value, ...] = one.image, one.split, one.scene, role, one.removed, before, after, differs
+            records.append(dict(zip(CHANGE_COLUMNS, record, strict=False)))
+        heading = f"{one.scene}, image {one.image}, without {one.removed}"
+        blocks.append(Block(rows, heading, pictures.get(one.image, b"")))
+    sheet.notes.append(
+        "The first image of a scene whose scene caption changes: these are the exceptions, how frequent they are is in "
+        "scenes_figure6_ablation."
+    )
+    return sheet.table(
+        "scenes_figure5_examples",
+        "Scenes, figure 5: captions that change",
+        f"Captions before and after the {objects} most diagnostic objects of the scene are removed.",
+        [Column(name, numeric=False) for name in ("captioner", "whole image", "without the objects")],
+        blocks,
+        records,
+        CHANGE_COLUMNS,
     )
