@@ -53,14 +53,14 @@ def captioner_results(
     alignment: pa.Table,
     nlg: pa.Table,
     measures: pa.Table,
-    tagged: pa.Table,
+    tags: pa.Table,
     spice: pa.Table | None = None,
 ) -> dict[Place, Result]:
     """Every measure of a captioner by corpus and scorer, from its tables with a row for each caption."""
     found = [*nlg_results(job, nlg, seed, NLG_METRICS), *nlg_results(job, fluency(measures), seed, FLUENCY_METRICS)]
     if spice is not None:
         found += nlg_results(job, spice, seed, SPICE_METRICS)
-    found += [*top_word_results(job, tagged, seed), *connection_results(job, tagged, seed)]
+    found += [*top_word_results(job, tags, seed), *connection_results(job, tags, seed)]
     places: dict[Place, Result] = {(result.corpus, result.metric, None): result for result in found}
     for name, scorer in scorers.items():
         rows = alignment.filter(pa.compute.equal(alignment["scorer"], name))
