@@ -27,13 +27,13 @@ def plot_matrices(matrices: Mapping[str, Sequence[Row]], layer: int, style: Styl
     """Figure 3: the attention matrix of the first example in a layer, before and after; rows of MATRICES by role."""
     image, of_image = _first_image(matrices)
     shown = {role: of_image[role, layer] for role in ROLES if (role, layer) in of_image}
-    figure, axes = plt.subplots(1, len(ROLES), figsize=(7.5, 4.0), layout="constrained")
+    figure, axes = plt.subplots(1, len(ROLES), figsize=(7.5, 4.0))
     for axis, role in zip(axes, ROLES, strict=True):
-        axis.set_title(role, fontsize="medium")
+        axis.set_title(role)
         _draw(axis, shown.get(role), _top(shown.values()), style, ticks=True)
     _explain(figure, axes, style)
-    figure.supxlabel(f"key (image {image}, layer {layer})", fontsize="medium")
-    figure.supylabel("query", fontsize="medium")
+    figure.supxlabel(f"key (image {image}, layer {layer})")
+    figure.supylabel("query")
     save(figure, path, style)
 
 
@@ -42,11 +42,11 @@ def plot_layers(matrices: Mapping[str, Sequence[Row]], style: Style, path: str) 
     _, of_image = _first_image(matrices)
     layers = sorted({row["layer"] for rows in matrices.values() for row in rows})
     shape = len(ROLES), max(1, len(layers))
-    figure, axes = plt.subplots(*shape, figsize=(7.5, 5.4), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(*shape, figsize=(7.5, 5.4), squeeze=False)
     for line, role in zip(axes, ROLES, strict=True):
         for axis, layer in zip(line, layers, strict=False):
             _draw(axis, of_image.get((role, layer)), _top(of_image.values()), style, ticks=False)
-            axis.set_title(f"{role}, layer {layer}", fontsize="medium")
+            axis.set_title(f"{role}, layer {layer}")
     _explain(figure, axes, style)
     save(figure, path, style)
 
@@ -60,7 +60,7 @@ def plot_density(
     """
     columns = 2
     lines = -(-len(relations) // columns)
-    figure, axes = plt.subplots(lines, columns, figsize=(7.5, 2.9 * lines), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(lines, columns, figsize=(7.5, 2.9 * lines), squeeze=False)
     for axis in axes.flat[len(relations) :]:
         axis.set_axis_off()
     for axis, relation in zip(axes.flat, relations, strict=False):
@@ -71,13 +71,10 @@ def plot_density(
             rows = [r for r in densities if (r["captioner"], r["relation"]) == (role, relation)]
             _contours(axis, rows, colour)
         # Neither is below 0, where the kernels of points near it reach.
-        axis.set_xlim(left=0)
-        axis.set_ylim(bottom=0)
-        axis.set_title("all the relations" if relation == "all" else relation, fontsize="medium")
-        axis.set_xlabel("standard deviation")
-        axis.set_ylabel("attention mass")
+        axis.set(xlim=(0, None), ylim=(0, None), title="all the relations" if relation == "all" else relation)
+        axis.set(xlabel="standard deviation", ylabel="attention mass")
     handles = [Line2D([], [], color=colour_of(style, 1 + 2 * index)) for index in range(len(ROLES))]
-    figure.legend(handles, ROLES, loc="outside upper center", ncols=2, frameon=False)
+    figure.legend(handles, ROLES, loc="outside upper center", ncols=2)
     save(figure, path, style)
 
 
@@ -87,10 +84,8 @@ def plot_special_tokens(run: ScenesRun, style: Style, path: str) -> None:
     A token that nothing attends to, as padding that is masked, has no panel; a line below says so.
     """
     targets = drawing_tokens(run)
-    figure, axes = plt.subplots(
-        len(ROLES), max(1, len(targets)), figsize=(7.5, 4.6), squeeze=False, sharex=True, sharey=True,
-        layout="constrained",
-    )  # fmt: skip
+    shape = len(ROLES), max(1, len(targets))
+    figure, axes = plt.subplots(*shape, figsize=(7.5, 4.6), squeeze=False, sharex=True, sharey=True)
     for line, role in zip(axes, ROLES, strict=True):
         for axis, target in zip(line, targets, strict=False):
             for index, attending in enumerate(run.found("source", SPECIAL, subject=role)):
@@ -100,13 +95,13 @@ def plot_special_tokens(run: ScenesRun, style: Style, path: str) -> None:
                 shares = [np.nan if value is None else 100 * value.value for value in values]
                 axis.plot(layers, shares, "o-", markersize=3, color=colour_of(style, index), label=attending)
             axis.set_xticks(layers, [f"{layer:g}" for layer in layers])
-            axis.set_title(f"{role}: {target}", fontsize="medium")
+            axis.set_title(f"{role}: {target}")
     axes[0, 0].set_ylim(0, None)  # shared by all, so not before everything is drawn
     left_out = [target for target in run.found("measure", SPECIAL) if target not in targets]
     none = f" (nothing attends to {', '.join(left_out)})" if left_out else ""
-    figure.supxlabel(f"layer{none}", fontsize="medium")
-    figure.supylabel("share of the attention (%)", fontsize="medium")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
+    figure.supxlabel(f"layer{none}")
+    figure.supylabel("share of the attention (%)")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     save(figure, path, style)
 
 
@@ -142,15 +137,11 @@ def _draw(axis: Axes, matrix: Matrix | None, top: float, style: Style, ticks: bo
         "vision-label": (0, first, tags, regions),
     }
     for name, (x, y, width, height) in frames.items():
-        axis.add_patch(
-            Rectangle(
-                (x - 0.5, y - 0.5), width, height, fill=False, edgecolor=colour_of(style, FRAMES[name]), linewidth=1.6,
-                clip_on=False,
-            )
-        )  # fmt: skip
+        frame = Rectangle((x - 0.5, y - 0.5), width, height, fill=False, linewidth=1.6, clip_on=False)
+        frame.set_edgecolor(colour_of(style, FRAMES[name]))
+        axis.add_patch(frame)
     if not ticks:
-        axis.set_xticks([])
-        axis.set_yticks([])
+        axis.set(xticks=[], yticks=[])
         return
     shown = range(len(names))
     labels = [f"region {name}" if place >= first else name for place, name in enumerate(names)]
@@ -163,7 +154,7 @@ def _explain(figure: Any, axes: np.ndarray, style: Style) -> None:
     if pictures := [picture for axis in axes.flat for picture in axis.get_images()]:
         figure.colorbar(pictures[0], ax=axes, shrink=0.8, label="attention (maximum over heads)")
     handles = [Line2D([], [], color=colour_of(style, index)) for index in FRAMES.values()]
-    figure.legend(handles, list(FRAMES), loc="outside upper center", ncols=3, frameon=False)
+    figure.legend(handles, list(FRAMES), loc="outside upper center", ncols=3)
 
 
 def _contours(axis: Axes, rows: Sequence[Row], colour: str) -> None:

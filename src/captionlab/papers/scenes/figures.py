@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,7 +38,11 @@ def plot(inputs: Row, params: Row, style: Style, paths: Mapping[str, str]) -> No
     densities, relations = read_rows(inputs["densities"], DENSITIES), scenes.found("source", ATTENTION)
     before_and_after = {role: pairs(rows) for role, rows in pages.captions.items()}
     images, shares = pages.probed.scenes, scenes.found("level", PROBING)
-    with plt.rc_context({"font.size": style["font_size"]}):
+    look: dict[Any, Any] = {
+        "font.size": style["font_size"], "axes.titlesize": "medium", "figure.labelsize": "medium",
+        "legend.frameon": False, "figure.constrained_layout.use": True,
+    }  # fmt: skip
+    with plt.rc_context(look):
         plot_captions(pages.examples[0], pages.pictures, style, of["figure2_captions"])
         plot_matrices(matrices, params["job"]["layer"], style, of["figure3_attention"])
         plot_density(densities, blocks, relations, style, of["figure4_attention_density"])
@@ -82,7 +87,7 @@ def _beside(pictures: Sequence[bytes], texts: Sequence[str], style: Style, path:
     """A text in each row, with a picture on its left where there is one."""
     widths = [PICTURE, CHARACTER * max(len(line) for text in texts for line in text.split("\n"))]
     figure, axes = plt.subplots(
-        len(texts), 2, figsize=(sum(widths), PICTURE * len(texts)), squeeze=False, layout="constrained",
+        len(texts), 2, figsize=(sum(widths), PICTURE * len(texts)), squeeze=False,
         gridspec_kw={"width_ratios": widths},
     )  # fmt: skip
     for axis in axes.flat:
@@ -97,7 +102,7 @@ def _beside(pictures: Sequence[bytes], texts: Sequence[str], style: Style, path:
 
 def plot_confidence(pairs: Pairs, split: str, shift: bool, style: Style, path: str) -> None:
     """Figure 6: confidence of unchanged captions after ablation; with `shift`, Figure 7: how far it moved."""
-    figure, axis = plt.subplots(figsize=(4.2, 3.2), layout="constrained")
+    figure, axis = plt.subplots(figsize=(4.2, 3.2))
     values = {
         role: [p.before - p.after if shift else p.after for p in pairs[role] if not p.changed and p.split == split]
         for role in (FINETUNED, PRETRAINED)  # in the order of the paper
@@ -120,22 +125,20 @@ def plot_confidence(pairs: Pairs, split: str, shift: bool, style: Style, path: s
 
 def plot_splits(pairs: Pairs, split: str, style: Style, path: str) -> None:
     """Figure 12: densities of the confidence of unchanged captions on the split that is tested on and on the others."""
-    figure, axes = plt.subplots(1, len(ROLES), figsize=(7.5, 2.9), layout="constrained")
+    figure, axes = plt.subplots(1, len(ROLES), figsize=(7.5, 2.9))
     for axis, role in zip(axes, ROLES, strict=True):
         for index, (label, chosen) in enumerate((("test", True), ("train-val", False)), 1):
             values = [p.after for p in pairs[role] if not p.changed and (p.split == split) == chosen]
             _density(axis, values, f"{label} (n = {len(values)})", colour_of(style, index))
-        axis.set_title(role, fontsize="medium")
-        axis.set_xlabel("confidence after ablation")
-        axis.set_ylim(0, None)
-        axis.legend(frameon=False, fontsize="small")
+        axis.set(title=role, xlabel="confidence after ablation", ylim=(0, None))
+        axis.legend(fontsize="small")
     axes[0].set_ylabel("density")
     save(figure, path, style)
 
 
 def plot_classes(images: Mapping[str, int], style: Style, path: str) -> None:
     """Figure 8: how many images of each scene the probes have; images: by scene."""
-    figure, axis = plt.subplots(figsize=(5.0, 2.8), layout="constrained")
+    figure, axis = plt.subplots(figsize=(5.0, 2.8))
     scenes = _name_scenes(axis, images)
     drawn = axis.bar(range(len(scenes)), [images[scene] for scene in scenes], color=colour_of(style, 1), width=0.7)
     axis.bar_label(drawn, fontsize="small")
@@ -146,21 +149,21 @@ def plot_classes(images: Mapping[str, int], style: Style, path: str) -> None:
 
 def plot_probes(run: ScenesRun, images: Mapping[str, int], share: float | None, style: Style, path: str) -> None:
     """Figures 9 and 13: F1 of each scene by the random forest before and after, and of guessing, on a split."""
-    figure, axis = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
+    figure, axis = plt.subplots(figsize=(6.5, 3.2))
     scenes = _name_scenes(axis, images)
     bars = ((PRETRAINED, FOREST, PRETRAINED, 1), (FINETUNED, FOREST, FINETUNED, 2), (RANDOM, RANDOM, PRETRAINED, 6))
     for index, (label, probe, role, colour) in enumerate(bars):
         places = [run.place(PROBING, role, f"F1 of {scene}", source=probe, level=share) for scene in scenes]
-        there = [(x, value) for x, value in enumerate(map(run.value, places)) if value is not None]
-        errors = [[one.value - one.ci_low for _, one in there], [one.ci_high - one.value for _, one in there]]
+        there = {x + (index - 1) * 0.27: one for x, one in enumerate(map(run.value, places)) if one is not None}
+        values, lows, highs = (
+            [getattr(one, name) for one in there.values()] for name in ("value", "ci_low", "ci_high")
+        )
         axis.bar(
-            [x + (index - 1) * 0.27 for x, _ in there], [value.value for _, value in there], 0.25, yerr=errors,
-            label=label, color=colour_of(style, colour),
-            error_kw={"elinewidth": 0.8, "capsize": 2, "ecolor": "#333333"},
+            [*there], values, 0.25, yerr=[np.subtract(values, lows), np.subtract(highs, values)], label=label,
+            color=colour_of(style, colour), error_kw={"elinewidth": 0.8, "capsize": 2, "ecolor": "#333333"},
         )  # fmt: skip
-    axis.set_ylim(0, 1.05)
-    axis.set_ylabel("F1" if share is None else f"F1, split {split_name(share)}")
-    axis.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    axis.set(ylim=(0, 1.05), ylabel="F1" if share is None else f"F1, split {split_name(share)}")
+    axis.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     save(figure, path, style)
 
 
