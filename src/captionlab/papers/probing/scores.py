@@ -1,6 +1,7 @@
 """Tables 2, 4 and 7 and the numbers of Figures 1 to 4: scores, metrics and statistics, with the paper's beside."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from captionlab.evaluation.summary import BY_AND, CONNECTED, PER_CENT
 from captionlab.papers.probing.constructed import FEWEST
@@ -40,27 +41,81 @@ ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 SOURCES = {"published": "the paper's templates", "mined": "templates found in the captions of each captioner"}
 
 
-def _roles(run: ProbingRun) -> list[Line]:
-    """A row for each role."""
-    return [Line([role], {"subject": role}, role) for role in run.roles]
+@dataclass(frozen=True)
+class Declared:
+    """A table of numbers of each role, or of other lines, on each corpus; `printed` is the paper's table."""
+
+    name: str
+    title: str
+    description: str
+    numbers: Sequence[Number]
+    printed: str | None = None
+    lines: Sequence[Line] | None = None
+    notes: Sequence[str] = ()
+
+    def table(self, run: ProbingRun, provenance: Provenance) -> Table:
+        """The table, as the run fills it."""
+        sheet = Sheet(run, provenance, notes=[*self.notes])
+        lines = [Line([role], {"subject": role}, role) for role in run.roles] if self.lines is None else self.lines
+        columns = columns_of(["captioner" if self.lines is None else "scorer"], self.numbers)
+        blocks = blocks_of(sheet, self.printed, lines, self.numbers)
+        return sheet.table(self.name, self.title, self.description, columns, blocks)
 
 
-def _table(
-    run: ProbingRun,
-    provenance: Provenance,
-    printed: str | None,
-    head: str,
-    lines: Sequence[Line],
-    numbers: Sequence[Number],
-    texts: tuple[str, str, str],
-    *notes: str,
-) -> Table:
-    """Lines by numbers on each corpus; `printed` is the paper's table, `texts` are name, title and description."""
-    sheet = Sheet(run, provenance, notes=[*notes])
-    return sheet.table(*texts, columns_of([head], numbers), blocks_of(sheet, printed, lines, numbers))
+STATISTICS_TABLE = Declared(
+    "probing_table4_statistics",
+    "Probing, table 4: statistics of the captions",
+    "Perplexity (PPL) of a trigram model over all words, mean number of words (Avg. Leng.), of nouns (Noun) and of "
+    "different nouns (Uni. Noun) of a caption.",
+    [
+        *(
+            Number({"measure": measure}, group, printed, "this run", printed)
+            for printed, (measure, group) in STATISTICS.items()
+        ),
+        Number({"measure": "repeated nouns"}, "token level", "repeated nouns", "this run"),
+    ],
+    "4",
+)
+# What section 4.3 says of Figure 4: nouns and verbs among the most frequent words, and what connects nouns.
+WORDS_TABLE = Declared(
+    "probing_figure4_words",
+    "Probing, figure 4: nouns, verbs and what connects them",
+    "How many of the ten most frequent words of each captioner are nouns and verbs, and how often a noun and the "
+    "next one of its caption are connected.",
+    [
+        Number({"measure": measure}, heading, printed=measure, decimals=1 if measure in PER_CENT else 2)
+        for measure, heading in WORDS.items()
+    ],
+    "text",
+    notes=[
+        "A word is a noun or a verb that is tagged as one at least half of the time. A noun and the next noun of its "
+        "caption are connected by what stands between them."
+    ],
+)
+PATTERN_SHARES_TABLE = Declared(
+    "probing_figure1_patterns",
+    "Probing, figure 1: captions that follow one pattern",
+    "Share of captions, in per cent, that follow the most frequent pattern of their captioner to the last word, "
+    "that start with the first prefix that the paper prints for the scorer, or else with the second (of ROSITA "
+    "alone it prints two), and that follow its sentence pattern.",
+    [
+        Number({"measure": "first pattern"}, "", "most frequent pattern", "found in its captions"),
+        *(
+            Number({"measure": measure}, f"the paper's {measure.removeprefix('published ')}", printed=printed)
+            for measure, printed in PATTERN_RATIOS.items()
+        ),
+    ],
+    "5",
+)
 
 
-def scores_table(run: ProbingRun, provenance: Provenance) -> Table:
+def score_tables(run: ProbingRun) -> list[Declared]:
+    """Tables 2 and 4, and the numbers of Figures 1 to 4."""
+    of_run = [_scores(run), _replacements(run), _visual_words(run)]
+    return [*of_run, STATISTICS_TABLE, WORDS_TABLE, PATTERN_SHARES_TABLE]
+
+
+def _scores(run: ProbingRun) -> Declared:
     """Table 2: every role's captions by every scorer, and their metrics."""
 
     def arrow(place: Place) -> str:
@@ -68,78 +123,28 @@ def scores_table(run: ProbingRun, provenance: Provenance) -> Table:
         return ARROWS[apart.sign if apart else 0]
 
     measured = run.found("measure")
-    numbers = [
-        Number({"measure": "score", "scorer": one}, one, "this run", "score", f"score by {one}", mark=arrow)
-        for one in run.scorers
-    ]
-    numbers += [Number({"measure": METRICS[p]}, p, printed=p) for p in METRICS if METRICS[p] in measured]
-    texts = (
+    return Declared(
         "probing_table2_scores",
         "Probing, table 2: scores and metrics of captioners trained on scorers",
         f"Captions of each captioner by every scorer, and their similarity to references. {REFERENCE} was trained by "
         "cross-entropy, the others by self-critical training on the scorer of their name, or as their name says.",
+        [
+            *(
+                Number({"measure": "score", "scorer": one}, one, "this run", "score", f"score by {one}", mark=arrow)
+                for one in run.scorers
+            ),
+            *(Number({"measure": METRICS[p]}, p, printed=p) for p in METRICS if METRICS[p] in measured),
+        ],
+        "2",
+        notes=[
+            *(f"{printed} is not in this run." for printed, metric in METRICS.items() if metric not in measured),
+            f"Arrows: the score differs from that of {REFERENCE} and the 95 % interval of the difference leaves out 0. "
+            "Scores are probabilities in per cent, CLIP's 100 times the cosine; metrics are times 100.",
+        ],
     )
-    notes = [f"{printed} is not in this run." for printed, metric in METRICS.items() if metric not in measured]
-    notes.append(
-        f"Arrows: the score differs from that of {REFERENCE} and the 95 % interval of the difference leaves out 0. "
-        "Scores are probabilities in per cent, CLIP's 100 times the cosine; metrics are times 100."
-    )
-    return _table(run, provenance, "2", "captioner", _roles(run), numbers, texts, *notes)
 
 
-def statistics_table(run: ProbingRun, provenance: Provenance) -> Table:
-    """Table 4: fluency, length and nouns of each role's captions."""
-    numbers = [
-        Number({"measure": measure}, group, printed, "this run", printed)
-        for printed, (measure, group) in STATISTICS.items()
-    ]
-    numbers.append(Number({"measure": "repeated nouns"}, "token level", "repeated nouns", "this run"))
-    texts = (
-        "probing_table4_statistics",
-        "Probing, table 4: statistics of the captions",
-        "Perplexity (PPL) of a trigram model over all words, mean number of words (Avg. Leng.), of nouns (Noun) and of "
-        "different nouns (Uni. Noun) of a caption.",
-    )
-    return _table(run, provenance, "4", "captioner", _roles(run), numbers, texts)
-
-
-def words_table(run: ProbingRun, provenance: Provenance) -> Table:
-    """What section 4.3 says of Figure 4: nouns and verbs among the most frequent words, and what connects nouns."""
-    numbers = [
-        Number({"measure": measure}, heading, printed=measure, decimals=1 if measure in PER_CENT else 2)
-        for measure, heading in WORDS.items()
-    ]
-    texts = (
-        "probing_figure4_words",
-        "Probing, figure 4: nouns, verbs and what connects them",
-        "How many of the ten most frequent words of each captioner are nouns and verbs, and how often a noun and the "
-        "next one of its caption are connected.",
-    )
-    note = (
-        "A word is a noun or a verb that is tagged as one at least half of the time. A noun and the next noun of its "
-        "caption are connected by what stands between them."
-    )
-    return _table(run, provenance, "text", "captioner", _roles(run), numbers, texts, note)
-
-
-def pattern_shares_table(run: ProbingRun, provenance: Provenance) -> Table:
-    """The numbers of Figure 1: how many captions follow one pattern, found here or published."""
-    numbers = [Number({"measure": "first pattern"}, "", "most frequent pattern", "found in its captions")]
-    numbers += [
-        Number({"measure": measure}, f"the paper's {measure.removeprefix('published ')}", printed=printed)
-        for measure, printed in PATTERN_RATIOS.items()
-    ]
-    texts = (
-        "probing_figure1_patterns",
-        "Probing, figure 1: captions that follow one pattern",
-        "Share of captions, in per cent, that follow the most frequent pattern of their captioner to the last word, "
-        "that start with the first prefix that the paper prints for the scorer, or else with the second (of ROSITA "
-        "alone it prints two), and that follow its sentence pattern.",
-    )
-    return _table(run, provenance, "5", "captioner", _roles(run), numbers, texts)
-
-
-def replacements_table(run: ProbingRun, provenance: Provenance) -> Table:
+def _replacements(run: ProbingRun) -> Declared:
     """The numbers of Figure 2: words replaced, at every share, and how far the scores fall."""
     numbers = [Number({"subject": REFERENCE}, heading=REFERENCE)]
     for subject, group in (("others", "other words replaced"), ("nouns", "nouns replaced")):
@@ -150,21 +155,21 @@ def replacements_table(run: ProbingRun, provenance: Provenance) -> Table:
     largest = max(run.levels("replacement", subject="nouns"), default=1.0)
     place = {"experiment": "replacement", "subject": "nouns", "level": largest}
     numbers.append(Number(place, "", "nouns against others", "all replaced", against="others"))
-    lines = [Line([scorer], {"measure": "score", "scorer": scorer}) for scorer in run.scorers]
-    texts = (
+    return Declared(
         "probing_figure2_replacements",
         "Probing, figure 2: words replaced",
         f"Scores of {REFERENCE} captions in which a share of the nouns is replaced by wrong ones, or of the other "
         "words by random ones.",
+        numbers,
+        lines=[Line([scorer], {"measure": "score", "scorer": scorer}) for scorer in run.scorers],
+        notes=[
+            "Differences are from the very captions whose words are replaced; one without a noun, or without another "
+            "word, is left out."
+        ],
     )
-    note = (
-        "Differences are from the very captions whose words are replaced; one without a noun, or without another word, "
-        "is left out."
-    )
-    return _table(run, provenance, None, "scorer", lines, numbers, texts, note)
 
 
-def visual_words_table(run: ProbingRun, provenance: Provenance) -> Table:
+def _visual_words(run: ProbingRun) -> Declared:
     """The numbers of Figure 3: more and more nouns in each scorer's template."""
     counts = run.levels("count")
     made = {"measure": "score", "experiment": "count", "source": next(iter(run.sources()), None)}
@@ -172,17 +177,17 @@ def visual_words_table(run: ProbingRun, provenance: Provenance) -> Table:
     if len(counts) > 1:
         heading = f"{counts[-1]:g} against {counts[0]:g} nouns"
         numbers.append(Number({"level": counts[-1]}, "", heading, "on the same images", against=FEWEST))
-    lines = [Line([scorer], {**made, "subject": scorer, "scorer": scorer}) for scorer in run.scorers]
-    texts = (
+    return Declared(
         "probing_figure3_visual_words",
         "Probing, figure 3: more visual words",
         "What each scorer thinks of its own template with so many nouns.",
+        numbers,
+        lines=[Line([scorer], {**made, "subject": scorer, "scorer": scorer}) for scorer in run.scorers],
+        notes=[
+            f"Nouns are those of the {REFERENCE} caption, then those of the references; images that have fewer are "
+            "left out, so the counts rest on different images, and the last column on those that have both."
+        ],
     )
-    note = (
-        f"Nouns are those of the {REFERENCE} caption, then those of the references; images that have fewer are left "
-        "out, so the counts rest on different images, and the last column on those that have both."
-    )
-    return _table(run, provenance, None, "scorer", lines, numbers, texts, note)
 
 
 def templates_table(run: ProbingRun, templates: Mapping[tuple[str, str], str], provenance: Provenance) -> Table:
@@ -219,8 +224,3 @@ def _of_templates(source: str) -> list[Number]:
         Number(score, heading="difference", against=REFERENCE),
         Number({**rebuilt, "measure": "preferred"}, heading=f"preferred to {REFERENCE}, %"),
     ]
-
-
-SCORE_TABLES = (
-    scores_table, statistics_table, words_table, pattern_shares_table, replacements_table, visual_words_table,
-)  # fmt: skip

@@ -7,7 +7,7 @@ from captionlab.papers.probing.beyond import generalisation_table, matching_tabl
 from captionlab.papers.probing.examples import choices_table, constructed_table, examples_table
 from captionlab.papers.probing.pages import read_pages, templates_of
 from captionlab.papers.probing.run import Provenance, Row, read_by, read_run
-from captionlab.papers.probing.scores import SCORE_TABLES, templates_table
+from captionlab.papers.probing.scores import score_tables, templates_table
 from captionlab.reporting.language import patterns_table, unigrams_table
 from captionlab.reporting.render import Table
 from captionlab.reporting.reproduction import Reproduction
@@ -30,8 +30,9 @@ def tabulate(inputs: Row, params: Row, provenance: Provenance) -> Iterator[Table
     title = "Probing, figure 4: the most frequent words"
     yield unigrams_table(unigrams, provenance, "probing_figure4_unigrams", title)
     yield matching_table(read_by(matched, inputs["matching"], MATCHING), provenance)
-    for table in (*SCORE_TABLES, rewards_table, generalisation_table):
-        yield table(run, provenance)
+    yield from (declared.table(run, provenance) for declared in score_tables(run))
+    yield rewards_table(run, provenance)
+    yield generalisation_table(run, provenance)
     counts = run.levels("count")
     yield examples_table(run, pages, provenance)
     yield choices_table(run, pages, provenance)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
-from captionlab.papers.scenes.metrics import CAPTIONS, END, METRICS
-from captionlab.papers.scenes.probe_scores import FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED
+from captionlab.papers.scenes.captions import CAPTIONS, END, METRICS
+from captionlab.papers.scenes.probe_scores import FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED, split_name
 from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.printed import Row, Sides, mean, pair, printed_difference
 from captionlab.reporting.published import Published, read_published
@@ -58,9 +58,9 @@ def _sides(row: Row) -> Sides | None:
 def _of_probes(row: Row) -> Sides | None:
     """F1 of the forest by its share of test images, against what it is held against (Tables 6 and 7)."""
     states, mark, against = STATES[row["subject"]], MARKS[row["experiment"]], row["against"]
-    split, measure = _split(row["level"]), row["measure"]
+    split, measure = split_name(row["level"]), row["measure"]
     if against.startswith(TEST_SHARE):
-        other = _split(float(against.removeprefix(TEST_SHARE)))
+        other = split_name(float(against.removeprefix(TEST_SHARE)))
         return pair((f"{states}{mark}", split, measure), (f"{states}{mark}", other, measure))
     rows = {
         PRETRAINED: (f"{states}{mark}", f"{STATES[PRETRAINED]}{mark}"),
@@ -69,9 +69,3 @@ def _of_probes(row: Row) -> Sides | None:
         "random": (f"RF {states}{mark}", "RB"),
     }.get(against)
     return pair((rows[0], split, measure), (rows[1], split, measure)) if rows else None
-
-
-def _split(test_share: float) -> str:
-    """How the paper names it: 70/30 for a share of 0.3."""
-    test = round(100 * test_share)
-    return f"{100 - test}/{test}"

@@ -15,10 +15,9 @@ from captionlab.attention.density import REACH
 from captionlab.attention.schemas import BLOCKS, DENSITIES, MATRICES
 from captionlab.papers.scenes.attention import ATTENTION
 from captionlab.papers.scenes.attention_figures import plot_density, plot_layers, plot_matrices, plot_special_tokens
-from captionlab.papers.scenes.examples import Change, Example
+from captionlab.papers.scenes.captions import Change, Examples
 from captionlab.papers.scenes.pages import read_pages, read_run
-from captionlab.papers.scenes.probe_scores import FOREST, PROBING, RANDOM
-from captionlab.papers.scenes.probes import split_name
+from captionlab.papers.scenes.probe_scores import FOREST, PROBING, RANDOM, split_name
 from captionlab.papers.scenes.run import Row, ScenesRun, read_by_role, read_rows
 from captionlab.reporting.figures import Style, colour_of, save
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
@@ -57,7 +56,7 @@ def plot(inputs: Row, params: Row, style: Style, paths: Mapping[str, str]) -> No
         plot_probes(scenes, images, min(shares, default=None), style, of["figure13_probes"])
 
 
-def plot_captions(examples: Sequence[Example], pictures: Mapping[str, bytes], style: Style, path: str) -> None:
+def plot_captions(examples: Examples, pictures: Mapping[str, bytes], style: Style, path: str) -> None:
     """Figure 2: an image, what people wrote of its objects and scene, and captions before and after finetuning."""
     texts = [
         f"objects, by people: {_short(one.objects)}\n    before finetuning: {_short(one.before or '')}\n"

@@ -1,16 +1,206 @@
-"""Tables 3 and 5: diagnostic objects, and numbers of images that can be ablated of them."""
+"""Objects of scenes: attended and frequent ones (Table 2), diagnostic ones (Table 3), images without (Table 5)."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from captionlab.papers.scenes.run import Provenance, Row, ScenesRun, scenes_sheet, without_interval
+import numpy as np
+
+from captionlab.attention.objects import UNIFORM, overlap_by_chance
+from captionlab.evaluation.rows import row
+from captionlab.intervals import NORMAL, NOTHING, alike, independent_difference, student_interval
+from captionlab.papers.scenes.run import Provenance, Row, Rows, ScenesRun, scenes_sheet, without_interval
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.sheets import PROVENANCE
+from captionlab.reporting.runs import Measured
+from captionlab.reporting.sheets import PROVENANCE, Sheet
+from captionlab.reporting.verdicts import judge_below
+from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
+# Scenes of the paper whose attended and frequent objects overlap much, and little (§5); names of columns of OVERLAPS.
+MUCH, LITTLE = ("station", "road", "sea", "resort"), ("room", "house", "restaurant")
+MEASURES = {"RBO": "rank_biased_overlap", "IoU": "intersection_over_union"}
+BY_CHANCE, BY_UNIFORM = "chance", "uniform attention"
 # Objects of a scene that Table 3 has.
 SHOWN = 3
 TRAINED_ON = "Train-Val"
 OBJECT_COLUMNS = ("scene", "rank", "object", "pmi", "together", "with_object", "with_scene", *PROVENANCE)
+HEADINGS = {
+    FINETUNED: "after finetuning on scenes",
+    PRETRAINED: "before; not in the paper",
+    UNIFORM: "uniform attention, the same for every tag; not in the paper",
+}
+
+
+def overlap_rows(corpus: str, overlaps: Sequence[Row], rankings: Iterable[Row], correlations: Iterable[Row]) -> Rows:
+    """How far attended and frequent objects overlap more than by chance, and than where attention is the same for every
+    tag, and how the two measures go together.
+
+    The intervals of the first two are Student's over scenes, that of a correlation Fisher's.
+    """
+    objects = Counter(ranked["scene"] for ranked in rankings if ranked["ranking"] == "frequent")
+    of_uniform = {
+        (found["scene"], found["depth"]): found["rank_biased_overlap"]
+        for found in overlaps
+        if found["captioner"] == UNIFORM
+    }
+    apart: dict[tuple[str, int, str], list[float]] = defaultdict(list)
+    images: dict[tuple[str, int], int] = defaultdict(int)
+    for found in overlaps:
+        role, scene, depth = (found[name] for name in ("captioner", "scene", "depth"))
+        held = {BY_CHANCE: overlap_by_chance(objects[scene], depth)}
+        if role != UNIFORM:
+            held[BY_UNIFORM] = of_uniform[scene, depth]
+        for against, value in held.items():
+            apart[role, depth, against].append(found["rank_biased_overlap"] - value)
+        images[role, depth] += found["attended"]
+    rows = []
+    for (role, depth, against), values in apart.items():
+        if len(values) > 1:
+            number = student_interval(np.array(values), len(values), (-1.0, 1.0))
+            rows.append(row(corpus, "overlap", role, "RBO", number, images[role, depth], level=depth, against=against))
+    for found in correlations:
+        if found["r"] is not None and found["degrees"] > 1:
+            pairs = found["degrees"] + 2
+            number = correlation_interval(found["r"], pairs)
+            rows.append(row(corpus, "overlap", found["captioner"], "r", number, pairs, against="no correlation"))
+    return rows
+
+
+def contrast_rows(corpus: str, overlaps: Iterable[Row]) -> Rows:
+    """How much more objects overlap in the scenes MUCH than in the scenes LITTLE, mean against mean, at each depth.
+
+    Of the scenes that the run has; nothing where it has none of either. The scenes are given, so that chance is in
+    their images alone: distances to the ends of their intervals are joined by squares (Zou and Donner 2008).
+    """
+    found: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for overlap in overlaps:
+        if overlap["captioner"] != UNIFORM:
+            found[overlap["captioner"], overlap["depth"]].append(overlap)
+    rows = []
+    for (role, depth), of_role in found.items():
+        sides = [[overlap for overlap in of_role if overlap["scene"] in side] for side in (MUCH, LITTLE)]
+        if not all(sides):
+            continue
+        present = {overlap["scene"] for overlap in of_role}
+        source, against = (", ".join(scene for scene in side if scene in present) for side in (MUCH, LITTLE))
+        images = sum(overlap["attended"] for side in sides for overlap in side)
+        for measure, column in MEASURES.items():
+            value, low, high = independent_difference(*(_mean_overlap(side, column) for side in sides))
+            number = value, max(-1.0, low), min(1.0, high)
+            rows.append(row(corpus, "overlap of scenes", role, measure, number, images, source, depth, against=against))
+    return rows
+
+
+def _mean_overlap(overlaps: Sequence[Row], column: str) -> tuple[float, float, float]:
+    """The mean over scenes, of other images each, and the ends of its interval."""
+    mean = float(np.mean([overlap[column] for overlap in overlaps]))
+    below, above = (
+        math.hypot(*(overlap[column] - overlap[f"{column}_ci_{end}"] for overlap in overlaps)) / len(overlaps)
+        for end in ("low", "high")
+    )
+    return mean, mean - below, mean + above
+
+
+def correlation_interval(r: float, pairs: int) -> tuple[float, float, float]:
+    """Pearson's correlation of at least 4 pairs with its 95 % interval (Fisher 1921).
+
+    His has no width where all pairs lie on a line; there it is that of pairs that are `alike`.
+    """
+    if 1 - abs(r) <= NOTHING:
+        return r, *alike(r, pairs, (-1.0, 1.0))
+    middle, distance = math.atanh(r), NORMAL / math.sqrt(pairs - 3)
+    return r, math.tanh(middle - distance), math.tanh(middle + distance)
+
+
+def overlap_table(
+    run: ScenesRun, overlaps: Sequence[Row], correlations: Sequence[Row], provenance: Provenance
+) -> Table:
+    """Table 2: overlap of the most attended and the most frequent objects. Rows of OVERLAPS and CORRELATIONS."""
+    sheet = scenes_sheet(run, provenance)
+    found = {(row["captioner"], row["scene"], row["depth"]): row for row in overlaps}
+    depths = sorted({depth for *_, depth in found})
+    columns = [Column("scene", numeric=False)]
+    for measure in MEASURES:
+        for depth in depths:
+            columns += [Column(f"@{depth}", "this run", measure), Column("paper", group=measure)]
+    columns += [Column(name, group="images") for name in ("attended", "counted")]
+    blocks = []
+    for role, heading in HEADINGS.items():
+        printed = run.published.rows("2") if role == FINETUNED else []
+        # The paper's scenes that the run has not stand there too.
+        scenes = dict.fromkeys([*(scene for of, scene, _ in found if of == role), *printed])
+        rows = []
+        for scene in (scene for scene in scenes if scene != "r"):
+            cells = [Cell(scene)]
+            for measure, column in MEASURES.items():
+                for depth in depths:
+                    ours = found.get((role, scene, depth))
+                    theirs = run.published.find("2", scene, str(depth), measure) if printed else None
+                    place = {"experiment": "overlap", "subject": role, "source": scene, "level": depth}
+                    number = _measured(ours, column) if ours else None
+                    cells += sheet.pair({**place, "measure": measure}, number, theirs)
+            any_depth = next((found[role, scene, depth] for depth in depths if (role, scene, depth) in found), None)
+            cells += [Cell(str(any_depth[name]) if any_depth else MISSING) for name in ("attended", "counted")]
+            rows.append(cells)
+        blocks.append(Block(rows, heading))
+    sheet.notes += [
+        *(_correlation_note(run, sheet, correlation) for correlation in correlations),
+        "RBO: rank-biased overlap with p = 1, the mean agreement down to the depth. IoU: intersection over union. "
+        "Objects are ranked by the attention that their tags receive in the attended images of a scene, and by how "
+        "many of the counted ones have them. Attention is added up over tags and images, so their number is a factor "
+        "of it: uniform attention is what this factor gives alone. Intervals: 95 %, symmetric bootstrap over the "
+        "images of a scene, which ranks objects anew.",
+        *_chance_notes(run, depths),
+    ]
+    return sheet.table(
+        "scenes_table2_overlap",
+        "Scenes, table 2: most attended and most frequent objects",
+        "Overlap of the objects of a scene that a captioner attends to most with those that are in most of its images.",
+        columns,
+        blocks,
+    )
+
+
+def _chance_notes(run: ScenesRun, depths: Sequence[int]) -> Iterator[str]:
+    """How far the overlaps at each depth are above those of objects in random order and of uniform attention."""
+    for depth in depths:
+        for role in ROLES:
+            place = run.place("overlap", role, "RBO", level=depth)
+            chance, uniform = (run.difference(place, against) for against in (BY_CHANCE, BY_UNIFORM))
+            if chance and uniform:
+                yield (
+                    f"RBO@{depth} of the {role} captioner is on average {_signed(chance)} above that of objects in "
+                    f"random order, and {_signed(uniform)} above that of uniform attention (95 %, Student's t over "
+                    "scenes)."
+                )
+
+
+def _signed(apart: Measured) -> str:
+    return f"{apart.value:+.2f} [{apart.ci_low:+.2f}, {apart.ci_high:+.2f}]"
+
+
+def _measured(overlap: Row, column: str) -> Measured:
+    value, low, high = (overlap[f"{column}{end}"] for end in ("", "_ci_low", "_ci_high"))
+    return Measured(value, low, high, 1, overlap["attended"])
+
+
+def _correlation_note(run: ScenesRun, sheet: Sheet, correlation: Row) -> str:
+    """How RBO and IoU go together, ours and the paper's; the record is kept."""
+    role, r, degrees, p_value = (correlation[name] for name in ("captioner", "r", "degrees", "p_value"))
+    what = f"RBO and IoU of the {role} captioner"
+    if r is None:
+        return f"{what} have no correlation: one of them is the same everywhere."
+    if degrees < 2:
+        return f"{what} have too few pairs for the interval of a correlation."
+    theirs = run.published.find("2", "r", "all", "r") if role == FINETUNED else None
+    place, pairs = {"experiment": "overlap", "subject": role}, degrees + 2
+    number = Measured(*correlation_interval(r, pairs), 1, pairs)
+    ours, printed = sheet.pair({**place, "measure": "r"}, number, theirs)
+    bound = run.published.find("text", "r", "5", "p_value") if theirs else None
+    number, verdict = without_interval(p_value, pairs), judge_below(p_value, bound, run.comparable)
+    _, below = sheet.pair({**place, "measure": "p_value"}, number, bound, interval=False, verdict=verdict)
+    paper = f"; in the paper r(19) = {printed.text}, p < {below.text}" if bound else ""
+    return f"{what} correlate with r({degrees}) = {ours.text} {ours.detail}, p = {p_value:.2g}{paper}."
 
 
 def objects_table(run: ScenesRun, pmi: Sequence[Row], provenance: Provenance) -> Table:
@@ -21,8 +211,8 @@ def objects_table(run: ScenesRun, pmi: Sequence[Row], provenance: Provenance) ->
     for table, label, scene, _ in run.published.values:
         if table == "3":
             theirs[scene].append(label)
-    for row in sorted(pmi, key=lambda row: row["rank"]):
-        of_scene[row["scene"]].append(row)
+    for ranked in sorted(pmi, key=lambda one: one["rank"]):
+        of_scene[ranked["scene"]].append(ranked)
     lines = []
     for scene in dict.fromkeys([*sorted(of_scene), *theirs]):
         top = of_scene.get(scene, [])[:SHOWN]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from captionlab.ablation.schemas import ABLATED
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
-from captionlab.papers.scenes.examples import Change, Example, drawn_examples, first_changes
+from captionlab.papers.scenes.captions import Change, Examples, drawn_examples, first_changes
 from captionlab.papers.scenes.probes import ProbedImages
 from captionlab.papers.scenes.run import Path, Row, ScenesRun, read_by_role, read_rows
 from captionlab.probes.tables import read_encodings
@@ -30,7 +30,8 @@ class Pages:
     """the largest number of objects that were removed"""
     splits: Mapping[str, str]
     """by image"""
-    examples: tuple[list[Example], list[Example]]
+    examples: tuple[Examples, Examples]
+    """of Figure 2, and of Table 8"""
     changes: list[Change]
     pictures: Mapping[str, bytes]
     """small PNGs of the images of these, by image"""

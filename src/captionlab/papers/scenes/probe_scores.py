@@ -68,6 +68,11 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[Rows, Rows]:
     return _over_splits(corpus, found, _units(found, parts))
 
 
+def split_name(share: float) -> str:
+    """A split with this share of test images as the paper names it, training first: 70/30."""
+    return f"{100 * (1 - share):.0f}/{100 * share:.0f}"
+
+
 def rare_scenes(scores: Iterable[Row]) -> list[str]:
     """The quarter of the scenes, at least one, that the fewest test images depict; of equal ones the first by name."""
     images: dict[str, int] = defaultdict(int)

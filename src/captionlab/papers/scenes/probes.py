@@ -12,6 +12,7 @@ from captionlab.papers.scenes.probe_scores import (
     PROBING_ABLATED,
     PROBING_OBJECTS,
     RANDOM,
+    split_name,
 )
 from captionlab.papers.scenes.run import Provenance, ScenesRun, scenes_sheet, without_interval
 from captionlab.probes.objects import COMMONEST, MOST, RAREST
@@ -37,6 +38,8 @@ TRAINED_ON = "train"
 PROBES = {FOREST: ("random forest", "RF"), NETWORK: ("multilayer perceptron", "MLP")}
 # The paper's table (None: it has none), the share of test images, the heading and the rows of a block.
 Part = tuple[str | None, float, str, Sequence[Line]]
+# The name, the title and the description of a table.
+Texts = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -49,11 +52,6 @@ class ProbedImages:
     """how many there are of each split"""
     unchanged: int
     """those whose states are the same without diagnostic objects, as they have none of these"""
-
-
-def split_name(share: float) -> str:
-    """A split as the paper names it, training first."""
-    return f"{100 * (1 - share):.0f}/{100 * share:.0f}"
 
 
 def _hardest(run: ScenesRun) -> list[float]:
@@ -106,7 +104,7 @@ def classifiers_table(run: ScenesRun, images: ProbedImages, provenance: Provenan
         "The settings of the multilayer perceptron were chosen by cross-validation in the training part of the first "
         "split; test images of other splits are among these. The forest's are scikit-learn's defaults, unchosen.",
     )
-    return _states_table(run, images, provenance, texts, parts, notes)
+    return _states_table(run, images, provenance, texts, parts, *notes)
 
 
 def splits_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -> Table:
@@ -124,14 +122,8 @@ def splits_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -
 
 
 def _states_table(
-    run: ScenesRun,
-    images: ProbedImages,
-    provenance: Provenance,
-    texts: tuple[str, str, str],
-    parts: Iterable[Part],
-    notes: Iterable[str] = (),
+    run: ScenesRun, images: ProbedImages, provenance: Provenance, texts: Texts, parts: Iterable[Part], *notes: str
 ) -> Table:
-    """F1 of probes of scenes; `texts` are the name, the title and the description of the table."""
     sheet = scenes_sheet(run, provenance)
     blocks = [
         Block(rows_of(sheet, printed, split_name(share), run.corpus, lines, F1), heading)

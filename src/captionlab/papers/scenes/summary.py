@@ -5,8 +5,8 @@ from captionlab.ablation.schemas import ABLATED, EFFECTS
 from captionlab.attention.schemas import BLOCKS, CORRELATIONS, DIFFERENCES, OVERLAPS, RANKINGS, SHARES
 from captionlab.papers.scenes.ablation import ablation_rows, shift_rows
 from captionlab.papers.scenes.attention import attention_rows, special_rows
-from captionlab.papers.scenes.metrics import caption_rows
-from captionlab.papers.scenes.overlaps import contrast_rows, overlap_rows
+from captionlab.papers.scenes.captions import caption_rows
+from captionlab.papers.scenes.objects import contrast_rows, overlap_rows
 from captionlab.papers.scenes.probe_scores import object_probe_rows, probe_rows
 from captionlab.papers.scenes.run import Row, Rows, read_by_role, read_rows
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES

@@ -7,10 +7,8 @@ from captionlab.ablation.schemas import COVERAGE, PMI, SPLITS
 from captionlab.attention.schemas import CORRELATIONS, DIFFERENCES, OVERLAPS
 from captionlab.papers.scenes.ablation import ablation_table
 from captionlab.papers.scenes.attention import attention_table, special_table
-from captionlab.papers.scenes.examples import changes_table, data_table
-from captionlab.papers.scenes.metrics import metrics_table
-from captionlab.papers.scenes.objects import objects_table, samples_table
-from captionlab.papers.scenes.overlaps import overlap_table
+from captionlab.papers.scenes.captions import changes_table, data_table, metrics_table
+from captionlab.papers.scenes.objects import objects_table, overlap_table, samples_table
 from captionlab.papers.scenes.pages import read_pages, read_run
 from captionlab.papers.scenes.probes import PROBE_TABLES
 from captionlab.papers.scenes.run import Provenance, Row, read_rows

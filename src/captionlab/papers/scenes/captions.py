@@ -1,20 +1,81 @@
-"""Examples: Table 8 and Figure 2 of what people wrote and captioners said, Figure 5 of captions that change."""
+"""Captions: metrics (Table 1), examples of the data (Table 8, Figure 2), and captions that change (Figure 5)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from captionlab.ablation.comparison import changed
-from captionlab.papers.scenes.run import Provenance, Row, ScenesRun, scenes_sheet
+from captionlab.evaluation.rows import row
+from captionlab.intervals import SIMILAR, within
+from captionlab.papers.scenes.run import Provenance, Row, Rows, ScenesRun, scenes_sheet, three
+from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
+from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.sheets import PROVENANCE
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
+# Our metrics by the headings of the paper's Table 1.
+METRICS = {"B4": "BLEU@4", "M": "METEOR", "RL": "ROUGE-L", "CIDEr": "CIDEr", "SPICE": "SPICE"}
+CAPTIONS = "scene captions"
+END = "the end of the finetuning"
 # Images that Table 8 has, and Figure 5.
 SHOWN, CHANGED = 4, 3
 DATA_COLUMNS = ("place", "image_id", "split", "captions", "reference", "generated", *PROVENANCE)
 CHANGE_COLUMNS = ("image_id", "split", "scene", "captioner", "removed", "before", "after", "changed", *PROVENANCE)
+
+
+def caption_rows(
+    summary: Iterable[Row], comparisons: Iterable[Row], labels: Mapping[str, str], evaluation: str, end: str
+) -> tuple[Rows, Rows]:
+    """Metrics of captioners by the paper's label (`labels`: by name), and their differences from their parents.
+
+    Against the captioner `end`, with which the finetuning ends, whether those stopped before are similar to it.
+    """
+    values, of_end = [], {}
+    for found in summary:
+        if found["evaluation"] == evaluation and found["captioner"] in labels:
+            of_value = found["corpus"], CAPTIONS, labels[found["captioner"]], found["metric"]
+            values.append(row(*of_value, three(found), found["n"]))
+            if found["captioner"] == end:
+                of_end[found["corpus"], found["metric"]] = found["value"]
+    differences = []
+    for found in comparisons:
+        if found["evaluation"] == evaluation and found["captioner"] in labels and found["against"] in (end, *labels):
+            corpus, metric, number = found["corpus"], found["metric"], three(found, "difference")
+            place: dict[str, Any] = {"against": labels.get(found["against"])}
+            if found["against"] == end:
+                place = {"against": END, "margin": SIMILAR * abs(of_end[corpus, metric])}
+                number, metric = within(*number, place["margin"]), f"nearness of {metric}"
+            differences.append(row(corpus, CAPTIONS, labels[found["captioner"]], metric, number, found["n"], **place))
+    return values, differences
+
+
+def metrics_table(run: ScenesRun, provenance: Provenance) -> Table:
+    """Table 1: metrics of scene captions over the epochs of finetuning."""
+    sheet = scenes_sheet(run, provenance)
+    measured = run.found("measure", CAPTIONS)
+    shown = {printed: metric for printed, metric in METRICS.items() if metric in measured}
+    numbers = [Number({"measure": metric}, printed, printed=printed, decimals=1) for printed, metric in shown.items()]
+    rank = {label: number for number, label in enumerate(run.published.rows("1"))}
+    subjects = sorted(run.found("subject", CAPTIONS), key=lambda label: (rank.get(label, -1), label))
+    lines = [Line([label], {"subject": label, "experiment": CAPTIONS}, label) for label in subjects]
+    sheet.notes += [f"{printed} is not in this run." for printed in METRICS if printed not in shown]
+    sheet.notes.append(
+        f"{OVER_IMAGES} A row is the same training, stopped after so many epochs; pretrained is before it."
+    )
+    return sheet.table(
+        "scenes_table1_metrics",
+        "Scenes, table 1: scene captions over the epochs of finetuning",
+        "Similarity of captions to scene captions that people wrote, before and during finetuning on such captions.",
+        columns_of(["epoch"], numbers),
+        blocks_of(sheet, "1", lines, numbers),
+    )
+
+
+# What people wrote, by image.
+Texts = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -29,13 +90,12 @@ class Example:
     after: str | None
 
 
+Examples = Sequence[Example]
+
+
 def drawn_examples(
-    captions: Mapping[str, Sequence[Row]],
-    objects: Mapping[str, Sequence[str]],
-    scenes: Mapping[str, Sequence[str]],
-    splits: Mapping[str, str],
-    seed: int,
-) -> tuple[list[Example], list[Example]]:
+    captions: Mapping[str, Sequence[Row]], objects: Texts, scenes: Texts, splits: Mapping[str, str], seed: int
+) -> tuple[Examples, Examples]:
     """The image of Figure 2, and those of Table 8, with a random object caption and a random scene caption of each.
 
     `captions` are rows of ABLATED by role, of which those of whole images count; `objects` and `scenes` have what
@@ -63,11 +123,7 @@ def drawn_examples(
 
 
 def data_table(
-    run: ScenesRun,
-    of_figure: Sequence[Example],
-    of_table: Sequence[Example],
-    pictures: Mapping[str, bytes],
-    provenance: Provenance,
+    run: ScenesRun, of_figure: Examples, of_table: Examples, pictures: Mapping[str, bytes], provenance: Provenance
 ) -> Table:
     """The captions of Figure 2, and Table 8; examples as drawn_examples gives them, pictures: PNGs by image."""
     sheet = scenes_sheet(run, provenance)
@@ -119,11 +175,11 @@ def first_changes(captions: Mapping[str, Sequence[Row]], objects: int) -> list[C
         (role, row["image_id"], row["scene"]): row["caption"] for role, row in every if row["objects"] == objects
     }
     found: dict[str, Change] = {}
-    for row in captions[FINETUNED]:
-        image, scene = row["image_id"], row["scene"]
-        if row["objects"] == objects and scene not in found and changed(whole[FINETUNED, image], row["caption"]):
+    for one in captions[FINETUNED]:
+        image, scene = one["image_id"], one["scene"]
+        if one["objects"] == objects and scene not in found and changed(whole[FINETUNED, image], one["caption"]):
             texts = {role: (whole[role, image], ablated[role, image, scene]) for role in ROLES}
-            found[scene] = Change(image, row["split"], scene, ", ".join(row["labels"]), texts)
+            found[scene] = Change(image, one["split"], scene, ", ".join(one["labels"]), texts)
     return [found[scene] for scene in sorted(found)][:CHANGED]
 
 
