@@ -8,7 +8,6 @@ from captionlab.evaluation.rows import row
 from captionlab.intervals import (
     RESAMPLES,
     SIMILAR,
-    Ends,
     bootstrap_interval,
     resampled_sums,
     seeds_interval,
@@ -75,12 +74,14 @@ def _over_parts(
     means = np.array([np.nanmean(column) for column in columns])
     shortest = min(RESAMPLES, *map(len, drawn))
     resampled = np.array([of_seed[:shortest] for of_seed in drawn]).mean(axis=0)
-    of_images = _images_interval(name, float(means.mean()), resampled, images, images * len(columns))
-    value, low, high = seeds_interval(means, of_images)
-    if name[1] in SHARES:
-        middle = _middle(name[3])
-        return value, max(low, -middle), min(high, 100.0 - middle)
-    return value, low, high
+    mean, (_, measure, _, against) = float(means.mean()), name
+    if measure not in SHARES:
+        far = max(1.0, 2 * abs(mean))
+        return seeds_interval(means, bootstrap_interval(mean, resampled, images, (-far, far)))
+    middle = 50.0 if against == HALF else 0.0
+    ends = share_interval((mean + middle) / 100, float(np.var(resampled / 100)), images, images * len(columns))
+    value, low, high = seeds_interval(means, (100 * ends[0] - middle, 100 * ends[1] - middle))
+    return value, max(low, -middle), min(high, 100.0 - middle)
 
 
 def _columns(part: Part, corpus: str, scorers: Mapping[str, PrintedScorer], original: str) -> dict[Name, Column]:
@@ -150,19 +151,3 @@ def _resampled(columns: Mapping[Name, Column], seed: int) -> dict[Name, np.ndarr
     sums = resampled_sums(np.concatenate([np.nan_to_num(matrix), there], axis=1), seed)
     totals, counts = np.split(sums, 2, axis=1)
     return {name: totals[:, i][counts[:, i] > 0] / counts[:, i][counts[:, i] > 0] for i, name in enumerate(columns)}
-
-
-def _images_interval(name: Name, value: float, resampled: np.ndarray, images: int, captions: int) -> Ends:
-    """The ends of the interval over images of a column's mean, in per cent where it is a share."""
-    _, measure, _, against = name
-    if measure in SHARES:
-        middle = _middle(against)
-        ends = share_interval((value + middle) / 100, float(np.var(resampled / 100)), images, captions)
-        return 100 * ends[0] - middle, 100 * ends[1] - middle
-    far = max(1.0, 2 * abs(value))
-    return bootstrap_interval(value, resampled, images, (-far, far))
-
-
-def _middle(against: str | None) -> float:
-    """What a share, in per cent, has subtracted from it."""
-    return 50.0 if against == HALF else 0.0
