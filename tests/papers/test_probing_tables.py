@@ -18,7 +18,7 @@ from captionlab.language.schemas import CONSTRUCTED
 from captionlab.papers.probing.beyond import kept, matching_table, reward_text
 from captionlab.papers.probing.paper import TABLES
 from captionlab.papers.probing.run import ProbingRun
-from captionlab.papers.probing.scores import pattern_shares_table
+from captionlab.papers.probing.scores import PATTERN_SHARES_TABLE
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.runs import PLACE, Measured
 from captionlab.schemas import GENERATED
@@ -174,7 +174,8 @@ def test_the_second_prefix_of_rosita_has_a_verdict():
     block = {"comparable": True, "corpora": {"COCO": "coco"}, "captioners": {"ROSITA": "fc-rosita"}, "scorers": {}}
     run = ProbingRun(values, [], published("probing"), block)
     found = {
-        record["measure"]: record for record in pattern_shares_table(run, {"config": "made up", "seed": 1}).records
+        record["measure"]: record
+        for record in PATTERN_SHARES_TABLE.table(run, {"config": "made up", "seed": 1}).records
     }
     assert found["published prefix"]["verdict"] == "agrees"
     second = found["published second prefix"]

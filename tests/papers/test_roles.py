@@ -13,7 +13,6 @@ from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.summary import Job
 from captionlab.intervals import RESAMPLES, percentile_interval, resampled_sums, seeds_interval
 from captionlab.language.schemas import MEASURES, TAGGED
-from captionlab.papers.probing.connections import BY_AND, CONNECTED, HALF_OF_NEIGHBOURS, connection_results
 from captionlab.papers.probing.constructed import FEWEST, constructed_rows
 from captionlab.papers.probing.roles import (
     PrintedScorer,
@@ -21,7 +20,7 @@ from captionlab.papers.probing.roles import (
     captioner_results,
     pattern_rows,
 )
-from captionlab.papers.probing.top_words import top_word_results
+from captionlab.papers.probing.words import BY_AND, CONNECTED, HALF_OF_NEIGHBOURS, connection_results, top_word_results
 from captionlab.reporting.roles import difference_rows, fluency, value_rows
 from captionlab.schemas import ALIGNMENT
 from captionlab.texts.ngram import perplexity

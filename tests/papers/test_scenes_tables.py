@@ -25,24 +25,20 @@ from captionlab.attention.overlap import rank_biased_overlap
 from captionlab.attention.schemas import BLOCKS, DENSITIES, SHARES
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.intervals import f1_interval, within
-from captionlab.papers.scenes.ablation import ablation_table, drawing_tokens
+from captionlab.papers.scenes.ablation import ablation_table, compared, shift_rows
+from captionlab.papers.scenes.attention import attention_rows, drawing_tokens, special_rows
 from captionlab.papers.scenes.attention_figures import plot_density
-from captionlab.papers.scenes.examples import Example, drawn_examples
+from captionlab.papers.scenes.captions import Example, drawn_examples
 from captionlab.papers.scenes.figures import plot_captions
-from captionlab.papers.scenes.measurements import (
-    attention_rows,
-    compared,
+from captionlab.papers.scenes.objects import (
     contrast_rows,
     correlation_interval,
-    object_probe_rows,
     overlap_rows,
-    probe_rows,
-    rare_scenes,
-    shift_rows,
-    special_rows,
+    overlap_table,
+    samples_table,
 )
-from captionlab.papers.scenes.objects import overlap_table, samples_table
 from captionlab.papers.scenes.pages import read_probed, read_splits
+from captionlab.papers.scenes.probe_scores import object_probe_rows, probe_rows, rare_scenes
 from captionlab.papers.scenes.probes import ProbedImages, probes_table
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES, encodings_schema
 from captionlab.provenance import device_name

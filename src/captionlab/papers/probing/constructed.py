@@ -1,14 +1,13 @@
 """What scorers make of constructed captions: each against the caption that it was made of, on the same images."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
+from captionlab.evaluation.rows import row
 from captionlab.intervals import (
     RESAMPLES,
     SIMILAR,
-    Ends,
     bootstrap_interval,
     resampled_sums,
     seeds_interval,
@@ -16,13 +15,15 @@ from captionlab.intervals import (
     within,
 )
 from captionlab.papers.probing.roles import HALF, PrintedScorer
+from captionlab.papers.probing.run import Row, Rows
 
 # Measures that say of a caption whether something is so.
 SHARES = ("preferred", "chosen")
 # What captions with more nouns are held against: those in the same template with the fewest nouns of the experiment.
 FEWEST = "the fewest nouns"
 
-Row = Mapping[str, Any]
+# Rows of constructed captions, of the scores of these, and of the scores of the captions that they were made of.
+Part = tuple[Iterable[Row], Iterable[Row], Iterable[Row]]
 # Experiment, subject, source, level: one way to construct captions.
 Way = tuple[str, str, str | None, float | None]
 # One number for each image, not a number where there is no such caption.
@@ -32,11 +33,8 @@ Name = tuple[Way, str, str, str | None]
 
 
 def constructed_rows(
-    parts: Sequence[tuple[Iterable[Row], Iterable[Row], Iterable[Row]]],
-    scorers: Mapping[str, PrintedScorer],
-    original: str,
-    seed: int,
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    parts: Sequence[Part], scorers: Mapping[str, PrintedScorer], original: str, seed: int
+) -> tuple[Rows, Rows]:
     """Rows of ROLE_VALUES and of ROLE_DIFFERENCES.
 
     parts: for each table of constructed captions its rows, the scores of these captions, and the scores of the captions
@@ -44,67 +42,66 @@ def constructed_rows(
     0 where captions have about the score of what they are held against: those whose other words were replaced that of
     before, those with more nouns in their scorer's template that of the fewest.
     """
-    corpora = list(dict.fromkeys(row["corpus"] for constructions, _, _ in parts for row in constructions))
     values, differences = [], []
-    for corpus in corpora:
+    for corpus in dict.fromkeys(one["corpus"] for constructions, _, _ in parts for one in constructions):
         columns = [_columns(part, corpus, scorers, original) for part in parts]
         drawn = [_resampled(of_part, seed) for of_part in columns]
-        for name in columns[0]:
-            if not all(name in of_part for of_part in columns):
-                continue
-            (way, measure, scorer, against) = name
-            means = np.array([np.nanmean(of_part[name]) for of_part in columns])
-            resampled = _aligned([of_part[name] for of_part in drawn]).mean(axis=0)
-            n = int(np.isfinite(columns[0][name]).sum())
-            images = _images_interval(name, float(means.mean()), resampled, n, n * len(parts))
-            value, low, high = seeds_interval(means, images)
-            if measure in SHARES:
-                middle = _middle(against)
-                low, high = max(low, -middle), min(high, 100.0 - middle)
-            row = {
-                **dict(zip(("experiment", "subject", "source", "level"), way, strict=True)),
-                "corpus": corpus, "measure": measure, "scorer": scorer, "ci_low": low, "ci_high": high,
-                "seeds": len(parts), "n": n,
-            }  # fmt: skip
+        for name in (name for name in columns[0] if all(name in of_part for of_part in columns)):
+            way, measure, scorer, against = name
+            experiment, subject, source, level = way
+            n, place = int(np.isfinite(columns[0][name]).sum()), (source, level, len(parts), against)
+            number = _over_parts(name, [of_part[name] for of_part in columns], [of_part[name] for of_part in drawn], n)
+            made = row(corpus, experiment, subject, measure, number, n, *place)
             if against is None:
-                values.append({**row, "value": value})
-            else:
-                own = way[1] == scorer if way[0] in ("template", "count") else None
-                differences.append({**row, "difference": value, "against": against, "own": own, "margin": None})
-                # Said to change little: with other words replaced, and for UNITER with more nouns in its template.
-                little = (("replacement", "others", original), ("count", scorer, FEWEST))
-                if measure == "score" and (*way[:2], against) in little:
-                    before = np.mean([np.nanmean(part[way, measure, scorer, None] - part[name]) for part in columns])
-                    margin = SIMILAR * abs(float(before))
-                    near, low, high = within(value, low, high, margin)
-                    told = {**row, "measure": "nearness of score", "ci_low": low, "ci_high": high, "margin": margin}
-                    differences.append({**told, "difference": near, "against": against, "own": own})
+                values.append({**made, "scorer": scorer})
+                continue
+            judged = {"scorer": scorer, "own": subject == scorer if experiment in ("template", "count") else None}
+            differences.append({**made, **judged})
+            # Said to change little: with other words replaced, and for UNITER with more nouns in its template.
+            little = (("replacement", "others", original), ("count", scorer, FEWEST))
+            if measure == "score" and (experiment, subject, against) in little:
+                before = np.mean([np.nanmean(part[way, measure, scorer, None] - part[name]) for part in columns])
+                margin = SIMILAR * abs(float(before))
+                near = row(corpus, experiment, subject, "nearness of score", within(*number, margin), n, *place, margin)
+                differences.append({**near, **judged})
     return values, differences
 
 
-def _columns(
-    part: tuple[Iterable[Row], Iterable[Row], Iterable[Row]],
-    corpus: str,
-    scorers: Mapping[str, PrintedScorer],
-    original: str,
-) -> dict[Name, Column]:
+def _over_parts(
+    name: Name, columns: Sequence[Column], drawn: Sequence[np.ndarray], images: int
+) -> tuple[float, float, float]:
+    """The mean of a column over seeds with its interval, from its resamples in each."""
+    means = np.array([np.nanmean(column) for column in columns])
+    shortest = min(RESAMPLES, *map(len, drawn))
+    resampled = np.array([of_seed[:shortest] for of_seed in drawn]).mean(axis=0)
+    mean, (_, measure, _, against) = float(means.mean()), name
+    if measure not in SHARES:
+        far = max(1.0, 2 * abs(mean))
+        return seeds_interval(means, bootstrap_interval(mean, resampled, images, (-far, far)))
+    middle = 50.0 if against == HALF else 0.0
+    ends = share_interval((mean + middle) / 100, float(np.var(resampled / 100)), images, images * len(columns))
+    value, low, high = seeds_interval(means, (100 * ends[0] - middle, 100 * ends[1] - middle))
+    return value, max(low, -middle), min(high, 100.0 - middle)
+
+
+def _columns(part: Part, corpus: str, scorers: Mapping[str, PrintedScorer], original: str) -> dict[Name, Column]:
     constructions, alignment, of_original = part
-    ways = {(row["image_id"], row["caption_index"]): _way(row) for row in constructions if row["corpus"] == corpus}
+    ways = {(one["image_id"], one["caption_index"]): _way(one) for one in constructions if one["corpus"] == corpus}
     columns: dict[Name, Column] = {}
     for name, scorer in scorers.items():
         given = {
-            row["image_id"]: row["score"] * scorer.factor
-            for row in of_original
-            if (row["corpus"], row["scorer"], row["caption_index"]) == (corpus, name, 0)
+            one["image_id"]: one["score"] * scorer.factor
+            for one in of_original
+            if (one["corpus"], one["scorer"], one["caption_index"]) == (corpus, name, 0)
         }
         place = {image: index for index, image in enumerate(sorted(given))}
         before = np.array([given[image] for image in place])
         after: dict[Way, Column] = {}
-        for row in alignment:
-            if (row["corpus"], row["scorer"]) == (corpus, name):
-                way = ways[row["image_id"], row["caption_index"]]
+        for one in alignment:
+            if (one["corpus"], one["scorer"]) == (corpus, name):
+                way = ways[one["image_id"], one["caption_index"]]
                 scores = after.setdefault(way, np.full(len(place), np.nan))
-                scores[place[row["image_id"]]] = row["score"] * scorer.factor
+                scores[place[one["image_id"]]] = one["score"] * scorer.factor
         columns |= _of_scorer(after, before, scorer.label, original)
     return columns
 
@@ -154,25 +151,3 @@ def _resampled(columns: Mapping[Name, Column], seed: int) -> dict[Name, np.ndarr
     sums = resampled_sums(np.concatenate([np.nan_to_num(matrix), there], axis=1), seed)
     totals, counts = np.split(sums, 2, axis=1)
     return {name: totals[:, i][counts[:, i] > 0] / counts[:, i][counts[:, i] > 0] for i, name in enumerate(columns)}
-
-
-def _images_interval(name: Name, value: float, resampled: np.ndarray, images: int, captions: int) -> Ends:
-    """The ends of the interval over images of a column's mean, in per cent where it is a share."""
-    _, measure, _, against = name
-    if measure in SHARES:
-        middle = _middle(against)
-        ends = share_interval((value + middle) / 100, float(np.var(resampled / 100)), images, captions)
-        return 100 * ends[0] - middle, 100 * ends[1] - middle
-    far = max(1.0, 2 * abs(value))
-    return bootstrap_interval(value, resampled, images, (-far, far))
-
-
-def _middle(against: str | None) -> float:
-    """What a share, in per cent, has subtracted from it."""
-    return 50.0 if against == HALF else 0.0
-
-
-def _aligned(drawn: Sequence[np.ndarray]) -> np.ndarray:
-    """The resamples of several seeds, as many as the shortest has."""
-    shortest = min(RESAMPLES, *map(len, drawn))
-    return np.array([of_seed[:shortest] for of_seed in drawn])

@@ -5,7 +5,7 @@ from typing import Any
 
 from captionlab.papers.probing.pages import Captioned, Pages
 from captionlab.papers.probing.paper import REFERENCE
-from captionlab.papers.probing.run import ProbingRun
+from captionlab.papers.probing.run import ProbingRun, Provenance
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.runs import Place
 from captionlab.reporting.sheets import PROVENANCE, Sheet
@@ -15,22 +15,18 @@ RECORD_COLUMNS = ("corpus", "image_id", "part", "label", "caption", "scorer", "s
 CHOSEN = " ✓"
 
 
-def shown_images(images: Sequence[str]) -> list[str]:
-    """A few images, evenly spread over the order of the corpus."""
-    return [images[place * len(images) // EXAMPLES] for place in range(min(EXAMPLES, len(images)))]
+def _record(*values: Any) -> dict[str, Any]:
+    """The columns of a record that say nothing of the run."""
+    return dict(zip(RECORD_COLUMNS, values, strict=False))
 
 
 def choice_image(pages: Pages, scorers: Sequence[str]) -> str | None:
     """The first image for which most scorers would choose another caption than the reference's; None without any."""
-    found: tuple[int, str] | None = None
+    others: dict[str, int] = {}
     for image in pages.images:
-        options = _options(pages, image)
-        if len(options) < 2:
-            continue
-        others = sum(chosen(options, scorer) not in (None, REFERENCE) for scorer in scorers)
-        if found is None or others > found[0]:
-            found = others, image
-    return found[1] if found else None
+        if len(options := _options(pages, image)) > 1:
+            others[image] = sum(chosen(options, scorer) not in (None, REFERENCE) for scorer in scorers)
+    return max(others, key=lambda image: others[image], default=None)
 
 
 def chosen(options: Mapping[str, Captioned], scorer: str) -> str | None:
@@ -39,20 +35,27 @@ def chosen(options: Mapping[str, Captioned], scorer: str) -> str | None:
     return max(scores, key=lambda label: scores[label]) if scores else None
 
 
+def _options(pages: Pages, image: str) -> dict[str, Captioned]:
+    """The reference's caption of an image, then its nouns in each template."""
+    return {
+        REFERENCE: pages.generated[REFERENCE][pages.corpus, image],
+        **dict(sorted(pages.in_templates(image).items())),
+    }
+
+
 def constructed_images(pages: Pages, count: float) -> list[str]:
     """The first image whose caption has three nouns, as in the paper, or most; and the first that has `count` nouns."""
-    templates = next(iter(pages.of_templates().values()), {})
-    nouns = {image: len(templates[image].words) for image in pages.images if image in templates}
+    made = {image: next(iter(pages.in_templates(image).values()), None) for image in pages.images}
+    nouns = {image: len(one.words) for image, one in made.items() if one}
     first = min(nouns, key=lambda image: abs(nouns[image] - 3), default=None)
-    counted = next(iter(pages.of_counts(count).values()), {})
-    second = next((image for image in pages.images if image in counted), None)
+    second = next((image for image in pages.images if pages.with_nouns(image, count)), None)
     return [image for image in (first, second) if image is not None]
 
 
-def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[str, Any]) -> Table:
+def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenance) -> Table:
     """Table 1: which of six captions each scorer would choose, of one image and of all."""
     sheet = Sheet(run, provenance)
-    columns = [Column("caption", numeric=False), Column("made for", numeric=False), Column("text", numeric=False)]
+    columns = [Column(name, numeric=False) for name in ("caption", "made for", "text")]
     columns += [Column(scorer, group="by") for scorer in run.scorers]
     blocks: list[Block] = []
     records: list[dict[str, Any]] = []
@@ -62,25 +65,25 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[s
             continue
         options = _options(page, image)
         choices = {scorer: chosen(options, scorer) for scorer in run.scorers}
+        heads = {label: [Cell(f"({chr(ord('a') + number)})"), Cell(label)] for number, label in enumerate(options)}
         rows = []
-        for number, (label, option) in enumerate(options.items()):
-            row = [Cell(f"({chr(ord('a') + number)})"), Cell(label), Cell(option.caption)]
+        for label, option in options.items():
+            row = [*heads[label], Cell(option.caption)]
             for scorer in run.scorers:
                 score, is_chosen = option.scores.get(scorer), choices[scorer] == label
                 row.append(Cell(MISSING if score is None else f"{score:.1f}{CHOSEN if is_chosen else ''}"))
-                records.append(_record(page, image, "scores", label, option.caption, scorer, score, is_chosen))
+                records.append(_record(page.corpus, image, "scores", label, option.caption, scorer, score, is_chosen))
             rows.append(row)
         heading = f"{page.label}, image {image}: scores, and the choice of each scorer"
         blocks.append(Block(rows, heading, page.picture(image)))
-        shares = []
-        for number, label in enumerate(options):
-            place = ("generated", None) if label == REFERENCE else ("template", "published")
-            row = [Cell(f"({chr(ord('a') + number)})"), Cell(label), Cell("chosen, % of images")]
-            for scorer in run.scorers:
-                row += sheet.value(Place(label, page.corpus, "chosen", scorer, *place))[:1]
-                share = sheet.records[-1]["value"]
-                records.append(_record(page, None, "chosen, % of images", label, None, scorer, share, None))
-            shares.append(row)
+        shares, what = [], "chosen, % of images"
+        for label, head in heads.items():
+            where = ("generated", None) if label == REFERENCE else ("template", "published")
+            places = [Place(label, page.corpus, "chosen", scorer, *where) for scorer in run.scorers]
+            shares.append([*head, Cell(what), *(sheet.value(place)[0] for place in places)])
+            for place, ours in zip(places, map(run.value, places), strict=True):
+                share = ours and ours.value
+                records.append(_record(page.corpus, None, what, label, None, place.scorer, share, None))
         blocks.append(Block(shares, sheet.heading(page.label)))
     sheet.notes.append(
         f"{CHOSEN.strip()}: the caption that the scorer gives the highest score, of equal ones the first. The image is "
@@ -99,28 +102,25 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[s
     )
 
 
-def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[str, Any]) -> Table:
-    """Table 3: captions of every role for a few images."""
+def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenance) -> Table:
+    """Table 3: captions of every role for a few images, evenly spread over the order of the corpus."""
     sheet = Sheet(run, provenance)
-    columns = [Column("captioner", numeric=False), Column("caption", numeric=False), Column("score by its scorer")]
     blocks: list[Block] = []
     records: list[dict[str, Any]] = []
     for page in pages:
-        for image in shown_images(page.images):
+        number = len(page.images)
+        for image in (page.images[place * number // EXAMPLES] for place in range(min(EXAMPLES, number))):
             rows = []
             for role in sorted(run.roles, key=lambda role: role != REFERENCE):
-                found = page.generated.get(role, {}).get(image)
+                found = page.caption(role, image)
                 if found is None:
                     continue
-                scores = {
-                    scorer: found.scores[scorer] for scorer in run.rewards.get(role, ()) if scorer in found.scores
-                }
-                shown = ", ".join(
-                    f"{score:.1f}" if len(scores) == 1 else f"{scorer} {score:.1f}" for scorer, score in scores.items()
-                )
-                rows.append([Cell(role), Cell(found.caption), Cell(shown)])
+                own = run.rewards.get(role, ())
+                scores = {scorer: found.scores[scorer] for scorer in own if scorer in found.scores}
+                shown = [f"{score:.1f}" if len(scores) == 1 else f"{one} {score:.1f}" for one, score in scores.items()]
+                rows.append([Cell(role), Cell(found.caption), Cell(", ".join(shown))])
                 for scorer, score in scores.items() or [(None, None)]:
-                    records.append(_record(page, image, "generated", role, found.caption, scorer, score, None))
+                    records.append(_record(page.corpus, image, "generated", role, found.caption, scorer, score, None))
             blocks.append(Block(rows, f"{page.label}, image {image}", page.picture(image)))
     sheet.notes.append(
         "The images are spread evenly over the corpus, not chosen. Captions are of the first training of a role."
@@ -129,62 +129,36 @@ def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Mapping[
         "probing_table3_examples",
         "Probing, table 3: captions of captioners trained on scorers",
         f"Captions by every captioner for {EXAMPLES} images.",
-        columns,
+        [Column("captioner", numeric=False), Column("caption", numeric=False), Column("score by its scorer")],
         blocks,
         records,
         RECORD_COLUMNS,
     )
 
 
-def constructed_table(run: ProbingRun, pages: Sequence[Pages], count: float, provenance: Mapping[str, Any]) -> Table:
+def constructed_table(run: ProbingRun, pages: Sequence[Pages], count: float, provenance: Provenance) -> Table:
     """Table 6: nouns of a caption in each template, and so many nouns of caption and references."""
-    sheet = Sheet(run, provenance)
-    columns = [Column("template", numeric=False), Column("caption", numeric=False)]
     blocks: list[Block] = []
     records: list[dict[str, Any]] = []
     for page in pages:
         for number, image in enumerate(constructed_images(page, count)):
-            made = page.of_templates() if number == 0 else page.of_counts(count)
-            words = next((of_model[image].words for of_model in made.values() if image in of_model), ())
-            rows = []
             if number == 0:
-                rows.append([Cell(REFERENCE), Cell(page.generated[REFERENCE][image].caption)])
-            rows.append([Cell("visual words"), Cell(", ".join(words))])
-            rows += [
-                [Cell(model), Cell(made[model][image].caption)] for model in run.scorers if image in made.get(model, {})
-            ]
-            what = f"nouns of the {REFERENCE} caption" if number == 0 else f"{count:g} nouns of caption and references"
+                made, what = page.in_templates(image), f"nouns of the {REFERENCE} caption"
+                lines = [(REFERENCE, _options(page, image)[REFERENCE].caption)]
+            else:
+                made, what = page.with_nouns(image, count), f"{count:g} nouns of caption and references"
+                lines = []
+            lines.append(("visual words", ", ".join(next(iter(made.values())).words)))
+            lines += [(model, made[model].caption) for model in run.scorers if model in made]
+            rows = [[Cell(label), Cell(text)] for label, text in lines]
             blocks.append(Block(rows, f"{page.label}, image {image}: {what}", page.picture(image)))
-            records += [_record(page, image, what, row[0].text, row[1].text, None, None, None) for row in rows]
-    return sheet.table(
+            records += [_record(page.corpus, image, what, label, text, None, None, None) for label, text in lines]
+    return Sheet(run, provenance).table(
         "probing_table6_constructed",
         "Probing, table 6: constructed captions",
         "Visual words in the template of each scorer.",
-        columns,
+        [Column("template", numeric=False), Column("caption", numeric=False)],
         blocks,
         records,
         RECORD_COLUMNS,
     )
-
-
-def _options(pages: Pages, image: str) -> dict[str, Captioned]:
-    """The reference's caption of an image, then its nouns in each template."""
-    options = {REFERENCE: pages.generated[REFERENCE][image]}
-    templates = pages.of_templates()
-    return options | {model: found[image] for model, found in sorted(templates.items()) if image in found}
-
-
-def _record(
-    pages: Pages,
-    image: str | None,
-    part: str,
-    label: str,
-    caption: str | None,
-    scorer: str | None,
-    score: Any,
-    is_chosen: bool | None,
-) -> dict[str, Any]:
-    return {
-        "corpus": pages.corpus, "image_id": image, "part": part, "label": label, "caption": caption, "scorer": scorer,
-        "score": score, "chosen": is_chosen,
-    }  # fmt: skip

@@ -1,31 +1,30 @@
 """Figures 1 to 4: how a pattern is summed up, replaced words, more visual words, and the most frequent words."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
-
-import matplotlib
-
-matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
-from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.language.mining import chunks_of
 from captionlab.language.patterns import Tagged, compiled, tagged
 from captionlab.language.schemas import NGRAMS, PATTERNS, TAGGED
 from captionlab.language.statistics import mostly_tagged
 from captionlab.papers.probing.paper import REFERENCE
-from captionlab.papers.probing.run import ProbingRun
+from captionlab.papers.probing.run import ProbingRun, Row, Rows, read_by, read_run
 from captionlab.reporting.figures import Style, colour_of, save
-from captionlab.reporting.published import read_published
 from captionlab.reporting.runs import Measured, Place
-from captionlab.tables import read_table
 from captionlab.texts.tagging import NOUNS
 
-Row = Mapping[str, Any]
-
+Captions = Mapping[str, Sequence[Tagged]]
+Points = Mapping[float, Measured | None]
+# The measures of Figure 1.
+MEASURES = {
+    "first pattern": "most frequent pattern found in the captions",
+    "published pattern": "paper's pattern of that scorer",
+}
 TOP = 10
 # Words of the caption that Figure 1 takes apart: enough for a repetition, and few enough for a page.
 LONGEST = 14
@@ -34,34 +33,27 @@ SHORTEST = 5
 
 def plot(inputs: Row, params: Row, style: Style, paths: Mapping[str, str]) -> None:
     """Every figure of the paper, on the first corpus."""
-    probing = ProbingRun(
-        read_table(inputs["values"], ROLE_VALUES).to_pylist(),
-        read_table(inputs["differences"], ROLE_DIFFERENCES).to_pylist(),
-        read_published(inputs["published"]),
-        params["config"],
-    )
-    corpus = next(iter(probing.corpora.values()))
-    patterns, unigrams, words = (
-        {role: read_table(path, kind).to_pylist() for role, path in zip(params["roles"], inputs[name], strict=True)}
-        for name, kind in (("patterns", PATTERNS), ("unigrams", NGRAMS), ("tags", TAGGED))
-    )
+    run, roles = read_run(inputs, params), params["roles"]
+    corpus = next(iter(run.corpora.values()))
+    patterns, unigrams = read_by(roles, inputs["patterns"], PATTERNS), read_by(roles, inputs["unigrams"], NGRAMS)
     captions = {
         role: [tagged(row["words"], row["tags"]) for row in rows if row["corpus"] == corpus]
-        for role, rows in words.items()
+        for role, rows in read_by(roles, inputs["tags"], TAGGED).items()
     }
-    plot_patterns(probing, patterns, captions, corpus, style, paths["probing_figure1_patterns"])
-    plot_unigrams(probing, unigrams, captions, corpus, style, paths["probing_figure4_unigrams"])
-    plot_replacements(probing, corpus, style, paths["probing_figure2_replacements"])
-    plot_visual_words(probing, corpus, style, paths["probing_figure3_visual_words"])
+    of = {name.removeprefix("probing_"): path for name, path in paths.items()}
+    look: dict[Any, Any] = {
+        "font.size": style["font_size"], "axes.titlesize": "medium", "figure.labelsize": "medium",
+        "legend.frameon": False, "figure.constrained_layout.use": True,
+    }  # fmt: skip
+    with plt.rc_context(look):
+        plot_patterns(run, patterns, captions, corpus, style, of["figure1_patterns"])
+        plot_replacements(run, corpus, style, of["figure2_replacements"])
+        plot_visual_words(run, corpus, style, of["figure3_visual_words"])
+        plot_unigrams(run, unigrams, captions, corpus, style, of["figure4_unigrams"])
 
 
 def plot_patterns(
-    run: ProbingRun,
-    patterns: Mapping[str, Sequence[Row]],
-    captions: Mapping[str, Sequence[Tagged]],
-    corpus: str,
-    style: Style,
-    path: str,
+    run: ProbingRun, patterns: Mapping[str, Rows], captions: Captions, corpus: str, style: Style, path: str
 ) -> None:
     """Figure 1: a caption, its tags, its phrases and its pattern; below, how many captions follow one pattern.
 
@@ -74,126 +66,98 @@ def plot_patterns(
         for row in rows
         if (row["corpus"], row["source"], row["role"], row["rank"]) == (corpus, "mined", "sentence", 1)
     }
-    with plt.rc_context({"font.size": style["font_size"]}):
-        figure, (above, below) = plt.subplots(
-            2, 1, figsize=(7.5, 4.6), layout="constrained", gridspec_kw={"height_ratios": [1.0, 1.0]}
-        )
-        above.set_axis_off()
-        candidates = [role for role in mined if role != REFERENCE] or list(mined)
-        if candidates:
-            role = max(candidates, key=lambda name: mined[name]["whole"])
-            caption = _readable(captions[role], mined[role]["pattern"])
-            _take_apart(above, caption, mined[role]["pattern"], style)
-            above.set_title(f"a caption by the captioner {role}, and its pattern", loc="left", fontsize="medium")
-        for index, (measure, label) in enumerate(
-            (
-                ("first pattern", "most frequent pattern found in the captions"),
-                ("published pattern", "paper's pattern of that scorer"),
-            )
-        ):
-            found = [(x, run.value(Place(role, corpus, measure))) for x, role in enumerate(run.roles)]
-            _bars(below, [(x + (index - 0.5) * 0.4, value) for x, value in found], 0.38, label, colour_of(style, index))
-        below.set_xticks(range(len(run.roles)), run.roles, rotation=15 if len(run.roles) > 6 else 0)
-        below.set_ylabel("captions that follow it (%)")
-        below.set_ylim(0, 100)
-        below.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-        save(figure, path, style)
+    figure, (above, below) = plt.subplots(2, 1, figsize=(7.5, 4.6))
+    above.set_axis_off()
+    candidates = [role for role in mined if role != REFERENCE] or list(mined)
+    if candidates:
+        role = max(candidates, key=lambda name: mined[name]["whole"])
+        caption = _readable(captions[role], mined[role]["pattern"])
+        _take_apart(above, caption, mined[role]["pattern"], style)
+        above.set_title(f"a caption by the captioner {role}, and its pattern", loc="left")
+    for index, (measure, label) in enumerate(MEASURES.items()):
+        points = {x + (index - 0.5) * 0.4: run.value(Place(role, corpus, measure)) for x, role in enumerate(run.roles)}
+        _bars(below, points, 0.38, label, colour_of(style, index))
+    below.set_xticks(range(len(run.roles)), run.roles, rotation=15 if len(run.roles) > 6 else 0)
+    below.set(ylabel="captions that follow it (%)", ylim=(0, 100))
+    below.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    save(figure, path, style)
 
 
 def plot_replacements(run: ProbingRun, corpus: str, style: Style, path: str) -> None:
     """Figure 2: scores of the captions, with other words replaced, with nouns replaced; below, at every share."""
     shares = run.levels("replacement")
     several = len(shares) > 1
-    with plt.rc_context({"font.size": style["font_size"]}):
-        figure = plt.figure(figsize=(7.5, 5.0 if several else 2.8), layout="constrained")
-        grid = figure.add_gridspec(2 if several else 1, len(run.scorers))
-        bars = figure.add_subplot(grid[0, :])
-        kinds = {REFERENCE: f"{REFERENCE} captions", "others": "other words replaced", "nouns": "nouns replaced"}
-        for index, (subject, label) in enumerate(kinds.items()):
-            points = []
-            for x, scorer in enumerate(run.scorers):
-                place = _replaced(subject, corpus, scorer, max(shares, default=1.0))
-                points.append((x + (index - 1) * 0.27, run.value(place)))
-            _bars(bars, points, 0.25, label, colour_of(style, index))
-        if all(bar.get_bbox().ymin >= 0 for bar in bars.patches if isinstance(bar, Rectangle)):
-            bars.set_ylim(bottom=0)  # also where two trainings make an interval as wide as the figure
-        bars.set_xticks(range(len(run.scorers)), run.scorers)
-        bars.set_ylabel("score (%)")
-        bars.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-        first: Axes | None = None
-        for column, scorer in enumerate(run.scorers if several else ()):
-            axis = figure.add_subplot(grid[1, column])
-            for index, subject in enumerate(("others", "nouns"), 1):
-                points = [
-                    (100 * share, run.difference(_replaced(subject, corpus, scorer, share), REFERENCE))
-                    for share in shares
-                ]
-                _line(axis, points, kinds[subject], colour_of(style, index))
-            axis.axhline(0.0, color="#888888", linewidth=0.6)
-            axis.set_title(scorer, fontsize="medium")
-            axis.set_xlabel("replaced (%)")
-            axis.set_xlim(0, 108)
-            if first is None:
-                axis.set_ylabel(f"score against {REFERENCE}")
-                first = axis
-        save(figure, path, style)
+    figure = plt.figure(figsize=(7.5, 5.0 if several else 2.8))
+    grid = figure.add_gridspec(2 if several else 1, len(run.scorers))
+    bars = figure.add_subplot(grid[0, :])
+    kinds = {REFERENCE: f"{REFERENCE} captions", "others": "other words replaced", "nouns": "nouns replaced"}
+    for index, (subject, label) in enumerate(kinds.items()):
+        places = [_replaced(subject, corpus, scorer, max(shares, default=1.0)) for scorer in run.scorers]
+        points = {x + (index - 1) * 0.27: run.value(place) for x, place in enumerate(places)}
+        _bars(bars, points, 0.25, label, colour_of(style, index))
+    if all(bar.get_bbox().ymin >= 0 for bar in bars.patches if isinstance(bar, Rectangle)):
+        bars.set_ylim(bottom=0)  # also where two trainings make an interval as wide as the figure
+    bars.set_xticks(range(len(run.scorers)), run.scorers)
+    bars.set_ylabel("score (%)")
+    bars.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    for column, scorer in enumerate(run.scorers if several else ()):
+        axis = figure.add_subplot(grid[1, column])
+        for index, subject in enumerate(("others", "nouns"), 1):
+            of_shares = [(share, _replaced(subject, corpus, scorer, share)) for share in shares]
+            points = {100 * share: run.difference(place, REFERENCE) for share, place in of_shares}
+            _line(axis, points, kinds[subject], colour_of(style, index))
+        axis.axhline(0.0, color="#888888", linewidth=0.6)
+        axis.set(title=scorer, xlabel="replaced (%)", xlim=(0, 108))
+        if column == 0:
+            axis.set_ylabel(f"score against {REFERENCE}")
+    save(figure, path, style)
 
 
 def plot_visual_words(run: ProbingRun, corpus: str, style: Style, path: str) -> None:
     """Figure 3: scores of captions with more and more nouns, each scorer's in its own template."""
     source = next(iter(run.sources()), None)
     counts = run.levels("count")
-    with plt.rc_context({"font.size": style["font_size"]}):
-        figure, axis = plt.subplots(figsize=(5.0, 3.2), layout="constrained")
-        for index, scorer in enumerate(run.scorers):
-            places = [Place(scorer, corpus, "score", scorer, "count", source, count) for count in counts]
-            points = [
-                (count + (index - 2) * 0.04, run.value(place)) for count, place in zip(counts, places, strict=True)
-            ]
-            _line(axis, points, scorer, colour_of(style, index))
-        axis.set_xticks(counts, [f"{count:g}" for count in counts])
-        axis.set_xlabel("nouns in the caption")
-        axis.set_ylabel("score (%)")
-        axis.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-        save(figure, path, style)
+    figure, axis = plt.subplots(figsize=(5.0, 3.2))
+    for index, scorer in enumerate(run.scorers):
+        place = Place(scorer, corpus, "score", scorer, "count", source)
+        points = {count + (index - 2) * 0.04: run.value(replace(place, level=count)) for count in counts}
+        _line(axis, points, scorer, colour_of(style, index))
+    axis.set_xticks(counts, [f"{count:g}" for count in counts])
+    axis.set(xlabel="nouns in the caption", ylabel="score (%)")
+    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    save(figure, path, style)
 
 
 def plot_unigrams(
-    run: ProbingRun,
-    unigrams: Mapping[str, Sequence[Row]],
-    captions: Mapping[str, Sequence[Tagged]],
-    corpus: str,
-    style: Style,
-    path: str,
+    run: ProbingRun, unigrams: Mapping[str, Rows], captions: Captions, corpus: str, style: Style, path: str
 ) -> None:
     """Figure 4: the most frequent words of each role, nouns in another colour."""
     roles = [role for role in (REFERENCE, *(r for r in run.roles if r != REFERENCE)) if role in unigrams]
     columns = 3
     rows = -(-len(roles) // columns)
-    with plt.rc_context({"font.size": style["font_size"]}):
-        figure, axes = plt.subplots(rows, columns, figsize=(7.5, 2.3 * rows), squeeze=False, layout="constrained")
-        for axis in axes.flat[len(roles) :]:
-            axis.set_axis_off()
-        for axis, role in zip(axes.flat, roles, strict=False):
-            top = [row for row in unigrams[role] if (row["corpus"], row["unit"], row["n"]) == (corpus, "word", 1)]
-            top = sorted((row for row in top if row["rank"] <= TOP), key=lambda row: -row["rank"])
-            nouns = mostly_tagged(captions[role], NOUNS)
-            colours = [colour_of(style, 1 if row["ngram"] in nouns else 6) for row in top]
-            axis.barh(range(len(top)), [100 * row["share"] for row in top], color=colours, height=0.75)
-            axis.set_yticks(range(len(top)), [row["ngram"] for row in top])
-            axis.tick_params(axis="y", length=0)
-            axis.set_ylim(len(top) - TOP - 0.5, len(top) - 0.5)  # bars as thick where there are fewer words
-            axis.set_title(role, fontsize="medium")
-        handles = [plt.Rectangle((0, 0), 1, 1, color=colour_of(style, index)) for index in (1, 6)]
-        figure.legend(handles, ["nouns", "other words"], loc="outside upper center", ncols=2, frameon=False)
-        figure.supxlabel("share of all words (%)", fontsize="medium")
-        save(figure, path, style)
+    figure, axes = plt.subplots(rows, columns, figsize=(7.5, 2.3 * rows), squeeze=False)
+    for axis in axes.flat[len(roles) :]:
+        axis.set_axis_off()
+    for axis, role in zip(axes.flat, roles, strict=False):
+        words = [row for row in unigrams[role] if (row["corpus"], row["unit"], row["n"]) == (corpus, "word", 1)]
+        top = sorted((row for row in words if row["rank"] <= TOP), key=lambda row: -row["rank"])
+        nouns = mostly_tagged(captions[role], NOUNS)
+        colours = [colour_of(style, 1 if row["ngram"] in nouns else 6) for row in top]
+        axis.barh(range(len(top)), [100 * row["share"] for row in top], color=colours, height=0.75)
+        axis.set_yticks(range(len(top)), [row["ngram"] for row in top])
+        axis.tick_params(axis="y", length=0)
+        axis.set_ylim(len(top) - TOP - 0.5, len(top) - 0.5)  # bars as thick where there are fewer words
+        axis.set_title(role)
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colour_of(style, index)) for index in (1, 6)]
+    figure.legend(handles, ["nouns", "other words"], loc="outside upper center", ncols=2)
+    figure.supxlabel("share of all words (%)")
+    save(figure, path, style)
 
 
 def _replaced(subject: str, corpus: str, scorer: str, share: float) -> Place:
     if subject == REFERENCE:
         return Place(REFERENCE, corpus, "score", scorer)
-    return Place(subject, corpus, "score", scorer, "replacement", None, share)
+    return Place(subject, corpus, "score", scorer, "replacement", level=share)
 
 
 def _readable(captions: Sequence[Tagged], pattern: str) -> Tagged:
@@ -207,9 +171,7 @@ def _take_apart(axis: Axes, caption: Tagged, pattern: str, style: Style) -> None
     """Words, tags and phrases of a caption above each other, and its pattern below."""
     widths = [max(len(word), len(tag)) + 2 for word, tag in caption]
     starts = [sum(widths[:place]) for place in range(len(widths))]
-    total = sum(widths)
-    axis.set_xlim(-12, total)
-    axis.set_ylim(0, 4)
+    axis.set(xlim=(-12, sum(widths)), ylim=(0, 4))
     for name, height in (("caption", 3.5), ("tags", 2.6), ("phrases", 1.7), ("pattern", 0.6)):
         axis.text(-0.5, height, name, ha="right", va="center", color="#666666")
     for (word, tag), start, width in zip(caption, starts, widths, strict=True):
@@ -220,32 +182,28 @@ def _take_apart(axis: Axes, caption: Tagged, pattern: str, style: Style) -> None
         first, last = place, place + len(chunk.words) - 1
         left, right = starts[first] + 0.3, starts[last] + widths[last] - 0.3
         colour = colour_of(style, 0 if chunk.kind == "NOUN.P" else 6)
-        box = FancyBboxPatch(
-            (left, 1.35), right - left, 0.7, boxstyle="round,pad=0,rounding_size=0.3", facecolor=colour, alpha=0.35,
-            edgecolor="none",
-        )  # fmt: skip
+        box = FancyBboxPatch((left, 1.35), right - left, 0.7, boxstyle="round,pad=0,rounding_size=0.3", alpha=0.35)
+        box.set(facecolor=colour, edgecolor="none")
         axis.add_patch(box)
         axis.text((left + right) / 2, 1.7, chunk.kind, ha="center", va="center", fontsize="small")
         place = last + 1
     axis.text(0.0, 0.6, pattern, ha="left", va="center", family="monospace")
 
 
-def _bars(axis: Axes, points: Sequence[tuple[float, Measured | None]], width: float, label: str, colour: str) -> None:
-    there = [(x, value) for x, value in points if value is not None]
-    errors = _errors([value for _, value in there])
-    axis.bar(
-        [x for x, _ in there], [value.value for _, value in there], width, yerr=errors, label=label, color=colour,
-        error_kw={"elinewidth": 0.8, "capsize": 2, "ecolor": "#333333"},
-    )  # fmt: skip
+def _bars(axis: Axes, points: Points, width: float, label: str, colour: str) -> None:
+    places, values, errors = _measured(points)
+    error = {"elinewidth": 0.8, "capsize": 2, "ecolor": "#333333"}
+    axis.bar(places, values, width, yerr=errors, label=label, color=colour, error_kw=error)
 
 
-def _line(axis: Axes, points: Sequence[tuple[float, Measured | None]], label: str, colour: str) -> None:
-    there = [(x, value) for x, value in points if value is not None]
-    axis.errorbar(
-        [x for x, _ in there], [value.value for _, value in there], _errors([value for _, value in there]), fmt="o-",
-        markersize=3, linewidth=1.0, capsize=2, label=label, color=colour,
-    )  # fmt: skip
+def _line(axis: Axes, points: Points, label: str, colour: str) -> None:
+    places, values, errors = _measured(points)
+    axis.errorbar(places, values, errors, fmt="o-", markersize=3, linewidth=1.0, capsize=2, label=label, color=colour)
 
 
-def _errors(values: Sequence[Measured]) -> list[list[float]]:
-    return [[max(0.0, v.value - v.ci_low) for v in values], [max(0.0, v.ci_high - v.value) for v in values]]
+def _measured(points: Points) -> tuple[list[float], list[float], list[list[float]]]:
+    """Places, values and distances to the ends of their intervals, of points that were measured."""
+    there = {x: one for x, one in points.items() if one is not None}
+    below = [max(0.0, one.value - one.ci_low) for one in there.values()]
+    above = [max(0.0, one.ci_high - one.value) for one in there.values()]
+    return [*there], [one.value for one in there.values()], [below, above]

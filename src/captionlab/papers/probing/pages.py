@@ -1,6 +1,6 @@
 """What the examples of the tables are taken from: captions with their scores, by captioner and image."""
 
-import os
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,12 +9,12 @@ import pyarrow.compute as pc
 
 from captionlab.generation.captions import evaluated_images
 from captionlab.language.schemas import CONSTRUCTED
+from captionlab.papers.probing.paper import REFERENCE
 from captionlab.papers.probing.roles import PrintedScorer
+from captionlab.papers.probing.run import Path, Row, read_rows
 from captionlab.reporting.thumbnails import thumbnail
 from captionlab.schemas import ALIGNMENT, GENERATED, IMAGES
 from captionlab.tables import read_table
-
-Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,11 @@ class Captioned:
     words: Sequence[str] = ()
 
 
+# Corpus and image.
+Image = tuple[str, str]
 # Experiment, model, source, number of nouns (None for all).
 Way = tuple[str, str, str, float | None]
+KEY = ("corpus", "image_id", "caption_index")
 
 
 @dataclass(frozen=True)
@@ -35,58 +38,69 @@ class Pages:
     """What the examples are taken from, on one corpus.
 
     images: its evaluated images in order; table: its table of images. generated: captions by role and image, of the
-    first training of each role. constructed: captions by the way they were constructed, and image.
+    first training of each role. constructed: captions in templates by image and by the way they were constructed.
     """
 
     label: str
     corpus: str
     images: Sequence[str]
     table: Path
-    generated: Mapping[str, Mapping[str, Captioned]]
-    constructed: Mapping[Way, Mapping[str, Captioned]]
+    generated: Mapping[str, Mapping[Image, Captioned]]
+    constructed: Mapping[Image, Mapping[Way, Captioned]]
 
     def picture(self, image: str) -> bytes:
         """A PNG of an image, perhaps nothing."""
         rows = read_table(self.table, IMAGES, ["image_id", "path", "data"])
         return thumbnail(rows.filter(pc.equal(rows["image_id"], image)).to_pylist()[0])
 
-    def of_templates(self, source: str = "published") -> dict[str, Mapping[str, Captioned]]:
-        """Captions in the templates of a source, by model."""
-        return {way[1]: found for way, found in self.constructed.items() if way[0] == "template" and way[2] == source}
+    def caption(self, role: str, image: str) -> Captioned | None:
+        """What a role says of an image."""
+        return self.generated.get(role, {}).get((self.corpus, image))
 
-    def of_counts(self, count: float) -> dict[str, Mapping[str, Captioned]]:
-        """Captions with so many nouns, by model."""
-        return {way[1]: found for way, found in self.constructed.items() if way[0] == "count" and way[3] == count}
+    def in_templates(self, image: str) -> dict[str, Captioned]:
+        """Captions of an image in the published templates, by model."""
+        return {way[1]: one for way, one in self._made(image).items() if (way[0], way[2]) == ("template", "published")}
+
+    def with_nouns(self, image: str, count: float) -> dict[str, Captioned]:
+        """Captions of an image with so many nouns, by model."""
+        return {way[1]: one for way, one in self._made(image).items() if (way[0], way[3]) == ("count", count)}
+
+    def _made(self, image: str) -> Mapping[Way, Captioned]:
+        return self.constructed.get((self.corpus, image), {})
 
 
-def read_generated(
-    captions: Path, alignment: Path, scorers: Mapping[str, PrintedScorer]
-) -> dict[tuple[str, str], Captioned]:
-    """The first caption of each corpus and image of a captioner, with its scores."""
-    scores = _scores(alignment, scorers)
-    return {
-        (row["corpus"], row["image_id"]): Captioned(row["caption"], scores.get((row["corpus"], row["image_id"], 0), {}))
-        for row in read_table(captions, GENERATED).to_pylist()
-        if row["caption_index"] == 0
+def read_pages(inputs: Row, params: Row) -> list[Pages]:
+    """The pages of each corpus, from the files and parameters of a job of the paper."""
+    scorers = {name: PrintedScorer(**printed) for name, printed in params["scorers"].items()}
+    # Options of Table 1 are made of the last captions; of several trainings the first.
+    files = [*zip(params["roles"], inputs["captions"], inputs["alignment"], strict=True)]
+    files.append((REFERENCE, inputs["originals"][0], inputs["original_alignment"][0]))
+    generated = {
+        role: {place[:2]: one for place, one in _read_captions(captions, alignment, scorers).items() if place[2] == 0}
+        for role, captions, alignment in files
     }
-
-
-def read_constructed(
-    captions: Path, constructions: Path, alignment: Path, scorers: Mapping[str, PrintedScorer]
-) -> dict[tuple[str, Way], dict[str, Captioned]]:
-    """Constructed captions in templates, by corpus and way, then by image."""
-    scores = _scores(alignment, scorers)
-    key = ("corpus", "image_id", "caption_index")
-    texts = {tuple(row[name] for name in key): row["caption"] for row in read_table(captions, GENERATED).to_pylist()}
-    found: dict[tuple[str, Way], dict[str, Captioned]] = {}
-    for row in read_table(constructions, CONSTRUCTED).to_pylist():
+    captions = _read_captions(inputs["constructed"][0], inputs["constructed_alignment"][0], scorers)
+    constructed: dict[Image, dict[Way, Captioned]] = defaultdict(dict)
+    for row in read_rows(inputs["constructions"][0], CONSTRUCTED):
         if row["template"] is not None:
-            place = tuple(row[name] for name in key)
+            corpus, image, index = (row[name] for name in KEY)
             level = row["level"] if row["experiment"] == "count" else None
-            way = (row["experiment"], row["subject"], row["source"], level)
-            caption = Captioned(texts[place], scores.get(place, {}), tuple(row["words"]))
-            found.setdefault((row["corpus"], way), {})[row["image_id"]] = caption
-    return found
+            made = captions[corpus, image, index]
+            way = row["experiment"], row["subject"], row["source"], level
+            constructed[corpus, image][way] = Captioned(made.caption, made.scores, row["words"])
+    tables = dict(zip(params["corpora"], inputs["images"], strict=True))
+    splits = params["job"]["splits"]
+    return [
+        Pages(
+            label,
+            corpus,
+            evaluated_images(tables[corpus], corpus, splits[corpus]),
+            tables[corpus],
+            generated,
+            constructed,
+        )
+        for label, corpus in sorted(params["config"]["corpora"].items())
+    ]
 
 
 def templates_of(constructions: Path) -> dict[tuple[str, str], str]:
@@ -95,34 +109,13 @@ def templates_of(constructions: Path) -> dict[tuple[str, str], str]:
     return {(row["subject"], row["source"]): row["template"] for row in rows if row["template"] is not None}
 
 
-def pages_of(
-    corpora: Mapping[str, str],
-    images: Mapping[str, tuple[Path, str]],
-    generated: Mapping[str, Mapping[tuple[str, str], Captioned]],
-    constructed: Mapping[tuple[str, Way], Mapping[str, Captioned]],
-) -> list[Pages]:
-    """The pages of each corpus: `corpora` by the paper's label, `images` gives the table and the split of each."""
-    return [
-        Pages(
-            label,
-            corpus,
-            evaluated_images(images[corpus][0], corpus, images[corpus][1]),
-            images[corpus][0],
-            {
-                role: {image: one for (of, image), one in found.items() if of == corpus}
-                for role, found in generated.items()
-            },
-            {way: found for (of, way), found in constructed.items() if of == corpus},
-        )
-        for label, corpus in sorted(corpora.items())
-    ]
-
-
-def _scores(alignment: Path, scorers: Mapping[str, PrintedScorer]) -> dict[tuple[Any, ...], dict[str, float]]:
-    scores: dict[tuple[Any, ...], dict[str, float]] = {}
-    for row in read_table(alignment, ALIGNMENT).to_pylist():
-        if row["scorer"] in scorers:
-            scorer = scorers[row["scorer"]]
-            place = (row["corpus"], row["image_id"], row["caption_index"])
-            scores.setdefault(place, {})[scorer.label] = row["score"] * scorer.factor
-    return scores
+def _read_captions(
+    captions: Path, alignment: Path, scorers: Mapping[str, PrintedScorer]
+) -> dict[tuple[Any, ...], Captioned]:
+    """Captions with their scores, by KEY."""
+    scores: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
+    for row in read_rows(alignment, ALIGNMENT):
+        if scorer := scorers.get(row["scorer"]):
+            scores[tuple(row[name] for name in KEY)][scorer.label] = row["score"] * scorer.factor
+    places = ((tuple(row[name] for name in KEY), row["caption"]) for row in read_rows(captions, GENERATED))
+    return {place: Captioned(caption, scores.get(place, {})) for place, caption in places}

@@ -9,25 +9,32 @@ import pyarrow as pa
 
 from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
 from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
+from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import ANY, Job, Metric, Result, caption_results, mean
 from captionlab.intervals import seeds_interval, share_interval
-from captionlab.papers.probing.connections import BY_AND, CONNECTED, HALF_OF_NEIGHBOURS, connection_results
-from captionlab.papers.probing.top_words import MEASURES as TOP_WORDS
-from captionlab.papers.probing.top_words import top_word_results
-from captionlab.reporting.roles import (
-    FLUENCY_METRICS,
-    Place,
-    Results,
-    difference_rows,
-    fluency,
-    place_columns,
-    value_rows,
+from captionlab.language.schemas import PATTERNS
+from captionlab.papers.probing.run import Row, Rows
+from captionlab.papers.probing.words import (
+    BY_AND,
+    CONNECTED,
+    HALF_OF_NEIGHBOURS,
+    TOP_WORDS,
+    connection_results,
+    top_word_results,
 )
+from captionlab.reporting.roles import FLUENCY_METRICS, Place, Results, difference_rows, fluency, value_rows
 
 # What a share that most images have is held against.
 HALF = "half of the images"
 # Measures by which roles are told from each other, and not only from the reference role.
 BETWEEN_ROLES = (*TOP_WORDS, CONNECTED, BY_AND)
+# Source, kind and rank of the patterns whose shares are measured.
+PATTERN_MEASURES = {
+    "first pattern": ("mined", "sentence", 1),
+    "published prefix": ("published", "prefix", 1),
+    "published second prefix": ("published", "prefix", 2),
+    "published pattern": ("published", "sentence", 1),
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ def captioner_results(
     alignment: pa.Table,
     nlg: pa.Table,
     measures: pa.Table,
-    tagged: pa.Table,
+    tags: pa.Table,
     spice: pa.Table | None = None,
 ) -> dict[Place, Result]:
     """Every measure of a captioner by corpus and scorer, from its tables with a row for each caption."""
@@ -53,7 +60,7 @@ def captioner_results(
     found += caption_results(job, fluency(measures), seed, FLUENCY_METRICS)
     if spice is not None:
         found += caption_results(job, spice, seed, SPICE_METRICS)
-    found += [*top_word_results(job, tagged, seed), *connection_results(job, tagged, seed)]
+    found += [*top_word_results(job, tags, seed), *connection_results(job, tags, seed)]
     places: dict[Place, Result] = {(result.corpus, result.metric, None): result for result in found}
     for name, scorer in scorers.items():
         rows = alignment.filter(pa.compute.equal(alignment["scorer"], name))
@@ -63,10 +70,7 @@ def captioner_results(
 
 
 def between_rows(
-    roles: Mapping[str, Sequence[str]],
-    results: Mapping[str, Results],
-    reference: str,
-    parents: Mapping[str, str | None],
+    roles: Mapping[str, Sequence[str]], results: Mapping[str, Results], reference: str, parents: Row
 ) -> Iterator[dict[str, Any]]:
     """Rows of ROLE_DIFFERENCES: each role against every other but the reference role, by BETWEEN_ROLES.
 
@@ -79,21 +83,15 @@ def between_rows(
     others = {role: captioners for role, captioners in roles.items() if role != reference}
     for other in others:
         yield from difference_rows(others, kept, other, parents, {})
-    for row in value_rows(others, kept):
-        if row["measure"] == CONNECTED:
-            ends = {"difference": row.pop("value"), "ci_low": row["ci_low"], "ci_high": row["ci_high"]}
-            yield {
-                **row,
-                **{end: value - 50.0 for end, value in ends.items()},
-                "against": HALF_OF_NEIGHBOURS,
-                "own": None,
-                "margin": None,
-            }
+    for found in value_rows(others, kept):
+        if found["measure"] == CONNECTED:
+            value, low, high = (found[name] - 50.0 for name in ("value", "ci_low", "ci_high"))
+            place = found["corpus"], "generated", found["subject"], CONNECTED
+            against = HALF_OF_NEIGHBOURS
+            yield row(*place, (value, low, high), found["n"], seeds=found["seeds"], against=against)
 
 
-def pattern_rows(
-    roles: Mapping[str, Sequence[str]], patterns: Mapping[str, Sequence[Mapping[str, Any]]]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def pattern_rows(roles: Mapping[str, Sequence[str]], patterns: Mapping[str, Sequence[Row]]) -> tuple[Rows, Rows]:
     """Rows of ROLE_VALUES and of ROLE_DIFFERENCES: how many captions follow a pattern, and whether most do.
 
     patterns: of each captioner its rows of PATTERNS. `first pattern` is the sentence pattern that was mined from the
@@ -103,37 +101,27 @@ def pattern_rows(
     """
     values, differences = [], []
     for role, captioners in roles.items():
-        for corpus in dict.fromkeys(row["corpus"] for row in patterns[captioners[0]]):
-            wanted = {
-                "first pattern": ("mined", None, "sentence", 1, "whole"),
-                "published prefix": ("published", role, "prefix", 1, "start"),
-                "published second prefix": ("published", role, "prefix", 2, "start"),
-                "published pattern": ("published", role, "sentence", 1, "whole"),
-            }
-            for measure, (source, model, part, rank, column) in wanted.items():
-                found = [_pattern(patterns[name], corpus, source, model, part, rank) for name in captioners]
-                if source == "mined":  # captions that have nothing in common follow no pattern
-                    of_corpus = [next(row for row in patterns[name] if row["corpus"] == corpus) for name in captioners]
-                    found = [one or {**row, column: 0.0} for one, row in zip(found, of_corpus, strict=True)]
-                rows = [one for one in found if one]
+        for corpus in dict.fromkeys(found["corpus"] for found in patterns[captioners[0]]):
+            for measure, (source, part, rank) in PATTERN_MEASURES.items():
+                wanted = (corpus, source, None if source == "mined" else role, part, rank)
+                rows = [one for name in captioners if (one := _pattern(patterns[name], wanted))]
                 if len(rows) < len(captioners):
                     continue
-                shares, counts = np.array([row[column] for row in rows]), [row["n"] for row in rows]
+                column = "whole" if part == "sentence" else "start"
+                shares, n = np.array([found[column] for found in rows]), min(found["n"] for found in rows)
                 # Other seeds see the same images, so they are no further units.
-                of_images = share_interval(float(shares.mean()), 0.0, min(counts), min(counts))
+                of_images = share_interval(float(shares.mean()), 0.0, n, n)
                 share, low, high = (100.0 * end for end in seeds_interval(shares, of_images))
                 low, high = max(low, 0.0), min(high, 100.0)
-                row = {**place_columns(role, (corpus, measure, None)), "seeds": len(rows), "n": min(counts)}
-                values.append({**row, "value": share, "ci_low": low, "ci_high": high})
-                half = {"difference": share - 50.0, "ci_low": low - 50.0, "ci_high": high - 50.0}
-                differences.append({**row, **half, "against": HALF, "own": None, "margin": None})
+                place, half = (corpus, "generated", role, measure), (share - 50.0, low - 50.0, high - 50.0)
+                values.append(row(*place, (share, low, high), n, seeds=len(rows)))
+                differences.append(row(*place, half, n, seeds=len(rows), against=HALF))
     return values, differences
 
 
-def _pattern(
-    rows: Sequence[Mapping[str, Any]], corpus: str, source: str, model: str | None, part: str, rank: int
-) -> Mapping[str, Any] | None:
-    """The pattern of its kind that has a rank."""
-    place = (corpus, source, model, part, rank)
-    names = ("corpus", "source", "model", "role", "rank")
-    return next((row for row in rows if tuple(row[name] for name in names) == place), None)
+def _pattern(rows: Sequence[Row], wanted: tuple[Any, ...]) -> Row | None:
+    """The pattern with this key; a mined one that is missing is followed by none, for nothing is in common."""
+    found = next((one for one in rows if tuple(one[name] for name in PATTERNS.key) == wanted), None)
+    if found is None and wanted[1] == "mined":
+        return {**next(one for one in rows if one["corpus"] == wanted[0]), "whole": 0.0}
+    return found

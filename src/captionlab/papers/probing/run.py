@@ -1,10 +1,17 @@
 """What a run measured for the probing paper."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from captionlab.reporting.published import Published
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.reporting.published import Published, read_published
 from captionlab.reporting.runs import Row, Run
+from captionlab.tables import TableSchema, read_table
+
+Rows = list[dict[str, Any]]
+Provenance = Mapping[str, Any]
+Path = str | os.PathLike[str]
 
 
 class ProbingRun(Run):
@@ -19,15 +26,17 @@ class ProbingRun(Run):
         values: Iterable[Row],
         differences: Iterable[Row],
         published: Published,
-        block: Mapping[str, Any],
+        block: Row,
         rewards: Mapping[str, Sequence[str]] | None = None,
-        objectives: Mapping[str, Mapping[str, Any]] | None = None,
+        objectives: Mapping[str, Row] | None = None,
     ):
         super().__init__(values, differences, published, block["comparable"], block["corpora"])
         self.rewards, self.objectives = rewards or {}, objectives or {}
-        models = published.rows("2")
-        self.roles = sorted(block["captioners"], key=lambda role: (_rank(models, role), role))
-        self.scorers = sorted(block["scorers"], key=lambda label: (_rank(models, label), label))
+        rank = {label: number for number, label in enumerate(published.rows("2"))}
+        self.roles, self.scorers = (
+            sorted(block[name], key=lambda label: (rank.get(label, len(rank)), label))
+            for name in ("captioners", "scorers")
+        )
 
     def levels(self, experiment: str, **where: Any) -> list[float]:
         """Levels of an experiment, from the smallest."""
@@ -38,5 +47,19 @@ class ProbingRun(Run):
         return sorted(self.found("source", "template"), reverse=True)
 
 
-def _rank(models: Sequence[str], label: str) -> int:
-    return models.index(label) if label in models else len(models)
+def read_run(inputs: Row, params: Row) -> ProbingRun:
+    """The run, from the files and parameters of a job of the paper."""
+    values, differences = read_rows(inputs["values"], ROLE_VALUES), read_rows(inputs["differences"], ROLE_DIFFERENCES)
+    about = params["config"], params.get("rewards"), params.get("objectives")
+    return ProbingRun(values, differences, read_published(inputs["published"]), *about)
+
+
+def read_rows(path: Path, kind: TableSchema) -> Rows:
+    """All rows of a table."""
+    rows: Rows = read_table(path, kind).to_pylist()
+    return rows
+
+
+def read_by(names: Sequence[str], paths: Sequence[Path], kind: TableSchema) -> dict[str, Rows]:
+    """The rows of a table of each role or captioner, by its name."""
+    return {name: read_rows(path, kind) for name, path in zip(names, paths, strict=True)}

@@ -1,11 +1,11 @@
 """What the paper's claims are judged by: differences between the captioner before and after finetuning."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
-from captionlab.papers.scenes.measurements import END, FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED
-from captionlab.papers.scenes.objects import METRICS
+from captionlab.papers.scenes.captions import CAPTIONS, END, METRICS
+from captionlab.papers.scenes.probe_scores import FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED, split_name
 from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.printed import Row, Sides, mean, pair, printed_difference
 from captionlab.reporting.published import Published, read_published
@@ -36,54 +36,31 @@ def printed_row(published: Published | None, row: Row) -> float | None:
 
 
 def _sides(row: Row) -> Sides | None:
-    experiments: Mapping[str, Callable[[Row], Sides | None]] = {
-        "scene captions": _of_epochs,
-        "overlap": _of_correlation,
-        "overlap of scenes": _of_overlaps,
-        "ablation": _of_changes,
-        PROBING: _of_probes,
-        PROBING_ABLATED: _of_probes,
-    }
-    sides = experiments.get(row["experiment"])
-    return sides(row) if sides else None
-
-
-def _of_epochs(row: Row) -> Sides | None:
-    """Metrics after so many epochs against those of the last (Table 1, which has none before the first)."""
-    metric = HEADINGS.get(row["measure"], str(row["measure"]))
-    if row["against"] != END:
-        return None
-    return pair((row["subject"], "HL-Scenes", metric), (LAST_EPOCH, "HL-Scenes", metric))
-
-
-def _of_correlation(row: Row) -> Sides | None:
-    """The correlation of both overlaps of the finetuned captioner (Table 2)."""
-    return ({("r", "all", "r"): 1.0}, 0.0) if (row["subject"], row["measure"]) == (FINETUNED, "r") else None
-
-
-def _of_overlaps(row: Row) -> Sides | None:
-    """Mean overlap of some scenes against that of others, by depth, of the finetuned captioner (Table 2)."""
-    if row["subject"] != FINETUNED:
-        return None
-    first, second = (mean(row[name].split(", "), f"{row['level']:g}", row["measure"]) for name in ("source", "against"))
-    return first, second
-
-
-def _of_changes(row: Row) -> Sides | None:
-    """Captions that change without diagnostic objects, in per cent, all numbers of removed objects together (§6.2)."""
-    if (row["source"], row["level"], row["measure"]) != (TESTED, None, "changed"):
-        return None
-    return pair((row["subject"], "6.2", "captions changed"), (row["against"], "6.2", "captions changed"))
+    names = ("experiment", "subject", "measure", "source", "level", "against")
+    experiment, subject, measure, source, level, against = (row[name] for name in names)
+    # Metrics after so many epochs against those of the last (Table 1, which has none before the first).
+    if experiment == CAPTIONS and against == END:
+        metric = HEADINGS.get(measure, measure)
+        return pair((subject, "HL-Scenes", metric), (LAST_EPOCH, "HL-Scenes", metric))
+    # The correlation of both overlaps (Table 2).
+    if (experiment, subject, measure) == ("overlap", FINETUNED, "r"):
+        return {("r", "all", "r"): 1.0}, 0.0
+    # Mean overlap of some scenes against that of others, by depth (Table 2).
+    if (experiment, subject) == ("overlap of scenes", FINETUNED):
+        first, second = (mean(scenes.split(", "), f"{level:g}", measure) for scenes in (source, against))
+        return first, second
+    # Captions that change without diagnostic objects, in per cent, all numbers of removed objects together (§6.2).
+    if (experiment, source, level, measure) == ("ablation", TESTED, None, "changed"):
+        return pair((subject, "6.2", "captions changed"), (against, "6.2", "captions changed"))
+    return _of_probes(row) if experiment in MARKS and source == FOREST else None
 
 
 def _of_probes(row: Row) -> Sides | None:
     """F1 of the forest by its share of test images, against what it is held against (Tables 6 and 7)."""
-    if row["source"] != FOREST:
-        return None
     states, mark, against = STATES[row["subject"]], MARKS[row["experiment"]], row["against"]
-    split, measure = _split(row["level"]), row["measure"]
+    split, measure = split_name(row["level"]), row["measure"]
     if against.startswith(TEST_SHARE):
-        other = _split(float(against.removeprefix(TEST_SHARE)))
+        other = split_name(float(against.removeprefix(TEST_SHARE)))
         return pair((f"{states}{mark}", split, measure), (f"{states}{mark}", other, measure))
     rows = {
         PRETRAINED: (f"{states}{mark}", f"{STATES[PRETRAINED]}{mark}"),
@@ -92,9 +69,3 @@ def _of_probes(row: Row) -> Sides | None:
         "random": (f"RF {states}{mark}", "RB"),
     }.get(against)
     return pair((rows[0], split, measure), (rows[1], split, measure)) if rows else None
-
-
-def _split(test_share: float) -> str:
-    """How the paper names it: 70/30 for a share of 0.3."""
-    test = round(100 * test_share)
-    return f"{100 - test}/{test}"

@@ -1,98 +1,157 @@
-"""Tables 1, 2, 3 and 5: metrics over epochs, attended and frequent objects, diagnostic objects, numbers of images."""
+"""Objects of scenes: attended and frequent ones (Table 2), diagnostic ones (Table 3), images without (Table 5)."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from captionlab.attention.objects import UNIFORM
-from captionlab.papers.scenes.measurements import correlation_interval
-from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
-from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
-from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
+import numpy as np
+
+from captionlab.attention.objects import UNIFORM, overlap_by_chance
+from captionlab.evaluation.rows import row
+from captionlab.intervals import NORMAL, NOTHING, alike, independent_difference, student_interval
+from captionlab.papers.scenes.run import Provenance, Row, Rows, ScenesRun, scenes_sheet, without_interval
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.runs import Measured
 from captionlab.reporting.sheets import PROVENANCE, Sheet
 from captionlab.reporting.verdicts import judge_below
-from captionlab.roles import ROLES
+from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
-Row = Mapping[str, Any]
-
-# Our metrics by the headings of the paper's Table 1.
-METRICS = {"B4": "BLEU@4", "M": "METEOR", "RL": "ROUGE-L", "CIDEr": "CIDEr", "SPICE": "SPICE"}
+# Scenes of the paper whose attended and frequent objects overlap much, and little (§5); names of columns of OVERLAPS.
+MUCH, LITTLE = ("station", "road", "sea", "resort"), ("room", "house", "restaurant")
 MEASURES = {"RBO": "rank_biased_overlap", "IoU": "intersection_over_union"}
+BY_CHANCE, BY_UNIFORM = "chance", "uniform attention"
 # Objects of a scene that Table 3 has.
 SHOWN = 3
 TRAINED_ON = "Train-Val"
 OBJECT_COLUMNS = ("scene", "rank", "object", "pmi", "together", "with_object", "with_scene", *PROVENANCE)
+HEADINGS = {
+    FINETUNED: "after finetuning on scenes",
+    PRETRAINED: "before; not in the paper",
+    UNIFORM: "uniform attention, the same for every tag; not in the paper",
+}
 
 
-def metrics_table(run: ScenesRun, provenance: Mapping[str, Any]) -> Table:
-    """Table 1: metrics of scene captions over the epochs of finetuning."""
-    sheet = scenes_sheet(run, provenance)
-    measured = run.found("measure", "scene captions")
-    shown = {printed: metric for printed, metric in METRICS.items() if metric in measured}
-    sheet.notes += [f"{printed} is not in this run." for printed in METRICS if printed not in shown]
-    numbers = [Number({"measure": metric}, printed, printed=printed, decimals=1) for printed, metric in shown.items()]
-    rank = {label: number for number, label in enumerate(run.published.rows("1"))}
-    subjects = sorted(run.found("subject", "scene captions"), key=lambda label: (rank.get(label, -1), label))
-    lines = [Line([label], {"subject": label, "experiment": "scene captions"}, label) for label in subjects]
-    sheet.notes.append(
-        f"{OVER_IMAGES} A row is the same training, stopped after so many epochs; pretrained is before it."
+def overlap_rows(corpus: str, overlaps: Sequence[Row], rankings: Iterable[Row], correlations: Iterable[Row]) -> Rows:
+    """How far attended and frequent objects overlap more than by chance, and than where attention is the same for every
+    tag, and how the two measures go together.
+
+    The intervals of the first two are Student's over scenes, that of a correlation Fisher's.
+    """
+    objects = Counter(ranked["scene"] for ranked in rankings if ranked["ranking"] == "frequent")
+    of_uniform = {
+        (found["scene"], found["depth"]): found["rank_biased_overlap"]
+        for found in overlaps
+        if found["captioner"] == UNIFORM
+    }
+    apart: dict[tuple[str, int, str], list[float]] = defaultdict(list)
+    images: dict[tuple[str, int], int] = defaultdict(int)
+    for found in overlaps:
+        role, scene, depth = (found[name] for name in ("captioner", "scene", "depth"))
+        held = {BY_CHANCE: overlap_by_chance(objects[scene], depth)}
+        if role != UNIFORM:
+            held[BY_UNIFORM] = of_uniform[scene, depth]
+        for against, value in held.items():
+            apart[role, depth, against].append(found["rank_biased_overlap"] - value)
+        images[role, depth] += found["attended"]
+    rows = []
+    for (role, depth, against), values in apart.items():
+        if len(values) > 1:
+            number = student_interval(np.array(values), len(values), (-1.0, 1.0))
+            rows.append(row(corpus, "overlap", role, "RBO", number, images[role, depth], level=depth, against=against))
+    for found in correlations:
+        if found["r"] is not None and found["degrees"] > 1:
+            pairs = found["degrees"] + 2
+            number = correlation_interval(found["r"], pairs)
+            rows.append(row(corpus, "overlap", found["captioner"], "r", number, pairs, against="no correlation"))
+    return rows
+
+
+def contrast_rows(corpus: str, overlaps: Iterable[Row]) -> Rows:
+    """How much more objects overlap in the scenes MUCH than in the scenes LITTLE, mean against mean, at each depth.
+
+    Of the scenes that the run has; nothing where it has none of either. The scenes are given, so that chance is in
+    their images alone: distances to the ends of their intervals are joined by squares (Zou and Donner 2008).
+    """
+    found: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for overlap in overlaps:
+        if overlap["captioner"] != UNIFORM:
+            found[overlap["captioner"], overlap["depth"]].append(overlap)
+    rows = []
+    for (role, depth), of_role in found.items():
+        sides = [[overlap for overlap in of_role if overlap["scene"] in side] for side in (MUCH, LITTLE)]
+        if not all(sides):
+            continue
+        present = {overlap["scene"] for overlap in of_role}
+        source, against = (", ".join(scene for scene in side if scene in present) for side in (MUCH, LITTLE))
+        images = sum(overlap["attended"] for side in sides for overlap in side)
+        for measure, column in MEASURES.items():
+            value, low, high = independent_difference(*(_mean_overlap(side, column) for side in sides))
+            number = value, max(-1.0, low), min(1.0, high)
+            rows.append(row(corpus, "overlap of scenes", role, measure, number, images, source, depth, against=against))
+    return rows
+
+
+def _mean_overlap(overlaps: Sequence[Row], column: str) -> tuple[float, float, float]:
+    """The mean over scenes, of other images each, and the ends of its interval."""
+    mean = float(np.mean([overlap[column] for overlap in overlaps]))
+    below, above = (
+        math.hypot(*(overlap[column] - overlap[f"{column}_ci_{end}"] for overlap in overlaps)) / len(overlaps)
+        for end in ("low", "high")
     )
-    return sheet.table(
-        "scenes_table1_metrics",
-        "Scenes, table 1: scene captions over the epochs of finetuning",
-        "Similarity of captions to scene captions that people wrote, before and during finetuning on such captions.",
-        columns_of(["epoch"], numbers),
-        blocks_of(sheet, "1", lines, numbers),
-    )
+    return mean, mean - below, mean + above
+
+
+def correlation_interval(r: float, pairs: int) -> tuple[float, float, float]:
+    """Pearson's correlation of at least 4 pairs with its 95 % interval (Fisher 1921).
+
+    His has no width where all pairs lie on a line; there it is that of pairs that are `alike`.
+    """
+    if 1 - abs(r) <= NOTHING:
+        return r, *alike(r, pairs, (-1.0, 1.0))
+    middle, distance = math.atanh(r), NORMAL / math.sqrt(pairs - 3)
+    return r, math.tanh(middle - distance), math.tanh(middle + distance)
 
 
 def overlap_table(
-    run: ScenesRun, overlaps: Sequence[Row], correlations: Sequence[Row], provenance: Mapping[str, Any]
+    run: ScenesRun, overlaps: Sequence[Row], correlations: Sequence[Row], provenance: Provenance
 ) -> Table:
     """Table 2: overlap of the most attended and the most frequent objects. Rows of OVERLAPS and CORRELATIONS."""
     sheet = scenes_sheet(run, provenance)
-    depths = sorted({row["depth"] for row in overlaps})
+    found = {(row["captioner"], row["scene"], row["depth"]): row for row in overlaps}
+    depths = sorted({depth for *_, depth in found})
     columns = [Column("scene", numeric=False)]
     for measure in MEASURES:
         for depth in depths:
             columns += [Column(f"@{depth}", "this run", measure), Column("paper", group=measure)]
     columns += [Column(name, group="images") for name in ("attended", "counted")]
-    found = {(row["captioner"], row["scene"], row["depth"]): row for row in overlaps}
     blocks = []
-    headings = {
-        "finetuned": "after finetuning on scenes",
-        "pretrained": "before; not in the paper",
-        UNIFORM: "uniform attention, the same for every tag; not in the paper",
-    }
-    for role, heading in headings.items():
-        scenes = dict.fromkeys(row["scene"] for row in overlaps if row["captioner"] == role)
+    for role, heading in HEADINGS.items():
+        printed = run.published.rows("2") if role == FINETUNED else []
         # The paper's scenes that the run has not stand there too.
-        listed = [*scenes, *(s for s in run.published.rows("2") if role == "finetuned" and s not in {*scenes, "r"})]
+        scenes = dict.fromkeys([*(scene for of, scene, _ in found if of == role), *printed])
         rows = []
-        for scene in listed:
-            row = [Cell(scene)]
+        for scene in (scene for scene in scenes if scene != "r"):
+            cells = [Cell(scene)]
             for measure, column in MEASURES.items():
                 for depth in depths:
                     ours = found.get((role, scene, depth))
-                    number = _measured(ours, column) if ours else None
-                    theirs = run.published.find("2", scene, str(depth), measure) if role == "finetuned" else None
+                    theirs = run.published.find("2", scene, str(depth), measure) if printed else None
                     place = {"experiment": "overlap", "subject": role, "source": scene, "level": depth}
-                    row += sheet.pair({**place, "measure": measure}, number, theirs)
+                    number = _measured(ours, column) if ours else None
+                    cells += sheet.pair({**place, "measure": measure}, number, theirs)
             any_depth = next((found[role, scene, depth] for depth in depths if (role, scene, depth) in found), None)
-            row += [Cell(str(any_depth[name]) if any_depth else MISSING) for name in ("attended", "counted")]
-            rows.append(row)
+            cells += [Cell(str(any_depth[name]) if any_depth else MISSING) for name in ("attended", "counted")]
+            rows.append(cells)
         blocks.append(Block(rows, heading))
-    for correlation in correlations:
-        sheet.notes.append(_correlation_note(run, sheet, correlation))
-    sheet.notes.append(
+    sheet.notes += [
+        *(_correlation_note(run, sheet, correlation) for correlation in correlations),
         "RBO: rank-biased overlap with p = 1, the mean agreement down to the depth. IoU: intersection over union. "
         "Objects are ranked by the attention that their tags receive in the attended images of a scene, and by how "
         "many of the counted ones have them. Attention is added up over tags and images, so their number is a factor "
         "of it: uniform attention is what this factor gives alone. Intervals: 95 %, symmetric bootstrap over the "
-        "images of a scene, which ranks objects anew."
-    )
-    sheet.notes += _chance_notes(run, depths)
+        "images of a scene, which ranks objects anew.",
+        *_chance_notes(run, depths),
+    ]
     return sheet.table(
         "scenes_table2_overlap",
         "Scenes, table 2: most attended and most frequent objects",
@@ -106,10 +165,8 @@ def _chance_notes(run: ScenesRun, depths: Sequence[int]) -> Iterator[str]:
     """How far the overlaps at each depth are above those of objects in random order and of uniform attention."""
     for depth in depths:
         for role in ROLES:
-            chance, uniform = (
-                run.difference(run.place("overlap", role, "RBO", level=depth), against)
-                for against in ("chance", "uniform attention")
-            )
+            place = run.place("overlap", role, "RBO", level=depth)
+            chance, uniform = (run.difference(place, against) for against in (BY_CHANCE, BY_UNIFORM))
             if chance and uniform:
                 yield (
                     f"RBO@{depth} of the {role} captioner is on average {_signed(chance)} above that of objects in "
@@ -123,66 +180,56 @@ def _signed(apart: Measured) -> str:
 
 
 def _measured(overlap: Row, column: str) -> Measured:
-    """An overlap with its interval."""
-    low, high = (overlap[f"{column}_ci_{end}"] for end in ("low", "high"))
-    return Measured(overlap[column], low, high, 1, overlap["attended"])
+    value, low, high = (overlap[f"{column}{end}"] for end in ("", "_ci_low", "_ci_high"))
+    return Measured(value, low, high, 1, overlap["attended"])
 
 
 def _correlation_note(run: ScenesRun, sheet: Sheet, correlation: Row) -> str:
     """How RBO and IoU go together, ours and the paper's; the record is kept."""
-    role, degrees = correlation["captioner"], correlation["degrees"]
-    if correlation["r"] is None:
-        return f"RBO and IoU of the {role} captioner have no correlation: one of them is the same everywhere."
-    theirs = run.published.find("2", "r", "all", "r") if role == "finetuned" else None
+    role, r, degrees, p_value = (correlation[name] for name in ("captioner", "r", "degrees", "p_value"))
+    what = f"RBO and IoU of the {role} captioner"
+    if r is None:
+        return f"{what} have no correlation: one of them is the same everywhere."
     if degrees < 2:
-        return f"RBO and IoU of the {role} captioner have too few pairs for the interval of a correlation."
-    ours = Measured(*correlation_interval(correlation["r"], degrees + 2), 1, degrees + 2)
-    cells = sheet.pair({"experiment": "overlap", "subject": role, "measure": "r"}, ours, theirs)
+        return f"{what} have too few pairs for the interval of a correlation."
+    theirs = run.published.find("2", "r", "all", "r") if role == FINETUNED else None
+    place, pairs = {"experiment": "overlap", "subject": role}, degrees + 2
+    number = Measured(*correlation_interval(r, pairs), 1, pairs)
+    ours, printed = sheet.pair({**place, "measure": "r"}, number, theirs)
     bound = run.published.find("text", "r", "5", "p_value") if theirs else None
-    p_value = sheet.pair(
-        {"experiment": "overlap", "subject": role, "measure": "p_value"},
-        without_interval(correlation["p_value"], degrees + 2),
-        bound,
-        interval=False,
-        verdict=judge_below(correlation["p_value"], bound, run.comparable),
-    )[1]
-    paper = f"; in the paper r(19) = {cells[1].text}, p < {p_value.text}" if bound else ""
-    return (
-        f"RBO and IoU of the {role} captioner correlate with r({degrees}) = {cells[0].text} {cells[0].detail}, "
-        f"p = {correlation['p_value']:.2g}{paper}."
-    )
+    number, verdict = without_interval(p_value, pairs), judge_below(p_value, bound, run.comparable)
+    _, below = sheet.pair({**place, "measure": "p_value"}, number, bound, interval=False, verdict=verdict)
+    paper = f"; in the paper r(19) = {printed.text}, p < {below.text}" if bound else ""
+    return f"{what} correlate with r({degrees}) = {ours.text} {ours.detail}, p = {p_value:.2g}{paper}."
 
 
-def objects_table(run: ScenesRun, pmi: Sequence[Row], provenance: Mapping[str, Any]) -> Table:
+def objects_table(run: ScenesRun, pmi: Sequence[Row], provenance: Provenance) -> Table:
     """Table 3: the objects that tell each scene, by pointwise mutual information. Rows of PMI."""
-    sheet = scenes_sheet(run, provenance)
     columns = [Column("scene", numeric=False), Column("this run", numeric=False), Column("PMI of these", "nats")]
     columns += [Column("images", "with the first of scene"), Column("paper", numeric=False)]
-    theirs: dict[str, list[str]] = {}
+    theirs, of_scene = defaultdict(list), defaultdict(list)
     for table, label, scene, _ in run.published.values:
         if table == "3":
-            theirs.setdefault(scene, []).append(label)
-    of_scene: dict[str, list[Row]] = {}
-    for row in sorted(pmi, key=lambda row: row["rank"]):
-        of_scene.setdefault(row["scene"], []).append(row)
+            theirs[scene].append(label)
+    for ranked in sorted(pmi, key=lambda one: one["rank"]):
+        of_scene[ranked["scene"]].append(ranked)
     lines = []
     for scene in dict.fromkeys([*sorted(of_scene), *theirs]):
         top = of_scene.get(scene, [])[:SHOWN]
-        lines.append(
-            [
-                Cell(scene),
-                Cell(", ".join(row["label"] for row in top) or MISSING),
-                Cell(", ".join(f"{row['pmi']:.2f}" for row in top) or MISSING),
-                Cell(f"{top[0]['together']} of {top[0]['with_scene']}" if top else MISSING),
-                Cell(", ".join(theirs.get(scene, [])) or MISSING),
-            ]
-        )
+        texts = [
+            scene,
+            ", ".join(row["label"] for row in top),
+            ", ".join(f"{row['pmi']:.2f}" for row in top),
+            f"{top[0]['together']} of {top[0]['with_scene']}" if top else "",
+            ", ".join(theirs.get(scene, [])),
+        ]
+        lines.append([Cell(text or MISSING) for text in texts])
     records = [
         {**{name: row.get(name) for name in OBJECT_COLUMNS}, "object": row["label"]}
         for rows in of_scene.values()
         for row in rows
     ]
-    return sheet.table(
+    return scenes_sheet(run, provenance).table(
         "scenes_table3_objects",
         "Scenes, table 3: objects that tell a scene",
         "The objects with the largest pointwise mutual information with each scene, over all images.",
@@ -194,48 +241,42 @@ def objects_table(run: ScenesRun, pmi: Sequence[Row], provenance: Mapping[str, A
 
 
 def samples_table(
-    run: ScenesRun, images: Mapping[str, int], samples: Mapping[tuple[str, int], int], provenance: Mapping[str, Any]
+    run: ScenesRun, images: Mapping[str, int], samples: Mapping[tuple[str, int], int], provenance: Provenance
 ) -> Table:
     """Table 5: images of each split, and samples without so many objects.
 
     `images` has the number of images of each split, `samples` that of samples by split and number of objects.
     """
     sheet = scenes_sheet(run, provenance)
-    columns = [Column("objects removed", numeric=False)]
     splits = {TRAINED_ON: sorted({*images} - {run.split}), "Test": [run.split]}
-    for heading in splits:
-        columns += [Column("this run", group=heading), Column("paper", group=heading)]
+    columns = [Column("objects removed", numeric=False)]
+    columns += [Column(heading, group=group) for group in splits for heading in ("this run", "paper")]
     counts = {(split, 0): number for split, number in images.items()} | dict(samples)
+
+    def cells(source: str, number: int | None, table: str, row: str, column: str, level: int | None) -> list[Cell]:
+        theirs = run.published.find(table, row, column, "images")
+        place = {"experiment": "ablation", "source": source, "level": level, "measure": "images"}
+        ours = None if number is None else without_interval(number, number)
+        return sheet.pair(place, ours, theirs, 0, interval=False)
+
     rows = []
     for objects in sorted({number for _, number in counts}):
-        row = [Cell(str(objects) if objects else "none")]
+        line = [Cell(str(objects) if objects else "none")]
         for heading, names in splits.items():
             found = [counts[split, objects] for split in names if (split, objects) in counts]
-            theirs = run.published.find("5", str(objects), heading, "images")
-            place: dict[str, Value] = {
-                "experiment": "ablation",
-                "source": heading,
-                "level": objects,
-                "measure": "images",
-            }
-            ours = without_interval(sum(found), sum(found)) if found else None
-            row += sheet.pair(place, ours, theirs, 0, interval=False)
-        rows.append(row)
+            line += cells(heading, sum(found) if found else None, "5", str(objects), heading, objects)
+        rows.append(line)
     texts = []
     for split, number in [*sorted(images.items()), ("HL-Scenes", sum(images.values()))]:
-        theirs = run.published.find("text", split, "3", "images")
-        place = {"experiment": "ablation", "source": split, "measure": "images"}
-        cells = sheet.pair(place, without_interval(number, number), theirs, 0, interval=False)
-        texts.append(f"{split} {cells[0].text} (paper {cells[1].text})")
-    sheet.notes.append(
+        ours, paper = cells(split, number, "text", split, "3", None)
+        texts.append(f"{split} {ours.text} (paper {paper.text})")
+    sheet.notes += [
         f"Images of {run.corpus} by their split in {run.training}, which the finetuned captioner learnt from, and all: "
-        f"{', '.join(texts)}."
-    )
-    sheet.notes.append(
+        f"{', '.join(texts)}.",
         f"{TRAINED_ON}: {', '.join(splits[TRAINED_ON]) or 'no split of this run'}. Test: {run.split}. Without objects "
         "are images of a scene that have so many of its most diagnostic ones; an image of two scenes may be two "
-        "samples."
-    )
+        "samples.",
+    ]
     return sheet.table(
         "scenes_table5_samples",
         "Scenes, table 5: images without diagnostic objects",

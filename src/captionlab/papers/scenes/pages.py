@@ -1,9 +1,8 @@
 """What the tables and figures of the scenes paper read of a run."""
 
-import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,47 +10,53 @@ import pyarrow.parquet as pq
 
 from captionlab.ablation.schemas import ABLATED
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.papers.scenes.captions import Change, Examples, drawn_examples, first_changes
 from captionlab.papers.scenes.probes import ProbedImages
-from captionlab.papers.scenes.run import ScenesRun
+from captionlab.papers.scenes.run import Path, Row, ScenesRun, read_by_role, read_rows
 from captionlab.probes.tables import read_encodings
 from captionlab.reporting.published import read_published
 from captionlab.reporting.thumbnails import thumbnail
-from captionlab.roles import ROLES
 from captionlab.schemas import IMAGES
 from captionlab.tables import read_table
 
-Path = str | os.PathLike[str]
-Row = Mapping[str, Any]
+
+@dataclass(frozen=True)
+class Pages:
+    """What is shown of both captioners and of images."""
+
+    captions: Mapping[str, Sequence[Row]]
+    """rows of ABLATED by role"""
+    objects: int
+    """the largest number of objects that were removed"""
+    splits: Mapping[str, str]
+    """by image"""
+    examples: tuple[Examples, Examples]
+    """of Figure 2, and of Table 8"""
+    changes: list[Change]
+    pictures: Mapping[str, bytes]
+    """small PNGs of the images of these, by image"""
+    probed: ProbedImages
 
 
-def read_run(inputs: Mapping[str, Any], params: Mapping[str, Any]) -> ScenesRun:
+def read_run(inputs: Row, params: Row) -> ScenesRun:
     """The run, from the files and parameters of a job of the paper."""
+    values, differences = read_rows(inputs["values"], ROLE_VALUES), read_rows(inputs["differences"], ROLE_DIFFERENCES)
     return ScenesRun(
-        read_table(inputs["values"], ROLE_VALUES).to_pylist(),
-        read_table(inputs["differences"], ROLE_DIFFERENCES).to_pylist(),
-        read_published(inputs["published"]),
-        params["config"]["comparable"],
-        params["job"],
+        values, differences, read_published(inputs["published"]), params["config"]["comparable"], params["job"]
     )
 
 
-def read_captions(paths: Sequence[Path]) -> dict[str, list[Row]]:
-    """Rows of ABLATED by role."""
-    return {role: read_table(path, ABLATED).to_pylist() for role, path in zip(ROLES, paths, strict=True)}
-
-
-def read_described(path: Path) -> dict[str, list[str]]:
-    """What people wrote of each image, from a table of captions or of scene captions."""
-    found: dict[str, list[str]] = {}
-    rows = pq.read_table(path, columns=["image_id", "caption"]).to_pydict()
-    for image, caption in zip(rows["image_id"], rows["caption"], strict=True):
-        found.setdefault(image, []).append(caption)
-    return found
-
-
-def ablated_objects(captions: Mapping[str, Sequence[Row]]) -> int:
-    """The largest number of objects that were removed."""
-    return max((row["objects"] for rows in captions.values() for row in rows), default=0)
+def read_pages(inputs: Row, params: Row) -> Pages:
+    """The same, with examples drawn by the job's seed."""
+    captions = read_by_role(inputs["captions"], ABLATED)
+    objects = max((row["objects"] for rows in captions.values() for row in rows), default=0)
+    splits = read_splits(inputs["images"][0], inputs["training_images"][0])
+    of_objects, of_scenes = (_read_described(inputs[name][0]) for name in ("object_captions", "scene_captions"))
+    examples = drawn_examples(captions, of_objects, of_scenes, splits, params["seed"])
+    changes = first_changes(captions, objects)
+    pictures = _read_pictures(inputs["images"][0], [one.image for of in (*examples, changes) for one in of])
+    probed = read_probed(inputs["encodings"][0], splits)
+    return Pages(captions, objects, splits, examples, changes, pictures, probed)
 
 
 def read_splits(images: Path, training: Path) -> dict[str, str]:
@@ -68,15 +73,19 @@ def read_probed(encodings: Path, splits: Mapping[str, str]) -> ProbedImages:
     """The images of a table of encodings, and what of them is known beside; splits: by image."""
     of_numbers, scenes = read_encodings(encodings)
     whole, ablated = of_numbers[min(of_numbers)], of_numbers[max(of_numbers)]
-    return ProbedImages(
-        dict(Counter(scenes.values())),
-        dict(Counter(splits[image] for image in scenes)),
-        int((whole == ablated).all(axis=1).sum()),
-    )
+    unchanged = int((whole == ablated).all(axis=1).sum())
+    return ProbedImages(Counter(scenes.values()), Counter(splits[image] for image in scenes), unchanged)
 
 
-def read_pictures(images: Path, ids: Iterable[str]) -> dict[str, bytes]:
-    """Small PNGs of some images."""
+def _read_described(path: Path) -> dict[str, list[str]]:
+    """What people wrote of each image, from a table of captions or of scene captions."""
+    found = defaultdict(list)
+    for row in pq.read_table(path, columns=["image_id", "caption"]).to_pylist():
+        found[row["image_id"]].append(row["caption"])
+    return found
+
+
+def _read_pictures(images: Path, ids: Iterable[str]) -> dict[str, bytes]:
     table = read_table(images, IMAGES, ["image_id", "path", "data"])
     chosen = table.filter(pc.is_in(table["image_id"], value_set=pa.array([*ids], pa.string())))
     return {row["image_id"]: thumbnail(row) for row in chosen.to_pylist()}

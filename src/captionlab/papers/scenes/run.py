@@ -1,16 +1,21 @@
 """What a run measured for the scenes paper."""
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from captionlab.reporting.published import Published
 from captionlab.reporting.runs import Measured, Place, Row, Run
 from captionlab.reporting.sheets import RECORD_COLUMNS, Sheet
+from captionlab.roles import ROLES
+from captionlab.tables import TableSchema, read_table
 
-OVER_SPLITS = (
-    "Intervals: 95 %, Student's t over splits that are drawn anew, corrected for the images that they share, and never "
-    "narrower than the test images of one split allow."
-)
+# Of ROLE_VALUES or of ROLE_DIFFERENCES. `subject` is pretrained or finetuned, or the paper's label of a captioner in
+# Table 1; `source` a relation of the attention, a split, a probe, or a kind of positions; `level` a depth, a number of
+# removed objects (missing: all numbers together), a share of test images, or a layer.
+Rows = list[dict[str, Any]]
+Provenance = Mapping[str, Any]
+Path = str | os.PathLike[str]
 
 
 class ScenesRun(Run):
@@ -21,29 +26,38 @@ class ScenesRun(Run):
     """
 
     def __init__(
-        self,
-        values: Iterable[Row],
-        differences: Iterable[Row],
-        published: Published,
-        comparable: bool,
-        job: Mapping[str, Any],
+        self, values: Iterable[Row], differences: Iterable[Row], published: Published, comparable: bool, job: Row
     ):
         super().__init__(values, differences, published, comparable, {"HL-Scenes": job["validation"]})
-        self.corpus, self.validation, self.training, self.split = (
-            job[name] for name in ("corpus", "validation", "training", "split")
-        )
+        self.corpus, self.training, self.split = (job[name] for name in ("corpus", "training", "split"))
 
     def place(self, experiment: str, subject: str, measure: str, **other: Any) -> Place:
         """A place on the corpus that is analysed; `other` has the columns that are missing by default."""
         return Place(subject, self.corpus, measure, experiment=experiment, **other)
 
 
-def scenes_sheet(run: ScenesRun, provenance: Mapping[str, Any]) -> Sheet:
+def scenes_sheet(run: ScenesRun, provenance: Provenance) -> Sheet:
     """The sheet of a table: the paper has no scorers, and in each experiment one corpus."""
     columns = [name for name in RECORD_COLUMNS if name not in ("corpus", "scorer")]
     return Sheet(run, provenance, columns, decimals=2, of_roles=False)
 
 
+def three(found: Row, name: str = "value") -> tuple[float, float, float]:
+    """A number of a row with the ends of its interval."""
+    return found[name], found["ci_low"], found["ci_high"]
+
+
 def without_interval(value: float, n: int) -> Measured:
     """A number that nothing is resampled for."""
     return Measured(value, value, value, 1, n)
+
+
+def read_rows(path: Path, kind: TableSchema) -> Rows:
+    """All rows of a table."""
+    rows: Rows = read_table(path, kind).to_pylist()
+    return rows
+
+
+def read_by_role(paths: Sequence[Path], kind: TableSchema) -> dict[str, Rows]:
+    """The rows of a table of each captioner, by role."""
+    return {role: read_rows(path, kind) for role, path in zip(ROLES, paths, strict=True)}

@@ -1,0 +1,213 @@
+"""Captions: metrics (Table 1), examples of the data (Table 8, Figure 2), and captions that change (Figure 5)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from captionlab.ablation.comparison import changed
+from captionlab.evaluation.rows import row
+from captionlab.intervals import SIMILAR, within
+from captionlab.papers.scenes.run import Provenance, Row, Rows, ScenesRun, scenes_sheet, three
+from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
+from captionlab.reporting.footnotes import OVER_IMAGES
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
+from captionlab.reporting.sheets import PROVENANCE
+from captionlab.roles import FINETUNED, PRETRAINED, ROLES
+
+# Our metrics by the headings of the paper's Table 1.
+METRICS = {"B4": "BLEU@4", "M": "METEOR", "RL": "ROUGE-L", "CIDEr": "CIDEr", "SPICE": "SPICE"}
+CAPTIONS = "scene captions"
+END = "the end of the finetuning"
+# Images that Table 8 has, and Figure 5.
+SHOWN, CHANGED = 4, 3
+DATA_COLUMNS = ("place", "image_id", "split", "captions", "reference", "generated", *PROVENANCE)
+CHANGE_COLUMNS = ("image_id", "split", "scene", "captioner", "removed", "before", "after", "changed", *PROVENANCE)
+
+
+def caption_rows(
+    summary: Iterable[Row], comparisons: Iterable[Row], labels: Mapping[str, str], evaluation: str, end: str
+) -> tuple[Rows, Rows]:
+    """Metrics of captioners by the paper's label (`labels`: by name), and their differences from their parents.
+
+    Against the captioner `end`, with which the finetuning ends, whether those stopped before are similar to it.
+    """
+    values, of_end = [], {}
+    for found in summary:
+        if found["evaluation"] == evaluation and found["captioner"] in labels:
+            of_value = found["corpus"], CAPTIONS, labels[found["captioner"]], found["metric"]
+            values.append(row(*of_value, three(found), found["n"]))
+            if found["captioner"] == end:
+                of_end[found["corpus"], found["metric"]] = found["value"]
+    differences = []
+    for found in comparisons:
+        if found["evaluation"] == evaluation and found["captioner"] in labels and found["against"] in (end, *labels):
+            corpus, metric, number = found["corpus"], found["metric"], three(found, "difference")
+            place: dict[str, Any] = {"against": labels.get(found["against"])}
+            if found["against"] == end:
+                place = {"against": END, "margin": SIMILAR * abs(of_end[corpus, metric])}
+                number, metric = within(*number, place["margin"]), f"nearness of {metric}"
+            differences.append(row(corpus, CAPTIONS, labels[found["captioner"]], metric, number, found["n"], **place))
+    return values, differences
+
+
+def metrics_table(run: ScenesRun, provenance: Provenance) -> Table:
+    """Table 1: metrics of scene captions over the epochs of finetuning."""
+    sheet = scenes_sheet(run, provenance)
+    measured = run.found("measure", CAPTIONS)
+    shown = {printed: metric for printed, metric in METRICS.items() if metric in measured}
+    numbers = [Number({"measure": metric}, printed, printed=printed, decimals=1) for printed, metric in shown.items()]
+    rank = {label: number for number, label in enumerate(run.published.rows("1"))}
+    subjects = sorted(run.found("subject", CAPTIONS), key=lambda label: (rank.get(label, -1), label))
+    lines = [Line([label], {"subject": label, "experiment": CAPTIONS}, label) for label in subjects]
+    sheet.notes += [f"{printed} is not in this run." for printed in METRICS if printed not in shown]
+    sheet.notes.append(
+        f"{OVER_IMAGES} A row is the same training, stopped after so many epochs; pretrained is before it."
+    )
+    return sheet.table(
+        "scenes_table1_metrics",
+        "Scenes, table 1: scene captions over the epochs of finetuning",
+        "Similarity of captions to scene captions that people wrote, before and during finetuning on such captions.",
+        columns_of(["epoch"], numbers),
+        blocks_of(sheet, "1", lines, numbers),
+    )
+
+
+# What people wrote, by image.
+Texts = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """An image with a caption of each kind that people wrote, and those of the captioner before and after."""
+
+    image: str
+    split: str
+    objects: str
+    scene: str
+    before: str | None
+    after: str | None
+
+
+Examples = Sequence[Example]
+
+
+def drawn_examples(
+    captions: Mapping[str, Sequence[Row]], objects: Texts, scenes: Texts, splits: Mapping[str, str], seed: int
+) -> tuple[Examples, Examples]:
+    """The image of Figure 2, and those of Table 8, with a random object caption and a random scene caption of each.
+
+    `captions` are rows of ABLATED by role, of which those of whole images count; `objects` and `scenes` have what
+    people wrote of each image; `splits` has the split of every image of the corpus. Images are drawn at random: that of
+    Figure 2 among the captioned ones, those of Table 8 among all. Fewer where there are not so many that people
+    described in both ways.
+    """
+    before, after = (
+        {row["image_id"]: row["caption"] for row in captions[role] if not row["objects"]}
+        for role in (PRETRAINED, FINETUNED)
+    )
+    generator = np.random.default_rng(seed)
+
+    def example(image: str) -> Example:
+        of_objects, of_scene = (of[image][int(generator.integers(len(of[image])))] for of in (objects, scenes))
+        return Example(image, splits[image], of_objects, of_scene, before.get(image), after.get(image))
+
+    def drawn(images: set[str], number: int) -> list[Example]:
+        ordered = sorted(images)
+        return [example(ordered[place]) for place in generator.permutation(len(ordered))[:number]]
+
+    described = splits.keys() & objects.keys() & scenes.keys()
+    of_figure = drawn(described & before.keys() & after.keys(), 1)
+    return of_figure, drawn(described, SHOWN)
+
+
+def data_table(
+    run: ScenesRun, of_figure: Examples, of_table: Examples, pictures: Mapping[str, bytes], provenance: Provenance
+) -> Table:
+    """The captions of Figure 2, and Table 8; examples as drawn_examples gives them, pictures: PNGs by image."""
+    sheet = scenes_sheet(run, provenance)
+    blocks, records = [], []
+    for place, one in [*(("figure 2", one) for one in of_figure), *(("table 8", one) for one in of_table)]:
+        lines = [("of objects", one.objects, one.before), ("of scenes", one.scene, one.after)]
+        rows = [[Cell(kind), Cell(reference), Cell(generated or MISSING)] for kind, reference, generated in lines]
+        records += [dict(zip(DATA_COLUMNS, (place, one.image, one.split, *line), strict=False)) for line in lines]
+        heading = f"{place}: image {one.image}, split {one.split}"
+        blocks.append(Block(rows, heading, pictures.get(one.image, b"")))
+    sheet.notes.append(
+        "Images are drawn at random among those that people described in both ways, each with a random caption of "
+        f"either kind: for Table 8 among all of {run.corpus}, for Figure 2 among those that are captioned for the "
+        "ablation. Generated: before finetuning beside object captions, after it beside scene captions; "
+        f"{MISSING}: not captioned in this run."
+    )
+    if not of_table:
+        sheet.notes.append("No image has an object caption; papers.scenes.object_captions must name its images.")
+    return sheet.table(
+        "scenes_table8_examples",
+        "Scenes, table 8 and figure 2: examples of the data",
+        "What people wrote of the objects and of the scene of an image, and what the captioner did before and after.",
+        [Column(name, numeric=False) for name in ("captions", "reference", "generated")],
+        blocks,
+        records,
+        DATA_COLUMNS,
+    )
+
+
+@dataclass(frozen=True)
+class Change:
+    """A sample without diagnostic objects of its scene, and captions of the whole image and of it by role."""
+
+    image: str
+    split: str
+    scene: str
+    removed: str
+    captions: Mapping[str, tuple[str, str]]
+
+
+def first_changes(captions: Mapping[str, Sequence[Row]], objects: int) -> list[Change]:
+    """The first sample of each of a few scenes for which the caption of the finetuned captioner changes.
+
+    Of samples without so many objects. `captions` are rows of ABLATED by role, also of the whole images.
+    """
+    every = [(role, row) for role, rows in captions.items() for row in rows]
+    whole = {(role, row["image_id"]): row["caption"] for role, row in every if not row["objects"]}
+    ablated = {
+        (role, row["image_id"], row["scene"]): row["caption"] for role, row in every if row["objects"] == objects
+    }
+    found: dict[str, Change] = {}
+    for one in captions[FINETUNED]:
+        image, scene = one["image_id"], one["scene"]
+        if one["objects"] == objects and scene not in found and changed(whole[FINETUNED, image], one["caption"]):
+            texts = {role: (whole[role, image], ablated[role, image, scene]) for role in ROLES}
+            found[scene] = Change(image, one["split"], scene, ", ".join(one["labels"]), texts)
+    return [found[scene] for scene in sorted(found)][:CHANGED]
+
+
+def changes_table(
+    run: ScenesRun, changes: Sequence[Change], pictures: Mapping[str, bytes], objects: int, provenance: Provenance
+) -> Table:
+    """Figure 5: captions that change without so many objects. pictures: PNGs by image."""
+    sheet = scenes_sheet(run, provenance)
+    blocks, records = [], []
+    for one in changes:
+        rows = []
+        for role, (before, after) in one.captions.items():
+            differs = changed(before, after)
+            rows.append([Cell(role), Cell(before), Cell(after if differs else "the same")])
+            record: tuple[Value, ...] = one.image, one.split, one.scene, role, one.removed, before, after, differs
+            records.append(dict(zip(CHANGE_COLUMNS, record, strict=False)))
+        heading = f"{one.scene}, image {one.image}, without {one.removed}"
+        blocks.append(Block(rows, heading, pictures.get(one.image, b"")))
+    sheet.notes.append(
+        "The first image of a scene whose scene caption changes: these are the exceptions, how frequent they are is in "
+        "scenes_figure6_ablation."
+    )
+    return sheet.table(
+        "scenes_figure5_examples",
+        "Scenes, figure 5: captions that change",
+        f"Captions before and after the {objects} most diagnostic objects of the scene are removed.",
+        [Column(name, numeric=False) for name in ("captioner", "whole image", "without the objects")],
+        blocks,
+        records,
+        CHANGE_COLUMNS,
+    )
