@@ -85,7 +85,8 @@ def _cells(sheet: Sheet, table: str | None, column: str, corpus: str, line: Line
     theirs = None
     if table is not None and line.printed is not None and number.printed is not None:
         theirs = sheet.run.published.find(table, line.printed, column, number.printed)
-    ours, paper = sheet.value(place, theirs, number.decimals, number.mark(place))
+    labels = {"paper_row": line.printed, "paper_column": column}
+    ours, paper = sheet.value(place, theirs, number.decimals, number.mark(place), **labels)
     yield ours
     if number.printed is not None:
         yield paper

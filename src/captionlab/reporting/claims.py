@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
@@ -10,11 +10,10 @@ import yaml
 
 from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, verdict
 from captionlab.reporting.evidence import COLUMNS, NON_INFERIORITY, Evidence, EvidenceClaim
-from captionlab.reporting.footnotes import run_notes
-from captionlab.reporting.measurements import Difference, Measurements
-from captionlab.reporting.render import Block, Cell, Column, Table, Value
+from captionlab.reporting.render import Block, Cell, Column, Table, Value, interval_cell, p_text
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.sheets import PROVENANCE
+from captionlab.reporting.runs import Measured, Place, Run
+from captionlab.reporting.sheets import PROVENANCE, table_of
 
 SCOPES = ("captioner", "metric", "retriever", "corpus")
 DIRECTIONS = {"higher": 1, "lower": -1}
@@ -62,7 +61,7 @@ class Comparison:
     metric: str
     retriever: str | None
     corpus: str
-    difference: Difference | None
+    difference: Measured | None
 
 
 def read_claims(path: str | os.PathLike[str], paper: str) -> list[Claim | EvidenceClaim]:
@@ -72,12 +71,11 @@ def read_claims(path: str | os.PathLike[str], paper: str) -> list[Claim | Eviden
     claims = []
     for entry in entries:
         kind: type[Claim | EvidenceClaim] = EvidenceClaim if "evidence" in entry else Claim
-        known = {field.name: field.default is MISSING for field in fields(kind) if field.name != "paper"}
-        required = {name for name, needed in known.items() if needed}
+        required = {field.name: field.default is MISSING for field in fields(kind) if field.name != "paper"}
         where = f"{path}: claim {entry.get('claim', '?')!r} of {paper}"
-        if odd := sorted((required - set(entry)) | (set(entry) - set(known))):
-            verb = "lacks" if odd[0] in known else "has an unknown key"
-            raise ClaimError(f"{where} {verb} {odd[0]!r}")
+        lacking = {name for name, needed in required.items() if needed} - entry.keys()
+        if odd := sorted(lacking | (entry.keys() - required.keys())):
+            raise ClaimError(f"{where} {'lacks' if odd[0] in required else 'has an unknown key'} {odd[0]!r}")
         _check(where, entry, COLUMNS if kind is EvidenceClaim else SCOPES)
         claims.append(kind(paper=paper, **entry))
     return claims
@@ -86,10 +84,9 @@ def read_claims(path: str | os.PathLike[str], paper: str) -> list[Claim | Eviden
 def _check(where: str, entry: Mapping[str, Any], scopes: Sequence[str]) -> None:
     if entry["direction"] not in DIRECTIONS:
         raise ClaimError(f"{where}: direction is {entry['direction']!r}; it must be {' or '.join(DIRECTIONS)}")
-    if unknown := [scope for scope in entry["per"] if scope not in scopes]:
-        raise ClaimError(f"{where}: per names {unknown[0]!r}; it may name {', '.join(scopes)}")
-    if unknown := [name for name in entry.get("evidence", ()) if name not in scopes]:
-        raise ClaimError(f"{where}: evidence names {unknown[0]!r}; it may name {', '.join(scopes)}")
+    for key in ("per", "evidence"):
+        if unknown := [name for name in entry.get(key, ()) if name not in scopes]:
+            raise ClaimError(f"{where}: {key} names {unknown[0]!r}; it may name {', '.join(scopes)}")
     if not 0 < entry["share"] <= 1:
         raise ClaimError(f"{where}: share is {entry['share']}; it must be above 0 and at most 1")
 
@@ -112,32 +109,34 @@ def claims_table(
         for scope, intervals, found, theirs in (
             _of_differences(claim, of_paper) if isinstance(claim, EvidenceClaim) else _of_captioners(claim, of_paper)
         ):
-            judged = verdict(intervals, claim.share)
             signs = [interval.sign() for interval in intervals]
             smallest = _smallest(intervals, claim.share, theirs)
-            texts = (_count(signs), ";\n".join(found), ";\n".join(smallest))
-            rows.append([Cell(scope), Cell(judged), *map(Cell, texts)])
-            records.append(
-                {
-                    "paper": claim.paper, "claim": claim.claim, "section": claim.section,
-                    "statement": claim.statement, "scope": scope, "verdict": judged, "evidence": "; ".join(found),
-                    "comparisons": len(signs), "as_claimed": sum(sign > 0 for sign in signs),
-                    "opposite": sum(sign < 0 for sign in signs), "required_share": claim.share,
-                    "smallest_difference": "; ".join(smallest), **{key: provenance.get(key) for key in PROVENANCE},
-                }
-            )  # fmt: skip
+            record: dict[str, Value] = {
+                **{name: getattr(claim, name) for name in ("paper", "claim", "section", "statement")},
+                "scope": scope,
+                "verdict": verdict(intervals, claim.share),
+                "evidence": "; ".join(found),
+                "comparisons": len(signs),
+                "as_claimed": signs.count(1),
+                "opposite": signs.count(-1),
+                "required_share": claim.share,
+                "smallest_difference": "; ".join(smallest),
+            }
+            records.append(record)
+            texts = (scope, str(record["verdict"]), _count(signs), ";\n".join(found), ";\n".join(smallest))
+            rows.append(list(map(Cell, texts)))
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
-    columns = [Column(heading, numeric=False) for heading in headings]
-    return Table(
+    return table_of(
         "claims",
         "Claims of the papers, as this run sees them",
         "What the papers claim, in our words, and whether the comparisons of this run bear it out.",
-        columns,
+        [Column(heading, numeric=False) for heading in headings],
         blocks,
         records,
         RECORD_COLUMNS,
-        [*_notes({str(record["verdict"]) for record in records}), *run_notes(provenance)],
+        _notes({str(record["verdict"]) for record in records}),
+        provenance,
     )
 
 
@@ -170,26 +169,24 @@ _Judged = tuple[str, list[Interval], list[str], list[float | None]]
 def _of_captioners(claim: Claim, evidence: Evidence) -> Iterator[_Judged]:
     if evidence.captioners is None:
         raise ClaimError(f"claim {claim.claim!r} of {claim.paper} is about captioners, and its evidence has none")
-    for scope, members in _scopes(claim, list(_comparisons(claim, *evidence.captioners))).items():
-        tested = [c for c in members if c.difference is not None]
-        named = len({(c.captioner, c.against) for c in tested}) > 1
-        texts = [_evidence(claim, c, named) for c in tested]
-        if tested and (absent := sorted({c.corpus for c in members if c.difference is None})):
+    paper, run = evidence.captioners
+    for scope, members in _scopes(claim, _comparisons(claim, paper, run)).items():
+        tested = [(one, one.difference) for one in members if one.difference is not None]
+        named = len({(one.captioner, one.against) for one, _ in tested}) > 1
+        texts = [_evidence(claim, *one, named) for one in tested]
+        if tested and (absent := sorted({one.corpus for one in members if one.difference is None})):
             texts.append(f"not in this run: {', '.join(absent)}")
-        found = [c.difference for c in tested if c.difference is not None]
-        intervals = [_turned(claim, (one.value, one.ci_low, one.ci_high)) for one in found]
-        yield scope, intervals, texts, [_printed_of(c, evidence) for c in tested]
+        intervals = [_turned(claim, difference.ends) for _, difference in tested]
+        yield scope, intervals, texts, [_printed_of(one, evidence, paper) for one, _ in tested]
 
 
 def _of_differences(claim: EvidenceClaim, evidence: Evidence) -> Iterator[_Judged]:
     for scope, rows in claim.scopes(evidence.differences).items():
-        intervals = [
-            _turned(
-                claim, (row["difference"], row["ci_low"], row["ci_high"]), row["seeds"], row["margin"],
-                row["measure"].startswith(NON_INFERIORITY),
-            )
-            for row in rows
-        ]  # fmt: skip
+        intervals = []
+        for row in rows:
+            ends = (row["difference"], row["ci_low"], row["ci_high"])
+            one_sided = row["measure"].startswith(NON_INFERIORITY)
+            intervals.append(_turned(claim, ends, row["seeds"], row["margin"], one_sided))
         texts = [claim.text(row) for row in rows]
         if rows and (absent := claim.absent_corpora(rows)):
             texts.append(f"not in this run: {', '.join(absent)}")
@@ -198,16 +195,17 @@ def _of_differences(claim: EvidenceClaim, evidence: Evidence) -> Iterator[_Judge
         yield scope, intervals, texts, [evidence.printed(row) for row in rows]
 
 
-def _printed_of(comparison: Comparison, evidence: Evidence) -> float | None:
+def _printed_of(one: Comparison, evidence: Evidence, paper: Reproduction) -> float | None:
     """What the paper prints of a comparison under its label of the corpus, or else any other label of that."""
     row = {
-        "experiment": "generated", "subject": comparison.captioner, "against": comparison.against,
-        "measure": comparison.metric, "scorer": comparison.retriever,
-    }  # fmt: skip
-    assert evidence.captioners is not None
-    own, corpora = comparison.corpus, evidence.captioners[0].corpora
-    others = [label for label, name in corpora.items() if name == corpora[own] and label != own]
-    found = (evidence.printed({**row, "corpus": label}) for label in (own, *others))
+        "experiment": "generated",
+        "subject": one.captioner,
+        "against": one.against,
+        "measure": one.metric,
+        "scorer": one.retriever,
+    }
+    others = [label for label, name in paper.corpora.items() if name == paper.corpora[one.corpus]]
+    found = (evidence.printed({**row, "corpus": label}) for label in dict.fromkeys((one.corpus, *others)))
     return next((theirs for theirs in found if theirs is not None), None)
 
 
@@ -243,45 +241,41 @@ def _turned(
     return Interval(value, min(low, high), max(low, high), repetitions, margin, one_sided)
 
 
-def _comparisons(claim: Claim, paper: Reproduction, run: Measurements) -> Iterator[Comparison]:
+def _comparisons(claim: Claim, paper: Reproduction, run: Run) -> Iterator[Comparison]:
     """All comparisons that the claim asks for and the run could have made."""
     for captioner, against in _pairs(claim, paper):
-        seen = set()
-        for corpus in _corpora(claim, paper, captioner):
-            name = paper.corpora[corpus]
-            if name in seen:  # two labels of the paper may be one corpus
-                continue
-            seen.add(name)
+        corpora: dict[str, str] = {}
+        for label in _corpora(claim, paper, captioner):  # of two labels of a corpus the first counts
+            corpora.setdefault(paper.corpora[label], label)
+        for name, corpus in corpora.items():
             for metric in claim.metrics:
-                for retriever in run.retrievers_of(metric):
+                for retriever in sorted(run.found("scorer", measure=metric), key=str):
                     if paper.retrievers and retriever not in (None, *paper.retrievers):
                         continue
-                    difference = run.difference(
-                        paper.captioners[captioner], paper.captioners[against], name, metric, retriever
-                    )
+                    place = Place(paper.captioners[captioner], name, metric, retriever)
+                    difference = run.either_difference(place, paper.captioners[against])
                     yield Comparison(captioner, against, metric, retriever, corpus, difference)
 
 
 def _pairs(claim: Claim, paper: Reproduction) -> Iterator[tuple[str, str]]:
-    finetuned = [label for label in sorted(paper.captioners) if paper.parent(label)]
-    for label in finetuned if claim.captioner == "finetuned" else [claim.captioner]:
-        if label in paper.captioners:
-            against = paper.parent(label) if claim.against == "parent" else claim.against
-            if against is not None and against in paper.captioners:
-                yield label, against
+    parents = paper.parents()
+    for label in sorted(parents) if claim.captioner == "finetuned" else [claim.captioner]:
+        against = parents.get(label) if claim.against == "parent" else claim.against
+        if label in paper.captioners and against in paper.captioners:
+            yield label, str(against)
 
 
-def _corpora(claim: Claim, paper: Reproduction, captioner: str) -> Iterator[str]:
-    for label in sorted(paper.corpora.keys() - set(claim.without)):
-        if claim.corpora == "all" or (not isinstance(claim.corpora, str) and label in claim.corpora):
-            yield label
-        elif claim.corpora in ("in-domain", "cross-domain"):
-            known = paper.in_domain(captioner, label)
-            if known is not None and known == (claim.corpora == "in-domain"):
-                yield label
+def _corpora(claim: Claim, paper: Reproduction, captioner: str) -> list[str]:
+    labels = sorted(paper.corpora.keys() - set(claim.without))
+    if claim.corpora == "all":
+        return labels
+    if claim.corpora in ("in-domain", "cross-domain"):
+        wanted = claim.corpora == "in-domain"
+        return [label for label in labels if paper.in_domain(captioner, label) is wanted]
+    return [label for label in labels if label in claim.corpora]
 
 
-def _scopes(claim: Claim, comparisons: Sequence[Comparison]) -> dict[str, list[Comparison]]:
+def _scopes(claim: Claim, comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
     """Comparisons by what is judged apart; one empty scope when there are none."""
     scopes: dict[str, list[Comparison]] = {}
     for comparison in comparisons:
@@ -291,23 +285,19 @@ def _scopes(claim: Claim, comparisons: Sequence[Comparison]) -> dict[str, list[C
             "retriever": comparison.retriever and f"judged by {comparison.retriever}",
             "corpus": comparison.corpus,
         }
-        scope = ", ".join(str(parts[name]) for name in SCOPES if name in claim.per and parts[name])
+        scope = ", ".join(part for name, part in parts.items() if name in claim.per and part)
         scopes.setdefault(scope or "all comparisons", []).append(comparison)
     return scopes or {"all comparisons": []}
 
 
-def _evidence(claim: Claim, comparison: Comparison, named: bool) -> str:
+def _evidence(claim: Claim, one: Comparison, difference: Measured, named: bool) -> str:
     """One comparison in words: captioners where they are `named`, corpus, metric, difference, interval, images."""
-    difference = comparison.difference
-    assert difference is not None
-    what = comparison.corpus + (f" {comparison.metric}" if len(claim.metrics) > 1 and "metric" not in claim.per else "")
+    what = one.corpus + (f" {one.metric}" if len(claim.metrics) > 1 and "metric" not in claim.per else "")
     if named:
-        what = f"{comparison.captioner} against {comparison.against} on {what}"
-    places = 1 if comparison.retriever else 2
-    text = f"{what} {difference.value:+.{places}f} [{difference.ci_low:+.{places}f}, {difference.ci_high:+.{places}f}]"
-    if difference.p_value is not None:
-        text += ", p < 0.001" if difference.p_value < 0.001 else f", p = {difference.p_value:.3f}"
-    return f"{text}, n = {difference.n}, 1 training"
+        what = f"{one.captioner} against {one.against} on {what}"
+    cell = interval_cell(difference.ends, "+.1f" if one.retriever else "+.2f")
+    p_value = "" if difference.p_value is None else f", {p_text(difference.p_value)}"
+    return f"{what} {cell.text} {cell.detail}{p_value}, n = {difference.n}, 1 training"
 
 
 def _count(signs: Sequence[int]) -> str:
@@ -315,5 +305,4 @@ def _count(signs: Sequence[int]) -> str:
     if not signs:
         return ""
     others = {"opposite": signs.count(-1), "too small to tell": signs.count(0)}
-    parts = [f"{number} {what}" for what, number in others.items() if number]
-    return ", ".join([f"{signs.count(1)} of {len(signs)}", *parts])
+    return ", ".join([f"{signs.count(1)} of {len(signs)}", *(f"{n} {what}" for what, n in others.items() if n)])

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
-from captionlab.reporting.measurements import Measurements
 from captionlab.reporting.reproduction import Reproduction
-
-Row = Mapping[str, Any]
+from captionlab.reporting.runs import Row, Run
 
 COLUMNS = (*ROLE_DIFFERENCES.key, "own")
 LARGEST = "largest"
@@ -31,7 +29,7 @@ class Evidence:
 
     differences: Sequence[Row]
     printed: Callable[[Row], float | None]
-    captioners: tuple[Reproduction, Measurements] | None = None
+    captioners: tuple[Reproduction, Run] | None = None
 
 
 @dataclass(frozen=True)

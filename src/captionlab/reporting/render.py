@@ -35,6 +35,17 @@ class Cell:
     note: str = ""
 
 
+def interval_cell(ends: Sequence[float], form: str, mark: str = "") -> Cell:
+    """A value with its interval below it, from the value and the two ends; the mark follows the value."""
+    value, low, high = ends
+    return Cell(f"{value:{form}}{mark}", f"[{low:{form}}, {high:{form}}]")
+
+
+def p_text(p_value: float) -> str:
+    """A p-value with three decimals."""
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+
+
 @dataclass(frozen=True)
 class Column:
     """A column: its heading, a small second line of it, the group that it stands in, and how it is aligned."""

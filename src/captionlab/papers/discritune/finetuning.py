@@ -30,7 +30,7 @@ from captionlab.evaluation.summary import (
 from captionlab.intervals import SIMILAR, bootstrap_interval
 from captionlab.language.statistics import repeats_itself
 from captionlab.reporting.evidence import NON_INFERIORITY
-from captionlab.reporting.roles import FLUENCY_METRICS, PERPLEXITY, difference_rows, fluency
+from captionlab.reporting.roles import FLUENCY_METRICS, PERPLEXITY, Place, difference_rows, fluency
 
 # The metrics of the paper's Tables 2, 3 and 5.
 TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
@@ -44,15 +44,15 @@ NOT_HIGHER = {measure: f"{NON_INFERIORITY}{measure}" for measure in (PERPLEXITY,
 
 @dataclass(frozen=True)
 class Scores:
-    """The text metrics of a captioner in an evaluation: its job, and tables with a row for each caption."""
+    """What scores the captions of a captioner in an evaluation: its job, and tables with a row for each caption."""
 
     job: Job
     nlg: pa.Table
-    spice: pa.Table | None
+    spice: pa.Table | None = None
+    retrieval: pa.Table | None = None
 
 
-# Corpus, metric, and None in the place of a scorer, as in captionlab.reporting.roles.
-Results = dict[tuple[str, str, str | None], Result]
+Results = dict[Place, Result]
 
 
 def text_results(scores: Sequence[Scores], corpora: Sequence[str], seed: int) -> Results:
@@ -60,8 +60,9 @@ def text_results(scores: Sequence[Scores], corpora: Sequence[str], seed: int) ->
     metrics = {name: metric for name, metric in NLG_METRICS.items() if name in TEXT_METRICS}
     found: Results = {}
     for one in scores:
-        tables = [(one.nlg, metrics), *([(one.spice, SPICE_METRICS)] if one.spice is not None else [])]
-        for table, of_table in tables:
+        for table, of_table in ((one.nlg, metrics), (one.spice, SPICE_METRICS)):
+            if table is None:
+                continue
             kept = table.filter(pc.is_in(table["corpus"], pa.array(corpora, pa.string())))
             for result in nlg_results(one.job, kept, seed, of_table):
                 place = result.corpus, result.metric, None
@@ -87,7 +88,7 @@ def same_images(scores: Scores, first: str, second: str) -> Scores:
         ]
         return pa.concat_tables(kept)
 
-    return Scores(scores.job, shared(scores.nlg), None if scores.spice is None else shared(scores.spice))
+    return replace(scores, nlg=shared(scores.nlg), spice=None if scores.spice is None else shared(scores.spice))
 
 
 def gain_rows(
@@ -111,11 +112,12 @@ def gain_rows(
                     f"{label} and its parent {parent} were evaluated on different images of {first} and {second} "
                     f"({metric}); their gains cannot be compared"
                 )
-            gains = [_gain(*pair) for pair in pairs]
             far = max(1.0, *(abs(result.value) for pair in pairs for result in pair))
+            gains = [one.value - of_parent.value for one, of_parent in pairs]
+            of_resamples = [one.resampled - of_parent.resampled for one, of_parent in pairs]
+            more = gains[0] - gains[1]
             # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
-            drawn = (gains[0][1] - gains[1][1]).round(3)
-            more = gains[0][0] - gains[1][0]
+            drawn = (of_resamples[0] - of_resamples[1]).round(3)
             number = more, *bootstrap_interval(more, drawn, len(*images), (-far, far), NOTHING)
             yield row(first, "gains", label, metric, number, len(*images), against=f"{GAIN_ON}{against}")
 
@@ -123,11 +125,6 @@ def gain_rows(
 def _present(parents: Mapping[str, str], results: Mapping[str, Results]) -> list[tuple[str, str]]:
     """Captioners with their parents, where the run has results of both."""
     return [pair for pair in parents.items() if {*pair} <= results.keys()]
-
-
-def _gain(result: Result, of_parent: Result) -> tuple[float, np.ndarray]:
-    """How far a captioner is above its parent, and on resamples of the images."""
-    return result.value - of_parent.value, result.resampled - of_parent.resampled
 
 
 def transfer_rows(results: Mapping[str, Results], foreign: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:

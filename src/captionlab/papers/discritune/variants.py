@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-
-from captionlab.evaluation.summary import NLG_METRICS, SPICE_METRICS, Job, Result, nlg_results, retrieval_results
+from captionlab.evaluation.summary import NLG_METRICS, SPICE_METRICS, Result, nlg_results, retrieval_results
 from captionlab.intervals import SIMILAR, within
+from captionlab.papers.discritune.finetuning import Scores
 from captionlab.reporting.roles import Place, Results, difference_rows, value_rows
 
 # Search among all images of a corpus; the paper's is among a set of candidates, and a place holds one number.
@@ -14,15 +13,13 @@ FULL = "full"
 RETRIEVAL = "P@1"
 
 
-def evaluated_results(
-    job: Job, seed: int, nlg: pa.Table, retrieval: pa.Table | None = None, spice: pa.Table | None = None
-) -> dict[Place, Result]:
-    """Every measure of a captioner by corpus and retriever, from its tables with a row for each caption."""
-    found = [*nlg_results(job, nlg, seed, NLG_METRICS)]
-    if spice is not None:
-        found += nlg_results(job, spice, seed, SPICE_METRICS)
-    if retrieval is not None:
-        found += (result for result in retrieval_results(job, retrieval, seed) if result.candidates != FULL)
+def evaluated_results(scores: Scores, seed: int) -> dict[Place, Result]:
+    """Every measure of a captioner by corpus and retriever."""
+    found = [*nlg_results(scores.job, scores.nlg, seed, NLG_METRICS)]
+    if scores.spice is not None:
+        found += nlg_results(scores.job, scores.spice, seed, SPICE_METRICS)
+    if scores.retrieval is not None:
+        found += (one for one in retrieval_results(scores.job, scores.retrieval, seed) if one.candidates != FULL)
     return {(result.corpus, result.metric, result.retriever): result for result in found}
 
 
@@ -37,11 +34,10 @@ def variant_rows(
     above 0 where a captioner finds about as many images as the reference. Raises ValueError when two captioners were
     evaluated on different images.
     """
-    roles: Mapping[str, Sequence[str]] = variants["captioners"]
-    reference: str = variants["reference"]
+    roles, reference = variants["captioners"], variants["reference"]
+    seeds: Sequence[str] = roles[reference]
     every, paired, partners = dict(results), dict(roles), dict[str, str | None]()
     for label, captioners in roles.items():
-        seeds = roles[reference]
         if label == reference or len(seeds) == 1:
             continue
         if len(captioners) == 1:
