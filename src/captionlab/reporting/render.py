@@ -125,13 +125,12 @@ def markdown(table: Table) -> str:
     for columns in _panels(table):
         shown = [table.columns[index] for index in columns]
         headings = ["<br>".join(map(escape_markdown, filter(None, (c.group, c.heading, c.detail)))) for c in shown]
-        lines.append(_markdown_row(headings))
-        lines.append(_markdown_row(["---:" if c.numeric else "---" for c in shown]))
+        rows = []
         for block in table.blocks:
             if block.heading:
-                lines.append(_markdown_row([f"**{escape_markdown(block.heading)}**", *[""] * (len(shown) - 1)]))
-            lines += [_markdown_row([cell(row[index]) for index in columns]) for row in block.rows]
-        lines.append("")
+                rows.append([f"**{escape_markdown(block.heading)}**", *[""] * (len(shown) - 1)])
+            rows += [[cell(row[index]) for index in columns] for row in block.rows]
+        lines += [*markdown_rows(headings, [c.numeric for c in shown], rows), ""]
     lines += [f"- ({letter}) {escape_markdown(note)}" for note, letter in notes.items()]
     lines += [f"- {escape_markdown(note)}" for note in table.footnotes]
     return "\n".join(lines) + "\n"
@@ -143,23 +142,17 @@ def escape_markdown(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def markdown_rows(headings: Sequence[str], numeric: Sequence[bool], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table of texts that are Markdown already; columns of numbers are aligned to the right."""
+    rules = ["---:" if right else "---" for right in numeric]
+    return [f"| {' | '.join(row)} |" for row in (headings, rules, *rows)]
 
 
 # --------------------------------------------------------------------------------------------------------- latex
 _LATEX = {
+    **{character: f"\\{character}" for character in "{}&%$#_"},
+    **{character: f"{{{character}}}" for character in "[]*"},  # after the end of a row they would be read as arguments
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "[": "{[}",  # a bracket after the end of a row would be read as an argument
-    "]": "{]}",
-    "*": "{*}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
@@ -182,7 +175,7 @@ _LATEX = {
 
 def escape_latex(text: str) -> str:
     """Text that LaTeX sets as it is; line breaks become spaces."""
-    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    return " ".join(text.split()).translate(str.maketrans(_LATEX))
 
 
 def latex(table: Table) -> str:
@@ -211,14 +204,13 @@ def latex(table: Table) -> str:
         shown = [table.columns[index] for index in columns]
         kinds = "".join(_latex_column(table, index) for index in columns)
         lines += [r"\begin{adjustbox}{max width=\textwidth}", rf"\begin{{tabular}}{{{kinds}}}", r"\toprule"]
-        if any(column.group for column in shown):
-            heads, rules = [], []
-            for start, group, count in _groups(shown):
-                heads.append(
-                    rf"\multicolumn{{{count}}}{{c}}{{{escape_latex(group)}}}" if group else " & " * (count - 1)
-                )
-                if group:
-                    rules.append(rf"\cmidrule(lr){{{start + 1}-{start + count}}}")
+        groups = list(_groups(shown))
+        if any(group for _, group, _ in groups):
+            heads = [
+                rf"\multicolumn{{{count}}}{{c}}{{{escape_latex(group)}}}" if group else " & " * (count - 1)
+                for _, group, count in groups
+            ]
+            rules = [rf"\cmidrule(lr){{{start + 1}-{start + count}}}" for start, group, count in groups if group]
             lines += [" & ".join(heads) + r" \\", "".join(rules)]
         lines.append(" & ".join(cell(Cell(c.heading, c.detail), stack=True) for c in shown) + r" \\")
         for block in table.blocks:
@@ -232,11 +224,9 @@ def latex(table: Table) -> str:
     below = [rf"\textsuperscript{{{letter}}} {escape_latex(note)}" for note, letter in notes.items()]
     below += [escape_latex(note) for note in table.footnotes]
     if below:
-        lines += [r"\begin{minipage}{\linewidth}\footnotesize\raggedright"]
-        lines += [rf"{note}\par" for note in below]
-        lines.append(r"\end{minipage}")
-    lines.append(rf"\end{{{environment}}}")
-    return "\n".join(lines) + "\n"
+        notes_of = [rf"{note}\par" for note in below]
+        lines += [r"\begin{minipage}{\linewidth}\footnotesize\raggedright", *notes_of, r"\end{minipage}"]
+    return "\n".join([*lines, rf"\end{{{environment}}}"]) + "\n"
 
 
 def _latex_column(table: Table, index: int) -> str:
