@@ -2,17 +2,18 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import MISSING, asdict, dataclass, fields
+from itertools import product
 from typing import Any
 
 import yaml
 
 from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, verdict
-from captionlab.reporting.evidence import COLUMNS, NON_INFERIORITY, Evidence, EvidenceClaim
+from captionlab.reporting.evidence import COLUMNS, ENDS, NON_INFERIORITY, Claim, Evidence, EvidenceClaim
 from captionlab.reporting.render import Block, Cell, Column, Table, Value, interval_cell, p_text
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.runs import Measured, Place, Run
+from captionlab.reporting.runs import Place, Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
 
 SCOPES = ("captioner", "metric", "retriever", "corpus")
@@ -28,20 +29,13 @@ class ClaimError(ValueError):
 
 
 @dataclass(frozen=True)
-class Claim:
-    """One claim of a paper and the comparison that decides it; docs/claims.md explains the keys."""
+class CaptionersClaim(Claim):
+    """A claim that compares captioners, by their labels, on corpora."""
 
-    paper: str
-    claim: str
-    section: str
-    statement: str
     captioner: str
     against: str
     metrics: Sequence[str]
     corpora: str | Sequence[str]
-    direction: str
-    share: float
-    per: Sequence[str]
     without: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -51,26 +45,88 @@ class Claim:
                 "cross-domain or a list"
             )
 
+    def rows(self, evidence: Evidence) -> list[Row]:
+        """All comparisons that the claim asks for and the run could have made, by the paper's labels."""
+        if evidence.captioners is None:
+            raise ClaimError(f"claim {self.claim!r} of {self.paper} is about captioners, and its evidence has none")
+        paper, run = evidence.captioners
+        rows = []
+        for captioner, against in self._pairs(paper):
+            corpora: dict[str, str] = {}
+            for label in self._corpora(paper, captioner):  # of two labels of a corpus the first counts
+                corpora.setdefault(paper.corpora[label], label)
+            for (name, corpus), metric in product(corpora.items(), self.metrics):
+                for retriever in sorted(run.found("scorer", measure=metric), key=str):
+                    if paper.retrievers and retriever not in (None, *paper.retrievers):
+                        continue
+                    place = Place(paper.captioners[captioner], name, metric, retriever)
+                    found = run.either_difference(place, paper.captioners[against])
+                    row = {**asdict(place), "subject": captioner, "against": against, "corpus": corpus, "margin": None}
+                    measured = {**asdict(found), "difference": found.value} if found else {"difference": None}
+                    rows.append({**row, **measured})
+        return rows
 
-@dataclass(frozen=True)
-class Comparison:
-    """One comparison that a claim asks for, in labels of the paper, and what the run says of it (None: nothing)."""
+    def _pairs(self, paper: Reproduction) -> Iterator[tuple[str, str]]:
+        parents = paper.parents()
+        for label in sorted(parents) if self.captioner == "finetuned" else [self.captioner]:
+            against = parents.get(label) if self.against == "parent" else self.against
+            if label in paper.captioners and against in paper.captioners:
+                yield label, str(against)
 
-    captioner: str
-    against: str
-    metric: str
-    retriever: str | None
-    corpus: str
-    difference: Measured | None
+    def _corpora(self, paper: Reproduction, captioner: str) -> list[str]:
+        labels = sorted(paper.corpora.keys() - set(self.without))
+        if self.corpora == "all":
+            return labels
+        if self.corpora in ("in-domain", "cross-domain"):
+            wanted = self.corpora == "in-domain"
+            return [label for label in labels if paper.in_domain(captioner, label) is wanted]
+        return [label for label in labels if label in self.corpora]
+
+    def parts(self, row: Row) -> list[str]:
+        """Captioners, metric, retriever and corpus, so far as they are judged apart."""
+        parts = {
+            "captioner": f"{row['subject']} against {row['against']}",
+            "metric": row["measure"],
+            "retriever": row["scorer"] and f"judged by {row['scorer']}",
+            "corpus": row["corpus"],
+        }
+        return [part for name, part in parts.items() if name in self.per and part]
+
+    def texts(self, rows: Sequence[Row]) -> list[str]:
+        """With corpora on which the run has nothing to compare."""
+        tested = [row for row in rows if row["difference"] is not None]
+        named = len({(row["subject"], row["against"]) for row in tested}) > 1
+        absent = sorted({row["corpus"] for row in rows if row["difference"] is None}) if tested else []
+        return [
+            *(self._text(row, named) for row in tested),
+            *([f"not in this run: {', '.join(absent)}"] if absent else []),
+        ]
+
+    def _text(self, row: Row, named: bool) -> str:
+        """One comparison in words: captioners where they are `named`, corpus, metric, difference, interval, images."""
+        what = row["corpus"] + (f" {row['measure']}" if len(self.metrics) > 1 and "metric" not in self.per else "")
+        if named:
+            what = f"{row['subject']} against {row['against']} on {what}"
+        cell = interval_cell([row[name] for name in ENDS], "+.1f" if row["scorer"] else "+.2f")
+        p_value = "" if row["p_value"] is None else f", {p_text(row['p_value'])}"
+        return f"{what} {cell.text} {cell.detail}{p_value}, n = {row['n']}, 1 training"
+
+    def printed(self, row: Row, evidence: Evidence) -> float | None:
+        """Under the label of the corpus, or else any other label of that."""
+        assert evidence.captioners is not None
+        corpora = evidence.captioners[0].corpora
+        others = [label for label, name in corpora.items() if name == corpora[row["corpus"]]]
+        found = (evidence.printed({**row, "corpus": label}) for label in dict.fromkeys((row["corpus"], *others)))
+        return next((theirs for theirs in found if theirs is not None), None)
 
 
-def read_claims(path: str | os.PathLike[str], paper: str) -> list[Claim | EvidenceClaim]:
+def read_claims(path: str | os.PathLike[str], paper: str) -> list[Claim]:
     """Read the claims of a paper; a ClaimError names the claim and the key that is wrong."""
     with open(path, encoding="utf-8") as file:
         entries = yaml.safe_load(file)
-    claims = []
+    claims: list[Claim] = []
     for entry in entries:
-        kind: type[Claim | EvidenceClaim] = EvidenceClaim if "evidence" in entry else Claim
+        kind: type[Claim] = EvidenceClaim if "evidence" in entry else CaptionersClaim
         required = {field.name: field.default is MISSING for field in fields(kind) if field.name != "paper"}
         where = f"{path}: claim {entry.get('claim', '?')!r} of {paper}"
         lacking = {name for name, needed in required.items() if needed} - entry.keys()
@@ -91,9 +147,7 @@ def _check(where: str, entry: Mapping[str, Any], scopes: Sequence[str]) -> None:
         raise ClaimError(f"{where}: share is {entry['share']}; it must be above 0 and at most 1")
 
 
-def claims_table(
-    claims: Sequence[Claim | EvidenceClaim], evidence: Mapping[str, Evidence], provenance: Mapping[str, Any]
-) -> Table:
+def claims_table(claims: Sequence[Claim], evidence: Mapping[str, Evidence], provenance: Mapping[str, Any]) -> Table:
     """Every claim of the papers that there is evidence on, judged in each scope.
 
     Beside the evidence stands the smallest difference that each comparison could have shown, then the paper's own where
@@ -106,11 +160,11 @@ def claims_table(
         if (of_paper := evidence.get(claim.paper)) is None:
             continue
         rows = []
-        for scope, intervals, found, theirs in (
-            _of_differences(claim, of_paper) if isinstance(claim, EvidenceClaim) else _of_captioners(claim, of_paper)
-        ):
+        for scope, differences in _scopes(claim, claim.rows(of_paper)).items():
+            tested = [row for row in differences if row["difference"] is not None]
+            intervals, found = [_interval(claim, row) for row in tested], claim.texts(differences)
             signs = [interval.sign() for interval in intervals]
-            smallest = _smallest(intervals, claim.share, theirs)
+            smallest = _smallest(intervals, claim.share, [claim.printed(row, of_paper) for row in tested])
             record: dict[str, Value] = {
                 **{name: getattr(claim, name) for name in ("paper", "claim", "section", "statement")},
                 "scope": scope,
@@ -161,52 +215,19 @@ def _notes(used: Set[str]) -> list[str]:
     return notes
 
 
-# A scope, the intervals of its comparisons, above 0 as claimed, the evidence in words, and the paper's own differences
-# (None where it prints none).
-_Judged = tuple[str, list[Interval], list[str], list[float | None]]
+def _scopes(claim: Claim, rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Differences by what is judged apart; one empty scope when there are none."""
+    scopes: dict[str, list[Row]] = {}
+    for row in rows:
+        scopes.setdefault(", ".join(claim.parts(row)) or "all comparisons", []).append(row)
+    return scopes or {"all comparisons": []}
 
 
-def _of_captioners(claim: Claim, evidence: Evidence) -> Iterator[_Judged]:
-    if evidence.captioners is None:
-        raise ClaimError(f"claim {claim.claim!r} of {claim.paper} is about captioners, and its evidence has none")
-    paper, run = evidence.captioners
-    for scope, members in _scopes(claim, _comparisons(claim, paper, run)).items():
-        tested = [(one, one.difference) for one in members if one.difference is not None]
-        named = len({(one.captioner, one.against) for one, _ in tested}) > 1
-        texts = [_evidence(claim, *one, named) for one in tested]
-        if tested and (absent := sorted({one.corpus for one in members if one.difference is None})):
-            texts.append(f"not in this run: {', '.join(absent)}")
-        intervals = [_turned(claim, difference.ends) for _, difference in tested]
-        yield scope, intervals, texts, [_printed_of(one, evidence, paper) for one, _ in tested]
-
-
-def _of_differences(claim: EvidenceClaim, evidence: Evidence) -> Iterator[_Judged]:
-    for scope, rows in claim.scopes(evidence.differences).items():
-        intervals = []
-        for row in rows:
-            ends = (row["difference"], row["ci_low"], row["ci_high"])
-            one_sided = row["measure"].startswith(NON_INFERIORITY)
-            intervals.append(_turned(claim, ends, row["seeds"], row["margin"], one_sided))
-        texts = [claim.text(row) for row in rows]
-        if rows and (absent := claim.absent_corpora(rows)):
-            texts.append(f"not in this run: {', '.join(absent)}")
-        if not rows and claim.needs:
-            texts.append(f"tested {claim.needs}")
-        yield scope, intervals, texts, [evidence.printed(row) for row in rows]
-
-
-def _printed_of(one: Comparison, evidence: Evidence, paper: Reproduction) -> float | None:
-    """What the paper prints of a comparison under its label of the corpus, or else any other label of that."""
-    row = {
-        "experiment": "generated",
-        "subject": one.captioner,
-        "against": one.against,
-        "measure": one.metric,
-        "scorer": one.retriever,
-    }
-    others = [label for label, name in paper.corpora.items() if name == paper.corpora[one.corpus]]
-    found = (evidence.printed({**row, "corpus": label}) for label in dict.fromkeys((one.corpus, *others)))
-    return next((theirs for theirs in found if theirs is not None), None)
+def _interval(claim: Claim, row: Row) -> Interval:
+    """A difference with the ends of its interval, above 0 where it is as claimed."""
+    value, low, high = (DIRECTIONS[claim.direction] * row[name] for name in ENDS)
+    one_sided = row["measure"].startswith(NON_INFERIORITY)
+    return Interval(value, min(low, high), max(low, high), row["seeds"], row["margin"], one_sided)
 
 
 def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[float | None]) -> list[str]:
@@ -227,77 +248,6 @@ def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[floa
             text += f", {'too small a sample for ' if too_small else ''}the paper's {printed:+.{decimals}f}"
         texts.append(text)
     return texts
-
-
-def _turned(
-    claim: Claim | EvidenceClaim,
-    ends: tuple[float, float, float],
-    repetitions: int = 1,
-    margin: float | None = None,
-    one_sided: bool = False,
-) -> Interval:
-    """A difference with the ends of its interval, above 0 where it is as claimed."""
-    value, low, high = (DIRECTIONS[claim.direction] * end for end in ends)
-    return Interval(value, min(low, high), max(low, high), repetitions, margin, one_sided)
-
-
-def _comparisons(claim: Claim, paper: Reproduction, run: Run) -> Iterator[Comparison]:
-    """All comparisons that the claim asks for and the run could have made."""
-    for captioner, against in _pairs(claim, paper):
-        corpora: dict[str, str] = {}
-        for label in _corpora(claim, paper, captioner):  # of two labels of a corpus the first counts
-            corpora.setdefault(paper.corpora[label], label)
-        for name, corpus in corpora.items():
-            for metric in claim.metrics:
-                for retriever in sorted(run.found("scorer", measure=metric), key=str):
-                    if paper.retrievers and retriever not in (None, *paper.retrievers):
-                        continue
-                    place = Place(paper.captioners[captioner], name, metric, retriever)
-                    difference = run.either_difference(place, paper.captioners[against])
-                    yield Comparison(captioner, against, metric, retriever, corpus, difference)
-
-
-def _pairs(claim: Claim, paper: Reproduction) -> Iterator[tuple[str, str]]:
-    parents = paper.parents()
-    for label in sorted(parents) if claim.captioner == "finetuned" else [claim.captioner]:
-        against = parents.get(label) if claim.against == "parent" else claim.against
-        if label in paper.captioners and against in paper.captioners:
-            yield label, str(against)
-
-
-def _corpora(claim: Claim, paper: Reproduction, captioner: str) -> list[str]:
-    labels = sorted(paper.corpora.keys() - set(claim.without))
-    if claim.corpora == "all":
-        return labels
-    if claim.corpora in ("in-domain", "cross-domain"):
-        wanted = claim.corpora == "in-domain"
-        return [label for label in labels if paper.in_domain(captioner, label) is wanted]
-    return [label for label in labels if label in claim.corpora]
-
-
-def _scopes(claim: Claim, comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
-    """Comparisons by what is judged apart; one empty scope when there are none."""
-    scopes: dict[str, list[Comparison]] = {}
-    for comparison in comparisons:
-        parts = {
-            "captioner": f"{comparison.captioner} against {comparison.against}",
-            "metric": comparison.metric,
-            "retriever": comparison.retriever and f"judged by {comparison.retriever}",
-            "corpus": comparison.corpus,
-        }
-        scope = ", ".join(part for name, part in parts.items() if name in claim.per and part)
-        scopes.setdefault(scope or "all comparisons", []).append(comparison)
-    return scopes or {"all comparisons": []}
-
-
-def _evidence(claim: Claim, one: Comparison, difference: Measured, named: bool) -> str:
-    """One comparison in words: captioners where they are `named`, corpus, metric, difference, interval, images."""
-    what = one.corpus + (f" {one.metric}" if len(claim.metrics) > 1 and "metric" not in claim.per else "")
-    if named:
-        what = f"{one.captioner} against {one.against} on {what}"
-    cell = interval_cell(difference.ends, "+.1f" if one.retriever else "+.2f")
-    p_value = "" if difference.p_value is None else f", {p_text(difference.p_value)}"
-    return f"{what} {cell.text} {cell.detail}{p_value}, n = {difference.n}, 1 training"
 
 
 def _count(signs: Sequence[int]) -> str:

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from captionlab.files import replacing
@@ -278,39 +279,31 @@ small { display: block; color: var(--soft); font-size: .82em; font-weight: norma
 
 def html(table: Table) -> str:
     """A self-contained page with the table: caption, scopes, notes; light or dark as the reader's system is."""
-    notes = _notes(table)
-    escape = html_escapes.escape
+    notes, groups, escape = _notes(table), list(_groups(table.columns)), html_escapes.escape
+    firsts = {start for start, group, _ in groups if group}
 
-    def content(text: str, detail: str, note: str = "") -> str:
-        mark = f"<sup>{notes[note]}</sup>" if note else ""
-        return escape(text) + mark + (f"<small>{escape(detail)}</small>" if detail else "")
-
-    firsts = {start for start, group, _ in _groups(table.columns) if group}
+    def content(cell: Cell) -> str:
+        mark = f"<sup>{notes[cell.note]}</sup>" if cell.note else ""
+        return escape(cell.text) + mark + (f"<small>{escape(cell.detail)}</small>" if cell.detail else "")
 
     def classes(index: int) -> str:
         names = ["number" if table.columns[index].numeric else "text"] + ["first"] * (index in firsts)
         return f' class="{" ".join(names)}"'
 
-    grouped = any(column.group for column in table.columns)
     upper, lower = [], []
-    for start, group, count in _groups(table.columns):
-        span = ' rowspan="2"' if grouped and not group else ""
+    for start, group, count in groups:
+        span = ' rowspan="2"' if firsts and not group else ""
         headings = [
-            f'<th scope="col"{classes(index)}{span}>{content(column.heading, column.detail)}</th>'
+            f'<th scope="col"{classes(index)}{span}>{content(Cell(column.heading, column.detail))}</th>'
             for index, column in enumerate(table.columns[start : start + count], start)
         ]
         if group:
             upper.append(f'<th colspan="{count}" scope="colgroup" class="first">{escape(group)}</th>')
-            lower += headings
-        else:
-            upper += headings
-    head = [f"<tr>{''.join(row)}</tr>" for row in (upper, lower) if row]
+        (lower if group else upper).extend(headings)
     parts = [
-        f'<div class="scroll" role="region" aria-label="{escape(table.title)}" tabindex="0">',
-        "<table>",
-        f"<caption>{escape(table.description)}</caption>",
-        "<thead>",
-        *head,
+        f'<div class="scroll" role="region" aria-label="{escape(table.title)}" tabindex="0">\n<table>',
+        f"<caption>{escape(table.description)}</caption>\n<thead>",
+        *(f"<tr>{''.join(row)}</tr>" for row in (upper, lower) if row),
         "</thead>",
     ]
     for block in table.blocks:
@@ -321,13 +314,9 @@ def html(table: Table) -> str:
                 picture = base64.b64encode(block.image).decode("ascii")
                 heading = f'<img src="data:image/png;base64,{picture}" alt="{heading}">{heading}'
             parts.append(f'<tr><th colspan="{len(table.columns)}" scope="rowgroup">{heading}</th></tr>')
-        for cells in block.rows:
-            first_cell = f'<th scope="row">{content(cells[0].text, cells[0].detail, cells[0].note)}</th>'
-            others = [
-                f"<td{classes(index)}>{content(cell.text, cell.detail, cell.note)}</td>"
-                for index, cell in enumerate(cells[1:], start=1)
-            ]
-            parts.append(f"<tr>{first_cell}{''.join(others)}</tr>")
+        for first, *others in block.rows:
+            cells = (f"<td{classes(index)}>{content(cell)}</td>" for index, cell in enumerate(others, start=1))
+            parts.append(f'<tr><th scope="row">{content(first)}</th>{"".join(cells)}</tr>')
         parts.append("</tbody>")
     parts += ["</table>", "</div>"]
     below = [f"<li><sup>{letter}</sup> {escape(note)}</li>" for note, letter in notes.items()]
@@ -352,22 +341,19 @@ def html_page(title: str, body: str) -> str:
 def _notes(table: Table) -> dict[str, str]:
     """The notes of the cells in reading order, each with its mark: a, b, ..., z, a2, b2, ..."""
     notes: dict[str, str] = {}
-    for block in table.blocks:
-        for row in block.rows:
-            for cell in row:
-                if cell.note and cell.note not in notes:
-                    turn, letter = divmod(len(notes), 26)
-                    notes[cell.note] = chr(ord("a") + letter) + (str(turn + 1) if turn else "")
+    for cell in (cell for block in table.blocks for row in block.rows for cell in row if cell.note):
+        turn, letter = divmod(len(notes), 26)
+        notes.setdefault(cell.note, chr(ord("a") + letter) + (str(turn + 1) if turn else ""))
     return notes
 
 
 def _groups(columns: Sequence[Column]) -> Iterator[tuple[int, str, int]]:
     """Neighbouring columns of the same group: the first of them, the group's name and how many they are."""
     start = 0
-    for index in range(1, len(columns) + 1):
-        if index == len(columns) or columns[index].group != columns[start].group:
-            yield start, columns[start].group, index - start
-            start = index
+    for group, found in groupby(columns, key=lambda column: column.group):
+        count = len(list(found))
+        yield start, group, count
+        start += count
 
 
 def _panels(table: Table) -> list[list[int]]:
