@@ -5,11 +5,12 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import pyarrow.compute as pc
-from matplotlib.axes import Axes
 
 from captionlab.papers.discritune.study_figures import examples, plot_examples, plot_screen
-from captionlab.reporting.figures import Style, colour_of, save
+from captionlab.reporting.figures import Style, colour_of, errors, save
 from captionlab.reporting.published import read_published
+from captionlab.reporting.reproduction import Reproduction, in_order
+from captionlab.reporting.runs import Place
 from captionlab.schemas import IMAGES, SUMMARY, TRAINING
 from captionlab.study.responses import SIMULATED
 from captionlab.study.schemas import ANSWERS, STIMULI
@@ -39,30 +40,35 @@ def plot(inputs: Given, params: Given, style: Style, paths: Mapping[str, str]) -
 
 
 def plot_retrieval(
-    summary: str, paper: Mapping[str, Any], published: Mapping[str, Sequence[str]], style: Style, path: str
+    summary: str, block: Mapping[str, Any], published: Mapping[str, Sequence[str]], style: Style, path: str
 ) -> None:
     """P@1 of each captioner on each corpus with its interval, a panel for each retriever.
 
-    `summary` is a SUMMARY table; `paper` has `captioners` and `corpora` (label -> name in the config) and perhaps
+    `summary` is a SUMMARY table; `block` has `captioners` and `corpora` (label -> name in the config) and perhaps
     `retrievers` and `evaluations`. `published` has the labels in the paper's order.
     """
-    found = _at_one(read_table(summary, SUMMARY).to_pylist(), paper.get("evaluations"))
-    rows = {(row["captioner"], row["corpus"], row["retriever"]): row for row in found}
-    retrievers = paper.get("retrievers") or sorted({row["retriever"] for row in found})
-    corpora, captioners = (_in_order(paper[name], published[name]) for name in ("corpora", "captioners"))
-    corpora = _once(corpora)
+    paper, rows = Reproduction(block), read_table(summary, SUMMARY).to_pylist()
+    # Among drawn candidates; a whole test set is another question.
+    run = paper.run(row for row in rows if not str(row["candidates"]).startswith("full"))
+    retrievers, captioners = paper.retrievers_of(run), in_order(paper.captioners, published["captioners"])
+    corpora: dict[str, str] = {}
+    for label in in_order(paper.corpora, published["corpora"]):  # Tables 1 and 3 call one corpus by two labels
+        corpora.setdefault(paper.corpora[label], label)
     with plt.rc_context({"font.size": style["font_size"]}):
         figure, axes = plt.subplots(
             len(retrievers), 1, figsize=(7.5, 2.6 * len(retrievers)), sharex=True, squeeze=False, layout="constrained"
         )
         for axis, retriever in zip(axes[:, 0], retrievers, strict=True):
-            for index, (label, captioner) in enumerate(captioners.items()):
+            for index, label in enumerate(captioners):
                 shift = (index - (len(captioners) - 1) / 2) * 0.13
-                points = [(x, rows.get((captioner, c, retriever))) for x, c in enumerate(corpora.values())]
-                _points(axis, [(x + shift, row) for x, row in points if row], label, colour_of(style, index))
+                values = [run.value(Place(paper.captioners[label], name, "P@1", retriever)) for name in corpora]
+                there = [(x + shift, value) for x, value in enumerate(values) if value is not None]
+                positions, found = [x for x, _ in there], [value for _, value in there]
+                drawn = {"fmt": "o", "markersize": 4, "capsize": 2, "label": label, "color": colour_of(style, index)}
+                axis.errorbar(positions, [one.value for one in found], errors(found), **drawn)
             axis.set_ylabel(f"P@1 by {retriever} (%)")
             axis.set_ylim(0, None)
-        axes[-1, 0].set_xticks(range(len(corpora)), list(corpora), rotation=15)
+        axes[-1, 0].set_xticks(range(len(corpora)), list(corpora.values()), rotation=15)
         axes[0, 0].legend(ncols=3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
         save(figure, path, style)
 
@@ -85,43 +91,11 @@ def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, pat
                 values = table.filter(pc.equal(table["statistic"], statistic))
                 if not values.num_rows and statistic != CIDER:
                     raise ValueError(f"{log}: this training logged no {statistic!r}")
-                marker = "." if statistic == CIDER else None
-                shown = pc.multiply(values["value"], 100) if statistic == CIDER else values["value"]  # as in all tables
-                colour = colour_of(style, index)
-                axis.plot(values["step"], shown, color=colour, label=name, linewidth=1.2, marker=marker)
+                scale, marker = (100, ".") if statistic == CIDER else (1, None)  # as in all tables
+                drawn = {"color": colour_of(style, index), "label": name, "linewidth": 1.2, "marker": marker}
+                axis.plot(values["step"], pc.multiply(values["value"], scale), **drawn)
         for axis, label in zip(axes[0], statistics.values(), strict=True):
             axis.set_xlabel("updates")
             axis.set_title(label, fontsize=style["font_size"])
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
         save(figure, path, style)
-
-
-def _at_one(rows: Sequence[Mapping[str, Any]], evaluations: Sequence[str] | None) -> list[Mapping[str, Any]]:
-    """P@1 among drawn candidates, from these evaluations or all; a whole test set is another question."""
-    return [
-        row
-        for row in rows
-        if row["metric"] == "P@1"
-        and not str(row["candidates"]).startswith("full")
-        and (not evaluations or row["evaluation"] in evaluations)
-    ]
-
-
-def _in_order(labels: Mapping[str, str], published: Sequence[str]) -> dict[str, str]:
-    """Labels in the paper's order, then the rest by name."""
-    rank = {label: index for index, label in enumerate(published)}
-    return {label: labels[label] for label in sorted(labels, key=lambda label: (rank.get(label, len(rank)), label))}
-
-
-def _once(labels: Mapping[str, str]) -> dict[str, str]:
-    """The first label of each name: Table 1 and Table 3 call one corpus by two labels."""
-    names = list(labels.values())
-    return {label: name for index, (label, name) in enumerate(labels.items()) if name not in names[:index]}
-
-
-def _points(axis: Axes, points: Sequence[tuple[float, Mapping[str, Any]]], label: str, colour: str) -> None:
-    positions = [x for x, _ in points]
-    values = [row["value"] for _, row in points]
-    below = [row["value"] - row["ci_low"] for _, row in points]
-    above = [row["ci_high"] - row["value"] for _, row in points]
-    axis.errorbar(positions, values, [below, above], fmt="o", markersize=4, capsize=2, label=label, color=colour)
