@@ -50,7 +50,7 @@ class CaptionersClaim(Claim):
         if evidence.captioners is None:
             raise ClaimError(f"claim {self.claim!r} of {self.paper} is about captioners, and its evidence has none")
         paper, run = evidence.captioners
-        rows = []
+        rows: list[Row] = []
         for captioner, against in self._pairs(paper):
             corpora: dict[str, str] = {}
             for label in self._corpora(paper, captioner):  # of two labels of a corpus the first counts

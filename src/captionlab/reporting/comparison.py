@@ -80,7 +80,7 @@ def compare(before: Run, after: Run) -> str:
 
 
 # -------------------------------------------------------------------------------------------------------- making
-def parameter_differences(before: Run, after: Run) -> list[tuple[str, str, str, str]]:
+def parameter_differences(before: Run, after: Run) -> list[tuple[str, ...]]:
     """(job, parameter, value before, value after) of every parameter of every job that differs; code is not among them.
 
     A job that only one run has is one difference, with the parameter "the job".

@@ -150,33 +150,37 @@ def markdown_rows(headings: Sequence[str], numeric: Sequence[bool], rows: Sequen
 
 
 # --------------------------------------------------------------------------------------------------------- latex
-_LATEX = {
-    **{character: f"\\{character}" for character in "{}&%$#_"},
-    **{character: f"{{{character}}}" for character in "[]*"},  # after the end of a row they would be read as arguments
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "\N{EN DASH}": "--",
-    "\N{MINUS SIGN}": "$-$",
-    "\N{MULTIPLICATION SIGN}": r"$\times$",
-    "≈": r"$\approx$",
-    "≠": r"$\neq$",
-    "±": r"$\pm$",
-    "≥": r"$\geq$",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-    "✓": r"$\checkmark$",
-    "○": r"$\circ$",
-}
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "{}&%$#_"},
+        **{
+            character: f"{{{character}}}" for character in "[]*"
+        },  # after the end of a row they would be read as arguments
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "\N{EN DASH}": "--",
+        "\N{MINUS SIGN}": "$-$",
+        "\N{MULTIPLICATION SIGN}": r"$\times$",
+        "≈": r"$\approx$",
+        "≠": r"$\neq$",
+        "±": r"$\pm$",
+        "≥": r"$\geq$",
+        "↑": r"$\uparrow$",
+        "↓": r"$\downarrow$",
+        "✓": r"$\checkmark$",
+        "○": r"$\circ$",
+    }
+)
 
 
 def escape_latex(text: str) -> str:
     """Text that LaTeX sets as it is; line breaks become spaces."""
-    return " ".join(text.split()).translate(str.maketrans(_LATEX))
+    return " ".join(text.split()).translate(_LATEX)
 
 
 def latex(table: Table) -> str:
@@ -290,7 +294,7 @@ def html(table: Table) -> str:
         names = ["number" if table.columns[index].numeric else "text"] + ["first"] * (index in firsts)
         return f' class="{" ".join(names)}"'
 
-    upper, lower = [], []
+    upper, lower = list[str](), list[str]()
     for start, group, count in groups:
         span = ' rowspan="2"' if firsts and not group else ""
         headings = [

@@ -1,6 +1,6 @@
 """Which captioners and corpora of a run stand for which of a paper's, and how they descend from each other."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from captionlab.reporting.published import Published, PublishedValue
@@ -37,10 +37,10 @@ class Reproduction:
         Retrieval among a set of candidates is what papers print; retrieval among all images of the split is taken where
         there is nothing else.
         """
-        measured = (self._placed(summary), self._placed(comparisons))
-        return Run(*measured, self.published, self.comparable, self.corpora)
+        values, differences = self._placed(summary), self._placed(comparisons)
+        return Run(values, differences, self.published, self.comparable, self.corpora)
 
-    def _placed(self, rows: Iterable[Row]) -> list[Row]:
+    def _placed(self, rows: Iterable[Row]) -> Iterator[Row]:
         shared = {"experiment": "generated", "source": None, "level": None, "seeds": 1}
         by_place: dict[tuple[Any, ...], list[Row]] = {}
         for row in rows:
@@ -48,8 +48,8 @@ class Reproduction:
                 place = {"subject": row["captioner"], "measure": row["metric"], "scorer": row["retriever"]}
                 key = (*place.values(), row["corpus"], row.get("against"))
                 by_place.setdefault(key, []).append({**row, **shared, **place})
-        among = ([row for row in found if "full" not in (row["candidates"] or "")] for found in by_place.values())
-        return [row for some, found in zip(among, by_place.values(), strict=True) for row in some or found]
+        for found in by_place.values():
+            yield from [row for row in found if "full" not in (row["candidates"] or "")] or found
 
     def retrievers_of(self, run: Run) -> list[str]:
         """Retrievers whose word counts, the one that stands for the paper's first: the config's, or all of the run."""
@@ -73,19 +73,13 @@ class Reproduction:
         trained_on = self.lineage[self.captioners[label]]["corpora"]
         return self.corpora[corpus] in trained_on if trained_on else None
 
-    def rewarded_by(self, retriever: str) -> list[str]:
-        """Labels of the captioners whose reward this retriever gave."""
-        return [
-            label for label, name in sorted(self.captioners.items()) if self.lineage[name].get("retriever") == retriever
-        ]
+    def rewarded_by(self, retriever: str) -> bool:
+        """Whether the retriever gave the reward of a captioner of the paper."""
+        return any(self.lineage[name].get("retriever") == retriever for name in self.captioners.values())
 
     def ordered_captioners(self, published: Sequence[str]) -> list[str]:
         """All captioners: the paper's in its order, others by name, people last."""
         return sorted(in_order(self.captioners, published), key=lambda label: self.family(label) == "human")
-
-    def ordered_corpora(self, published: Sequence[str]) -> list[str]:
-        """All corpora: the paper's in its order, others by name."""
-        return in_order(self.corpora, published)
 
     def labels(self, captioner: str) -> list[str]:
         """The paper's labels of a captioner."""

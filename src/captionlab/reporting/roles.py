@@ -6,6 +6,7 @@ of its captioners with that of the reference which it was trained from, else wit
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from captionlab.evaluation.summary import PER_CENT, Metric, Result, images_interval, mean, paired_interval
 from captionlab.intervals import geometric_interval, seeds_interval
+from captionlab.reporting import runs
 
 PERPLEXITY = "perplexity"
 # Corpus, measure, scorer.
@@ -55,16 +57,14 @@ def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results
     """Rows of ROLE_VALUES: every measure that all captioners of a role have."""
     for role, captioners in roles.items():
         for place in _shared(results, captioners):
-            found = [results[captioner][place] for captioner in captioners]
-            if place[1] == PERPLEXITY:
-                value, low, high = geometric_interval(*_numbers(found), len(found[0].images))
+            found, measure = [results[captioner][place] for captioner in captioners], place[1]
+            values, resampled = _numbers(found)
+            if measure == PERPLEXITY:
+                value, low, high = geometric_interval(values, resampled, len(found[0].images))
             else:
-                value, low, high = seeds_interval(_numbers(found)[0], images_interval(found))
-            if place[1] in PER_CENT:
-                high = min(high, 100.0)
-            if place[1] != "score":
-                low = max(low, 0.0)
-            yield {**place_columns(role, place), **_measured("value", (value, low, high), found)}
+                value, low, high = seeds_interval(values, images_interval(found))
+            ends = (low if measure == "score" else max(low, 0.0), min(high, 100.0) if measure in PER_CENT else high)
+            yield {**place_columns(role, place), **_measured("value", (value, *ends), found)}
 
 
 def difference_rows(
@@ -124,8 +124,7 @@ def _same_images(one: Result, other: Result) -> None:
 def place_columns(role: str, place: Place) -> dict[str, Any]:
     """The columns that say what is measured of the captions of a role."""
     corpus, measure, scorer = place
-    generated = {"experiment": "generated", "subject": role, "source": None, "level": None}
-    return {**generated, "corpus": corpus, "measure": measure, "scorer": scorer}
+    return asdict(runs.Place(role, corpus, measure, scorer))
 
 
 def _numbers(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:
@@ -151,5 +150,5 @@ def _ratio_difference(found: Sequence[Result], others: Sequence[Sequence[Result]
 
 
 def _measured(name: str, number: tuple[float, float, float], results: Sequence[Result]) -> dict[str, Any]:
-    value, low, high = number
-    return {name: value, "ci_low": low, "ci_high": high, "seeds": len(results), "n": len(results[0].images)}
+    measured = dict(zip((name, "ci_low", "ci_high"), number, strict=True))
+    return {**measured, "seeds": len(results), "n": len(results[0].images)}

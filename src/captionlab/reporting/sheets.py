@@ -46,7 +46,8 @@ class Sheet:
         **others: Value,
     ) -> list[Cell]:
         """Our value in a place and the paper's; the record is kept, with `others` as more columns."""
-        return self.pair({**asdict(place), **others}, self.run.value(place), published, decimals, mark=mark)
+        record = {**asdict(place), **self.details(place, published), **others}
+        return self.pair(record, self.run.value(place), published, decimals, mark=mark)
 
     def difference(
         self, place: Place, against: str, decimals: int | None = None, mark: str = "", sign: str = "+"
@@ -83,6 +84,10 @@ class Sheet:
             return [Cell(MISSING, note=self.why_missing(place)), beside(published, verdict, None)]
         cell = interval_cell(ours.ends, f"{sign}.{self.decimals if decimals is None else decimals}f", mark)
         return [cell if interval else Cell(cell.text), beside(published, verdict, smallest)]
+
+    def details(self, place: Place, published: PublishedValue | None) -> dict[str, Value]:
+        """More columns of the record of a value."""
+        return {}
 
     def why_missing(self, place: Mapping[str, Value]) -> str:
         """A note on a number that the run does not have."""

@@ -1,17 +1,24 @@
-"""Figures of the paper's questions: retrieval by corpus, how finetuning went, and what participants saw."""
+"""Figures: retrieval by corpus, how finetuning went, and of the study examples (Figure 2) and a screen (Figure 3)."""
 
+import io
+import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
+import pyarrow as pa
 import pyarrow.compute as pc
+from matplotlib.axes import Axes
+from PIL import Image
 
-from captionlab.papers.discritune.study_figures import examples, plot_examples, plot_screen
 from captionlab.reporting.figures import Style, colour_of, errors, save
 from captionlab.reporting.published import read_published
 from captionlab.reporting.reproduction import Reproduction, in_order
-from captionlab.reporting.runs import Place
+from captionlab.reporting.runs import Place, Row
 from captionlab.schemas import IMAGES, SUMMARY, TRAINING
+from captionlab.study.pictures import file_name, pictures
+from captionlab.study.psychopy import COLUMNS, quoted
 from captionlab.study.responses import SIMULATED
 from captionlab.study.schemas import ANSWERS, STIMULI
 from captionlab.tables import read_table
@@ -19,6 +26,8 @@ from captionlab.tables import read_table
 Given = Mapping[str, Any]
 # The name that the validation of a training gives its CIDEr.
 CIDER = "validation_cider"
+EXAMPLES = 6
+RIGHT = "#2f7d32"
 
 
 def plot(inputs: Given, params: Given, style: Style, paths: Mapping[str, str]) -> None:
@@ -99,3 +108,112 @@ def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, pat
             axis.set_title(label, fontsize=style["font_size"])
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
         save(figure, path, style)
+
+
+def examples(
+    screens: Sequence[Row], answers: Sequence[Row], people: str, parents: Mapping[str, str], number: int = EXAMPLES
+) -> list[dict[str, Any]]:
+    """Sets of images that are found by a finetuned caption only, the clearest first (section 5, figure 2).
+
+    `people` is the type of human captions, `parents` has finetuned type -> that of its parent. A set is found by a
+    caption when more than half of the answers to it are right, and not found when fewer are; here it is by the
+    finetuned one, and neither by the human nor by the parent's. Of a tie either could be said, so such sets are left
+    out; and so are those where two of the captions are the same words, as answers to these differ by chance. Each
+    example has `target`, `captions` (type -> caption, the human one first and the finetuned one last), `answers` and
+    `right` (type -> how many, and how many of them are right) and `chosen`, the wrong image that most answers to the
+    human caption chose. Clear is a set by how much larger the share of right answers to the finetuned caption is than
+    the next largest; of sets alike in this, by more answers.
+    """
+    by_set: dict[str, dict[str, list[Row]]] = {}
+    for answer in answers:
+        if answer["role"] == "question" and not answer["excluded"]:
+            by_set.setdefault(answer["stimulus"], {}).setdefault(answer["caption_type"], []).append(answer)
+    shown: dict[str, dict[str, Row]] = {}
+    for screen in screens:
+        shown.setdefault(screen["stimulus"], {})[screen["caption_type"]] = screen
+    found = []
+    for stimulus, by_type in sorted(by_set.items()):
+        for finetuned, parent in sorted(parents.items()):
+            types = (people, parent, finetuned)
+            if not all(name in by_type for name in types):
+                continue
+            right = {name: sum(a["correct"] for a in by_type[name]) for name in types}
+            *others, best = (right[name] / len(by_type[name]) for name in types)
+            captions = {name: shown[stimulus][name]["caption"] for name in types}
+            if best <= 0.5 or max(others) >= 0.5 or len(set(captions.values())) < len(types):
+                continue
+            wrong = Counter(a["chosen"] for a in by_type[people] if not a["correct"])
+            example = {
+                "target": shown[stimulus][people]["target"],
+                "chosen": wrong.most_common(1)[0][0],
+                "captions": captions,
+                "answers": {name: len(by_type[name]) for name in types},
+                "right": right,
+            }
+            rank = (max(others) - best, -sum(len(by_type[name]) for name in types), stimulus, finetuned)
+            found.append((rank, example))
+    return [example for _, example in sorted(found, key=lambda pair: pair[0])[:number]]
+
+
+def plot_examples(
+    chosen: Sequence[Mapping[str, Any]], images: pa.Table, simulated: bool, style: Style, path: str
+) -> None:
+    """Each example: the target in a green frame, the image chosen by the human caption, and the three captions.
+
+    `images` has the columns image_id, path and data.
+    """
+    photos = _photos(images, {image for example in chosen for image in (example["target"], example["chosen"])})
+    rows = max(1, -(-len(chosen) // 2))
+    who = "simulated participants, driven by a retriever" if simulated else "people"
+    with plt.rc_context({"font.size": style["font_size"]}):
+        figure, axes = plt.subplots(
+            rows, 6, figsize=(11, 1.9 * rows + 0.5), squeeze=False, width_ratios=[1, 1, 2.2] * 2, layout="constrained"
+        )
+        figure.suptitle(f"Images that are found by the finetuned caption only: answers of {who}")
+        for axis in axes.flat:
+            axis.axis("off")
+        if not chosen:
+            axes[0, 0].text(0, 0.5, "In no set of images is the target found by the finetuned caption only.")
+        for index, example in enumerate(chosen):
+            target, other, text = axes[index // 2, 3 * (index % 2) : 3 * (index % 2) + 3]
+            _photo(target, photos[example["target"]], RIGHT)
+            _photo(other, photos[example["chosen"]], None)
+            target.set_title("target", fontsize="small")
+            other.set_title("by human caption", fontsize="small")
+            lines = [
+                f"{name} ({example['right'][name]} of {example['answers'][name]} right):\n{_wrapped(caption)}"
+                for name, caption in example["captions"].items()
+            ]
+            text.text(0, 1, "\n".join(lines), va="top", parse_math=False, fontsize=0.8 * style["font_size"])
+        save(figure, path, style)
+
+
+def plot_screen(screen: Row, images: pa.Table, style: Style, path: str) -> None:
+    """A screen as participants see it: the caption above two rows of five images."""
+    photos = _photos(images, set(screen["images"]))
+    rows = len(screen["images"]) // COLUMNS
+    with plt.rc_context({"font.size": style["font_size"]}):
+        figure, axes = plt.subplots(rows, COLUMNS, figsize=(8, 1.7 * rows + 0.5), squeeze=False, layout="constrained")
+        figure.suptitle(quoted(screen["caption"]), parse_math=False, wrap=True)
+        for axis, image in zip(axes.flat, screen["images"], strict=True):
+            _photo(axis, photos[image], None)
+        save(figure, path, style)
+
+
+def _photos(images: pa.Table, wanted: set[str]) -> dict[str, Image.Image]:
+    names = {file_name(image): image for image in wanted}
+    table = images.filter(pc.is_in(images["image_id"], pa.array(sorted(wanted), pa.string())))
+    return {names[name]: Image.open(io.BytesIO(content)) for name, content in pictures(table)}
+
+
+def _photo(axis: Axes, photo: Image.Image, frame: str | None) -> None:
+    axis.imshow(photo)
+    axis.axis("on")
+    axis.set_xticks([])
+    axis.set_yticks([])
+    for side in axis.spines.values():
+        side.set(visible=frame is not None, color=frame, linewidth=3)
+
+
+def _wrapped(caption: str) -> str:
+    return "\n".join(textwrap.wrap(textwrap.shorten(quoted(caption), 150, placeholder=" ..."), 40))

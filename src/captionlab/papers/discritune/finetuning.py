@@ -2,7 +2,8 @@
 
 `gains`: on which of two texts of the same images a captioner gains more over its parent (section 4.2.2). `transfer`:
 each captioner against each other on corpora that neither was trained on (section 4.2.2). `fluency`: whether captions
-have become less fluent, or repeat themselves (appendix B, which has no measure for it).
+have become less fluent, or repeat themselves (appendix B, which has no measure for it). And what the parts of the
+finetuning are worth: variants that differ in one of them, over seeds.
 """
 
 import math
@@ -26,11 +27,12 @@ from captionlab.evaluation.summary import (
     Result,
     mean,
     nlg_results,
+    retrieval_results,
 )
-from captionlab.intervals import SIMILAR, bootstrap_interval
+from captionlab.intervals import SIMILAR, bootstrap_interval, within
 from captionlab.language.statistics import repeats_itself
 from captionlab.reporting.evidence import NON_INFERIORITY
-from captionlab.reporting.roles import FLUENCY_METRICS, PERPLEXITY, Place, difference_rows, fluency
+from captionlab.reporting.roles import FLUENCY_METRICS, PERPLEXITY, Place, difference_rows, fluency, value_rows
 
 # The metrics of the paper's Tables 2, 3 and 5.
 TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
@@ -39,6 +41,9 @@ TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
 ONE_OF_A_HUNDRED = 1.0
 # What a gain on one text is held against begins so, and ends with the label of the other text.
 GAIN_ON = "the gain on "
+# Search among all images of a corpus; the paper's is among a set of candidates, and a place holds one number.
+FULL = "full"
+RETRIEVAL = "P@1"
 NOT_HIGHER = {measure: f"{NON_INFERIORITY}{measure}" for measure in (PERPLEXITY, REPETITIONS)}
 
 
@@ -174,3 +179,55 @@ def fluency_rows(results: Mapping[str, Results], parents: Mapping[str, str]) -> 
             value, low, high = (margin - found[end] for end in ("difference", "ci_high", "ci_low"))
             place: dict[str, Any] = {"against": parent, "margin": margin}
             yield row(corpus, "fluency", label, NOT_HIGHER[measure], (value, low, high), found["n"], **place)
+
+
+def evaluated_results(scores: Scores, seed: int) -> dict[Place, Result]:
+    """Every measure of a captioner by corpus and retriever."""
+    found = [*nlg_results(scores.job, scores.nlg, seed, NLG_METRICS)]
+    if scores.spice is not None:
+        found += nlg_results(scores.job, scores.spice, seed, SPICE_METRICS)
+    if scores.retrieval is not None:
+        found += (one for one in retrieval_results(scores.job, scores.retrieval, seed) if one.candidates != FULL)
+    return {(result.corpus, result.metric, result.retriever): result for result in found}
+
+
+def variant_rows(
+    name: str, variants: Mapping[str, Any], results: Mapping[str, Mapping[Place, Result]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of ROLE_VALUES and of ROLE_DIFFERENCES of one group of variants, its name as the experiment.
+
+    `variants` has `captioners` (label -> captioners, one for each seed), `corpora` (names), `reference` (the label that
+    others are compared with) and `rewards` (label -> retrievers that gave the reward). Captioners are compared seed by
+    seed, by their order; one that has no seeds is compared with the reference's of every seed. `nearness of P@1` is
+    above 0 where a captioner finds about as many images as the reference. Raises ValueError when two captioners were
+    evaluated on different images.
+    """
+    roles, reference = variants["captioners"], variants["reference"]
+    seeds: Sequence[str] = roles[reference]
+    every, paired, partners = dict(results), dict(roles), dict[str, str | None]()
+    for label, captioners in roles.items():
+        if label == reference or len(seeds) == 1:
+            continue
+        if len(captioners) == 1:
+            paired[label] = [f"{captioners[0]} against {other}" for other in seeds]
+            every |= {one: results[captioners[0]] for one in paired[label]}
+        partners |= zip(paired[label], seeds, strict=True)
+    values = [*value_rows(roles, results)]
+    differences = [*difference_rows(paired, every, reference, partners, variants["rewards"])]
+    differences += _near(differences, [row for row in values if row["subject"] == reference])
+    kept = [
+        [{**row, "experiment": name} for row in rows if row["corpus"] in variants["corpora"]]
+        for rows in (values, differences)
+    ]
+    return kept[0], kept[1]
+
+
+def _near(differences: Sequence[Mapping[str, Any]], values: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Whether differences in retrieval accuracy are small, from them and the reference's values."""
+    found = {(row["corpus"], row["scorer"]): row["value"] for row in values if row["measure"] == RETRIEVAL}
+    for one in differences:
+        if one["measure"] == RETRIEVAL:
+            margin = SIMILAR * abs(found[one["corpus"], one["scorer"]])
+            near, low, high = within(one["difference"], one["ci_low"], one["ci_high"], margin)
+            told = {"difference": near, "ci_low": low, "ci_high": high, "margin": margin}
+            yield {**one, **told, "measure": f"nearness of {RETRIEVAL}"}

@@ -10,14 +10,15 @@ from captionlab.language.schemas import MEASURES
 from captionlab.papers.discritune.finetuning import (
     Results,
     Scores,
+    evaluated_results,
     fluency_results,
     fluency_rows,
     gain_rows,
     same_images,
     text_results,
     transfer_rows,
+    variant_rows,
 )
-from captionlab.papers.discritune.variants import evaluated_results, variant_rows
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.schemas import NLG, RETRIEVAL, TOKENS
 from captionlab.tables import read_table

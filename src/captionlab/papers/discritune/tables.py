@@ -120,21 +120,13 @@ class CaptionersSheet(Sheet):
         lines = [Line([label], {"subject": self.paper.captioners[label]}, label) for label in captioners]
         return rows_of(self, self.layout.published, corpus, self.paper.corpora[corpus], lines, numbers)
 
-    def value(
-        self,
-        place: Place,
-        published: PublishedValue | None = None,
-        decimals: int | None = None,
-        mark: str = "",
-        **others: Value,
-    ) -> list[Cell]:
-        """With what the summary says of the number in its record, by its names, and how far it is from the paper's."""
+    def details(self, place: Place, published: PublishedValue | None) -> dict[str, Value]:
+        """What the summary says of the number, by its names, and how far it is from the paper's."""
         row = self.run.row(place) or {}
-        others |= {"captioner": place.subject, "retriever": place.scorer, "metric": place.measure, "difference": None}
-        others |= {name: row.get(name) for name in ("split", "evaluation", "candidates", "decoding")}
-        if row and published and self.run.comparable:
-            others["difference"] = row["value"] - published.value
-        return super().value(place, published, decimals, mark, **others)
+        known = {name: row.get(name) for name in ("split", "evaluation", "candidates", "decoding")}
+        apart = row["value"] - published.value if row and published and self.run.comparable else None
+        names = {"captioner": place.subject, "retriever": place.scorer, "metric": place.measure}
+        return {**known, **names, "difference": apart}
 
     def titled(self, corpus: str) -> str:
         """The corpus, and how many images its numbers rest on."""
@@ -177,11 +169,10 @@ def _retrieval(sheet: CaptionersSheet) -> Table:
     captioners, known = sheet.captioners(), any(map(paper.rewarded_by, found))
     rows, columns = [[Cell(label)] for label in captioners], [Column("captioner", numeric=False)]
     for corpus in sheet.corpora():
-        numbers = []
-        for index, retriever in enumerate(paper.retrievers_of(sheet.run)):
+        numbers: list[Number] = []
+        for retriever in paper.retrievers_of(sheet.run):
             role = "gave the reward" if paper.rewarded_by(retriever) else "independent" if known else ""
-            printed = None if index else RETRIEVAL_METRIC
-            place = {"measure": RETRIEVAL_METRIC, "scorer": retriever}
+            place, printed = {"measure": RETRIEVAL_METRIC, "scorer": retriever}, None if numbers else RETRIEVAL_METRIC
             numbers.append(Number(place, "", retriever, role, printed, decimals=DECIMALS[RETRIEVAL_METRIC]))
         for row, others in zip(rows, sheet.rows(corpus, captioners, numbers), strict=True):
             row += others[1:]
