@@ -25,11 +25,6 @@ class Place:
     source: str | None = None
     level: float | None = None
 
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """The fields in the order of PLACE."""
-        return tuple(getattr(self, name) for name in PLACE)
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -74,15 +69,15 @@ class Run:
         comparable: bool,
         corpora: Mapping[str, str],
     ):
-        self._rows: dict[tuple[Any, ...], list[Row]] = {}
+        self._rows: dict[tuple[Place, str | None], list[Row]] = {}
         for row in (*values, *differences):
-            self._rows.setdefault((*(row[name] for name in PLACE), row.get("against")), []).append(row)
+            self._rows.setdefault((Place(**{name: row[name] for name in PLACE}), row.get("against")), []).append(row)
         self.published, self.comparable = published, comparable
         self.corpora = dict(sorted(corpora.items()))
 
     def row(self, place: Place, against: str | None = None) -> Row | None:
         """The row of a value, or of how far it is above what it is held against; AmbiguousError where there are two."""
-        rows = self._rows.get((*place.key, against), [])
+        rows = self._rows.get((place, against), [])
         if len(rows) > 1:
             raise AmbiguousError(
                 f"{place.measure} of {place.subject}{f' against {against}' if against else ''} on {place.corpus} was "
