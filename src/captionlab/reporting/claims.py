@@ -83,7 +83,7 @@ class CaptionersClaim(Claim):
         return [label for label in labels if label in self.corpora]
 
     def parts(self, row: Row) -> list[str]:
-        """Captioners, metric, retriever and corpus, so far as they are judged apart."""
+        """The scope that a difference is judged in: captioners, metric, retriever and corpus."""
         parts = {
             "captioner": f"{row['subject']} against {row['against']}",
             "metric": row["measure"],
@@ -93,7 +93,7 @@ class CaptionersClaim(Claim):
         return [part for name, part in parts.items() if name in self.per and part]
 
     def texts(self, rows: Sequence[Row]) -> list[str]:
-        """With corpora on which the run has nothing to compare."""
+        """The differences of a scope in words, and corpora on which the run has nothing to compare."""
         tested = [row for row in rows if row["difference"] is not None]
         named = len({(row["subject"], row["against"]) for row in tested}) > 1
         absent = sorted({row["corpus"] for row in rows if row["difference"] is None}) if tested else []
@@ -112,7 +112,7 @@ class CaptionersClaim(Claim):
         return f"{what} {cell.text} {cell.detail}{p_value}, n = {row['n']}, 1 training"
 
     def printed(self, row: Row, evidence: Evidence) -> float | None:
-        """Under the label of the corpus, or else any other label of that."""
+        """What the paper prints of a difference under the label of the corpus, or else any other label of that."""
         assert evidence.captioners is not None
         corpora = evidence.captioners[0].corpora
         others = [label for label, name in corpora.items() if name == corpora[row["corpus"]]]
@@ -120,13 +120,16 @@ class CaptionersClaim(Claim):
         return next((theirs for theirs in found if theirs is not None), None)
 
 
-def read_claims(path: str | os.PathLike[str], paper: str) -> list[Claim]:
+AnyClaim = CaptionersClaim | EvidenceClaim
+
+
+def read_claims(path: str | os.PathLike[str], paper: str) -> list[AnyClaim]:
     """Read the claims of a paper; a ClaimError names the claim and the key that is wrong."""
     with open(path, encoding="utf-8") as file:
         entries = yaml.safe_load(file)
-    claims: list[Claim] = []
+    claims: list[AnyClaim] = []
     for entry in entries:
-        kind: type[Claim] = EvidenceClaim if "evidence" in entry else CaptionersClaim
+        kind: type[AnyClaim] = EvidenceClaim if "evidence" in entry else CaptionersClaim
         required = {field.name: field.default is MISSING for field in fields(kind) if field.name != "paper"}
         where = f"{path}: claim {entry.get('claim', '?')!r} of {paper}"
         lacking = {name for name, needed in required.items() if needed} - entry.keys()
@@ -147,7 +150,7 @@ def _check(where: str, entry: Mapping[str, Any], scopes: Sequence[str]) -> None:
         raise ClaimError(f"{where}: share is {entry['share']}; it must be above 0 and at most 1")
 
 
-def claims_table(claims: Sequence[Claim], evidence: Mapping[str, Evidence], provenance: Mapping[str, Any]) -> Table:
+def claims_table(claims: Sequence[AnyClaim], evidence: Mapping[str, Evidence], provenance: Mapping[str, Any]) -> Table:
     """Every claim of the papers that there is evidence on, judged in each scope.
 
     Beside the evidence stands the smallest difference that each comparison could have shown, then the paper's own where
@@ -215,7 +218,7 @@ def _notes(used: Set[str]) -> list[str]:
     return notes
 
 
-def _scopes(claim: Claim, rows: Sequence[Row]) -> dict[str, list[Row]]:
+def _scopes(claim: AnyClaim, rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Differences by what is judged apart; one empty scope when there are none."""
     scopes: dict[str, list[Row]] = {}
     for row in rows:

@@ -146,8 +146,8 @@ def moved_cells(before: Sequence[Row], after: Sequence[Row]) -> tuple[list[Moved
     """
     first, second = _measured(before), _measured(after)
     shared = [Moved(cell, row, second[cell]) for cell, row in first.items() if cell in second]
-    changed = [one for one in shared if not _same(one.before["value"], one.after["value"])]
-    moved = [one for one in changed if not _overlap(one.before, one.after)]
+    changed = [one for one in shared if not _same(one)]
+    moved = [one for one in changed if not _overlap(one)]
     return moved, [one for one in changed if one not in moved]
 
 
@@ -161,33 +161,32 @@ def _measured(rows: Sequence[Row]) -> dict[str, Row]:
     }
 
 
-def _same(first: str, second: str) -> bool:
+def _same(one: Moved) -> bool:
     """Equal, or nearer than a thousandth, which no table prints."""
+    first, second = one.before["value"], one.after["value"]
     return first == second or abs(float(first) - float(second)) < NOTHING
 
 
-def _overlap(row: Row, other: Row) -> bool:
-    return max(float(r["ci_low"]) for r in (row, other)) <= min(float(r["ci_high"]) for r in (row, other))
+def _overlap(one: Moved) -> bool:
+    rows = (one.before, one.after)
+    return max(float(row["ci_low"]) for row in rows) <= min(float(row["ci_high"]) for row in rows)
 
 
 def _moved(before: Run, after: Run) -> list[str]:
     lines = []
     for name in sorted(before.tables.keys() | after.tables.keys()):
-        lines += [f"### {escape_markdown(name)}", ""]
-        if name not in before.tables or name not in after.tables:
-            run = before if name in before.tables else after
-            lines += [f"Only {escape_markdown(run.name)} has it.", ""]
-            continue
-        first, second = before.tables[name], after.tables[name]
-        columns = {column for rows in (first, second) for row in rows[:1] for column in row}
-        if set(INTERVAL) <= columns:
-            lines += _intervals(first, second)
-        elif {*CLAIM, "verdict"} <= columns:
-            lines += _verdicts(first, second)
-        else:
-            lines += _rows(first, second)
-        lines.append("")
+        lines += [f"### {escape_markdown(name)}", "", *_changes(name, before, after), ""]
     return lines
+
+
+def _changes(name: str, before: Run, after: Run) -> list[str]:
+    if name not in before.tables or name not in after.tables:
+        return [f"Only {escape_markdown((before if name in before.tables else after).name)} has it."]
+    first, second = before.tables[name], after.tables[name]
+    columns = {column for row in (*first[:1], *second[:1]) for column in row}
+    if columns >= {*INTERVAL}:
+        return _intervals(first, second)
+    return _verdicts(first, second) if columns >= {*CLAIM, "verdict"} else _rows(first, second)
 
 
 def _intervals(first: Sequence[Row], second: Sequence[Row]) -> list[str]:

@@ -49,19 +49,13 @@ def measured_jobs(results: Path) -> list[dict[str, Any]]:
         if told is None:  # the job is under way or was killed
             continue
         own = results / "cost" / name.with_suffix(".parquet")
-        gpu = read_table(own, COST).to_pylist()[0] if own.exists() else {}
-        rows.append(
-            {
-                "rule": name.parts[0],
-                "job": "/".join(name.parts[1:]),
-                "seconds": float(told["s"]),
-                "cpu_seconds": _number(told.get("cpu_time")),
-                "memory_mb": _number(told.get("max_rss")),
-                "gpu_seconds": gpu.get("gpu_seconds", 0.0),
-                "gpu_memory_mb": gpu.get("gpu_memory_mb", 0.0),
-                "device": gpu.get("device"),
-            }
-        )
+        of_gpu = {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": None}
+        if own.exists():
+            found = read_table(own, COST).to_pylist()[0]
+            of_gpu = {column: found[column] for column in of_gpu}
+        of_job = {"seconds": float(told["s"]), "cpu_seconds": _number(told.get("cpu_time"))}
+        job = {"rule": name.parts[0], "job": "/".join(name.parts[1:]), **of_job}
+        rows.append({**job, "memory_mb": _number(told.get("max_rss")), **of_gpu})
     return rows
 
 

@@ -46,22 +46,6 @@ class Claim:
     share: float
     per: Sequence[str]
 
-    def rows(self, evidence: Evidence) -> list[Row]:
-        """The differences that the claim asks for; what the run could have and has not is missing in them."""
-        raise NotImplementedError
-
-    def parts(self, row: Row) -> list[str]:
-        """The scope that a difference is judged in, in words."""
-        raise NotImplementedError
-
-    def texts(self, rows: Sequence[Row]) -> list[str]:
-        """The differences of a scope in words, and what is missing."""
-        raise NotImplementedError
-
-    def printed(self, row: Row, evidence: Evidence) -> float | None:
-        """What the paper prints of a difference."""
-        return evidence.printed(row)
-
 
 @dataclass(frozen=True)
 class EvidenceClaim(Claim):
@@ -86,12 +70,16 @@ class EvidenceClaim(Claim):
                 largest[key] = row
         return list(largest.values())
 
+    def printed(self, row: Row, evidence: Evidence) -> float | None:
+        """What the paper prints of a difference."""
+        return evidence.printed(row)
+
     def parts(self, row: Row) -> list[str]:
-        """Columns of the table."""
+        """The scope that a difference is judged in: what stands in columns of the table."""
         return [f"by {row[name]}" if name == "scorer" else str(row[name]) for name in self.per if row[name]]
 
     def texts(self, rows: Sequence[Row]) -> list[str]:
-        """With corpora that the claim lists and no row is on."""
+        """The differences of a scope in words, and corpora that the claim lists and none is on."""
         if not rows:
             return [f"tested {self.needs}"] if self.needs else []
         corpora = self.evidence.get("corpus")

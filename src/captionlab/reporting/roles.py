@@ -57,14 +57,16 @@ def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results
     """Rows of ROLE_VALUES: every measure that all captioners of a role have."""
     for role, captioners in roles.items():
         for place in _shared(results, captioners):
-            found, measure = [results[captioner][place] for captioner in captioners], place[1]
-            values, resampled = _numbers(found)
-            if measure == PERPLEXITY:
-                value, low, high = geometric_interval(values, resampled, len(found[0].images))
+            found = [results[captioner][place] for captioner in captioners]
+            if place[1] == PERPLEXITY:
+                value, low, high = geometric_interval(*_numbers(found), len(found[0].images))
             else:
-                value, low, high = seeds_interval(values, images_interval(found))
-            ends = (low if measure == "score" else max(low, 0.0), min(high, 100.0) if measure in PER_CENT else high)
-            yield {**place_columns(role, place), **_measured("value", (value, *ends), found)}
+                value, low, high = seeds_interval(_numbers(found)[0], images_interval(found))
+            if place[1] in PER_CENT:
+                high = min(high, 100.0)
+            if place[1] != "score":
+                low = max(low, 0.0)
+            yield {**place_columns(role, place), **_measured("value", (value, low, high), found)}
 
 
 def difference_rows(
