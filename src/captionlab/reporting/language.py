@@ -6,6 +6,7 @@ What a paper printed stands beside a number only where the config says which cap
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from captionlab.reporting.published import PublishedValue
@@ -160,13 +161,13 @@ def unigrams_table(
         columns += [Column("word", group=captioner, numeric=False), Column("share, %", group=captioner)]
     blocks, records = [], []
     for corpus in corpora_of(unigrams):
-        lists = []
+        lists: list[list[Cell]] = []
         for captioner, rows in unigrams.items():
             words = [row for row in rows if (row["corpus"], row["unit"], row["n"]) == (corpus, "word", 1)]
             top = sorted((row for row in words if row["rank"] <= TOP), key=lambda row: row["rank"])
             records += [{"captioner": captioner, **row} for row in top]
-            lists.append([(Cell(row["ngram"]), Cell(f"{100 * row['share']:.1f}")) for row in top])
-        blocks.append(Block(side_by_side(lists, [2] * len(lists)), corpus))
+            lists += [[Cell(row["ngram"]) for row in top], [Cell(f"{100 * row['share']:.1f}") for row in top]]
+        blocks.append(Block(side_by_side(lists), corpus))
     return table_of(
         name,
         title,
@@ -186,11 +187,7 @@ def corpora_of(tables: ByCaptioner) -> list[str]:
     return list(dict.fromkeys(row["corpus"] for rows in tables.values() for row in rows))
 
 
-def side_by_side(lists: Sequence[Sequence[tuple[Cell, ...]]], widths: Sequence[int]) -> list[list[Cell]]:
-    """Ranked lists of so many cells as rows of ranks; one that is shorter is filled up. There is always a row."""
-    rows = []
-    for place in range(max([1, *map(len, lists)])):
-        rows.append([Cell(str(place + 1))])
-        for of, width in zip(lists, widths, strict=True):
-            rows[-1] += of[place] if place < len(of) else (Cell(MISSING),) * width
-    return rows
+def side_by_side(columns: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Ranked columns as rows of ranks; one that is shorter is filled up. There is always a row."""
+    rows = list(zip_longest(*columns, fillvalue=Cell(MISSING))) or [(Cell(MISSING),) * len(columns)]
+    return [[Cell(str(rank)), *row] for rank, row in enumerate(rows, start=1)]

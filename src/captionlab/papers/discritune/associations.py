@@ -29,16 +29,14 @@ def associations_table(
     number, word = ASSOCIATIONS[tag]
     theirs = paper.corpora.get("ConCap")  # the corpus of both tables
     printed = {one: paper.ranked(number, one, f"{word} rank") if theirs in corpora else {} for one in types}
-    columns, widths = [Column("rank", numeric=False)], list[int]()
+    columns = [Column("rank", numeric=False)]
     for caption_type in types:
         columns += [Column("lemma", group=caption_type, numeric=False), Column("LMI", group=caption_type)]
-        widths.append(2)
         if printed[caption_type]:
             columns.append(Column("paper", group=caption_type, numeric=False))
-            widths.append(1)
     blocks, records = [], []
     for corpus in corpora:
-        lists: list[list[tuple[Cell, ...]]] = []
+        lists: list[list[Cell]] = []
         for caption_type in types:
             words = printed[caption_type] if corpus == theirs else {}
             place = (corpus, caption_type, tag)
@@ -46,10 +44,10 @@ def associations_table(
             top = [row for row in rows if row["rank"] <= TOP and row["association"] > 0.0]
             top.sort(key=lambda row: row["rank"])
             records += [{**row, "published": words.get(row["rank"])} for row in top]
-            lists.append([(Cell(row["lemma"]), Cell(f"{row['association']:.1f}")) for row in top])
+            lists += [[Cell(row["lemma"]) for row in top], [Cell(f"{row['association']:.1f}") for row in top]]
             if printed[caption_type]:
-                lists.append([(Cell(words.get(rank, MISSING)),) for rank in range(1, max([0, *words]) + 1)])
-        blocks.append(Block(side_by_side(lists, widths), corpus))
+                lists.append([Cell(words.get(rank, MISSING)) for rank in range(1, max([0, *words]) + 1)])
+        blocks.append(Block(side_by_side(lists), corpus))
     missing = f"{MISSING}: no more {word}s are more frequent in this type than elsewhere"
     beside = "; in a column of the paper: it prints none" if any(printed.values()) else ""
     return table_of(
