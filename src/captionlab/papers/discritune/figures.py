@@ -32,13 +32,17 @@ RIGHT = "#2f7d32"
 
 def plot(inputs: Given, params: Given, style: Style, paths: Mapping[str, str]) -> None:
     """Those that the config asks for."""
-    if params["config"]:
-        published = read_published(inputs["published"])
-        order = {"captioners": published.rows("1"), "corpora": published.columns("1")}
-        plot_retrieval(inputs["summary"], params["config"], order, style, paths["discritune_retrieval"])
-        plot_finetuning(inputs["training"], params["finetuned"], style, paths["discritune_finetuning"])
-    if "stimuli" not in inputs:
-        return
+    with plt.rc_context({"font.size": style["font_size"], "figure.constrained_layout.use": True}):
+        if params["config"]:
+            published = read_published(inputs["published"])
+            order = {"captioners": published.rows("1"), "corpora": published.columns("1")}
+            plot_retrieval(inputs["summary"], params["config"], order, style, paths["discritune_retrieval"])
+            plot_finetuning(inputs["training"], params["finetuned"], style, paths["discritune_finetuning"])
+        if "stimuli" in inputs:
+            _plot_study(inputs, params, style, paths)
+
+
+def _plot_study(inputs: Given, params: Given, style: Style, paths: Mapping[str, str]) -> None:
     screens = read_table(inputs["stimuli"], STIMULI).to_pylist()
     images = read_table(inputs["images"], IMAGES, ["image_id", "path", "data"])
     for who, path in zip(params["participants"], inputs["answers"], strict=True):
@@ -63,23 +67,20 @@ def plot_retrieval(
     corpora: dict[str, str] = {}
     for label in in_order(paper.corpora, published["corpora"]):  # Tables 1 and 3 call one corpus by two labels
         corpora.setdefault(paper.corpora[label], label)
-    with plt.rc_context({"font.size": style["font_size"]}):
-        figure, axes = plt.subplots(
-            len(retrievers), 1, figsize=(7.5, 2.6 * len(retrievers)), sharex=True, squeeze=False, layout="constrained"
-        )
-        for axis, retriever in zip(axes[:, 0], retrievers, strict=True):
-            for index, label in enumerate(captioners):
-                shift = (index - (len(captioners) - 1) / 2) * 0.13
-                values = [run.value(Place(paper.captioners[label], name, "P@1", retriever)) for name in corpora]
-                there = [(x + shift, value) for x, value in enumerate(values) if value is not None]
-                positions, found = [x for x, _ in there], [value for _, value in there]
-                drawn = {"fmt": "o", "markersize": 4, "capsize": 2, "label": label, "color": colour_of(style, index)}
-                axis.errorbar(positions, [one.value for one in found], errors(found), **drawn)
-            axis.set_ylabel(f"P@1 by {retriever} (%)")
-            axis.set_ylim(0, None)
-        axes[-1, 0].set_xticks(range(len(corpora)), list(corpora.values()), rotation=15)
-        axes[0, 0].legend(ncols=3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-        save(figure, path, style)
+    figure, axes = plt.subplots(len(retrievers), 1, figsize=(7.5, 2.6 * len(retrievers)), sharex=True, squeeze=False)
+    for axis, retriever in zip(axes[:, 0], retrievers, strict=True):
+        for index, label in enumerate(captioners):
+            shift = (index - (len(captioners) - 1) / 2) * 0.13
+            values = [run.value(Place(paper.captioners[label], name, "P@1", retriever)) for name in corpora]
+            there = [(x + shift, value) for x, value in enumerate(values) if value is not None]
+            positions, found = [x for x, _ in there], [value for _, value in there]
+            drawn = {"fmt": "o", "markersize": 4, "capsize": 2, "label": label, "color": colour_of(style, index)}
+            axis.errorbar(positions, [one.value for one in found], errors(found), **drawn)
+        axis.set_ylabel(f"P@1 by {retriever} (%)")
+        axis.set_ylim(0, None)
+    axes[-1, 0].set_xticks(range(len(corpora)), list(corpora.values()), rotation=15)
+    axes[0, 0].legend(ncols=3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    save(figure, path, style)
 
 
 def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, path: str) -> None:
@@ -91,23 +92,20 @@ def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, pat
     tables = [read_table(log, TRAINING) for log in logs]
     if any(CIDER in table["statistic"].to_pylist() for table in tables):
         statistics = {**statistics, CIDER: "CIDEr on validation images"}
-    with plt.rc_context({"font.size": style["font_size"]}):
-        figure, axes = plt.subplots(
-            1, len(statistics), figsize=(2.5 * len(statistics), 2.6), squeeze=False, layout="constrained"
-        )
-        for index, (log, name, table) in enumerate(zip(logs, names, tables, strict=True)):
-            for axis, statistic in zip(axes[0], statistics, strict=True):
-                values = table.filter(pc.equal(table["statistic"], statistic))
-                if not values.num_rows and statistic != CIDER:
-                    raise ValueError(f"{log}: this training logged no {statistic!r}")
-                scale, marker = (100, ".") if statistic == CIDER else (1, None)  # as in all tables
-                drawn = {"color": colour_of(style, index), "label": name, "linewidth": 1.2, "marker": marker}
-                axis.plot(values["step"], pc.multiply(values["value"], scale), **drawn)
-        for axis, label in zip(axes[0], statistics.values(), strict=True):
-            axis.set_xlabel("updates")
-            axis.set_title(label, fontsize=style["font_size"])
-        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
-        save(figure, path, style)
+    figure, axes = plt.subplots(1, len(statistics), figsize=(2.5 * len(statistics), 2.6), squeeze=False)
+    for index, (log, name, table) in enumerate(zip(logs, names, tables, strict=True)):
+        for axis, statistic in zip(axes[0], statistics, strict=True):
+            values = table.filter(pc.equal(table["statistic"], statistic))
+            if not values.num_rows and statistic != CIDER:
+                raise ValueError(f"{log}: this training logged no {statistic!r}")
+            scale, marker = (100, ".") if statistic == CIDER else (1, None)  # as in all tables
+            drawn = {"color": colour_of(style, index), "label": name, "linewidth": 1.2, "marker": marker}
+            axis.plot(values["step"], pc.multiply(values["value"], scale), **drawn)
+    for axis, label in zip(axes[0], statistics.values(), strict=True):
+        axis.set_xlabel("updates")
+        axis.set_title(label, fontsize=style["font_size"])
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
+    save(figure, path, style)
 
 
 def examples(
@@ -165,39 +163,35 @@ def plot_examples(
     photos = _photos(images, {image for example in chosen for image in (example["target"], example["chosen"])})
     rows = max(1, -(-len(chosen) // 2))
     who = "simulated participants, driven by a retriever" if simulated else "people"
-    with plt.rc_context({"font.size": style["font_size"]}):
-        figure, axes = plt.subplots(
-            rows, 6, figsize=(11, 1.9 * rows + 0.5), squeeze=False, width_ratios=[1, 1, 2.2] * 2, layout="constrained"
-        )
-        figure.suptitle(f"Images that are found by the finetuned caption only: answers of {who}")
-        for axis in axes.flat:
-            axis.axis("off")
-        if not chosen:
-            axes[0, 0].text(0, 0.5, "In no set of images is the target found by the finetuned caption only.")
-        for index, example in enumerate(chosen):
-            target, other, text = axes[index // 2, 3 * (index % 2) : 3 * (index % 2) + 3]
-            _photo(target, photos[example["target"]], RIGHT)
-            _photo(other, photos[example["chosen"]], None)
-            target.set_title("target", fontsize="small")
-            other.set_title("by human caption", fontsize="small")
-            lines = [
-                f"{name} ({example['right'][name]} of {example['answers'][name]} right):\n{_wrapped(caption)}"
-                for name, caption in example["captions"].items()
-            ]
-            text.text(0, 1, "\n".join(lines), va="top", parse_math=False, fontsize=0.8 * style["font_size"])
-        save(figure, path, style)
+    figure, axes = plt.subplots(rows, 6, figsize=(11, 1.9 * rows + 0.5), squeeze=False, width_ratios=[1, 1, 2.2] * 2)
+    figure.suptitle(f"Images that are found by the finetuned caption only: answers of {who}")
+    for axis in axes.flat:
+        axis.axis("off")
+    if not chosen:
+        axes[0, 0].text(0, 0.5, "In no set of images is the target found by the finetuned caption only.")
+    for index, example in enumerate(chosen):
+        target, other, text = axes[index // 2, 3 * (index % 2) : 3 * (index % 2) + 3]
+        _photo(target, photos[example["target"]], RIGHT)
+        _photo(other, photos[example["chosen"]], None)
+        target.set_title("target", fontsize="small")
+        other.set_title("by human caption", fontsize="small")
+        lines = [
+            f"{name} ({example['right'][name]} of {example['answers'][name]} right):\n{_wrapped(caption)}"
+            for name, caption in example["captions"].items()
+        ]
+        text.text(0, 1, "\n".join(lines), va="top", parse_math=False, fontsize=0.8 * style["font_size"])
+    save(figure, path, style)
 
 
 def plot_screen(screen: Row, images: pa.Table, style: Style, path: str) -> None:
     """A screen as participants see it: the caption above two rows of five images."""
     photos = _photos(images, set(screen["images"]))
     rows = len(screen["images"]) // COLUMNS
-    with plt.rc_context({"font.size": style["font_size"]}):
-        figure, axes = plt.subplots(rows, COLUMNS, figsize=(8, 1.7 * rows + 0.5), squeeze=False, layout="constrained")
-        figure.suptitle(quoted(screen["caption"]), parse_math=False, wrap=True)
-        for axis, image in zip(axes.flat, screen["images"], strict=True):
-            _photo(axis, photos[image], None)
-        save(figure, path, style)
+    figure, axes = plt.subplots(rows, COLUMNS, figsize=(8, 1.7 * rows + 0.5), squeeze=False)
+    figure.suptitle(quoted(screen["caption"]), parse_math=False, wrap=True)
+    for axis, image in zip(axes.flat, screen["images"], strict=True):
+        _photo(axis, photos[image], None)
+    save(figure, path, style)
 
 
 def _photos(images: pa.Table, wanted: set[str]) -> dict[str, Image.Image]:
