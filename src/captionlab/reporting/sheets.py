@@ -140,8 +140,12 @@ def table_of(
     notes: Sequence[str],
     provenance: Mapping[str, Any],
 ) -> Table:
-    """A table that says how it was made, below and in its records; of these it has the columns that are named."""
+    """A table that says how it was made, below and in its records, where they do not say it themselves.
+
+    Of the records it has the columns that are named.
+    """
     made = {key: provenance.get(key) for key in PROVENANCE}
-    kept = [{key: {**made, **record}[key] for key in record_columns} for record in records]
+    own = [{key: value for key, value in record.items() if key not in made or value is not None} for record in records]
+    kept = [{key: {**made, **record}[key] for key in record_columns} for record in own]
     footnotes = [*notes, *run_notes(provenance)]
     return Table(name, title, description, columns, blocks, kept, record_columns, footnotes)
