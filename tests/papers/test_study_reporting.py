@@ -11,9 +11,9 @@ from paper_jobs import published as published_of
 from PIL import Image
 from study_stand_in import study_screens, write_images
 
+from captionlab.papers.discritune.figures import examples, plot_examples, plot_screen
 from captionlab.papers.discritune.paper import Discritune
 from captionlab.papers.discritune.study import study_differences, study_table
-from captionlab.papers.discritune.study_figures import examples, plot_examples, plot_screen
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.render import Table, write_table_files
 from captionlab.reporting.reproduction import Reproduction

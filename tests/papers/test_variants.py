@@ -7,8 +7,8 @@ from paper_jobs import PAPERS, PROVENANCE, judged, printer, published, run_paper
 from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.summary import Job
-from captionlab.papers.discritune.variant_tables import variant_tables
-from captionlab.papers.discritune.variants import evaluated_results, variant_rows
+from captionlab.papers.discritune.finetuning import Scores, evaluated_results, variant_rows
+from captionlab.papers.discritune.tables import variant_tables
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.render import MISSING
 from captionlab.schemas import GENERATED, RETRIEVAL
@@ -53,7 +53,7 @@ def tables(name):
 
 def results(name):
     retrieval, nlg = (conform(tables(name)[kind.name], kind, "made up") for kind in (RETRIEVAL, NLG))
-    return evaluated_results(Job(name, "ablations", "greedy", SPLITS), 1, nlg, retrieval)
+    return evaluated_results(Scores(Job(name, "ablations", "greedy", SPLITS), nlg, retrieval=retrieval), 1)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, row, summary
 
 from captionlab.reporting.claims import ClaimError, claims_table, read_claims
 from captionlab.reporting.evidence import Evidence
-from captionlab.reporting.measurements import Measurements
 from captionlab.reporting.published import Published
 from captionlab.reporting.reproduction import Reproduction
 
@@ -28,14 +27,14 @@ def claims(tmp_path, **changes):
 
 
 def judged(claims, comparisons=(), rows=None, block=BLOCK, published=PRINTED):
-    run = Measurements(summary() if rows is None else rows, comparisons)
-    return claims_table(claims, evidence(Reproduction(block, LINEAGE), run, published), PROVENANCE).records
+    paper = Reproduction(block, LINEAGE)
+    run = paper.run(summary() if rows is None else rows, comparisons)
+    return claims_table(claims, evidence(paper, run, published), PROVENANCE).records
 
 
 def evidence(paper, run, published=None):
-    parents = {label: parent for label in paper.captioners if (parent := paper.parent(label))}
-    retriever = next(iter(paper.retrievers or run.retrievers), None)
-    return {"discritune": Evidence([], printer("discritune", published, retriever, parents), (paper, run))}
+    retriever = next(iter(paper.retrievers_of(run)), None)
+    return {"discritune": Evidence([], printer("discritune", published, retriever, paper.parents()), (paper, run))}
 
 
 def pairs(coco: float, flickr: float, half: float = 1.0):
@@ -74,7 +73,8 @@ def test_a_claim_is_judged_by_the_intervals_of_the_run(tmp_path, coco, flickr, e
     ],
 )
 def test_the_table_counts_what_is_confirmed_and_what_is_too_small(tmp_path, coco, flickr, count):
-    found = evidence(Reproduction(BLOCK, LINEAGE), Measurements(summary(), pairs(coco, flickr)))
+    paper = Reproduction(BLOCK, LINEAGE)
+    found = evidence(paper, paper.run(summary(), pairs(coco, flickr)))
     (block,) = claims_table(claims(tmp_path), found, PROVENANCE).blocks
     assert block.rows[0][2].text == count
 
@@ -178,7 +178,8 @@ def test_a_gain_is_one_over_the_parent_in_the_run(tmp_path, half, expected):
         "against": "the gain on Concadia-Captions", "own": None, "margin": None, "difference": 0.0,
         "ci_low": -half, "ci_high": half, "seeds": 1, "n": 500,
     }  # fmt: skip
-    (of_run,) = evidence(Reproduction(BLOCK, LINEAGE), Measurements(summary()), PRINTED).values()
+    paper = Reproduction(BLOCK, LINEAGE)
+    (of_run,) = evidence(paper, paper.run(summary()), PRINTED).values()
     claims = read_claims(tmp_path / "gains.yaml", "discritune")
     table = claims_table(claims, {"discritune": replace(of_run, differences=[found])}, PROVENANCE)
     assert [record["smallest_difference"] for record in table.records] == [expected]
@@ -214,7 +215,8 @@ def test_evidence_says_whose_it_is_where_several_captioners_are_compared(tmp_pat
 
 
 def test_the_footer_says_what_one_training_can_tell(tmp_path):
-    found = evidence(Reproduction(BLOCK, LINEAGE), Measurements(summary(), pairs(5.0, 3.0)))
+    paper = Reproduction(BLOCK, LINEAGE)
+    found = evidence(paper, paper.run(summary(), pairs(5.0, 3.0)))
     table = claims_table(claims(tmp_path), found, PROVENANCE)
     assert any("another seed can give another verdict" in note for note in table.footnotes)
 
@@ -280,7 +282,8 @@ def test_the_paper_bears_out_its_own_claims():
         lineage[label] = {"parent": parent, "corpora": [corpus] if corpus else [], "family": family}
     block = {"comparable": True, "captioners": {x: x for x in labels}, "corpora": {x: x for x in corpora}}
     claims = read_claims(PAPERS / "discritune" / "claims.yaml", "discritune")
-    records = claims_table(claims, evidence(Reproduction(block, lineage), Measurements(rows)), PROVENANCE).records
+    paper = Reproduction(block, lineage)
+    records = claims_table(claims, evidence(paper, paper.run(rows)), PROVENANCE).records
     judged = {(r["claim"], r["scope"]): r["verdict"] for r in records if r["verdict"] != "not tested in this run"}
     assert {claim for claim, _ in judged} >= {"retrieval-beats-people", "similarity-cross-domain"}
     assert set(judged.values()) == {"holds"}

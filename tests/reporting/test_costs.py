@@ -113,7 +113,7 @@ def test_pending_jobs_cost_what_they_or_their_like_did(results):
 
 
 @pytest.mark.parametrize(
-    ("jobs", "gpus", "min_count"),
+    ("jobs", "gpus", "least"),
     [(1, 1, "0:01:40"), (2, 1, "0:01:00"), (100, 1, "0:01:00"), (100, 4, "0:00:40")],
 )
 def test_the_least_time(jobs, gpus, least):

@@ -15,23 +15,22 @@ from paper_jobs import PAPERS, Named, published, run_paper, table_files
 from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
-from captionlab.papers.discritune.tables import discritune_tables
+from captionlab.papers.discritune.tables import captioner_tables
 from captionlab.reporting.collection import collect
 from captionlab.reporting.evaluation_table import evaluation_table
 from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.measurements import AmbiguousError, Measurement, Measurements
 from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Cell, csv_text, html, latex, markdown
 from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.runs import AmbiguousError, Measured, Place
 from captionlab.reporting.verdicts import beside, judge, smallest_difference
 from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.tables import write_table
 
 
 def tables(rows=None, block=None, lineage=LINEAGE, provenance=PROVENANCE):
-    paper = Reproduction(block or BLOCK, lineage)
-    run = Measurements(summary() if rows is None else rows, (), paper.evaluations)
-    return discritune_tables(run, published("discritune"), paper, provenance)
+    paper = Reproduction(block or BLOCK, lineage, published("discritune"))
+    return captioner_tables(paper.run(summary() if rows is None else rows), paper, provenance)
 
 
 def grid(table):
@@ -43,8 +42,8 @@ def grid(table):
 
 
 # ------------------------------------------------------------------------------------------------------ verdicts
-def measured(value: float, low: float, high: float) -> Measurement:
-    return Measurement("c", "k", "test", "e", "d", None, None, "m", value, low, high, 10)
+def measured(value: float, low: float, high: float) -> Measured:
+    return Measured(value, low, high, 1, 10)
 
 
 @pytest.mark.parametrize(
@@ -299,26 +298,30 @@ def test_several_evaluations_of_the_same_thing_must_be_named():
     assert grid(table)[""]["DiscriTune-COCO"][0] == "50.0"
 
 
+def measurements(rows, comparisons=()):
+    return Reproduction({}).run(rows, comparisons)
+
+
 def test_candidates_go_before_the_full_split():
-    run = Measurements(summary())
-    assert run.find("tuned", "coco", "P@1", "clip-a").value == 84.0
-    only_full = Measurements([retrieved("tuned", "coco", 30.0, candidates="full")])
-    assert only_full.find("tuned", "coco", "P@1", "clip-a").value == 30.0
+    place = Place("tuned", "coco", "P@1", "clip-a")
+    assert measurements(summary()).value(place).value == 84.0
+    only_full = measurements([retrieved("tuned", "coco", 30.0, candidates="full")])
+    assert only_full.value(place).value == 30.0
 
 
 def test_a_paired_difference_is_used_in_either_direction():
-    run = Measurements(summary(), [compared("tuned", "clipcap", "coco", "CIDEr", -36.0, 2.0)])
-    assert run.difference("tuned", "clipcap", "coco", "CIDEr").value == -36.0
-    turned = run.difference("clipcap", "tuned", "coco", "CIDEr")
+    run = measurements(summary(), [compared("tuned", "clipcap", "coco", "CIDEr", -36.0, 2.0)])
+    assert run.either_difference(Place("tuned", "coco", "CIDEr"), "clipcap").value == -36.0
+    turned = run.either_difference(Place("clipcap", "coco", "CIDEr"), "tuned")
     assert (turned.value, turned.ci_low, turned.ci_high, turned.p_value) == (36.0, 34.0, 38.0, 0.0004)
 
 
 def test_without_a_pair_the_interval_follows_from_both_values():
     """Half-widths 3 and 4 add up as the sides of a right triangle."""
-    run = Measurements([row("a", "k", "CIDEr", 50.0, 3.0), row("b", "k", "CIDEr", 40.0, 4.0)])
-    found = run.difference("a", "b", "k", "CIDEr")
+    run = measurements([row("a", "k", "CIDEr", 50.0, 3.0), row("b", "k", "CIDEr", 40.0, 4.0)])
+    found = run.either_difference(Place("a", "k", "CIDEr"), "b")
     assert (found.value, found.ci_low, found.ci_high, found.p_value) == (10.0, 5.0, 15.0, None)
-    assert run.difference("a", "nobody", "k", "CIDEr") is None
+    assert run.either_difference(Place("a", "k", "CIDEr"), "nobody") is None
 
 
 # --------------------------------------------------------------------------------------- the table of everything

@@ -57,13 +57,11 @@ def rows_of(
     sheet: Sheet, table: str | None, column: str, corpus: str, lines: Sequence[Line], numbers: Sequence[Number]
 ) -> list[list[Cell]]:
     """A row for each line; the paper's numbers are in a column of its table, None for none."""
-    return [
-        [
-            *map(Cell, line.heads),
-            *(cell for number in numbers for cell in _cells(sheet, table, column, corpus, line, number)),
-        ]
-        for line in lines
-    ]
+    rows = [list(map(Cell, line.heads)) for line in lines]
+    for row, line in zip(rows, lines, strict=True):
+        for number in numbers:
+            row += _cells(sheet, table, column, corpus, line, number)
+    return rows
 
 
 def blocks_of(sheet: Sheet, table: str | None, lines: Sequence[Line], numbers: Sequence[Number]) -> list[Block]:
@@ -74,21 +72,17 @@ def blocks_of(sheet: Sheet, table: str | None, lines: Sequence[Line], numbers: S
     ]
 
 
-def _cells(sheet: Sheet, table: str | None, column: str, corpus: str, line: Line, number: Number) -> Iterator[Cell]:
+def _cells(sheet: Sheet, table: str | None, column: str, corpus: str, line: Line, number: Number) -> list[Cell]:
     place = Place(**{"corpus": corpus, **line.place, **number.place})
     if number.against is not None:
         if place.subject == number.against:
-            yield Cell("")
-            return
-        yield sheet.difference(place, number.against, number.decimals, number.mark(place), number.sign)
-        return
+            return [Cell("")]
+        return [sheet.difference(place, number.against, number.decimals, number.mark(place), number.sign)]
     theirs = None
     if table is not None and line.printed is not None and number.printed is not None:
         theirs = sheet.run.published.find(table, line.printed, column, number.printed)
-    ours, paper = sheet.value(place, theirs, number.decimals, number.mark(place))
-    yield ours
-    if number.printed is not None:
-        yield paper
-    if number.images:
-        value = sheet.run.value(place)
-        yield Cell(str(value.n) if value else MISSING)
+    labels = {"paper_row": line.printed, "paper_column": column}
+    cells = sheet.value(place, theirs, number.decimals, number.mark(place), **labels)
+    value = sheet.run.value(place)
+    images = [Cell(str(value.n) if value else MISSING)] if number.images else []
+    return [*cells[: 1 if number.printed is None else 2], *images]

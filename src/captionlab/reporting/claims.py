@@ -3,18 +3,18 @@
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
+from itertools import product
 from typing import Any
 
 import yaml
 
 from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, verdict
-from captionlab.reporting.evidence import COLUMNS, NON_INFERIORITY, Evidence, EvidenceClaim
-from captionlab.reporting.footnotes import run_notes
-from captionlab.reporting.measurements import Difference, Measurements
-from captionlab.reporting.render import Block, Cell, Column, Table, Value
+from captionlab.reporting.evidence import COLUMNS, ENDS, NON_INFERIORITY, Claim, Evidence, EvidenceClaim
+from captionlab.reporting.render import Block, Cell, Column, Table, Value, interval_cell, p_text
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.sheets import PROVENANCE
+from captionlab.reporting.runs import Place, Row
+from captionlab.reporting.sheets import PROVENANCE, table_of
 
 SCOPES = ("captioner", "metric", "retriever", "corpus")
 DIRECTIONS = {"higher": 1, "lower": -1}
@@ -29,20 +29,13 @@ class ClaimError(ValueError):
 
 
 @dataclass(frozen=True)
-class Claim:
-    """One claim of a paper and the comparison that decides it; docs/claims.md explains the keys."""
+class CaptionersClaim(Claim):
+    """A claim that compares captioners, by their labels, on corpora."""
 
-    paper: str
-    claim: str
-    section: str
-    statement: str
     captioner: str
     against: str
     metrics: Sequence[str]
     corpora: str | Sequence[str]
-    direction: str
-    share: float
-    per: Sequence[str]
     without: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -52,32 +45,96 @@ class Claim:
                 "cross-domain or a list"
             )
 
+    def rows(self, evidence: Evidence) -> list[Row]:
+        """All comparisons that the claim asks for and the run could have made, by the paper's labels."""
+        if evidence.captioners is None:
+            raise ClaimError(f"claim {self.claim!r} of {self.paper} is about captioners, and its evidence has none")
+        paper, run = evidence.captioners
+        rows: list[Row] = []
+        for captioner, against in self._pairs(paper):
+            corpora: dict[str, str] = {}
+            for label in self._corpora(paper, captioner):  # of two labels of a corpus the first counts
+                corpora.setdefault(paper.corpora[label], label)
+            for (name, corpus), metric in product(corpora.items(), self.metrics):
+                for retriever in sorted(run.found("scorer", measure=metric), key=str):
+                    if paper.retrievers and retriever not in (None, *paper.retrievers):
+                        continue
+                    place = Place(paper.captioners[captioner], name, metric, retriever)
+                    found = run.either_difference(place, paper.captioners[against])
+                    row = {**asdict(place), "subject": captioner, "against": against, "corpus": corpus, "margin": None}
+                    measured = {**asdict(found), "difference": found.value} if found else {"difference": None}
+                    rows.append({**row, **measured})
+        return rows
 
-@dataclass(frozen=True)
-class Comparison:
-    """One comparison that a claim asks for, in labels of the paper, and what the run says of it (None: nothing)."""
+    def _pairs(self, paper: Reproduction) -> Iterator[tuple[str, str]]:
+        parents = paper.parents()
+        for label in sorted(parents) if self.captioner == "finetuned" else [self.captioner]:
+            against = parents.get(label) if self.against == "parent" else self.against
+            if label in paper.captioners and against in paper.captioners:
+                yield label, str(against)
 
-    captioner: str
-    against: str
-    metric: str
-    retriever: str | None
-    corpus: str
-    difference: Difference | None
+    def _corpora(self, paper: Reproduction, captioner: str) -> list[str]:
+        labels = sorted(paper.corpora.keys() - set(self.without))
+        if self.corpora == "all":
+            return labels
+        if self.corpora in ("in-domain", "cross-domain"):
+            wanted = self.corpora == "in-domain"
+            return [label for label in labels if paper.in_domain(captioner, label) is wanted]
+        return [label for label in labels if label in self.corpora]
+
+    def parts(self, row: Row) -> list[str]:
+        """The scope that a difference is judged in: captioners, metric, retriever and corpus."""
+        parts = {
+            "captioner": f"{row['subject']} against {row['against']}",
+            "metric": row["measure"],
+            "retriever": row["scorer"] and f"judged by {row['scorer']}",
+            "corpus": row["corpus"],
+        }
+        return [part for name, part in parts.items() if name in self.per and part]
+
+    def texts(self, rows: Sequence[Row]) -> list[str]:
+        """The differences of a scope in words, and corpora on which the run has nothing to compare."""
+        tested = [row for row in rows if row["difference"] is not None]
+        named = len({(row["subject"], row["against"]) for row in tested}) > 1
+        absent = sorted({row["corpus"] for row in rows if row["difference"] is None}) if tested else []
+        return [
+            *(self._text(row, named) for row in tested),
+            *([f"not in this run: {', '.join(absent)}"] if absent else []),
+        ]
+
+    def _text(self, row: Row, named: bool) -> str:
+        """One comparison in words: captioners where they are `named`, corpus, metric, difference, interval, images."""
+        what = row["corpus"] + (f" {row['measure']}" if len(self.metrics) > 1 and "metric" not in self.per else "")
+        if named:
+            what = f"{row['subject']} against {row['against']} on {what}"
+        cell = interval_cell([row[name] for name in ENDS], "+.1f" if row["scorer"] else "+.2f")
+        p_value = "" if row["p_value"] is None else f", {p_text(row['p_value'])}"
+        return f"{what} {cell.text} {cell.detail}{p_value}, n = {row['n']}, 1 training"
+
+    def printed(self, row: Row, evidence: Evidence) -> float | None:
+        """What the paper prints of a difference under the label of the corpus, or else any other label of that."""
+        assert evidence.captioners is not None
+        corpora = evidence.captioners[0].corpora
+        others = [label for label, name in corpora.items() if name == corpora[row["corpus"]]]
+        found = (evidence.printed({**row, "corpus": label}) for label in dict.fromkeys((row["corpus"], *others)))
+        return next((theirs for theirs in found if theirs is not None), None)
 
 
-def read_claims(path: str | os.PathLike[str], paper: str) -> list[Claim | EvidenceClaim]:
+AnyClaim = CaptionersClaim | EvidenceClaim
+
+
+def read_claims(path: str | os.PathLike[str], paper: str) -> list[AnyClaim]:
     """Read the claims of a paper; a ClaimError names the claim and the key that is wrong."""
     with open(path, encoding="utf-8") as file:
         entries = yaml.safe_load(file)
-    claims = []
+    claims: list[AnyClaim] = []
     for entry in entries:
-        kind: type[Claim | EvidenceClaim] = EvidenceClaim if "evidence" in entry else Claim
-        known = {field.name: field.default is MISSING for field in fields(kind) if field.name != "paper"}
-        required = {name for name, needed in known.items() if needed}
+        kind: type[AnyClaim] = EvidenceClaim if "evidence" in entry else CaptionersClaim
+        required = {field.name: field.default is MISSING for field in fields(kind) if field.name != "paper"}
         where = f"{path}: claim {entry.get('claim', '?')!r} of {paper}"
-        if odd := sorted((required - set(entry)) | (set(entry) - set(known))):
-            verb = "lacks" if odd[0] in known else "has an unknown key"
-            raise ClaimError(f"{where} {verb} {odd[0]!r}")
+        lacking = {name for name, needed in required.items() if needed} - entry.keys()
+        if odd := sorted(lacking | (entry.keys() - required.keys())):
+            raise ClaimError(f"{where} {'lacks' if odd[0] in required else 'has an unknown key'} {odd[0]!r}")
         _check(where, entry, COLUMNS if kind is EvidenceClaim else SCOPES)
         claims.append(kind(paper=paper, **entry))
     return claims
@@ -86,17 +143,14 @@ def read_claims(path: str | os.PathLike[str], paper: str) -> list[Claim | Eviden
 def _check(where: str, entry: Mapping[str, Any], scopes: Sequence[str]) -> None:
     if entry["direction"] not in DIRECTIONS:
         raise ClaimError(f"{where}: direction is {entry['direction']!r}; it must be {' or '.join(DIRECTIONS)}")
-    if unknown := [scope for scope in entry["per"] if scope not in scopes]:
-        raise ClaimError(f"{where}: per names {unknown[0]!r}; it may name {', '.join(scopes)}")
-    if unknown := [name for name in entry.get("evidence", ()) if name not in scopes]:
-        raise ClaimError(f"{where}: evidence names {unknown[0]!r}; it may name {', '.join(scopes)}")
+    for key in ("per", "evidence"):
+        if unknown := [name for name in entry.get(key, ()) if name not in scopes]:
+            raise ClaimError(f"{where}: {key} names {unknown[0]!r}; it may name {', '.join(scopes)}")
     if not 0 < entry["share"] <= 1:
         raise ClaimError(f"{where}: share is {entry['share']}; it must be above 0 and at most 1")
 
 
-def claims_table(
-    claims: Sequence[Claim | EvidenceClaim], evidence: Mapping[str, Evidence], provenance: Mapping[str, Any]
-) -> Table:
+def claims_table(claims: Sequence[AnyClaim], evidence: Mapping[str, Evidence], provenance: Mapping[str, Any]) -> Table:
     """Every claim of the papers that there is evidence on, judged in each scope.
 
     Beside the evidence stands the smallest difference that each comparison could have shown, then the paper's own where
@@ -109,35 +163,37 @@ def claims_table(
         if (of_paper := evidence.get(claim.paper)) is None:
             continue
         rows = []
-        for scope, intervals, found, theirs in (
-            _of_differences(claim, of_paper) if isinstance(claim, EvidenceClaim) else _of_captioners(claim, of_paper)
-        ):
-            judged = verdict(intervals, claim.share)
+        for scope, differences in _scopes(claim, claim.rows(of_paper)).items():
+            tested = [row for row in differences if row["difference"] is not None]
+            intervals, found = [_interval(claim, row) for row in tested], claim.texts(differences)
             signs = [interval.sign() for interval in intervals]
-            smallest = _smallest(intervals, claim.share, theirs)
-            texts = (_count(signs), ";\n".join(found), ";\n".join(smallest))
-            rows.append([Cell(scope), Cell(judged), *map(Cell, texts)])
-            records.append(
-                {
-                    "paper": claim.paper, "claim": claim.claim, "section": claim.section,
-                    "statement": claim.statement, "scope": scope, "verdict": judged, "evidence": "; ".join(found),
-                    "comparisons": len(signs), "as_claimed": sum(sign > 0 for sign in signs),
-                    "opposite": sum(sign < 0 for sign in signs), "required_share": claim.share,
-                    "smallest_difference": "; ".join(smallest), **{key: provenance.get(key) for key in PROVENANCE},
-                }
-            )  # fmt: skip
+            smallest = _smallest(intervals, claim.share, [claim.printed(row, of_paper) for row in tested])
+            record: dict[str, Value] = {
+                **{name: getattr(claim, name) for name in ("paper", "claim", "section", "statement")},
+                "scope": scope,
+                "verdict": verdict(intervals, claim.share),
+                "evidence": "; ".join(found),
+                "comparisons": len(signs),
+                "as_claimed": signs.count(1),
+                "opposite": signs.count(-1),
+                "required_share": claim.share,
+                "smallest_difference": "; ".join(smallest),
+            }
+            records.append(record)
+            texts = (scope, str(record["verdict"]), _count(signs), ";\n".join(found), ";\n".join(smallest))
+            rows.append(list(map(Cell, texts)))
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
-    columns = [Column(heading, numeric=False) for heading in headings]
-    return Table(
+    return table_of(
         "claims",
         "Claims of the papers, as this run sees them",
         "What the papers claim, in our words, and whether the comparisons of this run bear it out.",
-        columns,
+        [Column(heading, numeric=False) for heading in headings],
         blocks,
         records,
         RECORD_COLUMNS,
-        [*_notes({str(record["verdict"]) for record in records}), *run_notes(provenance)],
+        _notes({str(record["verdict"]) for record in records}),
+        provenance,
     )
 
 
@@ -162,53 +218,19 @@ def _notes(used: Set[str]) -> list[str]:
     return notes
 
 
-# A scope, the intervals of its comparisons, above 0 as claimed, the evidence in words, and the paper's own differences
-# (None where it prints none).
-_Judged = tuple[str, list[Interval], list[str], list[float | None]]
+def _scopes(claim: AnyClaim, rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Differences by what is judged apart; one empty scope when there are none."""
+    scopes: dict[str, list[Row]] = {}
+    for row in rows:
+        scopes.setdefault(", ".join(claim.parts(row)) or "all comparisons", []).append(row)
+    return scopes or {"all comparisons": []}
 
 
-def _of_captioners(claim: Claim, evidence: Evidence) -> Iterator[_Judged]:
-    if evidence.captioners is None:
-        raise ClaimError(f"claim {claim.claim!r} of {claim.paper} is about captioners, and its evidence has none")
-    for scope, members in _scopes(claim, list(_comparisons(claim, *evidence.captioners))).items():
-        tested = [c for c in members if c.difference is not None]
-        named = len({(c.captioner, c.against) for c in tested}) > 1
-        texts = [_evidence(claim, c, named) for c in tested]
-        if tested and (absent := sorted({c.corpus for c in members if c.difference is None})):
-            texts.append(f"not in this run: {', '.join(absent)}")
-        found = [c.difference for c in tested if c.difference is not None]
-        intervals = [_turned(claim, (one.value, one.ci_low, one.ci_high)) for one in found]
-        yield scope, intervals, texts, [_printed_of(c, evidence) for c in tested]
-
-
-def _of_differences(claim: EvidenceClaim, evidence: Evidence) -> Iterator[_Judged]:
-    for scope, rows in claim.scopes(evidence.differences).items():
-        intervals = [
-            _turned(
-                claim, (row["difference"], row["ci_low"], row["ci_high"]), row["seeds"], row["margin"],
-                row["measure"].startswith(NON_INFERIORITY),
-            )
-            for row in rows
-        ]  # fmt: skip
-        texts = [claim.text(row) for row in rows]
-        if rows and (absent := claim.absent_corpora(rows)):
-            texts.append(f"not in this run: {', '.join(absent)}")
-        if not rows and claim.needs:
-            texts.append(f"tested {claim.needs}")
-        yield scope, intervals, texts, [evidence.printed(row) for row in rows]
-
-
-def _printed_of(comparison: Comparison, evidence: Evidence) -> float | None:
-    """What the paper prints of a comparison under its label of the corpus, or else any other label of that."""
-    row = {
-        "experiment": "generated", "subject": comparison.captioner, "against": comparison.against,
-        "measure": comparison.metric, "scorer": comparison.retriever,
-    }  # fmt: skip
-    assert evidence.captioners is not None
-    own, corpora = comparison.corpus, evidence.captioners[0].corpora
-    others = [label for label, name in corpora.items() if name == corpora[own] and label != own]
-    found = (evidence.printed({**row, "corpus": label}) for label in (own, *others))
-    return next((theirs for theirs in found if theirs is not None), None)
+def _interval(claim: Claim, row: Row) -> Interval:
+    """A difference with the ends of its interval, above 0 where it is as claimed."""
+    value, low, high = (DIRECTIONS[claim.direction] * row[name] for name in ENDS)
+    one_sided = row["measure"].startswith(NON_INFERIORITY)
+    return Interval(value, min(low, high), max(low, high), row["seeds"], row["margin"], one_sided)
 
 
 def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[float | None]) -> list[str]:
@@ -231,89 +253,9 @@ def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[floa
     return texts
 
 
-def _turned(
-    claim: Claim | EvidenceClaim,
-    ends: tuple[float, float, float],
-    repetitions: int = 1,
-    margin: float | None = None,
-    one_sided: bool = False,
-) -> Interval:
-    """A difference with the ends of its interval, above 0 where it is as claimed."""
-    value, low, high = (DIRECTIONS[claim.direction] * end for end in ends)
-    return Interval(value, min(low, high), max(low, high), repetitions, margin, one_sided)
-
-
-def _comparisons(claim: Claim, paper: Reproduction, run: Measurements) -> Iterator[Comparison]:
-    """All comparisons that the claim asks for and the run could have made."""
-    for captioner, against in _pairs(claim, paper):
-        seen = set()
-        for corpus in _corpora(claim, paper, captioner):
-            name = paper.corpora[corpus]
-            if name in seen:  # two labels of the paper may be one corpus
-                continue
-            seen.add(name)
-            for metric in claim.metrics:
-                for retriever in run.retrievers_of(metric):
-                    if paper.retrievers and retriever not in (None, *paper.retrievers):
-                        continue
-                    difference = run.difference(
-                        paper.captioners[captioner], paper.captioners[against], name, metric, retriever
-                    )
-                    yield Comparison(captioner, against, metric, retriever, corpus, difference)
-
-
-def _pairs(claim: Claim, paper: Reproduction) -> Iterator[tuple[str, str]]:
-    finetuned = [label for label in sorted(paper.captioners) if paper.parent(label)]
-    for label in finetuned if claim.captioner == "finetuned" else [claim.captioner]:
-        if label in paper.captioners:
-            against = paper.parent(label) if claim.against == "parent" else claim.against
-            if against is not None and against in paper.captioners:
-                yield label, against
-
-
-def _corpora(claim: Claim, paper: Reproduction, captioner: str) -> Iterator[str]:
-    for label in sorted(paper.corpora.keys() - set(claim.without)):
-        if claim.corpora == "all" or (not isinstance(claim.corpora, str) and label in claim.corpora):
-            yield label
-        elif claim.corpora in ("in-domain", "cross-domain"):
-            known = paper.in_domain(captioner, label)
-            if known is not None and known == (claim.corpora == "in-domain"):
-                yield label
-
-
-def _scopes(claim: Claim, comparisons: Sequence[Comparison]) -> dict[str, list[Comparison]]:
-    """Comparisons by what is judged apart; one empty scope when there are none."""
-    scopes: dict[str, list[Comparison]] = {}
-    for comparison in comparisons:
-        parts = {
-            "captioner": f"{comparison.captioner} against {comparison.against}",
-            "metric": comparison.metric,
-            "retriever": comparison.retriever and f"judged by {comparison.retriever}",
-            "corpus": comparison.corpus,
-        }
-        scope = ", ".join(str(parts[name]) for name in SCOPES if name in claim.per and parts[name])
-        scopes.setdefault(scope or "all comparisons", []).append(comparison)
-    return scopes or {"all comparisons": []}
-
-
-def _evidence(claim: Claim, comparison: Comparison, named: bool) -> str:
-    """One comparison in words: captioners where they are `named`, corpus, metric, difference, interval, images."""
-    difference = comparison.difference
-    assert difference is not None
-    what = comparison.corpus + (f" {comparison.metric}" if len(claim.metrics) > 1 and "metric" not in claim.per else "")
-    if named:
-        what = f"{comparison.captioner} against {comparison.against} on {what}"
-    places = 1 if comparison.retriever else 2
-    text = f"{what} {difference.value:+.{places}f} [{difference.ci_low:+.{places}f}, {difference.ci_high:+.{places}f}]"
-    if difference.p_value is not None:
-        text += ", p < 0.001" if difference.p_value < 0.001 else f", p = {difference.p_value:.3f}"
-    return f"{text}, n = {difference.n}, 1 training"
-
-
 def _count(signs: Sequence[int]) -> str:
     """How many of how many intervals lie as claimed, and how many on the other side or around 0."""
     if not signs:
         return ""
     others = {"opposite": signs.count(-1), "too small to tell": signs.count(0)}
-    parts = [f"{number} {what}" for what, number in others.items() if number]
-    return ", ".join([f"{signs.count(1)} of {len(signs)}", *parts])
+    return ", ".join([f"{signs.count(1)} of {len(signs)}", *(f"{n} {what}" for what, n in others.items() if n)])

@@ -12,7 +12,7 @@ from typing import Any
 
 from captionlab import paths
 from captionlab.provenance import written
-from captionlab.reporting.render import escape_markdown
+from captionlab.reporting.render import escape_markdown, markdown_rows
 from captionlab.reporting.sheets import PROVENANCE
 from captionlab.tables import read_provenance
 
@@ -62,20 +62,25 @@ def read_run(folder: Path) -> Run:
 
 def compare(before: Run, after: Run) -> str:
     """The comparison of two runs as a page of Markdown."""
-    lines = [f"# {escape_markdown(before.name)} and {escape_markdown(after.name)}", ""]
-    lines += ["## What they were made with", "", *_making(before, after), ""]
-    lines += ["## What moved", ""]
-    lines += [
+    lines = [
+        f"# {escape_markdown(before.name)} and {escape_markdown(after.name)}",
+        "",
+        "## What they were made with",
+        "",
+        *_making(before, after),
+        "",
+        "## What moved",
+        "",
         "A cell moved when its two 95 % intervals have no value in common. By chance alone that happens to about one "
         "cell in two hundred, if the runs saw different images of the same kind.",
         "",
+        *_moved(before, after),
     ]
-    lines += _moved(before, after)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 # -------------------------------------------------------------------------------------------------------- making
-def parameter_differences(before: Run, after: Run) -> list[tuple[str, str, str, str]]:
+def parameter_differences(before: Run, after: Run) -> list[tuple[str, ...]]:
     """(job, parameter, value before, value after) of every parameter of every job that differs; code is not among them.
 
     A job that only one run has is one difference, with the parameter "the job".
@@ -83,17 +88,13 @@ def parameter_differences(before: Run, after: Run) -> list[tuple[str, str, str, 
     found = []
     for job in sorted(before.jobs.keys() | after.jobs.keys()):
         if job not in before.jobs or job not in after.jobs:
-            found.append((job, "the job", *_presence(job, before)))
+            found.append((job, "the job", *("there" if job in run.jobs else NONE for run in (before, after))))
             continue
         first, second = (dict(_flat(_parameters(run.jobs[job]))) for run in (before, after))
         for name in sorted(first.keys() | second.keys()):
             if first.get(name, NONE) != second.get(name, NONE):
                 found.append((job, name, first.get(name, NONE), second.get(name, NONE)))
     return found
-
-
-def _presence(job: str, before: Run) -> tuple[str, str]:
-    return ("there", NONE) if job in before.jobs else (NONE, "there")
 
 
 def _parameters(made: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,13 +121,8 @@ def _making(before: Run, after: Run) -> list[str]:
         found = [", ".join(sorted({str(made[fact]) for made in run.jobs.values()})) or NONE for run in (before, after)]
         if found[0] != found[1]:
             lines.append(f"- {fact}: {escape_markdown(found[0])}, then {escape_markdown(found[1])}")
-    shared = sorted(before.jobs.keys() & after.jobs.keys())
-    other = {
-        before.jobs[job]["rule"]
-        for job in shared
-        if before.jobs[job]["params"].get("code") != after.jobs[job]["params"].get("code")
-    }
-    if other:
+    pairs = [(before.jobs[job], after.jobs[job]) for job in before.jobs.keys() & after.jobs.keys()]
+    if other := {one["rule"] for one, two in pairs if one["params"].get("code") != two["params"].get("code")}:
         lines.append(f"- code that differs: {', '.join(escape_markdown(rule) for rule in sorted(other))}")
     if differences := parameter_differences(before, after):
         lines += ["", *_table(["job", "parameter", "before", "after"], differences)]
@@ -149,59 +145,54 @@ def moved_cells(before: Sequence[Row], after: Sequence[Row]) -> tuple[list[Moved
     A cell moved when the two intervals have no value in common.
     """
     first, second = _measured(before), _measured(after)
-    changed = [
-        Moved(cell, row, second[cell])
-        for cell, row in first.items()
-        if cell in second and not _same(row["value"], second[cell]["value"])
-    ]
-    moved = [cell for cell in changed if not _overlap(cell.before, cell.after)]
-    return moved, [cell for cell in changed if cell not in moved]
+    shared = [Moved(cell, row, second[cell]) for cell, row in first.items() if cell in second]
+    changed = [one for one in shared if not _same(one)]
+    moved = [one for one in changed if not _overlap(one)]
+    return moved, [one for one in changed if one not in moved]
 
 
 def _measured(rows: Sequence[Row]) -> dict[str, Row]:
     """The rows that have a value, by what they are values of."""
-    return {_cell(row): row for row in rows if row["value"]}
+    others = (*INTERVAL, *PROVENANCE, *DERIVED)
+    return {
+        ", ".join(value for name, value in row.items() if value and name not in others): row
+        for row in rows
+        if row["value"]
+    }
 
 
-def _cell(row: Row) -> str:
-    names = [name for name in row if name not in (*INTERVAL, *PROVENANCE, *DERIVED)]
-    return ", ".join(row[name] for name in names if row[name])
-
-
-def _same(first: str, second: str) -> bool:
+def _same(one: Moved) -> bool:
     """Equal, or nearer than a thousandth, which no table prints."""
+    first, second = one.before["value"], one.after["value"]
     return first == second or abs(float(first) - float(second)) < NOTHING
 
 
-def _overlap(row: Row, other: Row) -> bool:
-    low, high = (max(float(r["ci_low"]) for r in (row, other)), min(float(r["ci_high"]) for r in (row, other)))
-    return low <= high
+def _overlap(one: Moved) -> bool:
+    rows = (one.before, one.after)
+    return max(float(row["ci_low"]) for row in rows) <= min(float(row["ci_high"]) for row in rows)
 
 
 def _moved(before: Run, after: Run) -> list[str]:
     lines = []
     for name in sorted(before.tables.keys() | after.tables.keys()):
-        lines += [f"### {escape_markdown(name)}", ""]
-        if name not in before.tables or name not in after.tables:
-            run = before if name in before.tables else after
-            lines += [f"Only {escape_markdown(run.name)} has it.", ""]
-            continue
-        first, second = before.tables[name], after.tables[name]
-        columns = {column for rows in (first, second) for row in rows[:1] for column in row}
-        if set(INTERVAL) <= columns:
-            lines += _intervals(first, second)
-        elif {*CLAIM, "verdict"} <= columns:
-            lines += _verdicts(first, second)
-        else:
-            lines += _rows(first, second)
-        lines.append("")
+        lines += [f"### {escape_markdown(name)}", "", *_changes(name, before, after), ""]
     return lines
+
+
+def _changes(name: str, before: Run, after: Run) -> list[str]:
+    if name not in before.tables or name not in after.tables:
+        return [f"Only {escape_markdown((before if name in before.tables else after).name)} has it."]
+    first, second = before.tables[name], after.tables[name]
+    columns = {column for row in (*first[:1], *second[:1]) for column in row}
+    if columns >= {*INTERVAL}:
+        return _intervals(first, second)
+    return _verdicts(first, second) if columns >= {*CLAIM, "verdict"} else _rows(first, second)
 
 
 def _intervals(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
     moved, changed = moved_cells(first, second)
-    cells = [_measured(rows) for rows in (first, second)]
-    shared = len(cells[0].keys() & cells[1].keys())
+    old, new = _measured(first), _measured(second)
+    shared = len(old.keys() & new.keys())
     lines = [f"{len(moved)} of {shared} cells moved; {len(changed)} more changed within their intervals."]
     if moved:
         rows = []
@@ -209,8 +200,8 @@ def _intervals(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
             change = float(cell.after["value"]) - float(cell.before["value"])
             rows.append((cell.cell, _shown(cell.before), _shown(cell.after), f"{change:+.2f}"))
         lines += ["", *_table(["cell", "before", "after", "change"], rows, numeric=3)]
-    gone = [(cell, _shown(row), NONE) for cell, row in cells[0].items() if cell not in cells[1]]
-    come = [(cell, NONE, _shown(row)) for cell, row in cells[1].items() if cell not in cells[0]]
+    gone = [(cell, _shown(row), NONE) for cell, row in old.items() if cell not in new]
+    come = [(cell, NONE, _shown(row)) for cell, row in new.items() if cell not in old]
     if gone or come:
         lines += ["", f"Only one run has a value: {len(gone)} cells before, {len(come)} after.", ""]
         lines += _table(["cell", "before", "after"], [*gone[:SHOWN], *come[:SHOWN]], numeric=2)
@@ -223,24 +214,24 @@ def _shown(row: Row) -> str:
 
 
 def _verdicts(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
-    verdicts = [{tuple(row[name] for name in CLAIM): row["verdict"] for row in rows} for rows in (first, second)]
+    old, new = ({tuple(row[name] for name in CLAIM): row["verdict"] for row in rows} for rows in (first, second))
+    claims = {**old, **new}
     changed = [
-        (", ".join(claim), *(found.get(claim, NONE) for found in verdicts))
-        for claim in dict.fromkeys([*verdicts[0], *verdicts[1]])
-        if verdicts[0].get(claim) != verdicts[1].get(claim)
+        (", ".join(claim), old.get(claim, NONE), new.get(claim, NONE))
+        for claim in claims
+        if old.get(claim) != new.get(claim)
     ]
-    lines = [f"{len(changed)} of {len(verdicts[0].keys() | verdicts[1].keys())} verdicts changed."]
+    lines = [f"{len(changed)} of {len(claims)} verdicts changed."]
     return lines + (["", *_table(["claim", "before", "after"], changed)] if changed else [])
 
 
 def _rows(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
     """Rows of a table without intervals that the other run does not have, some of them shown."""
-    contents = [
+    old, new = (
         [tuple(value for name, value in row.items() if name not in PROVENANCE) for row in rows]
         for rows in (first, second)
-    ]
-    gone = [row for row in contents[0] if row not in set(contents[1])]
-    come = [row for row in contents[1] if row not in set(contents[0])]
+    )
+    gone, come = [row for row in old if row not in set(new)], [row for row in new if row not in set(old)]
     if not gone and not come:
         return [f"All {len(first)} rows are the same."]
     lines = [f"No intervals: {len(gone)} of {len(first)} rows are gone, {len(come)} of {len(second)} are new."]
@@ -250,6 +241,5 @@ def _rows(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], numeric: int = 0) -> list[str]:
     """A table in Markdown; the last `numeric` columns are aligned to the right."""
-    rules = ["---"] * (len(headings) - numeric) + ["---:"] * numeric
-    cells = [[escape_markdown(text) for text in row] for row in rows]
-    return [f"| {' | '.join(row)} |" for row in (headings, rules, *cells)]
+    right = [index >= len(headings) - numeric for index in range(len(headings))]
+    return markdown_rows(headings, right, [list(map(escape_markdown, row)) for row in rows])

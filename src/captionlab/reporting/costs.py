@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.sheets import PROVENANCE
+from captionlab.reporting.runs import Row
+from captionlab.reporting.sheets import PROVENANCE, table_of
 from captionlab.schemas import COST
 from captionlab.tables import Column as Stored
 from captionlab.tables import TableSchema, read_table
@@ -33,36 +33,8 @@ COSTS = TableSchema(
     gpu_memory_mb=Stored(pa.float64(), "most memory that torch held on a GPU, MB; 0 without a GPU"),
     device=Stored(pa.string(), "name of the GPU, or kind of processor; missing where unknown", nullable=True),
 )
-RECORD_COLUMNS = (
-    "stage", "rule", "jobs", "seconds", "cpu_seconds", "gpu_seconds", "memory_mb", "gpu_memory_mb",
-    *PROVENANCE,
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Sum:
-    """Some jobs together: their times in sum, their memory at its highest."""
-
-    jobs: int
-    seconds: float
-    cpu_seconds: float
-    gpu_seconds: float
-    memory_mb: float
-    gpu_memory_mb: float
-    devices: tuple[str, ...]
-
-    @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]]) -> "Sum":
-        """Of rows of a table of costs."""
-        return cls(
-            jobs=len(rows),
-            seconds=sum(row["seconds"] for row in rows),
-            cpu_seconds=sum(row["cpu_seconds"] or 0.0 for row in rows),
-            gpu_seconds=sum(row["gpu_seconds"] for row in rows),
-            memory_mb=max((row["memory_mb"] or 0.0 for row in rows), default=0.0),
-            gpu_memory_mb=max((row["gpu_memory_mb"] for row in rows), default=0.0),
-            devices=tuple(sorted({row["device"] for row in rows} - {None})),
-        )
+SUMMED, HIGHEST = ("seconds", "cpu_seconds", "gpu_seconds"), ("memory_mb", "gpu_memory_mb")
+RECORD_COLUMNS = ("stage", "rule", "jobs", *SUMMED, *HIGHEST, *PROVENANCE)
 
 
 def measured_jobs(results: Path) -> list[dict[str, Any]]:
@@ -75,19 +47,13 @@ def measured_jobs(results: Path) -> list[dict[str, Any]]:
         if told is None:  # the job is under way or was killed
             continue
         own = results / "cost" / name.with_suffix(".parquet")
-        gpu = read_table(own, COST).to_pylist()[0] if own.exists() else {}
-        rows.append(
-            {
-                "rule": name.parts[0],
-                "job": "/".join(name.parts[1:]),
-                "seconds": float(told["s"]),
-                "cpu_seconds": _number(told.get("cpu_time")),
-                "memory_mb": _number(told.get("max_rss")),
-                "gpu_seconds": gpu.get("gpu_seconds", 0.0),
-                "gpu_memory_mb": gpu.get("gpu_memory_mb", 0.0),
-                "device": gpu.get("device"),
-            }
-        )
+        of_gpu = {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": None}
+        if own.exists():
+            found = read_table(own, COST).to_pylist()[0]
+            of_gpu = {column: found[column] for column in of_gpu}
+        of_job = {"seconds": float(told["s"]), "cpu_seconds": _number(told.get("cpu_time"))}
+        job = {"rule": name.parts[0], "job": "/".join(name.parts[1:]), **of_job}
+        rows.append({**job, "memory_mb": _number(told.get("max_rss")), **of_gpu})
     return rows
 
 
@@ -96,31 +62,24 @@ def _number(text: str | None) -> float | None:
     return None if text in (None, "", "-", "NA") else float(text)
 
 
-def cost_table(rows: Sequence[Mapping[str, Any]], stages: Mapping[str, str], provenance: Mapping[str, Any]) -> Table:
+def cost_table(rows: Sequence[Row], stages: Mapping[str, str], provenance: Mapping[str, Any]) -> Table:
     """Times and memory of each rule, in blocks by stage; `stages` has the stage of each rule, in order."""
     blocks, records = [], []
-    order = [*dict.fromkeys(stages.values()), "other"]
-    for stage in order:
+    for stage in [*dict.fromkeys(stages.values()), "other"]:
         here = [row for row in rows if stages.get(row["rule"], "other") == stage]
-        if not here:
-            continue
         # In the order of the stage's file, which is that of the work.
         rules = dict.fromkeys([*stages, *(row["rule"] for row in here)])
-        sums = {rule: Sum.of(found) for rule in rules if (found := [row for row in here if row["rule"] == rule])}
-        together = _cells("together", Sum.of(here))
-        blocks.append(Block([*(_cells(rule, one) for rule, one in sums.items()), together], stage))
-        records += [_record(stage, rule, one, provenance) for rule, one in sums.items()]
-    whole = Sum.of(rows)
-    blocks.append(Block([_cells("all", whole)], "the run"))
-    return Table(
+        sums = {rule: _sum(found) for rule in rules if (found := [row for row in here if row["rule"] == rule])}
+        if sums:
+            blocks.append(Block([*map(_cells, sums, sums.values()), _cells("together", _sum(here))], stage))
+        records += [{"stage": stage, "rule": rule, **one} for rule, one in sums.items()]
+    blocks.append(Block([_cells("all", _sum(rows))], "the run"))
+    headings = ("jobs", "time", "processors", "GPU", "memory", "GPU memory")
+    return table_of(
         "cost",
         "What this run cost",
         "The jobs of each rule, with their times in sum and their memory at its highest.",
-        [
-            Column("rule", numeric=False),
-            *(Column(name) for name in ("jobs", "time", "processors", "GPU", "memory", "GPU memory")),
-            Column("device", numeric=False),
-        ],
+        [Column("rule", numeric=False), *map(Column, headings), Column("device", numeric=False)],
         blocks,
         records,
         RECORD_COLUMNS,
@@ -129,33 +88,27 @@ def cost_table(rows: Sequence[Mapping[str, Any]], stages: Mapping[str, str], pro
             "Time is summed over jobs, and jobs run at once, so the run itself took less.",
             "Jobs that were not finished when this table was made are missing: figures may be among them. Jobs whose "
             "results are still there count, also where the config no longer asks for them.",
-            *run_notes(provenance),
         ],
+        provenance,
     )
 
 
-def _cells(name: str, one: Sum) -> list[Cell]:
-    return [
-        Cell(name),
-        Cell(str(one.jobs)),
-        Cell(clock(one.seconds)),
-        Cell(clock(one.cpu_seconds)),
-        Cell(clock(one.gpu_seconds) if one.gpu_seconds else MISSING),
-        Cell(f"{one.memory_mb:.0f} MB"),
-        Cell(f"{one.gpu_memory_mb:.0f} MB" if one.gpu_memory_mb else MISSING),
-        Cell(", ".join(one.devices) or MISSING),
-    ]
-
-
-def _record(stage: str, rule: str, one: Sum, provenance: Mapping[str, Any]) -> dict[str, Any]:
+def _sum(rows: Sequence[Row]) -> dict[str, Any]:
+    """Some jobs together: their times in sum, their memory at its highest."""
     return {
-        "stage": stage,
-        "rule": rule,
-        "jobs": one.jobs,
-        **{name: getattr(one, name) for name in RECORD_COLUMNS[3:8]},
-        **{name: provenance.get(name) for name in PROVENANCE},
-        "device": ", ".join(one.devices),
+        "jobs": len(rows),
+        **{name: sum(row[name] or 0.0 for row in rows) for name in SUMMED},
+        **{name: max((row[name] or 0.0 for row in rows), default=0.0) for name in HIGHEST},
+        "device": ", ".join(sorted({row["device"] for row in rows} - {None})),
     }
+
+
+def _cells(name: str, one: Mapping[str, Any]) -> list[Cell]:
+    gpu_time = clock(one["gpu_seconds"]) if one["gpu_seconds"] else MISSING
+    gpu_memory = f"{one['gpu_memory_mb']:.0f} MB" if one["gpu_memory_mb"] else MISSING
+    times = (clock(one["seconds"]), clock(one["cpu_seconds"]), gpu_time)
+    memory = (f"{one['memory_mb']:.0f} MB", gpu_memory)
+    return [Cell(text) for text in (name, str(one["jobs"]), *times, *memory, one["device"] or MISSING)]
 
 
 def clock(seconds: float) -> str:
@@ -176,16 +129,16 @@ class Estimate:
     longest: float
 
 
-def estimate(pending: Iterable[tuple[str, str]], earlier: Sequence[Mapping[str, Any]]) -> list[Estimate]:
+def estimate(pending: Iterable[tuple[str, str]], earlier: Sequence[Row]) -> list[Estimate]:
     """What jobs (rule, name) may cost: as they did earlier, or as the median of the rule's jobs where they are new.
 
     `earlier` are rows of tables of costs, of one run or of several; the last run of a job counts.
     """
     known = {(row["rule"], row["job"]): row for row in earlier}
-    estimates = []
     by_rule: dict[str, list[str]] = {}
     for rule, job in pending:
         by_rule.setdefault(rule, []).append(job)
+    estimates = []
     for rule, jobs in by_rule.items():
         rows = [row for (other, _), row in known.items() if other == rule]
         if not rows:
@@ -193,9 +146,8 @@ def estimate(pending: Iterable[tuple[str, str]], earlier: Sequence[Mapping[str, 
             continue
         usual = {name: statistics.median(row[name] for row in rows) for name in ("seconds", "gpu_seconds")}
         each = [known.get((rule, job), usual) for job in jobs]
-        seconds = [float(one["seconds"]) for one in each]
-        gpu_seconds = sum(float(one["gpu_seconds"]) for one in each)
-        estimates.append(Estimate(rule, len(jobs), sum(seconds), gpu_seconds, max(seconds)))
+        seconds, gpu_seconds = ([float(one[name]) for one in each] for name in ("seconds", "gpu_seconds"))
+        estimates.append(Estimate(rule, len(jobs), sum(seconds), sum(gpu_seconds), max(seconds)))
     return estimates
 
 
@@ -207,9 +159,8 @@ def estimate_text(estimates: Sequence[Estimate], cores: int, gpus: int) -> str:
         if one.seconds is not None:
             times = [clock(one.seconds), clock(one.gpu_seconds) if one.gpu_seconds else MISSING, clock(one.longest)]
         lines.append(f"| {one.rule} | {one.jobs} | {' | '.join(times)} |")
-    seconds = sum(one.seconds or 0.0 for one in estimates)
-    gpu_seconds = sum(one.gpu_seconds for one in estimates)
-    least = max([seconds / cores, gpu_seconds / gpus, *(one.longest for one in estimates)], default=0.0)
+    seconds, gpu_seconds = sum(one.seconds or 0.0 for one in estimates), sum(one.gpu_seconds for one in estimates)
+    least = max([seconds / cores, gpu_seconds / gpus, *(one.longest for one in estimates)])
     jobs = sum(one.jobs for one in estimates)
     lines += ["", f"{jobs} jobs, {clock(seconds)} in sum, {clock(gpu_seconds)} of GPU."]
     lines.append(f"With {cores} jobs at once and {gpus} of them on a GPU: not before {clock(least)}.")

@@ -4,18 +4,18 @@
 columns. `level` may also be `largest`: of the rows that differ in nothing else the one with the largest level.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
-from captionlab.reporting.measurements import Measurements
+from captionlab.reporting.render import interval_cell
 from captionlab.reporting.reproduction import Reproduction
-
-Row = Mapping[str, Any]
+from captionlab.reporting.runs import Row, Run
 
 COLUMNS = (*ROLE_DIFFERENCES.key, "own")
 LARGEST = "largest"
+ENDS = ("difference", "ci_low", "ci_high")
 # How the measure begins of how far something is not higher by more than a margin.
 NON_INFERIORITY = "non-inferiority of "
 
@@ -31,30 +31,36 @@ class Evidence:
 
     differences: Sequence[Row]
     printed: Callable[[Row], float | None]
-    captioners: tuple[Reproduction, Measurements] | None = None
+    captioners: tuple[Reproduction, Run] | None = None
 
 
 @dataclass(frozen=True)
-class EvidenceClaim:
+class Claim:
     """One claim of a paper and the differences that decide it; docs/claims.md explains the keys."""
 
     paper: str
     claim: str
     section: str
     statement: str
-    evidence: Mapping[str, Any]
     direction: str
     share: float
     per: Sequence[str]
+
+
+@dataclass(frozen=True)
+class EvidenceClaim(Claim):
+    """A claim that is judged by rows of a table of differences."""
+
+    evidence: Mapping[str, Any]
     needs: str = ""
     """with what the claim can be tested where a run has nothing on it; nothing where any run may"""
     repetitions: str = ""
     """what the number of seeds counts, where that is not trainings"""
 
-    def rows(self, differences: Iterable[Row]) -> list[Row]:
-        """The differences that the claim is judged by."""
+    def rows(self, evidence: Evidence) -> list[Row]:
+        """Those with the values that the claim names."""
         wanted = {name: value for name, value in self.evidence.items() if (name, value) != ("level", LARGEST)}
-        found = [row for row in differences if all(_fits(row[name], value) for name, value in wanted.items())]
+        found = [row for row in evidence.differences if all(_fits(row[name], value) for name, value in wanted.items())]
         if self.evidence.get("level") != LARGEST:
             return found
         largest: dict[tuple[Any, ...], Row] = {}
@@ -64,20 +70,23 @@ class EvidenceClaim:
                 largest[key] = row
         return list(largest.values())
 
-    def scopes(self, differences: Iterable[Row]) -> dict[str, list[Row]]:
-        """Differences by what is judged apart; one empty scope when there are none."""
-        scopes: dict[str, list[Row]] = {}
-        for row in self.rows(differences):
-            parts = [f"by {row[name]}" if name == "scorer" else str(row[name]) for name in self.per if row[name]]
-            scopes.setdefault(", ".join(parts) or "all comparisons", []).append(row)
-        return scopes or {"all comparisons": []}
+    def printed(self, row: Row, evidence: Evidence) -> float | None:
+        """What the paper prints of a difference."""
+        return evidence.printed(row)
 
-    def absent_corpora(self, rows: Iterable[Row]) -> list[str]:
-        """Corpora that the claim lists and none of these rows is on."""
+    def parts(self, row: Row) -> list[str]:
+        """The scope that a difference is judged in: what stands in columns of the table."""
+        return [f"by {row[name]}" if name == "scorer" else str(row[name]) for name in self.per if row[name]]
+
+    def texts(self, rows: Sequence[Row]) -> list[str]:
+        """The differences of a scope in words, and corpora that the claim lists and none is on."""
+        if not rows:
+            return [f"tested {self.needs}"] if self.needs else []
         corpora = self.evidence.get("corpus")
-        return sorted({*corpora} - {row["corpus"] for row in rows}) if isinstance(corpora, list) else []
+        absent = sorted({*corpora} - {row["corpus"] for row in rows}) if isinstance(corpora, list) else []
+        return [*map(self._text, rows), *([f"not in this run: {', '.join(absent)}"] if absent else [])]
 
-    def text(self, row: Row) -> str:
+    def _text(self, row: Row) -> str:
         """One difference in words: what is compared, by what, and how far apart."""
         names = [name for name in ("subject", "measure", "scorer") if row[name] and name not in self.per]
         what = " ".join(f"by {row[name]}" if name == "scorer" else str(row[name]) for name in names)
@@ -85,12 +94,11 @@ class EvidenceClaim:
         if isinstance(self.evidence.get("corpus"), list) and "corpus" not in self.per:
             what += f" on {row['corpus']}"
         places = "".join(f", {row[name]:g}" if name == "level" else f", {row[name]}" for name in open_places)
-        ends = [row[name] for name in ("difference", "ci_low", "ci_high")]
-        decimals = 2 if max(map(abs, ends)) >= 1 else 3
-        value, low, high = (f"{end:+.{decimals}f}" for end in ends)
+        ends = [row[name] for name in ENDS]
+        cell = interval_cell(ends, "+.2f" if max(map(abs, ends)) >= 1 else "+.3f")
         trainings = self.repetitions or ("training" if row["seeds"] == 1 else "trainings")
         of = f"n = {row['n']}, {row['seeds']} {trainings}"
-        return f"{what}{places} against {row['against']} {value} [{low}, {high}], {of}".strip()
+        return f"{what}{places} against {row['against']} {cell.text} {cell.detail}, {of}".strip()
 
 
 def _fits(value: Any, wanted: Any) -> bool:

@@ -1,7 +1,7 @@
 """What all figures share: colours, and how they are saved."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from captionlab.files import replacing
 from captionlab.provenance import current
+from captionlab.reporting.runs import Measured
 
 Style = Mapping[str, Any]
 
@@ -20,6 +21,11 @@ Style = Mapping[str, Any]
 def colour_of(style: Style, index: int) -> str:
     """The colour of the captioner, or whatever is told apart, with this number."""
     return str(style["colours"][index % len(style["colours"])])
+
+
+def errors(values: Sequence[Measured]) -> list[list[float]]:
+    """How far intervals reach below and above their values, as matplotlib draws them."""
+    return [[max(0.0, v.value - v.ci_low) for v in values], [max(0.0, v.ci_high - v.value) for v in values]]
 
 
 def save(figure: Figure, path: str, style: Style) -> None:

@@ -5,94 +5,77 @@ What a paper printed stands beside a number only where the config says which cap
 """
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
-from captionlab.reporting.footnotes import run_notes
 from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.sheets import PROVENANCE
+from captionlab.reporting.runs import Row
+from captionlab.reporting.sheets import PROVENANCE, table_of
 
-Row = Mapping[str, Any]
 ByCaptioner = Mapping[str, Sequence[Row]]
 
 TOP = 10
 MINED = 2  # mined patterns of each role that are shown; the CSV has all
 EXAMPLE = 200  # characters of an example that are shown
-
-
-@dataclass(frozen=True)
-class Shown:
-    """How a statistic is shown: group and heading of its column, decimals and factor."""
-
-    group: str
-    heading: str
-    decimals: int
-    factor: float = 1.0
-
-
+# Of each statistic the group and heading of its column, decimals and factor.
 STATISTICS_SHOWN = {
-    "perplexity": Shown("sentence level", "perplexity", 1),
-    "mean_length": Shown("sentence level", "mean length", 1),
-    "nouns": Shown("token level", "nouns", 1),
-    "distinct_nouns": Shown("token level", "non-repeated nouns", 1),
-    "types": Shown("variety", "types", 0),
-    "distinct_1": Shown("variety", "distinct-1, %", 1, 100.0),
-    "distinct_2": Shown("variety", "distinct-2, %", 1, 100.0),
-    "distinct_3": Shown("variety", "distinct-3, %", 1, 100.0),
-    "repeated_share": Shown("variety", "repeated words, %", 1, 100.0),
-    "perplexity_without_end": Shown("more on fluency", "perplexity without ends", 1),
-    "mean_perplexity": Shown("more on fluency", "mean over captions", 1),
-    "unknown_share": Shown("more on fluency", "unknown words, %", 1, 100.0),
-    "captions": Shown("counts", "captions", 0),
-    "empty_captions": Shown("counts", "empty", 0),
-    "tokens": Shown("counts", "tokens", 0),
+    "perplexity": ("sentence level", "perplexity", 1, 1.0),
+    "mean_length": ("sentence level", "mean length", 1, 1.0),
+    "nouns": ("token level", "nouns", 1, 1.0),
+    "distinct_nouns": ("token level", "non-repeated nouns", 1, 1.0),
+    "types": ("variety", "types", 0, 1.0),
+    "distinct_1": ("variety", "distinct-1, %", 1, 100.0),
+    "distinct_2": ("variety", "distinct-2, %", 1, 100.0),
+    "distinct_3": ("variety", "distinct-3, %", 1, 100.0),
+    "repeated_share": ("variety", "repeated words, %", 1, 100.0),
+    "perplexity_without_end": ("more on fluency", "perplexity without ends", 1, 1.0),
+    "mean_perplexity": ("more on fluency", "mean over captions", 1, 1.0),
+    "unknown_share": ("more on fluency", "unknown words, %", 1, 100.0),
+    "captions": ("counts", "captions", 0, 1.0),
+    "empty_captions": ("counts", "empty", 0, 1.0),
+    "tokens": ("counts", "tokens", 0, 1.0),
 }
 
 
 def statistics_table(statistics: ByCaptioner, provenance: Mapping[str, Any]) -> Table:
     """Every statistic: a block for each corpus, captioners as rows."""
-    there = list(dict.fromkeys(row["statistic"] for rows in statistics.values() for row in rows))
+    there = {row["statistic"] for rows in statistics.values() for row in rows}
     names = [name for name in STATISTICS_SHOWN if name in there]
-    if unknown := sorted({*there} - {*names}):
+    if unknown := sorted(there - {*names}):
         raise ValueError(f"the statistic {unknown[0]!r} has no column: add it to STATISTICS_SHOWN in {__name__}")
     blocks, records = [], []
     for corpus in corpora_of(statistics):
         lines = []
         for captioner, rows in statistics.items():
-            found = {row["statistic"]: row for row in rows if row["corpus"] == corpus}
-            if not found:
-                continue
-            line = [Cell(captioner)]
-            for name in names:
-                shown, row = STATISTICS_SHOWN[name], found.get(name)
-                if row is None:
-                    line.append(Cell(MISSING, note=f"{name} was not measured."))
-                    continue
-                if row["value"] is None:
-                    line.append(Cell(MISSING, note=row["note"] or "It has no meaning for these captions."))
-                else:
-                    line.append(Cell(f"{row['value'] * shown.factor:.{shown.decimals}f}"))
-                records.append({"captioner": captioner, **row})
-            lines.append(line)
+            if found := {row["statistic"]: row for row in rows if row["corpus"] == corpus}:
+                lines.append([Cell(captioner), *(_statistic(name, found.get(name)) for name in names)])
+                records += [{"captioner": captioner, **found[name]} for name in names if name in found]
         blocks.append(Block(lines, corpus))
+    shown = (STATISTICS_SHOWN[name] for name in names)
     return table_of(
         "language_statistics",
         "Statistics of the captions",
         "Fluency, length, nouns and variety of the captions of each captioner. Perplexity is that of a trigram model "
         "over all words of a corpus; lengths and nouns are means per caption.",
-        [
-            Column("captioner", numeric=False),
-            *(Column(STATISTICS_SHOWN[name].heading, group=STATISTICS_SHOWN[name].group) for name in names),
-        ],
+        [Column("captioner", numeric=False), *(Column(heading, group=group) for group, heading, _, _ in shown)],
         blocks,
         records,
-        ("captioner", "corpus", "statistic", "value", "n", "note"),
+        ("captioner", "corpus", "statistic", "value", "n", "note", *PROVENANCE),
         [],
         provenance,
     )
+
+
+def _statistic(name: str, row: Row | None) -> Cell:
+    if row is None:
+        return Cell(MISSING, note=f"{name} was not measured.")
+    if row["value"] is None:
+        return Cell(MISSING, note=row["note"] or "It has no meaning for these captions.")
+    _, _, decimals, factor = STATISTICS_SHOWN[name]
+    return Cell(f"{row['value'] * factor:.{decimals}f}")
 
 
 def patterns_table(
@@ -108,30 +91,15 @@ def patterns_table(
     for corpus in corpora_of(patterns):
         for captioner, rows in patterns.items():
             here = [row for row in rows if row["corpus"] == corpus]
-            lines = []
-            for row in _patterns_to_show(here, paper.labels(captioner)):
-                theirs = _published_ratio(row, paper, captioner, corpus)
-                source = f"paper, {row['model']}" if row["model"] else row["source"]
-                lines.append(
-                    [
-                        Cell(row["role"]),
-                        Cell(source),
-                        Cell(row["pattern"]),
-                        Cell(f"{100 * _share(row):.1f}", f"paper {theirs.text}" if theirs else ""),
-                        Cell(
-                            textwrap.shorten(row["examples"][0], EXAMPLE, placeholder=" ...")
-                            if row["examples"]
-                            else MISSING
-                        ),
-                    ]
-                )
-            if lines:
+            shown = _patterns_to_show(here, paper.labels(captioner))
+            if lines := [_pattern(row, _published_ratio(row, paper, captioner, corpus)) for row in shown]:
                 blocks.append(Block(lines, f"{corpus}: {captioner}"))
             for row in here:
                 theirs = _published_ratio(row, paper, captioner, corpus)
                 example = row["examples"][0] if row["examples"] else None
                 printed = theirs.text if theirs else None
                 records.append({"captioner": captioner, **row, "example": example, "published": printed})
+    columns = ("corpus", "source", "model", "role", "rank", "pattern", "start", "whole", "n", "example", "published")
     return table_of(
         name,
         title,
@@ -139,21 +107,22 @@ def patterns_table(
         "paper's pattern that fits them best. The share is that of captions that start with a prefix, or follow a "
         "sentence pattern to their last word.",
         [
-            Column("role", numeric=False),
-            Column("source", numeric=False),
-            Column("pattern", numeric=False),
-            Column("share, %"),
-            Column("example", numeric=False),
+            Column(heading, numeric=heading == "share, %")
+            for heading in ("role", "source", "pattern", "share, %", "example")
         ],
         blocks,
         records,
-        (
-            "captioner", "corpus", "source", "model", "role", "rank", "pattern", "start", "whole", "n", "example",
-            "published",
-        ),
+        ("captioner", *columns, *PROVENANCE),
         [f"{MISSING}: no caption follows it.", *paper.notes(any(record["published"] for record in records))],
         provenance,
-    )  # fmt: skip
+    )
+
+
+def _pattern(row: Row, theirs: PublishedValue | None) -> list[Cell]:
+    source = f"paper, {row['model']}" if row["model"] else row["source"]
+    share = Cell(f"{100 * _share(row):.1f}", f"paper {theirs.text}" if theirs else "")
+    example = textwrap.shorten(row["examples"][0], EXAMPLE, placeholder=" ...") if row["examples"] else MISSING
+    return [Cell(row["role"]), Cell(source), Cell(row["pattern"]), share, Cell(example)]
 
 
 def _patterns_to_show(rows: Sequence[Row], models: Sequence[str]) -> list[Row]:
@@ -187,24 +156,27 @@ def unigrams_table(
     title: str = "The most frequent words",
 ) -> Table:
     """The most frequent words of each captioner, side by side: a block for each corpus, ranks as rows."""
+    columns = [Column("rank", numeric=False)]
+    for captioner in unigrams:
+        columns += [Column("word", group=captioner, numeric=False), Column("share, %", group=captioner)]
     blocks, records = [], []
     for corpus in corpora_of(unigrams):
-        lists = []
+        lists: list[list[Cell]] = []
         for captioner, rows in unigrams.items():
             words = [row for row in rows if (row["corpus"], row["unit"], row["n"]) == (corpus, "word", 1)]
             top = sorted((row for row in words if row["rank"] <= TOP), key=lambda row: row["rank"])
             records += [{"captioner": captioner, **row} for row in top]
-            lists.append([(Cell(row["ngram"]), Cell(f"{100 * row['share']:.1f}")) for row in top])
-        blocks.append(Block(side_by_side(lists, [2] * len(lists)), corpus))
+            lists += [[Cell(row["ngram"]) for row in top], [Cell(f"{100 * row['share']:.1f}") for row in top]]
+        blocks.append(Block(side_by_side(lists), corpus))
     return table_of(
         name,
         title,
         f"The {TOP} most frequent words of the captions of each captioner, punctuation left out, and their share of "
         "all words.",
-        _column_pairs(unigrams, "word", "share, %"),
+        columns,
         blocks,
         records,
-        ("captioner", "corpus", "rank", "ngram", "count", "share"),
+        ("captioner", "corpus", "rank", "ngram", "count", "share", *PROVENANCE),
         [f"{MISSING}: there are no more words."],
         provenance,
     )
@@ -215,36 +187,7 @@ def corpora_of(tables: ByCaptioner) -> list[str]:
     return list(dict.fromkeys(row["corpus"] for rows in tables.values() for row in rows))
 
 
-def _column_pairs(captioners: Iterable[str], text: str, number: str) -> list[Column]:
-    """A column of ranks, then for each captioner one of texts and one of numbers."""
-    pairs = [(Column(text, group=name, numeric=False), Column(number, group=name)) for name in captioners]
-    return [Column("rank", numeric=False), *(column for pair in pairs for column in pair)]
-
-
-def side_by_side(lists: Sequence[Sequence[tuple[Cell, ...]]], widths: Sequence[int]) -> list[list[Cell]]:
-    """Ranked lists of so many cells as rows of ranks; one that is shorter is filled up. There is always a row."""
-    rows = []
-    for place in range(max([1, *map(len, lists)])):
-        parts = [
-            of[place] if place < len(of) else (Cell(MISSING),) * width for of, width in zip(lists, widths, strict=True)
-        ]
-        rows.append([Cell(str(place + 1)), *(cell for part in parts for cell in part)])
-    return rows
-
-
-def table_of(
-    name: str,
-    title: str,
-    description: str,
-    columns: Sequence[Column],
-    blocks: Sequence[Block],
-    records: Sequence[Mapping[str, Any]],
-    record_columns: Sequence[str],
-    notes: Sequence[str],
-    provenance: Mapping[str, Any],
-) -> Table:
-    """A table whose records say where they were made, and have these columns only."""
-    made = {key: provenance.get(key) for key in PROVENANCE}
-    kept = [{**{key: record[key] for key in record_columns}, **made} for record in records]
-    footnotes = [*notes, *run_notes(provenance)]
-    return Table(name, title, description, columns, blocks, kept, (*record_columns, *PROVENANCE), footnotes)
+def side_by_side(columns: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Ranked columns as rows of ranks; one that is shorter is filled up. There is always a row."""
+    rows = list(zip_longest(*columns, fillvalue=Cell(MISSING))) or [(Cell(MISSING),) * len(columns)]
+    return [[Cell(str(rank)), *row] for rank, row in enumerate(rows, start=1)]

@@ -1,12 +1,11 @@
 """What rows of ROLE_DIFFERENCES with a paper's labels would be if the run had measured what the paper prints."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from captionlab.intervals import SIMILAR
 from captionlab.reporting.published import Published
+from captionlab.reporting.runs import Row
 
-Row = Mapping[str, Any]
 # Row, column and metric of a table, without the table.
 Place = tuple[str, str, str]
 # What a difference is of: a sum of numbers of one table, each with its weight, or a fixed value.

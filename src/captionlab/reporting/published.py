@@ -2,7 +2,7 @@
 
 import csv
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
@@ -56,13 +56,16 @@ class Published:
         """The number in one place of one table, None where the paper has none."""
         return self.values.get((table, row, column, metric))
 
-    def rows(self, table: str) -> list[str]:
-        """Labels of the rows of a table, from its top."""
-        return _unique(row for name, row, _, _ in self.values if name == table)
+    def rows(self, *tables: str) -> list[str]:
+        """Labels of the rows of tables, from the top of each."""
+        return self._labels(tables, 1)
 
-    def columns(self, table: str) -> list[str]:
-        """Labels of the columns of a table (for text metrics: of its blocks), in the order of the paper."""
-        return _unique(column for name, _, column, _ in self.values if name == table)
+    def columns(self, *tables: str) -> list[str]:
+        """Labels of the columns of tables (for text metrics: of their blocks), in the order of the paper."""
+        return self._labels(tables, 2)
+
+    def _labels(self, tables: Sequence[str], part: int) -> list[str]:
+        return list(dict.fromkeys(place[part] for table in tables for place in self.values if place[0] == table))
 
 
 def read_published(path: str | os.PathLike[str]) -> Published:
@@ -87,7 +90,3 @@ def read_published(path: str | os.PathLike[str]) -> Published:
     if len(papers) != 1:
         raise PublishedError(f"{path} must hold the numbers of one paper; it holds {len(papers)}")
     return Published(papers.pop(), values)
-
-
-def _unique(labels: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(labels))

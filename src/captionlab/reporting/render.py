@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from captionlab.files import replacing
@@ -33,6 +34,17 @@ class Cell:
     text: str
     detail: str = ""
     note: str = ""
+
+
+def interval_cell(ends: Sequence[float], form: str, mark: str = "") -> Cell:
+    """A value with its interval below it, from the value and the two ends; the mark follows the value."""
+    value, low, high = ends
+    return Cell(f"{value:{form}}{mark}", f"[{low:{form}}, {high:{form}}]")
+
+
+def p_text(p_value: float) -> str:
+    """A p-value with three decimals."""
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
 
 
 @dataclass(frozen=True)
@@ -114,13 +126,12 @@ def markdown(table: Table) -> str:
     for columns in _panels(table):
         shown = [table.columns[index] for index in columns]
         headings = ["<br>".join(map(escape_markdown, filter(None, (c.group, c.heading, c.detail)))) for c in shown]
-        lines.append(_markdown_row(headings))
-        lines.append(_markdown_row(["---:" if c.numeric else "---" for c in shown]))
+        rows = []
         for block in table.blocks:
             if block.heading:
-                lines.append(_markdown_row([f"**{escape_markdown(block.heading)}**", *[""] * (len(shown) - 1)]))
-            lines += [_markdown_row([cell(row[index]) for index in columns]) for row in block.rows]
-        lines.append("")
+                rows.append([f"**{escape_markdown(block.heading)}**", *[""] * (len(shown) - 1)])
+            rows += [[cell(row[index]) for index in columns] for row in block.rows]
+        lines += [*markdown_rows(headings, [c.numeric for c in shown], rows), ""]
     lines += [f"- ({letter}) {escape_markdown(note)}" for note, letter in notes.items()]
     lines += [f"- {escape_markdown(note)}" for note in table.footnotes]
     return "\n".join(lines) + "\n"
@@ -132,46 +143,44 @@ def escape_markdown(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def markdown_rows(headings: Sequence[str], numeric: Sequence[bool], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table of texts that are Markdown already; columns of numbers are aligned to the right."""
+    rules = ["---:" if right else "---" for right in numeric]
+    return [f"| {' | '.join(row)} |" for row in (headings, rules, *rows)]
 
 
 # --------------------------------------------------------------------------------------------------------- latex
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "[": "{[}",  # a bracket after the end of a row would be read as an argument
-    "]": "{]}",
-    "*": "{*}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "\N{EN DASH}": "--",
-    "\N{MINUS SIGN}": "$-$",
-    "\N{MULTIPLICATION SIGN}": r"$\times$",
-    "≈": r"$\approx$",
-    "≠": r"$\neq$",
-    "±": r"$\pm$",
-    "≥": r"$\geq$",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-    "✓": r"$\checkmark$",
-    "○": r"$\circ$",
-}
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "{}&%$#_"},
+        **{
+            character: f"{{{character}}}" for character in "[]*"
+        },  # after the end of a row they would be read as arguments
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "\N{EN DASH}": "--",
+        "\N{MINUS SIGN}": "$-$",
+        "\N{MULTIPLICATION SIGN}": r"$\times$",
+        "≈": r"$\approx$",
+        "≠": r"$\neq$",
+        "±": r"$\pm$",
+        "≥": r"$\geq$",
+        "↑": r"$\uparrow$",
+        "↓": r"$\downarrow$",
+        "✓": r"$\checkmark$",
+        "○": r"$\circ$",
+    }
+)
 
 
 def escape_latex(text: str) -> str:
     """Text that LaTeX sets as it is; line breaks become spaces."""
-    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    return " ".join(text.split()).translate(_LATEX)
 
 
 def latex(table: Table) -> str:
@@ -200,14 +209,13 @@ def latex(table: Table) -> str:
         shown = [table.columns[index] for index in columns]
         kinds = "".join(_latex_column(table, index) for index in columns)
         lines += [r"\begin{adjustbox}{max width=\textwidth}", rf"\begin{{tabular}}{{{kinds}}}", r"\toprule"]
-        if any(column.group for column in shown):
-            heads, rules = [], []
-            for start, group, count in _groups(shown):
-                heads.append(
-                    rf"\multicolumn{{{count}}}{{c}}{{{escape_latex(group)}}}" if group else " & " * (count - 1)
-                )
-                if group:
-                    rules.append(rf"\cmidrule(lr){{{start + 1}-{start + count}}}")
+        groups = list(_groups(shown))
+        if any(group for _, group, _ in groups):
+            heads = [
+                rf"\multicolumn{{{count}}}{{c}}{{{escape_latex(group)}}}" if group else " & " * (count - 1)
+                for _, group, count in groups
+            ]
+            rules = [rf"\cmidrule(lr){{{start + 1}-{start + count}}}" for start, group, count in groups if group]
             lines += [" & ".join(heads) + r" \\", "".join(rules)]
         lines.append(" & ".join(cell(Cell(c.heading, c.detail), stack=True) for c in shown) + r" \\")
         for block in table.blocks:
@@ -221,11 +229,9 @@ def latex(table: Table) -> str:
     below = [rf"\textsuperscript{{{letter}}} {escape_latex(note)}" for note, letter in notes.items()]
     below += [escape_latex(note) for note in table.footnotes]
     if below:
-        lines += [r"\begin{minipage}{\linewidth}\footnotesize\raggedright"]
-        lines += [rf"{note}\par" for note in below]
-        lines.append(r"\end{minipage}")
-    lines.append(rf"\end{{{environment}}}")
-    return "\n".join(lines) + "\n"
+        notes_of = [rf"{note}\par" for note in below]
+        lines += [r"\begin{minipage}{\linewidth}\footnotesize\raggedright", *notes_of, r"\end{minipage}"]
+    return "\n".join([*lines, rf"\end{{{environment}}}"]) + "\n"
 
 
 def _latex_column(table: Table, index: int) -> str:
@@ -277,39 +283,31 @@ small { display: block; color: var(--soft); font-size: .82em; font-weight: norma
 
 def html(table: Table) -> str:
     """A self-contained page with the table: caption, scopes, notes; light or dark as the reader's system is."""
-    notes = _notes(table)
-    escape = html_escapes.escape
+    notes, groups, escape = _notes(table), list(_groups(table.columns)), html_escapes.escape
+    firsts = {start for start, group, _ in groups if group}
 
-    def content(text: str, detail: str, note: str = "") -> str:
-        mark = f"<sup>{notes[note]}</sup>" if note else ""
-        return escape(text) + mark + (f"<small>{escape(detail)}</small>" if detail else "")
-
-    firsts = {start for start, group, _ in _groups(table.columns) if group}
+    def content(cell: Cell) -> str:
+        mark = f"<sup>{notes[cell.note]}</sup>" if cell.note else ""
+        return escape(cell.text) + mark + (f"<small>{escape(cell.detail)}</small>" if cell.detail else "")
 
     def classes(index: int) -> str:
         names = ["number" if table.columns[index].numeric else "text"] + ["first"] * (index in firsts)
         return f' class="{" ".join(names)}"'
 
-    grouped = any(column.group for column in table.columns)
-    upper, lower = [], []
-    for start, group, count in _groups(table.columns):
-        span = ' rowspan="2"' if grouped and not group else ""
+    upper, lower = list[str](), list[str]()
+    for start, group, count in groups:
+        span = ' rowspan="2"' if firsts and not group else ""
         headings = [
-            f'<th scope="col"{classes(index)}{span}>{content(column.heading, column.detail)}</th>'
+            f'<th scope="col"{classes(index)}{span}>{content(Cell(column.heading, column.detail))}</th>'
             for index, column in enumerate(table.columns[start : start + count], start)
         ]
         if group:
             upper.append(f'<th colspan="{count}" scope="colgroup" class="first">{escape(group)}</th>')
-            lower += headings
-        else:
-            upper += headings
-    head = [f"<tr>{''.join(row)}</tr>" for row in (upper, lower) if row]
+        (lower if group else upper).extend(headings)
     parts = [
-        f'<div class="scroll" role="region" aria-label="{escape(table.title)}" tabindex="0">',
-        "<table>",
-        f"<caption>{escape(table.description)}</caption>",
-        "<thead>",
-        *head,
+        f'<div class="scroll" role="region" aria-label="{escape(table.title)}" tabindex="0">\n<table>',
+        f"<caption>{escape(table.description)}</caption>\n<thead>",
+        *(f"<tr>{''.join(row)}</tr>" for row in (upper, lower) if row),
         "</thead>",
     ]
     for block in table.blocks:
@@ -320,13 +318,9 @@ def html(table: Table) -> str:
                 picture = base64.b64encode(block.image).decode("ascii")
                 heading = f'<img src="data:image/png;base64,{picture}" alt="{heading}">{heading}'
             parts.append(f'<tr><th colspan="{len(table.columns)}" scope="rowgroup">{heading}</th></tr>')
-        for cells in block.rows:
-            first_cell = f'<th scope="row">{content(cells[0].text, cells[0].detail, cells[0].note)}</th>'
-            others = [
-                f"<td{classes(index)}>{content(cell.text, cell.detail, cell.note)}</td>"
-                for index, cell in enumerate(cells[1:], start=1)
-            ]
-            parts.append(f"<tr>{first_cell}{''.join(others)}</tr>")
+        for first, *others in block.rows:
+            cells = (f"<td{classes(index)}>{content(cell)}</td>" for index, cell in enumerate(others, start=1))
+            parts.append(f'<tr><th scope="row">{content(first)}</th>{"".join(cells)}</tr>')
         parts.append("</tbody>")
     parts += ["</table>", "</div>"]
     below = [f"<li><sup>{letter}</sup> {escape(note)}</li>" for note, letter in notes.items()]
@@ -351,22 +345,19 @@ def html_page(title: str, body: str) -> str:
 def _notes(table: Table) -> dict[str, str]:
     """The notes of the cells in reading order, each with its mark: a, b, ..., z, a2, b2, ..."""
     notes: dict[str, str] = {}
-    for block in table.blocks:
-        for row in block.rows:
-            for cell in row:
-                if cell.note and cell.note not in notes:
-                    turn, letter = divmod(len(notes), 26)
-                    notes[cell.note] = chr(ord("a") + letter) + (str(turn + 1) if turn else "")
+    for cell in (cell for block in table.blocks for row in block.rows for cell in row if cell.note):
+        turn, letter = divmod(len(notes), 26)
+        notes.setdefault(cell.note, chr(ord("a") + letter) + (str(turn + 1) if turn else ""))
     return notes
 
 
 def _groups(columns: Sequence[Column]) -> Iterator[tuple[int, str, int]]:
     """Neighbouring columns of the same group: the first of them, the group's name and how many they are."""
     start = 0
-    for index in range(1, len(columns) + 1):
-        if index == len(columns) or columns[index].group != columns[start].group:
-            yield start, columns[start].group, index - start
-            start = index
+    for group, found in groupby(columns, key=lambda column: column.group):
+        count = len(list(found))
+        yield start, group, count
+        start += count
 
 
 def _panels(table: Table) -> list[list[int]]:

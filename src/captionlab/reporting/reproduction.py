@@ -1,9 +1,10 @@
 """Which captioners and corpora of a run stand for which of a paper's, and how they descend from each other."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from captionlab.reporting.published import Published, PublishedValue
+from captionlab.reporting.runs import Row, Run
 
 
 class Reproduction:
@@ -27,7 +28,32 @@ class Reproduction:
         self.corpora: Mapping[str, str] = block.get("corpora", {})
         self.retrievers: Sequence[str] | None = block.get("retrievers")
         self.evaluations: Sequence[str] | None = block.get("evaluations")
-        self.lineage, self.published = lineage or {}, published if block else None
+        self.lineage = lineage or {}
+        self.published = published if published and block else Published("", {})
+
+    def run(self, summary: Iterable[Row], comparisons: Iterable[Row] = ()) -> Run:
+        """What was measured of captioners, as subjects by name: rows of SUMMARY and COMPARISONS of the evaluations.
+
+        Retrieval among a set of candidates is what papers print; retrieval among all images of the split is taken where
+        there is nothing else.
+        """
+        values, differences = self._placed(summary), self._placed(comparisons)
+        return Run(values, differences, self.published, self.comparable, self.corpora)
+
+    def _placed(self, rows: Iterable[Row]) -> Iterator[Row]:
+        shared = {"experiment": "generated", "source": None, "level": None, "seeds": 1}
+        by_place: dict[tuple[Any, ...], list[Row]] = {}
+        for row in rows:
+            if self.evaluations is None or row["evaluation"] in self.evaluations:
+                place = {"subject": row["captioner"], "measure": row["metric"], "scorer": row["retriever"]}
+                key = (*place.values(), row["corpus"], row.get("against"))
+                by_place.setdefault(key, []).append({**row, **shared, **place})
+        for found in by_place.values():
+            yield from [row for row in found if "full" not in (row["candidates"] or "")] or found
+
+    def retrievers_of(self, run: Run) -> list[str]:
+        """Retrievers whose word counts, the one that stands for the paper's first: the config's, or all of the run."""
+        return list(self.retrievers or sorted(run.found("scorer", measure="P@1")))
 
     def family(self, label: str) -> str:
         """Family of a captioner."""
@@ -38,24 +64,22 @@ class Reproduction:
         parent = self.lineage[self.captioners[label]]["parent"]
         return next((other for other, name in sorted(self.captioners.items()) if name == parent), None)
 
+    def parents(self) -> dict[str, str]:
+        """Labels of captioners that are finetuned from another of the block, and of that."""
+        return {label: parent for label in self.captioners if (parent := self.parent(label))}
+
     def in_domain(self, label: str, corpus: str) -> bool | None:
         """Was the captioner, or an ancestor, trained on the corpus? None when nobody knows what it was trained on."""
         trained_on = self.lineage[self.captioners[label]]["corpora"]
         return self.corpora[corpus] in trained_on if trained_on else None
 
-    def rewarded_by(self, retriever: str) -> list[str]:
-        """Labels of the captioners whose reward this retriever gave."""
-        return [
-            label for label, name in sorted(self.captioners.items()) if self.lineage[name].get("retriever") == retriever
-        ]
+    def rewarded_by(self, retriever: str) -> bool:
+        """Whether the retriever gave the reward of a captioner of the paper."""
+        return any(self.lineage[name].get("retriever") == retriever for name in self.captioners.values())
 
     def ordered_captioners(self, published: Sequence[str]) -> list[str]:
         """All captioners: the paper's in its order, others by name, people last."""
-        return sorted(_in_order(self.captioners, published), key=lambda label: self.family(label) == "human")
-
-    def ordered_corpora(self, published: Sequence[str]) -> list[str]:
-        """All corpora: the paper's in its order, others by name."""
-        return _in_order(self.corpora, published)
+        return sorted(in_order(self.captioners, published), key=lambda label: self.family(label) == "human")
 
     def labels(self, captioner: str) -> list[str]:
         """The paper's labels of a captioner."""
@@ -63,8 +87,6 @@ class Reproduction:
 
     def find(self, table: str, captioner: str, corpus: str, metric: str) -> PublishedValue | None:
         """The number printed for a captioner on a corpus."""
-        if self.published is None:
-            return None
         columns = [label for label, name in self.corpora.items() if name == corpus]
         places = [(table, row, column, metric) for row in self.labels(captioner) for column in columns]
         return next((value for place in places if (value := self.published.find(*place))), None)
@@ -73,7 +95,7 @@ class Reproduction:
         """The words printed for a captioner, by rank."""
         return {
             int(value.text): word
-            for (name, word, column, what), value in (self.published.values.items() if self.published else ())
+            for (name, word, column, what), value in self.published.values.items()
             if name == table and what == metric and column in self.labels(captioner)
         }
 
@@ -87,7 +109,7 @@ class Reproduction:
         return notes
 
 
-def _in_order(labels: Iterable[str], published: Sequence[str]) -> list[str]:
+def in_order(labels: Iterable[str], published: Sequence[str]) -> list[str]:
     """Labels in the paper's order, then the rest by name: the order of keys in a config must not matter."""
     rank = {label: index for index, label in enumerate(published)}
     return sorted(labels, key=lambda label: (rank.get(label, len(rank)), label))

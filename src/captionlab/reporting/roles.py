@@ -6,6 +6,7 @@ of its captioners with that of the reference which it was trained from, else wit
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from captionlab.evaluation.summary import ANY, PER_CENT, Metric, Result, images_interval, mean, paired_interval
 from captionlab.intervals import geometric_interval, seeds_interval
+from captionlab.reporting import runs
 
 PERPLEXITY = "perplexity"
 # Corpus, measure, scorer.
@@ -124,8 +126,7 @@ def _same_images(one: Result, other: Result) -> None:
 def place_columns(role: str, place: Place) -> dict[str, Any]:
     """The columns that say what is measured of the captions of a role."""
     corpus, measure, scorer = place
-    generated = {"experiment": "generated", "subject": role, "source": None, "level": None}
-    return {**generated, "corpus": corpus, "measure": measure, "scorer": scorer}
+    return asdict(runs.Place(role, corpus, measure, scorer))
 
 
 def _numbers(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:
@@ -151,5 +152,5 @@ def _ratio_difference(found: Sequence[Result], others: Sequence[Sequence[Result]
 
 
 def _measured(name: str, number: tuple[float, float, float], results: Sequence[Result]) -> dict[str, Any]:
-    value, low, high = number
-    return {name: value, "ci_low": low, "ci_high": high, "seeds": len(results), "n": len(results[0].images)}
+    measured = dict(zip((name, "ci_low", "ci_high"), number, strict=True))
+    return {**measured, "seeds": len(results), "n": len(results[0].images)}

@@ -1,10 +1,11 @@
 """What a run measured for a paper: one look-up in its values and differences, with the published numbers beside."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_VALUES
+from captionlab.intervals import independent_difference
 from captionlab.reporting.published import Published
 
 Row = Mapping[str, Any]
@@ -24,26 +25,34 @@ class Place:
     source: str | None = None
     level: float | None = None
 
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """The fields in the order of PLACE."""
-        return tuple(getattr(self, name) for name in PLACE)
-
 
 @dataclass(frozen=True)
 class Measured:
-    """A value, or a difference, with its interval, trainings and images."""
+    """A value, or a difference, with its 95 % interval, trainings and images; `p_value` where a test was made."""
 
     value: float
     ci_low: float
     ci_high: float
     seeds: int
     n: int
+    p_value: float | None = None
 
     @property
     def sign(self) -> int:
         """1 or -1 when the whole interval lies above or below 0, else 0."""
         return int(self.ci_low > 0) - int(self.ci_high < 0)
+
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """The value and the ends of its interval."""
+        return self.value, self.ci_low, self.ci_high
+
+    def __neg__(self) -> "Measured":
+        return replace(self, value=-self.value, ci_low=-self.ci_high, ci_high=-self.ci_low)
+
+
+class AmbiguousError(ValueError):
+    """A table of a paper asks for one value and the run has several."""
 
 
 class Run:
@@ -60,26 +69,55 @@ class Run:
         comparable: bool,
         corpora: Mapping[str, str],
     ):
-        self._values = {tuple(row[name] for name in PLACE): row for row in values}
-        self._differences = {(*(row[name] for name in PLACE), row["against"]): row for row in differences}
+        self._rows: dict[tuple[Place, str | None], list[Row]] = {}
+        for row in (*values, *differences):
+            self._rows.setdefault((Place(**{name: row[name] for name in PLACE}), row.get("against")), []).append(row)
         self.published, self.comparable = published, comparable
         self.corpora = dict(sorted(corpora.items()))
 
+    def row(self, place: Place, against: str | None = None) -> Row | None:
+        """The row of a value, or of how far it is above what it is held against; AmbiguousError where there are two."""
+        rows = self._rows.get((place, against), [])
+        if len(rows) > 1:
+            raise AmbiguousError(
+                f"{place.measure} of {place.subject}{f' against {against}' if against else ''} on {place.corpus} was "
+                f"measured in several evaluations ({', '.join(sorted(row['evaluation'] for row in rows))}); "
+                "name the one that counts under papers.<paper>.evaluations"
+            )
+        return rows[0] if rows else None
+
     def value(self, place: Place) -> Measured | None:
         """The value in a place."""
-        row = self._values.get(place.key)
-        return None if row is None else _measured(row, "value")
+        return _measured(self.row(place), "value")
 
     def difference(self, place: Place, against: str) -> Measured | None:
         """How far the value in a place is above what it is held against."""
-        row = self._differences.get((*place.key, against))
-        return None if row is None else _measured(row, "difference")
+        return _measured(self.row(place, against), "difference")
+
+    def either_difference(self, place: Place, against: str) -> Measured | None:
+        """The difference between two subjects, whichever way round it was computed.
+
+        Where neither was, from the two values and their intervals as if they were of different images, which is wider;
+        None where the run cannot tell.
+        """
+        other = replace(place, subject=against)
+        if (paired := self.difference(place, against)) is not None:
+            return paired
+        if (paired := self.difference(other, place.subject)) is not None:
+            return -paired
+        ours, theirs = self.value(place), self.value(other)
+        if ours is None or theirs is None:
+            return None
+        return Measured(*independent_difference(ours.ends, theirs.ends), 1, min(ours.n, theirs.n))
 
     def found(self, column: str, experiment: str = "generated", **where: Any) -> list[Any]:
         """What stands in a column of the values of an experiment, in order of appearance; `where` has other columns."""
-        rows = (row for row in self._values.values() if row["experiment"] == experiment)
-        return list(dict.fromkeys(row[column] for row in rows if all(row[name] == where[name] for name in where)))
+        wanted = {"experiment": experiment, **where}
+        rows = (row for rows in self._rows.values() for row in rows if "value" in row)
+        return list(dict.fromkeys(row[column] for row in rows if all(row[name] == wanted[name] for name in wanted)))
 
 
-def _measured(row: Row, name: str) -> Measured:
-    return Measured(row[name], row["ci_low"], row["ci_high"], row["seeds"], row["n"])
+def _measured(row: Row | None, name: str) -> Measured | None:
+    if row is None:
+        return None
+    return Measured(row[name], row["ci_low"], row["ci_high"], row["seeds"], row["n"], row.get("p_value"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from captionlab.reporting.footnotes import OVER_IMAGES, run_notes
 from captionlab.reporting.published import PublishedValue
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value, interval_cell
 from captionlab.reporting.runs import PLACE, Measured, Place, Run
 from captionlab.reporting.verdicts import CONTEXT, Verdict, beside, judge, legend, smallest_difference
 
@@ -38,10 +38,16 @@ class Sheet:
     notes: list[str] = field(default_factory=list)
 
     def value(
-        self, place: Place, published: PublishedValue | None = None, decimals: int | None = None, mark: str = ""
+        self,
+        place: Place,
+        published: PublishedValue | None = None,
+        decimals: int | None = None,
+        mark: str = "",
+        **others: Value,
     ) -> list[Cell]:
-        """Our value in a place and the paper's; the record is kept."""
-        return self.pair(asdict(place), self.run.value(place), published, decimals, mark=mark)
+        """Our value in a place and the paper's; the record is kept, with `others` as more columns."""
+        record = {**asdict(place), **self.details(place, published), **others}
+        return self.pair(record, self.run.value(place), published, decimals, mark=mark)
 
     def difference(
         self, place: Place, against: str, decimals: int | None = None, mark: str = "", sign: str = "+"
@@ -67,18 +73,25 @@ class Sheet:
         the number has an interval that nobody knows.
         """
         verdict = verdict or judge(ours, published, self.run.comparable)
-        record: dict[str, Value] = {name: place.get(name) for name in (*PLACE, "against")}
-        record |= {name: getattr(ours, name, None) for name in ("value", "seeds", "n")}
-        record |= {name: getattr(ours, name, None) if interval else None for name in ("ci_low", "ci_high")}
         smallest = smallest_difference(ours) if interval else None
+        measured = {name: getattr(ours, name, None) for name in ("value", "ci_low", "ci_high", "seeds", "n")}
+        record: dict[str, Value] = {**dict.fromkeys((*PLACE, "against")), **place, **measured}
+        if not interval:
+            record |= {"ci_low": None, "ci_high": None}
         record |= {"published": published.text if published else None, "verdict": verdict}
-        record["smallest_difference"] = smallest
-        self.records.append(record)
+        self.records.append({**record, "smallest_difference": smallest})
         if ours is None:
-            return [Cell(MISSING), beside(published, verdict, None)]
-        form = f"{sign}.{self.decimals if decimals is None else decimals}f"
-        detail = f"[{ours.ci_low:{form}}, {ours.ci_high:{form}}]" if interval else ""
-        return [Cell(f"{ours.value:{form}}{mark}", detail), beside(published, verdict, smallest_difference(ours))]
+            return [Cell(MISSING, note=self.why_missing(place)), beside(published, verdict, None)]
+        cell = interval_cell(ours.ends, f"{sign}.{self.decimals if decimals is None else decimals}f", mark)
+        return [cell if interval else Cell(cell.text), beside(published, verdict, smallest)]
+
+    def details(self, place: Place, published: PublishedValue | None) -> dict[str, Value]:
+        """More columns of the record of a value."""
+        return {}
+
+    def why_missing(self, place: Mapping[str, Value]) -> str:
+        """A note on a number that the run does not have."""
+        return ""
 
     def heading(self, label: str) -> str:
         """Heading of the block of a corpus: the paper's name, ours, and how many images there are."""
@@ -86,6 +99,19 @@ class Sheet:
         counts = {int(str(r["n"])) for r in self.records if r["corpus"] == name and r["n"]}
         images = f", {max(counts)} images" if counts else ""
         return f"{label} (here {name}{images})"
+
+    def footnotes(self, blocks: Sequence[Block]) -> list[str]:
+        """The notes below the table: what markers mean, the sheet's own, what is missing, and what numbers are of."""
+        notes = [*filter(None, [legend(record["verdict"] for record in self.records)]), *self.notes]
+        if any(cell.text == MISSING for block in blocks for row in block.rows for cell in row):
+            notes.append(f"{MISSING}: not in this run, or in a column of the paper: the paper has no such number.")
+        if not self.run.comparable and any(record["published"] for record in self.records):
+            notes.append(CONTEXT)
+        seeds = sorted({int(str(record["seeds"])) for record in self.records if record["seeds"]})
+        if seeds and self.of_roles:
+            trainings = " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
+            notes.append(f"{INTERVALS} Trainings of a role: {trainings}.")
+        return notes
 
     def table(
         self,
@@ -98,16 +124,28 @@ class Sheet:
         record_columns: Sequence[str] | None = None,
     ) -> Table:
         """The table with its footnotes; `records` are those of the CSV, by default one for each number."""
-        notes = [*filter(None, [legend(record["verdict"] for record in self.records)]), *self.notes]
-        if any(cell.text == MISSING for block in blocks for row in block.rows for cell in row):
-            notes.append(f"{MISSING}: not in this run, or in a column of the paper: the paper has no such number.")
-        if not self.run.comparable and any(record["published"] for record in self.records):
-            notes.append(CONTEXT)
-        seeds = sorted({int(str(record["seeds"])) for record in self.records if record["seeds"]})
-        if seeds and self.of_roles:
-            trainings = " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
-            notes.append(f"{INTERVALS} Trainings of a role: {trainings}.")
         kept, shown = self.records if records is None else records, record_columns or self.columns
-        made = {key: self.provenance.get(key) for key in PROVENANCE}
-        lines = [{key: {**record, **made}[key] for key in shown} for record in kept]
-        return Table(name, title, description, columns, blocks, lines, shown, [*notes, *run_notes(self.provenance)])
+        notes = self.footnotes(blocks)
+        return table_of(name, title, description, columns, blocks, kept, shown, notes, self.provenance)
+
+
+def table_of(
+    name: str,
+    title: str,
+    description: str,
+    columns: Sequence[Column],
+    blocks: Sequence[Block],
+    records: Sequence[Mapping[str, Value]],
+    record_columns: Sequence[str],
+    notes: Sequence[str],
+    provenance: Mapping[str, Any],
+) -> Table:
+    """A table that says how it was made, below and in its records, where they do not say it themselves.
+
+    Of the records it has the columns that are named.
+    """
+    made = {key: provenance.get(key) for key in PROVENANCE}
+    own = [{key: value for key, value in record.items() if key not in made or value is not None} for record in records]
+    kept = [{key: {**made, **record}[key] for key in record_columns} for record in own]
+    footnotes = [*notes, *run_notes(provenance)]
+    return Table(name, title, description, columns, blocks, kept, record_columns, footnotes)

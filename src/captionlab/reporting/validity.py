@@ -2,15 +2,13 @@
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from captionlab.intervals import Ends
-from captionlab.reporting.footnotes import run_notes
-from captionlab.reporting.render import Block, Cell, Column, Table, Value
-from captionlab.reporting.sheets import PROVENANCE
-
-Row = Mapping[str, Any]
+from captionlab.reporting.render import Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.runs import Row
+from captionlab.reporting.sheets import PROVENANCE, table_of
 
 RELATIONS = {"≥": operator.ge, "<": operator.lt, "≤": operator.le}
 RECORD_COLUMNS = (
@@ -111,83 +109,77 @@ def retrieval_findings(
         human = row["captioner"] in humans and row["corpus"] == corpus and row["metric"] == "P@1"
         if human and row["candidates"].startswith(AMONG):
             condition = "retrieval" if row["retriever"] in rewarding else "independent retrieval"
-            ends = (row["ci_low"], row["ci_high"])
-            place = {"corpus": corpus, "evaluation": row["evaluation"]}
-            yield Finding(condition, row["retriever"], row["value"], ends, row["n"], "images", **place)
+            ends, place = (row["ci_low"], row["ci_high"]), (corpus, row["evaluation"])
+            yield Finding(condition, row["retriever"], row["value"], ends, row["n"], "images", *place)
 
 
 def participants_findings(accuracy: Mapping[str, Iterable[Row]], human: str | None) -> Iterator[Finding]:
     """How often participants (people, simulated) are right with human captions; rows of ACCURACY of each in."""
     for who, rows in accuracy.items():
-        for row in (row for row in rows if row["caption_type"] == human):
-            ends = (row["ci_low"], row["ci_high"])
-            yield Finding("participants", who, row["value"], ends, row["answers"], "answers")
+        for row in rows:
+            if row["caption_type"] == human:
+                ends = (row["ci_low"], row["ci_high"])
+                yield Finding("participants", who, row["value"], ends, row["answers"], "answers")
 
 
 def matching_findings(matching: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
     """How often scorers are right on pairs; rows of MATCHING of each in."""
     for negatives, condition in (("random", "strangers"), ("hard", "look-alikes")):
         for scorer, rows in matching.items():
-            for row in (row for row in rows if (row["negatives"], row["measure"]) == (negatives, "accuracy")):
-                ends = (100 * row["ci_low"], 100 * row["ci_high"])
-                yield Finding(condition, scorer, 100 * row["value"], ends, row["n"], "images")
+            for row in rows:
+                if (row["negatives"], row["measure"]) == (negatives, "accuracy"):
+                    ends = (100 * row["ci_low"], 100 * row["ci_high"])
+                    yield Finding(condition, scorer, 100 * row["value"], ends, row["n"], "images")
 
 
 def validity_table(findings: Sequence[Finding], notes: Sequence[str], provenance: Mapping[str, Any]) -> Table:
     """A row for each finding, in the order of CONDITIONS; `notes` say what else is to be said of what is missing."""
     ordered = [found for name in CONDITIONS for found in findings if found.condition == name]
+    records = [_record(found) for found in ordered]
     there = {found.condition for found in findings}
-    missed = sum(not CONDITIONS[found.condition].met(found.value) for found in ordered)
     absent = [
         f"Not in this run: {condition.text}. It needs {condition.needs}."
         for name, condition in CONDITIONS.items()
         if name not in there
     ]
-    return Table(
+    reasons = [f"{condition.text}: {condition.reason}" for name, condition in CONDITIONS.items() if name in there]
+    headings = ("condition", "of", "measured", "wanted", "n", "met")
+    return table_of(
         "validity",
         "Validity of this run",
-        f"What must hold for experiments to mean something; {len(ordered) - missed} of {len(ordered)} are met. "
-        "Values with 95 % intervals; it is the value that counts.",
-        [
-            Column("condition", numeric=False),
-            Column("of", numeric=False),
-            Column("measured"),
-            Column("wanted"),
-            Column("n"),
-            Column("met", numeric=False),
-        ],
+        f"What must hold for experiments to mean something; {sum(record['met'] for record in records)} of "
+        f"{len(ordered)} are met. Values with 95 % intervals; it is the value that counts.",
+        [Column(heading, numeric=heading in ("measured", "wanted", "n")) for heading in headings],
         [Block([_row(found) for found in ordered])],
-        [_record(found, provenance) for found in ordered],
+        records,
         RECORD_COLUMNS,
-        [
-            *(f"{condition.text}: {condition.reason}" for name, condition in CONDITIONS.items() if name in there),
-            *absent,
-            *notes,
-            *run_notes(provenance),
-        ],
+        [*reasons, *absent, *notes],
+        provenance,
     )
 
 
 def _row(found: Finding) -> list[Cell]:
     condition = CONDITIONS[found.condition]
-    places = 1 if condition.unit else 2
-    ends = f"[{found.ends[0]:.{places}f}, {found.ends[1]:.{places}f}]" if found.ends else ""
+    form = ".1f" if condition.unit else ".2f"
+    ends = interval_cell((found.value, *found.ends), form).detail if found.ends else ""
     return [
         Cell(condition.text),
         Cell(found.of, ", ".join(filter(None, (found.corpus, found.evaluation)))),
-        Cell(f"{found.value:.{places}f}", " ".join(filter(None, (ends, found.detail)))),
+        Cell(f"{found.value:{form}}", " ".join(filter(None, (ends, found.detail)))),
         Cell(condition.wanted),
         Cell(str(found.n), found.counted),
         Cell("yes" if condition.met(found.value) else "no"),
     ]
 
 
-def _record(found: Finding, provenance: Mapping[str, Any]) -> dict[str, Value]:
-    condition = CONDITIONS[found.condition]
-    low, high = found.ends or (None, None)
+def _record(found: Finding) -> dict[str, Any]:
+    condition, (low, high) = CONDITIONS[found.condition], found.ends or (None, None)
     return {
-        "condition": found.condition, "of": found.of, "corpus": found.corpus, "evaluation": found.evaluation,
-        "value": found.value, "ci_low": low, "ci_high": high, "unit": condition.unit, "relation": condition.relation,
-        "wanted": condition.bound, "n": found.n, "met": condition.met(found.value), "detail": found.detail,
-        **{key: provenance.get(key) for key in PROVENANCE},
-    }  # fmt: skip
+        **asdict(found),
+        "ci_low": low,
+        "ci_high": high,
+        "unit": condition.unit,
+        "relation": condition.relation,
+        "wanted": condition.bound,
+        "met": condition.met(found.value),
+    }

@@ -2,27 +2,11 @@
 
 from collections.abc import Iterable
 from statistics import NormalDist
-from typing import Literal, Protocol
+from typing import Literal
 
 from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Cell
-
-
-class Measured(Protocol):
-    """A value with the ends of its 95 % interval."""
-
-    @property
-    def value(self) -> float:
-        """The value."""
-
-    @property
-    def ci_low(self) -> float:
-        """The lower end."""
-
-    @property
-    def ci_high(self) -> float:
-        """The upper end."""
-
+from captionlab.reporting.runs import Measured
 
 Verdict = Literal[
     "agrees", "differs", "cannot tell", "not comparable", "not judged", "no published value", "not in this run"
@@ -39,20 +23,19 @@ POWERFUL = 0.8
 # Half-widths of a 95 % interval that a true difference must have for the interval to leave 0 out in so many runs.
 POWER = (NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(POWERFUL)) / NormalDist().inv_cdf(0.975)
 
-MARKERS: dict[Verdict, str] = {
-    "agrees": "✓",
-    "differs": "≠",
-    "cannot tell": "?",
-    "not comparable": "○",
-}
-MEANINGS: dict[Verdict, str] = {
-    "agrees": f"our whole 95 % interval is within {CLOSE * 100:.0f} % of the published value",
-    "differs": f"our 95 % interval leaves out the published value, and is not wholly within {CLOSE * 100:.0f} % of it",
-    "cannot tell": (
-        "our 95 % interval holds the published value, and others that are further from it; below stands the smallest "
-        "difference from it that so many images would have shown in four of five runs"
+# The marker of a verdict, and what it means.
+MARKERS: dict[Verdict, tuple[str, str]] = {
+    "agrees": ("✓", f"our whole 95 % interval is within {CLOSE * 100:.0f} % of the published value"),
+    "differs": (
+        "≠",
+        f"our 95 % interval leaves out the published value, and is not wholly within {CLOSE * 100:.0f} % of it",
     ),
-    "not comparable": "the published value is context only",
+    "cannot tell": (
+        "?",
+        "our 95 % interval holds the published value, and others that are further from it; below stands the smallest "
+        "difference from it that so many images would have shown in four of five runs",
+    ),
+    "not comparable": ("○", "the published value is context only"),
 }
 CONTEXT = (
     "The numbers of this run are not comparable with the published column: its data and models are not the paper's. "
@@ -114,14 +97,13 @@ def beside(published: PublishedValue | None, verdict: Verdict, smallest: float |
     """
     if published is None:
         return Cell(MISSING)
-    text = " ".join(filter(None, (published.text, MARKERS.get(verdict))))
-    if verdict != "cannot tell" or smallest is None:
-        return Cell(text)
-    return Cell(text, f"±{smallest:.{published.decimals}f}")
+    text = f"{published.text} {MARKERS[verdict][0]}" if verdict in MARKERS else published.text
+    told = verdict == "cannot tell" and smallest is not None
+    return Cell(text, f"±{smallest:.{published.decimals}f}" if told else "")
 
 
 def legend(verdicts: Iterable[object]) -> str:
     """One sentence that explains the markers that were used."""
     used = set(verdicts)
-    meanings = [f"{marker} {name}: {MEANINGS[name]}" for name, marker in MARKERS.items() if name in used]
+    meanings = [f"{marker} {name}: {meaning}" for name, (marker, meaning) in MARKERS.items() if name in used]
     return "; ".join(meanings) + "." if meanings else ""

@@ -4,9 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from captionlab.papers.discritune.layouts import ASSOCIATIONS, associations_name
-from captionlab.reporting.language import TOP, Row, side_by_side, table_of
+from captionlab.reporting.language import TOP, side_by_side
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.runs import Row
+from captionlab.reporting.sheets import PROVENANCE, table_of
+
+RECORD_COLUMNS = ("corpus", "caption_type", "tag", "rank", "lemma", "count", "association", "published", *PROVENANCE)
 
 
 def associations_table(
@@ -23,31 +27,27 @@ def associations_table(
     (association 0 or less) does not go with it. The paper's lemmas have a column where it has such a type.
     """
     number, word = ASSOCIATIONS[tag]
-    printed = {}
-    if paper.corpora.get("ConCap") in corpora:  # the corpus of both tables
-        printed = {one: paper.ranked(number, one, f"{word} rank") for one in types}
+    theirs = paper.corpora.get("ConCap")  # the corpus of both tables
+    printed = {one: paper.ranked(number, one, f"{word} rank") if theirs in corpora else {} for one in types}
     columns = [Column("rank", numeric=False)]
     for caption_type in types:
         columns += [Column("lemma", group=caption_type, numeric=False), Column("LMI", group=caption_type)]
-        if printed.get(caption_type):
+        if printed[caption_type]:
             columns.append(Column("paper", group=caption_type, numeric=False))
     blocks, records = [], []
     for corpus in corpora:
-        lists: list[list[tuple[Cell, ...]]] = []
-        widths = []
+        lists: list[list[Cell]] = []
         for caption_type in types:
-            words = printed.get(caption_type, {}) if corpus == paper.corpora.get("ConCap") else {}
+            words = printed[caption_type] if corpus == theirs else {}
             place = (corpus, caption_type, tag)
             rows = [row for row in associations if (row["corpus"], row["caption_type"], row["tag"]) == place]
             top = [row for row in rows if row["rank"] <= TOP and row["association"] > 0.0]
             top.sort(key=lambda row: row["rank"])
             records += [{**row, "published": words.get(row["rank"])} for row in top]
-            lists.append([(Cell(row["lemma"]), Cell(f"{row['association']:.1f}")) for row in top])
-            widths.append(2)
-            if printed.get(caption_type):
-                widths.append(1)
-                lists.append([(Cell(words.get(rank, MISSING)),) for rank in range(1, max([0, *words]) + 1)])
-        blocks.append(Block(side_by_side(lists, widths), corpus))
+            lists += [[Cell(row["lemma"]) for row in top], [Cell(f"{row['association']:.1f}") for row in top]]
+            if printed[caption_type]:
+                lists.append([Cell(words.get(rank, MISSING)) for rank in range(1, max([0, *words]) + 1)])
+        blocks.append(Block(side_by_side(lists), corpus))
     missing = f"{MISSING}: no more {word}s are more frequent in this type than elsewhere"
     beside = "; in a column of the paper: it prints none" if any(printed.values()) else ""
     return table_of(
@@ -57,7 +57,7 @@ def associations_table(
         columns,
         blocks,
         records,
-        ("corpus", "caption_type", "tag", "rank", "lemma", "count", "association", "published"),
+        RECORD_COLUMNS,
         [f"{missing}{beside}.", *paper.notes(any(printed.values()))],
         provenance,
     )

@@ -8,7 +8,6 @@ from captionlab.papers.discritune.finetuning import GAIN_ON
 from captionlab.papers.discritune.layouts import TEXT_HEADINGS
 from captionlab.papers.discritune.study import BOUNDS, study_differences
 from captionlab.reporting.evidence import Evidence
-from captionlab.reporting.measurements import Measurements
 from captionlab.reporting.printed import Row, Sides, apart, pair, printed_difference
 from captionlab.reporting.published import Published, read_published
 from captionlab.reporting.reproduction import Reproduction
@@ -32,20 +31,11 @@ def evidence(inputs: Mapping[str, Any], params: Mapping[str, Any]) -> Evidence:
         pairwise = read_table(inputs["study_pairwise"], PAIRWISE).to_pylist()
         differences += study_differences(accuracy, pairwise, block["captioners"])
     paper = Reproduction(block, params["lineage"])
-    summary, comparisons = (
-        read_table(inputs[name], kind).to_pylist()
-        for name, kind in (("summary", SUMMARY), ("comparisons", COMPARISONS))
-    )
-    run = Measurements(summary, comparisons, paper.evaluations)
+    summary, comparisons = read_table(inputs["summary"], SUMMARY), read_table(inputs["comparisons"], COMPARISONS)
+    run = paper.run(summary.to_pylist(), comparisons.to_pylist())
     published = read_published(inputs["published"]) if block["comparable"] else None
-    # As in the tables, the first retriever of the run stands for the paper's.
-    retriever = next(iter(paper.retrievers or run.retrievers), None)
-    parents = {label: parent for label in paper.captioners if (parent := paper.parent(label))}
-
-    def printed(row: Row) -> float | None:
-        return printed_row(published, row, retriever, parents)
-
-    return Evidence(differences, printed, (paper, run))
+    retriever = next(iter(paper.retrievers_of(run)), None)
+    return Evidence(differences, lambda row: printed_row(published, row, retriever, paper.parents()), (paper, run))
 
 
 def printed_row(

@@ -2,7 +2,8 @@
 
 `gains`: on which of two texts of the same images a captioner gains more over its parent (section 4.2.2). `transfer`:
 each captioner against each other on corpora that neither was trained on (section 4.2.2). `fluency`: whether captions
-have become less fluent, or repeat themselves (appendix B, which has no measure for it).
+have become less fluent, or repeat themselves (appendix B, which has no measure for it). And what the parts of the
+finetuning are worth: variants that differ in one of them, over seeds.
 """
 
 import math
@@ -16,13 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
+from captionlab.evaluation.metrics.retrieval import retrieval_results
 from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import NOTHING, PER_CENT, Job, Metric, Result, caption_results, mean
-from captionlab.intervals import SIMILAR, bootstrap_interval
+from captionlab.intervals import SIMILAR, bootstrap_interval, within
 from captionlab.language.statistics import repeats_itself
 from captionlab.reporting.evidence import NON_INFERIORITY
-from captionlab.reporting.roles import FLUENCY_METRICS, PERPLEXITY, difference_rows, fluency
+from captionlab.reporting.roles import FLUENCY_METRICS, PERPLEXITY, Place, difference_rows, fluency, value_rows
 
 # The metrics of the paper's Tables 2, 3 and 5.
 REPETITIONS = "repetitions"
@@ -32,20 +34,23 @@ TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
 ONE_OF_A_HUNDRED = 1.0
 # What a gain on one text is held against begins so, and ends with the label of the other text.
 GAIN_ON = "the gain on "
+# Search among all images of a corpus; the paper's is among a set of candidates, and a place holds one number.
+FULL = "full"
+RETRIEVAL = "P@1"
 NOT_HIGHER = {measure: f"{NON_INFERIORITY}{measure}" for measure in (PERPLEXITY, REPETITIONS)}
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The text metrics of a captioner in an evaluation: its job, and tables with a row for each caption."""
+    """What scores the captions of a captioner in an evaluation: its job, and tables with a row for each caption."""
 
     job: Job
     nlg: pa.Table
-    spice: pa.Table | None
+    spice: pa.Table | None = None
+    retrieval: pa.Table | None = None
 
 
-# Corpus, metric, and None in the place of a scorer, as in captionlab.reporting.roles.
-Results = dict[tuple[str, str, str | None], Result]
+Results = dict[Place, Result]
 
 
 def text_results(scores: Sequence[Scores], corpora: Sequence[str], seed: int) -> Results:
@@ -53,8 +58,9 @@ def text_results(scores: Sequence[Scores], corpora: Sequence[str], seed: int) ->
     metrics = {name: metric for name, metric in NLG_METRICS.items() if name in TEXT_METRICS}
     found: Results = {}
     for one in scores:
-        tables = [(one.nlg, metrics), *([(one.spice, SPICE_METRICS)] if one.spice is not None else [])]
-        for table, of_table in tables:
+        for table, of_table in ((one.nlg, metrics), (one.spice, SPICE_METRICS)):
+            if table is None:
+                continue
             kept = table.filter(pc.is_in(table["corpus"], pa.array(corpora, pa.string())))
             for result in caption_results(one.job, kept, seed, of_table):
                 place = result.corpus, result.metric, None
@@ -80,7 +86,7 @@ def same_images(scores: Scores, first: str, second: str) -> Scores:
         ]
         return pa.concat_tables(kept)
 
-    return Scores(scores.job, shared(scores.nlg), None if scores.spice is None else shared(scores.spice))
+    return replace(scores, nlg=shared(scores.nlg), spice=None if scores.spice is None else shared(scores.spice))
 
 
 def gain_rows(
@@ -104,11 +110,12 @@ def gain_rows(
                     f"{label} and its parent {parent} were evaluated on different images of {first} and {second} "
                     f"({metric}); their gains cannot be compared"
                 )
-            gains = [_gain(*pair) for pair in pairs]
             far = max(1.0, *(abs(result.value) for pair in pairs for result in pair))
+            gains = [one.value - of_parent.value for one, of_parent in pairs]
+            of_resamples = [one.resampled - of_parent.resampled for one, of_parent in pairs]
+            more = gains[0] - gains[1]
             # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
-            drawn = (gains[0][1] - gains[1][1]).round(3)
-            more = gains[0][0] - gains[1][0]
+            drawn = (of_resamples[0] - of_resamples[1]).round(3)
             number = more, *bootstrap_interval(more, drawn, len(*images), (-far, far), NOTHING)
             yield row(first, "gains", label, metric, number, len(*images), against=f"{GAIN_ON}{against}")
 
@@ -116,11 +123,6 @@ def gain_rows(
 def _present(parents: Mapping[str, str], results: Mapping[str, Results]) -> list[tuple[str, str]]:
     """Captioners with their parents, where the run has results of both."""
     return [pair for pair in parents.items() if {*pair} <= results.keys()]
-
-
-def _gain(result: Result, of_parent: Result) -> tuple[float, np.ndarray]:
-    """How far a captioner is above its parent, and on resamples of the images."""
-    return result.value - of_parent.value, result.resampled - of_parent.resampled
 
 
 def transfer_rows(results: Mapping[str, Results], foreign: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
@@ -170,3 +172,55 @@ def fluency_rows(results: Mapping[str, Results], parents: Mapping[str, str]) -> 
             value, low, high = (margin - found[end] for end in ("difference", "ci_high", "ci_low"))
             place: dict[str, Any] = {"against": parent, "margin": margin}
             yield row(corpus, "fluency", label, NOT_HIGHER[measure], (value, low, high), found["n"], **place)
+
+
+def evaluated_results(scores: Scores, seed: int) -> dict[Place, Result]:
+    """Every measure of a captioner by corpus and retriever."""
+    found = [*caption_results(scores.job, scores.nlg, seed, NLG_METRICS)]
+    if scores.spice is not None:
+        found += caption_results(scores.job, scores.spice, seed, SPICE_METRICS)
+    if scores.retrieval is not None:
+        found += (one for one in retrieval_results(scores.job, scores.retrieval, seed) if one.candidates != FULL)
+    return {(result.corpus, result.metric, result.retriever): result for result in found}
+
+
+def variant_rows(
+    name: str, variants: Mapping[str, Any], results: Mapping[str, Mapping[Place, Result]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of ROLE_VALUES and of ROLE_DIFFERENCES of one group of variants, its name as the experiment.
+
+    `variants` has `captioners` (label -> captioners, one for each seed), `corpora` (names), `reference` (the label that
+    others are compared with) and `rewards` (label -> retrievers that gave the reward). Captioners are compared seed by
+    seed, by their order; one that has no seeds is compared with the reference's of every seed. `nearness of P@1` is
+    above 0 where a captioner finds about as many images as the reference. Raises ValueError when two captioners were
+    evaluated on different images.
+    """
+    roles, reference = variants["captioners"], variants["reference"]
+    seeds: Sequence[str] = roles[reference]
+    every, paired, partners = dict(results), dict(roles), dict[str, str | None]()
+    for label, captioners in roles.items():
+        if label == reference or len(seeds) == 1:
+            continue
+        if len(captioners) == 1:
+            paired[label] = [f"{captioners[0]} against {other}" for other in seeds]
+            every |= {one: results[captioners[0]] for one in paired[label]}
+        partners |= zip(paired[label], seeds, strict=True)
+    values = [*value_rows(roles, results)]
+    differences = [*difference_rows(paired, every, reference, partners, variants["rewards"])]
+    differences += _near(differences, [row for row in values if row["subject"] == reference])
+    kept = [
+        [{**row, "experiment": name} for row in rows if row["corpus"] in variants["corpora"]]
+        for rows in (values, differences)
+    ]
+    return kept[0], kept[1]
+
+
+def _near(differences: Sequence[Mapping[str, Any]], values: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Whether differences in retrieval accuracy are small, from them and the reference's values."""
+    found = {(row["corpus"], row["scorer"]): row["value"] for row in values if row["measure"] == RETRIEVAL}
+    for one in differences:
+        if one["measure"] == RETRIEVAL:
+            margin = SIMILAR * abs(found[one["corpus"], one["scorer"]])
+            near, low, high = within(one["difference"], one["ci_low"], one["ci_high"], margin)
+            told = {"difference": near, "ci_low": low, "ci_high": high, "margin": margin}
+            yield {**one, **told, "measure": f"nearness of {RETRIEVAL}"}

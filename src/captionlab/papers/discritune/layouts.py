@@ -13,6 +13,7 @@ OWN_TABLES = ("4", "5", "10")
 LOOKALIKES = "11"
 RETRIEVAL = (RETRIEVAL_METRIC,)
 TEXT = tuple(TEXT_HEADINGS)
+WITH_CIDER = (RETRIEVAL_METRIC, "CIDEr")
 BLIP, CAMEL = ({"captioners": (name, f"DiscriTune-{name}")} for name in ("BLIP", "CaMEL"))
 
 
@@ -28,7 +29,7 @@ class Layout:
     name: str
     title: str
     published: str
-    metrics: Sequence[str]
+    metrics: tuple[str, ...]
     captioners: Sequence[str] | None = ()
     corpora: Sequence[str] = ()
     in_domain: bool | None = None
@@ -40,45 +41,18 @@ class Layout:
         return all(any(label in there[key] for label in labels) for key, labels in self.asked.items())
 
 
+_FINDING, _SIMILARITY = "text-to-image retrieval", "similarity to human captions"
 LAYOUTS = (
-    Layout("discritune_table1_retrieval", "table 1: text-to-image retrieval", "1", RETRIEVAL),
+    Layout("discritune_table1_retrieval", f"table 1: {_FINDING}", "1", RETRIEVAL),
+    Layout("discritune_table2_in_domain", f"table 2: {_SIMILARITY}, in-domain", "2", TEXT, (), ("2", "3"), True),
     Layout(
-        "discritune_table2_in_domain",
-        "table 2: similarity to human captions, in-domain",
-        "2",
-        TEXT,
-        corpora=("2", "3"),
-        in_domain=True,
+        "discritune_table3_cross_domain", f"table 3: {_SIMILARITY}, across domains", "3", TEXT, (), ("2", "3"), False
     ),
     Layout(
-        "discritune_table3_cross_domain",
-        "table 3: similarity to human captions, across domains",
-        "3",
-        TEXT,
-        corpora=("2", "3"),
-        in_domain=False,
+        "discritune_table4_blip_retrieval", f"table 4: {_FINDING}, BLIP", "4", RETRIEVAL, ("4",), ("4",), asked=BLIP
     ),
-    Layout(
-        "discritune_table4_blip_retrieval",
-        "table 4: text-to-image retrieval, BLIP",
-        "4",
-        RETRIEVAL,
-        ("4",),
-        ("4",),
-        asked=BLIP,
-    ),
-    Layout(
-        "discritune_table5_blip", "table 5: similarity to human captions, BLIP", "5", TEXT, ("5",), ("5",), asked=BLIP
-    ),
-    Layout(
-        "discritune_table10_camel",
-        "table 10: similarity to human captions, CaMEL",
-        "10",
-        TEXT,
-        ("10",),
-        ("10",),
-        asked=CAMEL,
-    ),
+    Layout("discritune_table5_blip", f"table 5: {_SIMILARITY}, BLIP", "5", TEXT, ("5",), ("5",), asked=BLIP),
+    Layout("discritune_table10_camel", f"table 10: {_SIMILARITY}, CaMEL", "10", TEXT, ("10",), ("10",), asked=CAMEL),
     Layout(
         "discritune_table11_lookalikes",
         "table 11: retrieval within sets of look-alikes",
@@ -99,7 +73,7 @@ class VariantsLayout:
     title: str
     variants: str
     published: str | None
-    metrics: Sequence[str]
+    metrics: tuple[str, ...]
 
 
 VARIANTS = (
@@ -107,14 +81,14 @@ VARIANTS = (
     VariantsLayout("discritune_table9_rewards", "table 9: rewards", "rewards", "9", RETRIEVAL),
     VariantsLayout(
         "discritune_table12_hard_distractors",
-        "table 12: hard distractors, similarity to human captions",
+        f"table 12: hard distractors, {_SIMILARITY}",
         "hard-distractors",
         "12",
         TEXT,
     ),
     VariantsLayout(
         "discritune_table13_hard_distractors",
-        "table 13: hard distractors, text-to-image retrieval",
+        f"table 13: hard distractors, {_FINDING}",
         "hard-distractors",
         "13",
         RETRIEVAL,
@@ -127,11 +101,7 @@ VARIANTS = (
         RETRIEVAL,
     ),
     VariantsLayout(
-        "discritune_divergence",
-        "beyond the paper: a penalty for leaving the parent",
-        "divergence",
-        None,
-        (RETRIEVAL_METRIC, "CIDEr"),
+        "discritune_divergence", "beyond the paper: a penalty for leaving the parent", "divergence", None, WITH_CIDER
     ),
 )
 # Tables of what goes with types of captions, by part of speech: the number in the paper and the word for such a word.

@@ -45,7 +45,7 @@ class Discritune(Paper):
         ablated = {table: self._scored(table, self._ablated()) for table in ("nlg", "spice", "retrieval")}
         return Needs(
             {
-                "captions": self._captions(scored["nlg"]),
+                "captions": [paths.captions(*paths.captioner_of(path)) for path in scored["nlg"]],
                 **scored,
                 "measures": self._spoken(partial(paths.language, "measures")),
                 "tokens": self._spoken(partial(paths.evaluation, "tokens")),
@@ -122,10 +122,6 @@ class Discritune(Paper):
     def _scored(self, table: str, places: set[tuple[str, str]]) -> list[str]:
         """A table of scores for each captioner and evaluation of these that has one."""
         return sorted({paths.evaluation(table, *place) for place in places} & set(self.lab.scored(table)))
-
-    def _captions(self, scored: list[str]) -> list[str]:
-        """The captions that these tables score."""
-        return [paths.captions(*paths.captioner_of(path)) for path in scored]
 
     def _evaluated(self) -> set[tuple[str, str]]:
         """Each captioner of the paper with each evaluation on a corpus of the paper that its tables show."""

@@ -1,6 +1,6 @@
 """Measure what the paper says of several captioners or corpora at once, gains, transfer and fluency, and variants."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from captionlab import paths
@@ -11,14 +11,15 @@ from captionlab.language.schemas import MEASURES
 from captionlab.papers.discritune.finetuning import (
     Results,
     Scores,
+    evaluated_results,
     fluency_results,
     fluency_rows,
     gain_rows,
     same_images,
     text_results,
     transfer_rows,
+    variant_rows,
 )
-from captionlab.papers.discritune.variants import evaluated_results, variant_rows
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.schemas import RETRIEVAL, TOKENS
 from captionlab.tables import read_table
@@ -41,7 +42,9 @@ def _compared(inputs: Given, params: Given) -> Rows:
     paper = Reproduction(params["config"], params["lineage"])
     labels = {name: label for label, name in sorted(paper.captioners.items(), reverse=True)}
     parents = {label: parent for label in labels.values() if (parent := paper.parent(label))}
-    scores = _scores(inputs, params, labels)
+    scores: dict[str, list[Scores]] = {}
+    for one in _scores(inputs, params):
+        scores.setdefault(labels[one.job.captioner], []).append(one)
     found: Rows = []
     if {DESCRIPTIONS, CAPTIONS} <= paper.corpora.keys():
         two = (paper.corpora[DESCRIPTIONS], paper.corpora[CAPTIONS])
@@ -65,31 +68,23 @@ def _compared(inputs: Given, params: Given) -> Rows:
     return [*found, *fluency_rows(spoken, parents)]
 
 
-def _scores(inputs: Given, params: Given, labels: dict[str, str]) -> dict[str, list[Scores]]:
-    """By label of the captioner its scores in every evaluation."""
-    spice = {paths.captioner_of(path): path for path in inputs["spice"]}
-    scores: dict[str, list[Scores]] = {}
-    for path in inputs["nlg"]:
-        job, place = _job(path, params), paths.captioner_of(path)
+def _scores(inputs: Given, params: Given, start: str = "") -> Iterator[Scores]:
+    """Of each captioner and evaluation its tables; their names begin so."""
+    spice, retrieval = (
+        {paths.captioner_of(path): path for path in inputs.get(f"{start}{table}", ())}
+        for table in ("spice", "retrieval")
+    )
+    for path in inputs[f"{start}nlg"]:
+        place = paths.captioner_of(path)
         of_spice = read_table(spice[place], SPICE) if place in spice else None
-        scores.setdefault(labels[job.captioner], []).append(Scores(job, read_table(path, NLG), of_spice))
-    return scores
+        ranks = read_table(retrieval[place], RETRIEVAL) if place in retrieval else None
+        yield Scores(_job(path, params), read_table(path, NLG), of_spice, ranks)
 
 
 def _variants(inputs: Given, params: Given) -> tuple[Rows, Rows]:
-    retrieval, spice = (
-        {paths.captioner_of(path): path for path in inputs[f"ablated_{table}"]} for table in ("retrieval", "spice")
-    )
     results: dict[str, dict[str, Any]] = {}
-    for path in inputs["ablated_nlg"]:
-        job, place = _job(path, params), paths.captioner_of(path)
-        results.setdefault(job.evaluation, {})[job.captioner] = evaluated_results(
-            job,
-            params["seed"],
-            read_table(path, NLG),
-            retrieval=read_table(retrieval[place], RETRIEVAL) if place in retrieval else None,
-            spice=read_table(spice[place], SPICE) if place in spice else None,
-        )
+    for one in _scores(inputs, params, "ablated_"):
+        results.setdefault(one.job.evaluation, {})[one.job.captioner] = evaluated_results(one, params["seed"])
     found = [
         variant_rows(name, variants, results[variants["evaluation"]]) for name, variants in params["variants"].items()
     ]

@@ -5,6 +5,8 @@ captioners that the paper has there, and those that it does not have at all.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
@@ -21,29 +23,36 @@ from captionlab.papers.discritune.layouts import (
     RETRIEVAL_METRIC,
     TEXT,
     TEXT_HEADINGS,
+    VARIANTS,
+    WITH_CIDER,
     Layout,
+    VariantsLayout,
 )
 from captionlab.papers.discritune.study import study_table
-from captionlab.papers.discritune.variant_tables import variant_tables
-from captionlab.reporting.footnotes import protocol_note, run_notes
-from captionlab.reporting.measurements import Measurements
+from captionlab.reporting.builder import Line, Number, blocks_of, columns_of, rows_of
+from captionlab.reporting.footnotes import protocol_note
 from captionlab.reporting.published import Published, PublishedValue, read_published
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
-from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.sheets import PROVENANCE
-from captionlab.reporting.verdicts import CONTEXT, beside, judge, legend, smallest_difference
+from captionlab.reporting.reproduction import Reproduction, in_order
+from captionlab.reporting.runs import Place, Row, Run
+from captionlab.reporting.sheets import PROVENANCE, Sheet
+from captionlab.reporting.verdicts import CONTEXT, legend
 from captionlab.schemas import SUMMARY
 from captionlab.study.schemas import ACCURACY, AGREEMENT, PAIRWISE, PARTICIPANTS
 from captionlab.tables import read_metadata, read_table
 
 ANSWERS = {"accuracy": ACCURACY, "pairwise": PAIRWISE, "agreement": AGREEMENT, "participants": PARTICIPANTS}
 TABLES = ("1", "2", "3", "4", "5", "10", "11")
-MEASURED = ("split", "evaluation", "value", "ci_low", "ci_high", "n", "candidates", "decoding")
 RECORD_COLUMNS = (
     "paper_row", "paper_column", "captioner", "corpus", "split", "evaluation", "retriever", "metric",
     "value", "ci_low", "ci_high", "n", "candidates", "decoding", "published", "difference", "verdict",
     "smallest_difference", *PROVENANCE,
 )  # fmt: skip
+# Marks a value of the retriever that gave the reward.
+OWN = "°"
+_P_AT_1 = "P@1 (%): the share of captions by which a retriever finds their image among the candidates."
+_TEXT = "BLEU-4 (B@4), METEOR (M), CIDEr (C) and SPICE (S), times 100"
+WHAT = {RETRIEVAL: _P_AT_1, TEXT: f"{_TEXT}.", WITH_CIDER: f"{_P_AT_1} CIDEr (C), times 100."}
 
 
 def tabulate(inputs: Mapping[str, Any], params: Mapping[str, Any], provenance: Mapping[str, Any]) -> Iterator[Table]:
@@ -51,8 +60,8 @@ def tabulate(inputs: Mapping[str, Any], params: Mapping[str, Any], provenance: M
     published = read_published(inputs["published"])
     paper = Reproduction(params["config"], params["lineage"], published)
     if params["config"]:
-        run = Measurements(read_table(inputs["summary"], SUMMARY).to_pylist(), (), paper.evaluations)
-        yield from discritune_tables(run, published, paper, {**provenance, **read_metadata(inputs["summary"])})
+        run = paper.run(read_table(inputs["summary"], SUMMARY).to_pylist())
+        yield from captioner_tables(run, paper, {**provenance, **read_metadata(inputs["summary"])})
         values = read_table(inputs["values"], ROLE_VALUES).to_pylist()
         differences = read_table(inputs["differences"], ROLE_DIFFERENCES).to_pylist()
         made = {**provenance, **read_metadata(inputs["values"])}
@@ -70,62 +79,130 @@ def tabulate(inputs: Mapping[str, Any], params: Mapping[str, Any], provenance: M
             yield associations_table(associations, params["caption_types"], corpora, tag, paper, provenance)
 
 
-def discritune_tables(
-    run: Measurements, published: Published, paper: Reproduction, provenance: Mapping[str, Any]
-) -> list[Table]:
+def captioner_tables(run: Run, paper: Reproduction, provenance: Mapping[str, Any]) -> list[Table]:
     """Those of LAYOUTS that the paper's block asks for. `provenance` is described at `run_notes`."""
     asked = [layout for layout in LAYOUTS if layout.is_asked(paper.captioners, paper.corpora)]
-    sheets = [_Sheet(run, published, paper, provenance, layout) for layout in asked]
+    sheets = [CaptionersSheet(run, paper, layout, provenance) for layout in asked]
     return [_text(sheet) if sheet.layout.metrics == TEXT else _retrieval(sheet) for sheet in sheets]
 
 
-def _retrieval(sheet: "_Sheet") -> Table:
+class CaptionersSheet(Sheet):
+    """A sheet whose subjects are captioners by name, and whose rows and columns are labels of the paper."""
+
+    def __init__(self, run: Run, paper: Reproduction, layout: Layout, provenance: Mapping[str, Any]):
+        super().__init__(run, provenance, RECORD_COLUMNS)
+        self.paper, self.layout = paper, layout
+
+    def captioners(self) -> list[str]:
+        """Labels of the rows, the paper's in its order."""
+        printed, tables = self.run.published.rows, self.layout.captioners
+        labels = self.paper.ordered_captioners(printed(*TABLES))
+        if tables is None:
+            return labels
+        known, own = printed(*tables), printed(*OWN_TABLES)
+        return [label for label in labels if (label in known if tables else label not in own)]
+
+    def corpora(self) -> list[str]:
+        """Labels of the corpora, the paper's in its order.
+
+        Concadia is one column for retrieval and two for text metrics; look-alikes have a table of their own.
+        """
+        printed = self.run.published.columns
+        known = printed(*(self.layout.corpora or ("1",)))
+        other = ("2", "3", "5") if self.layout.metrics == RETRIEVAL else ("1", "4")
+        elsewhere = {*printed(*other, LOOKALIKES)} - {*known}
+        strangers = self.layout.captioners == ()  # labels that the paper does not have stand in tables 1 to 3
+        labels = in_order(self.paper.corpora, known)
+        return [label for label in labels if label in known or (strangers and label not in elsewhere)]
+
+    def rows(self, corpus: str, captioners: Sequence[str], numbers: Sequence[Number]) -> list[list[Cell]]:
+        """Numbers of captioners on a corpus, by their labels."""
+        lines = [Line([label], {"subject": self.paper.captioners[label]}, label) for label in captioners]
+        return rows_of(self, self.layout.published, corpus, self.paper.corpora[corpus], lines, numbers)
+
+    def details(self, place: Place, published: PublishedValue | None) -> dict[str, Value]:
+        """What the summary says of the number, by its names, and how far it is from the paper's."""
+        row = self.run.row(place) or {}
+        known = {name: row.get(name) for name in ("split", "evaluation", "candidates", "decoding")}
+        apart = row["value"] - published.value if row and published and self.run.comparable else None
+        names = {"captioner": place.subject, "retriever": place.scorer, "metric": place.measure}
+        return {**known, **names, "difference": apart}
+
+    def titled(self, corpus: str) -> str:
+        """The corpus, and how many images its numbers rest on."""
+        counts = sorted({int(str(r["n"])) for r in self.records if r["paper_column"] == corpus and r["n"]})
+        images = f"n = {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))}" if counts else "not in this run"
+        return f"{corpus} ({images})"
+
+    def why_missing(self, place: Mapping[str, Value]) -> str:
+        """Whether the captioner was not evaluated on the corpus, or only not by this measure."""
+        captioner, corpus, measure, retriever = (place[name] for name in ("subject", "corpus", "measure", "scorer"))
+        if not self.run.found("measure", subject=captioner, corpus=corpus):
+            return f"{captioner} was not evaluated on {corpus} in this run."
+        if retriever is not None:
+            return f"{retriever} did not judge {captioner} on {corpus} in this run."
+        return f"{measure} of {captioner} on {corpus} was not measured in this run."
+
+    def footnotes(self, blocks: Sequence[Block]) -> list[str]:
+        """As below every table, with what stands for the paper's corpora, and how captions were made and judged."""
+        notes = [*filter(None, [legend(record["verdict"] for record in self.records)]), *self.notes]
+        if any(cell == Cell(MISSING) for block in blocks for row in block.rows for cell in row):
+            notes.append(f"{MISSING} in a column of the paper: the paper has no such number.")
+        if not self.run.comparable:
+            notes.append(CONTEXT)
+        shown: list[Any] = [record for record in self.records if record["n"]]
+        stand_ins = dict.fromkeys((r["paper_column"], r["corpus"], r["split"]) for r in shown)
+        if stand_ins:
+            notes.append("; ".join(f"{label} is {name}, {split}" for label, name, split in stand_ins) + ".")
+        notes.append(protocol_note({r["decoding"] for r in shown}, {r["candidates"] for r in shown}))
+        return notes
+
+    def finished(self, description: str, columns: Sequence[Column], blocks: Sequence[Block]) -> Table:
+        """The table as its layout calls it."""
+        title = f"DiscriTune, {self.layout.title}"
+        return self.table(self.layout.name, title, description, columns, blocks)
+
+
+def _retrieval(sheet: CaptionersSheet) -> Table:
     """Rows are captioners, columns corpora, each by every retriever; the first one stands for the paper's."""
-    retrievers = list(sheet.paper.retrievers or sheet.run.retrievers)
-    labels = sheet.captioners()
-    rows = [[Cell(label)] for label in labels]
-    columns = [Column("captioner", numeric=False)]
+    paper, found = sheet.paper, sheet.run.found("scorer", measure=RETRIEVAL_METRIC)
+    captioners, known = sheet.captioners(), any(map(paper.rewarded_by, found))
+    rows, columns = [[Cell(label)] for label in captioners], [Column("captioner", numeric=False)]
     for corpus in sheet.corpora():
-        for row, label in zip(rows, labels, strict=True):
-            for retriever in retrievers[:1]:
-                theirs = sheet.printed(label, corpus, RETRIEVAL_METRIC)
-                row += sheet.cells(label, corpus, RETRIEVAL_METRIC, retriever, theirs)
-            row += [sheet.cells(label, corpus, RETRIEVAL_METRIC, retriever, None)[0] for retriever in retrievers[1:]]
-        group = f"{corpus} ({sheet.images(corpus)})"
-        for index, retriever in enumerate(retrievers):
-            columns.append(Column(retriever, sheet.role(retriever), group))
-            if index == 0:
-                columns.append(Column("paper", group=group))
-    return sheet.table(
-        "P@1 (%): the share of captions by which a retriever finds their image among the candidates. This run with its "
-        "95 % interval, by each retriever; the paper's number beside the retriever that stands for the paper's.",
+        numbers: list[Number] = []
+        for retriever in paper.retrievers_of(sheet.run):
+            role = "gave the reward" if paper.rewarded_by(retriever) else "independent" if known else ""
+            place, printed = {"measure": RETRIEVAL_METRIC, "scorer": retriever}, None if numbers else RETRIEVAL_METRIC
+            numbers.append(Number(place, "", retriever, role, printed, decimals=DECIMALS[RETRIEVAL_METRIC]))
+        for row, others in zip(rows, sheet.rows(corpus, captioners, numbers), strict=True):
+            row += others[1:]
+        group = sheet.titled(corpus)
+        columns += columns_of([], [replace(number, group=group) for number in numbers])
+    return sheet.finished(
+        f"{_P_AT_1} This run with its 95 % interval, by each retriever; the paper's number beside the retriever that "
+        "stands for the paper's.",
         columns,
         [Block(rows)] if len(columns) > 1 and rows else [],
     )
 
 
-def _text(sheet: "_Sheet") -> Table:
+def _text(sheet: CaptionersSheet) -> Table:
     """Blocks are corpora, rows the captioners; of tables 2 and 3 those that were trained on it, or were not."""
     paper, in_domain = sheet.paper, sheet.layout.in_domain
-    metrics = [metric for metric in TEXT_HEADINGS if metric != "SPICE" or "SPICE" in sheet.run.metrics]
-    columns = [Column("captioner", numeric=False)]
-    for metric in metrics:
-        columns += [Column(heading, group=TEXT_HEADINGS[metric]) for heading in ("this run", "paper")]
+    measured = sheet.run.found("measure")
+    numbers = [
+        Number({"measure": metric}, heading, printed=heading, decimals=DECIMALS[metric])
+        for metric, heading in TEXT_HEADINGS.items()
+        if metric != "SPICE" or metric in measured
+    ]
     # People have no row: their captions are the references.
     captioners = [label for label in sheet.captioners() if paper.family(label) != "human"]
     blocks = []
     for corpus in sheet.corpora():
-        rows = []
-        for label in captioners:
-            if in_domain is None or paper.in_domain(label, corpus) is in_domain:
-                row = [Cell(label)]
-                for metric in metrics:
-                    theirs = sheet.printed(label, corpus, TEXT_HEADINGS[metric])
-                    row += sheet.cells(label, corpus, metric, None, theirs)
-                rows.append(row)
-        if rows:
-            blocks.append(Block(rows, f"{corpus} ({sheet.images(corpus)})"))
-    if "SPICE" not in metrics:
+        here = [name for name in captioners if in_domain is None or paper.in_domain(name, corpus) is in_domain]
+        if rows := sheet.rows(corpus, here, numbers):
+            blocks.append(Block(rows, sheet.titled(corpus)))
+    if "SPICE" not in measured:
         sheet.notes.append("SPICE is not in this run.")
     for label in captioners:
         if in_domain is not None and paper.in_domain(label, next(iter(paper.corpora))) is None:
@@ -137,129 +214,60 @@ def _text(sheet: "_Sheet") -> Table:
         False: ", of captioners on corpora that neither they nor their parents were trained on",
         None: "",
     }[in_domain]
-    return sheet.table(
-        f"BLEU-4 (B@4), METEOR (M), CIDEr (C) and SPICE (S), times 100{where}. This run with its 95 % interval; "
-        "beside it the paper's number.",
-        columns,
+    return sheet.finished(
+        f"{_TEXT}{where}. This run with its 95 % interval; beside it the paper's number.",
+        columns_of(["captioner"], numbers),
         blocks,
     )
 
 
-class _Sheet:
-    """The cells of one table, the record of each, and what the footnotes must say of them."""
+def variant_tables(
+    values: Sequence[Row],
+    differences: Sequence[Row],
+    published: Published,
+    block: Mapping[str, Any],
+    retrievers: Mapping[str, Mapping[str, Any]],
+    provenance: Mapping[str, Any],
+) -> Iterator[Table]:
+    """The tables of the variants in `block`, `papers.discritune` of the config.
 
-    def __init__(
-        self,
-        run: Measurements,
-        published: Published,
-        paper: Reproduction,
-        provenance: Mapping[str, Any],
-        layout: Layout,
-    ):
-        self.run, self.published, self.paper, self.provenance, self.layout = run, published, paper, provenance, layout
-        self.records: list[dict[str, Value]] = []
-        self.notes: list[str] = []
+    values, differences: rows of ROLE_VALUES and ROLE_DIFFERENCES with the variants as experiment. retrievers: of each
+    variants its `judges`, the one that stands for the paper's first, and by label those that gave `rewards`.
+    """
+    for layout in VARIANTS:
+        if layout.variants in block.get("variants", {}):
+            variants = block["variants"][layout.variants]
+            run = Run(values, differences, published, block["comparable"], variants["corpora"])
+            yield _variants(layout, variants, retrievers[layout.variants], Sheet(run, provenance))
 
-    def captioners(self) -> list[str]:
-        """Labels of the rows, the paper's in its order."""
-        labels = self.paper.ordered_captioners(self._rows([*TABLES]))
-        tables = self.layout.captioners
-        if tables is None:
-            return labels
-        known, own = self._rows(tables), self._rows(OWN_TABLES)
-        return [label for label in labels if (label in known if tables else label not in own)]
 
-    def corpora(self) -> list[str]:
-        """Labels of the corpora, the paper's in its order.
+def _variants(layout: VariantsLayout, variants: Mapping[str, Any], asked: Mapping[str, Any], sheet: Sheet) -> Table:
+    reference, found = variants["reference"], sheet.run.found("measure", layout.variants)
+    numbers: list[Number] = []
+    for metric in (metric for metric in layout.metrics if metric in found):
+        for retriever in asked["judges"] if metric == RETRIEVAL_METRIC else [None]:
+            heading, place = TEXT_HEADINGS.get(metric, metric), {"measure": metric, "scorer": retriever}
+            group, decimals = " by ".join(filter(None, (heading, retriever))), DECIMALS[metric]
+            # The paper's numbers stand beside those of the first retriever, and beside text metrics.
+            printed = heading if layout.published and (not numbers or metric != RETRIEVAL_METRIC) else None
+            ours = Number(place, group, printed=printed, decimals=decimals, mark=partial(_own, asked["rewards"]))
+            numbers += [ours, Number(place, group, f"against {reference}", against=reference, decimals=decimals)]
+    labels = in_order(variants["captioners"], sheet.run.published.rows(layout.published) if layout.published else ())
+    lines = [Line([label], {"subject": label, "experiment": layout.variants}, label) for label in labels]
+    blocks = blocks_of(sheet, layout.published, lines, numbers)
+    if any(OWN in cell.text for block in blocks for row in block.rows for cell in row):
+        sheet.notes.append(f"{OWN} by the retriever that gave the reward.")
+    if layout.metrics == TEXT and "SPICE" not in found:
+        sheet.notes.append("SPICE is not in this run.")
+    return sheet.table(
+        layout.name,
+        f"DiscriTune, {layout.title}",
+        f"{WHAT[layout.metrics]} Means over trainings, and the difference from {reference}, each with its 95 % "
+        "interval.",
+        columns_of(["captioner"], numbers),
+        blocks,
+    )
 
-        Concadia is one column for retrieval and two for text metrics; look-alikes have a table of their own.
-        """
-        text, retrieval = (self._columns(tables) for tables in (("2", "3", "5"), ("1", "4")))
-        other = text if self.layout.metrics == RETRIEVAL else retrieval
-        known = self._columns(self.layout.corpora or ("1",))
-        elsewhere = {*other, *self._columns((LOOKALIKES,))} - {*known}
-        strangers = self.layout.captioners == ()  # labels that the paper does not have stand in tables 1 to 3
-        return [
-            label
-            for label in self.paper.ordered_corpora(known)
-            if label in known or (strangers and label not in elsewhere)
-        ]
 
-    def _rows(self, tables: Sequence[str]) -> list[str]:
-        """The paper's row labels in these tables."""
-        return list(dict.fromkeys(label for table in tables for label in self.published.rows(table)))
-
-    def _columns(self, tables: Sequence[str]) -> list[str]:
-        """The paper's corpora in these tables."""
-        return list(dict.fromkeys(label for table in tables for label in self.published.columns(table)))
-
-    def printed(self, row: str, column: str, metric: str) -> PublishedValue | None:
-        """The paper's number."""
-        return self.published.find(self.layout.published, row, column, metric)
-
-    def role(self, retriever: str) -> str:
-        """Whether captioners of this table were rewarded by a retriever; nothing where no reward is known."""
-        if self.paper.rewarded_by(retriever):
-            return "gave the reward"
-        return "independent" if any(map(self.paper.rewarded_by, self.run.retrievers)) else ""
-
-    def images(self, corpus: str) -> str:
-        """How many images the numbers of a corpus rest on."""
-        counts = sorted({int(str(r["n"])) for r in self.records if r["paper_column"] == corpus and r["n"]})
-        if not counts:
-            return "not in this run"
-        return f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
-
-    def cells(
-        self, label: str, corpus: str, metric: str, retriever: str | None, theirs: PublishedValue | None
-    ) -> list[Cell]:
-        """Our cell and the paper's; the record is kept."""
-        captioner, name = self.paper.captioners[label], self.paper.corpora[corpus]
-        ours = self.run.find(captioner, name, metric, retriever)
-        verdict = judge(ours, theirs, self.paper.comparable)
-        record: dict[str, Value] = {
-            "paper_row": label, "paper_column": corpus, "captioner": captioner, "corpus": name,
-            "retriever": retriever, "metric": metric, "verdict": verdict,
-            **{key: self.provenance.get(key) for key in PROVENANCE},
-            **{key: getattr(ours, key, None) for key in MEASURED},
-            "published": theirs.text if theirs else None, "difference": None,
-            "smallest_difference": smallest_difference(ours),
-        }  # fmt: skip
-        if ours is not None and theirs is not None and self.paper.comparable:
-            record["difference"] = ours.value - theirs.value
-        self.records.append(record)
-        if ours is None:
-            mine = Cell(MISSING, note=self._why_missing(captioner, name, metric, retriever))
-        else:
-            places = DECIMALS[metric]
-            mine = Cell(f"{ours.value:.{places}f}", f"[{ours.ci_low:.{places}f}, {ours.ci_high:.{places}f}]")
-        return [mine, beside(theirs, verdict, smallest_difference(ours))]
-
-    def table(self, description: str, columns: Sequence[Column], blocks: Sequence[Block]) -> Table:
-        """The table with its footnotes."""
-        name, title = self.layout.name, f"DiscriTune, {self.layout.title}"
-        notes = list(self.notes)
-        if markers := legend(record["verdict"] for record in self.records):
-            notes.insert(0, markers)
-        if any(cell == Cell(MISSING) for block in blocks for row in block.rows for cell in row):
-            notes.append(f"{MISSING} in a column of the paper: the paper has no such number.")
-        if not self.paper.comparable:
-            notes.append(CONTEXT)
-        stand_ins = dict.fromkeys((r["paper_column"], r["corpus"], r["split"]) for r in self.records if r["n"])
-        if stand_ins:
-            notes.append("; ".join(f"{label} is {name}, {split}" for label, name, split in stand_ins) + ".")
-        notes.append(
-            protocol_note(
-                {str(r["decoding"]) for r in self.records if r["n"]},
-                {str(r["candidates"]) for r in self.records if r["candidates"]},
-            )
-        )
-        notes += run_notes(self.provenance)
-        return Table(name, title, description, columns, blocks, self.records, RECORD_COLUMNS, notes)
-
-    def _why_missing(self, captioner: str, corpus: str, metric: str, retriever: str | None) -> str:
-        if not self.run.evaluated(captioner, corpus):
-            return f"{captioner} was not evaluated on {corpus} in this run."
-        if retriever is not None:
-            return f"{retriever} did not judge {captioner} on {corpus} in this run."
-        return f"{metric} of {captioner} on {corpus} was not measured in this run."
+def _own(rewards: Mapping[str, Sequence[str]], place: Place) -> str:
+    return OWN if place.scorer in rewards.get(place.subject, ()) else ""
