@@ -1,4 +1,4 @@
-"""Blocks of a config and what can be read off one of them: its kind, its root, its rewards, its normal form."""
+"""Blocks of a config and what can be read off one of them: its kind, its root, its normal form."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -25,13 +25,6 @@ def captioner_kind(block: Mapping[str, Any]) -> str:
     if "parent" in block:
         return "finetuned"
     return "imported" if "weights" in block else "pretrained"
-
-
-def encoder_kind(block: Mapping[str, Any]) -> str:
-    """How an encoder comes about: grid (of another one), imported or trained."""
-    if "patches_of" in block:
-        return "patches"
-    return "imported" if "weights" in block else "trained"
 
 
 def scorer_kind(block: Mapping[str, Any]) -> str:

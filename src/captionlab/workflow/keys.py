@@ -46,12 +46,12 @@ def _part(schema: Schema, name: str) -> Block:
 
 
 def _table(part: Block, schema: Schema) -> str:
-    """A table of the keys of a part; of a union, with the cases that have each of them."""
-    cases = {name: schema.case({}, case) for name, case in part["cases"].items()} if "union" in part else {"": part}
-    cases = {name: case for name, case in cases.items() if not case.get("untrained")}
+    """A table of the keys of a part; of a union, with the cases that have each of them and no table of their own."""
+    whole = {name: case for name, case in part.get("cases", {"": part}).items() if not case.get("untrained")}
+    cases = {name: case for name, case in whole.items() if "$ref" not in case}
     rows: dict[Row, list[str]] = {}
     if key := part.get("union"):
-        rows[Row(key, "", ", ".join(f"`{name}`" for name in cases), "required")] = [*cases]
+        rows[Row(key, "", ", ".join(f"`{name}`" for name in whole), "required")] = [*cases]
     for name, case in cases.items():
         for row in _rows(case, schema):
             rows.setdefault(row, []).append(f"`{name}`")
