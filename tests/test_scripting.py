@@ -1,5 +1,6 @@
 """A script's log holds what was said and what went wrong; its cost is written; it ends when it is asked to."""
 
+import ast
 import os
 import platform
 import signal
@@ -7,11 +8,14 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
 from captionlab.schemas import COST
 from captionlab.tables import read_table
+
+SCRIPTS = Path(__file__).parents[1] / "workflow" / "scripts"
 
 
 @pytest.fixture
@@ -171,6 +175,16 @@ def wait_for_end(process):
             return
         time.sleep(0.1)
     raise TimeoutError(f"process {process} lives on")
+
+
+@pytest.mark.parametrize("script", sorted(SCRIPTS.glob("*.py")), ids=lambda path: path.stem)
+def test_main_is_the_last_of_a_script_of_a_rule(script):
+    """It runs where it is defined, so what stands below it would not be there."""
+    body = ast.parse(script.read_text()).body
+    decorated = [node for node in body if isinstance(node, ast.FunctionDef) and node.decorator_list]
+    mains = [node for node in decorated if ast.unparse(node.decorator_list[0]) in ("script", "parallel_script")]
+    assert mains in ([], [body[-1]])
+    assert mains or script.stem in ("compare_runs", "estimate_cost")
 
 
 def test_without_snakemake_it_says_so():

@@ -54,7 +54,7 @@ def made(shared_data, tmp_path_factory) -> Path:
     captions = str(folder / "generated.parquet")
     job(
         "import_captions",
-        params=SimpleNamespace(config={"family": "human"}, **of_corpora),
+        params=SimpleNamespace(config={"family": "human", "reference": "first"}, **of_corpora),
         input=SimpleNamespace(images=images, captions=references),
         output=[captions],
     )

@@ -162,7 +162,7 @@ def test_results_of_the_coco_tools_are_read(shared_data):
 
 
 def test_human_captions_are_the_first_references(tmp_path, images, references):
-    rows = imported(tmp_path, {"family": "human"}, images, [], references)
+    rows = imported(tmp_path, {"family": "human", "reference": "first"}, images, [], references)
     assert [(row["image_id"], row["caption_index"], row["caption"]) for row in rows] == [
         ("42", 0, "only one"),
         ("7", 0, "first of 7"),
@@ -230,7 +230,7 @@ def test_look_alikes_that_nobody_described_are_candidates_only(tmp_path):
     assert evaluated_images(images, "toy", "test", captions) == ["a/1", "b/0", "alone"]
     # An image outside of sets must be described.
     with pytest.raises(CaptionFileError, match="'alone'"):
-        imported(tmp_path, {"family": "human"}, images, [], captions)
+        imported(tmp_path, {"family": "human", "reference": "first"}, images, [], captions)
 
 
 @pytest.mark.parametrize("kind", ["greedy", "beam"])

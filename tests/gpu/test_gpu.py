@@ -135,7 +135,8 @@ import os
 from types import SimpleNamespace
 import torch
 from captionlab.scripting import device, parallel_script
-snakemake = SimpleNamespace(log=["results/logs/job/it.log"], input=[], threads=1, rule="job", resources={"gpu": GPUS})
+made = {"log": ["results/logs/job/it.log"], "input": [], "output": []}
+snakemake = SimpleNamespace(**made, threads=1, rule="job", resources={"gpu": GPUS})
 @parallel_script
 def main(snakemake):
     ones = torch.ones(2000, 2000, device=device())

@@ -206,7 +206,7 @@ def test_the_script_writes_rows_by_the_labels_of_the_paper(tmp_path):
             put("measures", "language", MEASURES, name, measures)
             put("tokens", "evaluation", TOKENS, name, tokens)
     output = {name: tmp_path / f"{name}.parquet" for name in ("values", "differences")}
-    nothing = {f"ablated_{name}": [] for name in ("captions", "nlg", "spice", "retrieval")}
+    nothing = {f"variant_{name}": [] for name in ("captions", "nlg", "spice", "retrieval")}
     run_paper(
         "summarise", "discritune", {**files, **nothing}, output,
         evaluations={"main": {"decoding": "beam5", "splits": dict.fromkeys(CORPORA, "test")}}, variants={},

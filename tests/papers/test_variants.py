@@ -29,7 +29,7 @@ BLOCK = {
     "comparable": True,
     "variants": {"baselines": {**ABLATION, "corpora": {"Flickr": "toy-flickr"}}},
 }
-RETRIEVERS = {"baselines": {"judges": ["clip-a", "clip-b"], "rewards": ABLATION["rewards"]}}
+RETRIEVERS = {"baselines": {"retrievers": ["clip-a", "clip-b"], "rewards": ABLATION["rewards"]}}
 SPLITS = {"toy-flickr": "test", "toy-coco": "test"}
 
 
@@ -74,7 +74,7 @@ def test_the_script_writes_these_rows_and_what_made_captions_and_ranks(rows, tmp
             paths[what].append(str(tmp_path / "evaluation" / name / "ablations" / f"{what}.parquet"))
             write_table(paths[what][-1], kind, of_kind, device)
     output = {name: tmp_path / f"{name}.parquet" for name in ("values", "differences")}
-    ablated = {f"ablated_{name}": files for name, files in {**paths, "spice": []}.items()}
+    ablated = {f"variant_{name}": files for name, files in {**paths, "spice": []}.items()}
     nothing = {name: [] for name in ("captions", "nlg", "spice", "measures", "tokens")}
     run_paper(
         "summarise", "discritune", {**nothing, **ablated}, output,

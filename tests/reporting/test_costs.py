@@ -83,12 +83,10 @@ def test_the_script_writes_both_and_says_what_is_missing(results, monkeypatch, c
     monkeypatch.chdir(results.parent)
     output = [str(folder / "reporting" / f"cost.{ending}") for ending in ("csv", "md", "html")]
 
-    class Output(list):
-        jobs = str(folder / "cost.parquet")
-
+    made = SimpleNamespace(tables=output, jobs=str(folder / "cost.parquet"))
     params = SimpleNamespace(stages=STAGES, provenance={"config": "toy", "seed": 1})
     script = runpy.run_path(str(SCRIPTS / "collect_cost.py"))
-    script["main"](SimpleNamespace(output=Output([*output, Output.jobs]), params=params))
+    script["main"](SimpleNamespace(output=made, params=params))
     assert len(Path(output[0]).read_text().splitlines()) == 4
     assert "0:08:20" in Path(output[1]).read_text()
     assert "3 of 4 finished jobs have no measurement of a GPU in results/cost" in caplog.text

@@ -278,7 +278,7 @@ def test_a_parents_learning_rate_runs_its_children_too(checkout):
 
 
 def test_metric_code_runs_evaluation_and_tables_only(checkout):
-    path = checkout.root / "src/captionlab/evaluation/nlg.py"
+    path = checkout.root / "src/captionlab/evaluation/metrics/nlg.py"
     text = path.read_text()
     function = text.index("def score_corpus")
     first_return = text.index("    return ", function)

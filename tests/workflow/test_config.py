@@ -469,12 +469,15 @@ def test_families_that_read_grids_need_an_encoder_that_gives_them():
     sizes = {"width": 8, "layers": 1, "heads": 1, "feed_forward": 8, "positions": 20, "vocabulary": 300}
     config = edited("captioners.base.architecture", sizes)
     config["captioners"]["base"]["family"] = "blip"
-    assert "captioners.base.encoder is 'clip', and blip reads of each image a grid; name an encoder" in mistakes(config)
+    assert (
+        "captioners.base.encoder is 'clip', and blip reads patch features of each image; name an encoder"
+        in mistakes(config)
+    )
     config["encoders"]["grid"] = {"patches_of": "clip"}
     config["captioners"]["base"]["encoder"] = "grid"
     checked(config, SCHEMA)
     config["captioners"]["child"]["objective"]["reward"]["retriever"] = "grid"
-    assert "reward.retriever is 'grid', a grid, which has no text side; name a clip" in mistakes(config)
+    assert "reward.retriever is 'grid', patch features, which has no text side; name a clip" in mistakes(config)
     config = edited("captioners.base.encoder", "grid")
     config["encoders"]["grid"] = {"patches_of": "clip"}
     assert "captioners.base.encoder is 'grid', and clipcap reads of each image one vector" in mistakes(config)

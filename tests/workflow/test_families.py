@@ -361,7 +361,7 @@ def test_a_reward_is_one_file(checkout):
         "reward.of.0.reward.shortest: 0 is less than the minimum of 1": {
             "kind": "sum", "of": [{"weight": 2, "reward": {**mine, "shortest": 0}}],
         },
-        "reward.retriever is 'grid', a grid, which has no text side": {**mine, "retriever": "grid"},
+        "reward.retriever is 'grid', patch features, which has no text side": {**mine, "retriever": "grid"},
     }  # fmt: skip
     alone, summed, *refused = plans(checkout, *map(rewarded, (mine, inside, *wrong.values())))
     for planned in (alone, summed):

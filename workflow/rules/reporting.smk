@@ -246,7 +246,7 @@ rule collect_cost:
     input:
         lab.measured_tables(),
     output:
-        multiext(paths.reporting("cost"), ".csv", ".md", ".html"),
+        tables=multiext(paths.reporting("cost"), ".csv", ".md", ".html"),
         jobs=paths.COST,
     log:
         paths.log("collect_cost"),

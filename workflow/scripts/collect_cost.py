@@ -27,4 +27,4 @@ def main(snakemake: Any) -> None:
         logger.warning("%d of %d finished jobs have no measurement of a GPU in results/cost.", len(unknown), len(rows))
     write_table(output, COSTS, rows)
     provenance = {"commit": commit(), **snakemake.params.provenance}
-    write_table_files(cost_table(rows, snakemake.params.stages, provenance), list(snakemake.output)[:-1])
+    write_table_files(cost_table(rows, snakemake.params.stages, provenance), snakemake.output.tables)

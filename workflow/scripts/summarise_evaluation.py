@@ -29,7 +29,7 @@ def _results(snakemake: Any, scores: dict[str, list[str]]) -> Iterator[Result]:
 def _notes(captions: list[str], scores: list[str]) -> dict[str, str]:
     """What the tables of scores say of how they were made, for the footers."""
     reasons = {read_metadata(path).get("unavailable") for path in scores} - {None}
-    return device_note([*captions, *scores]) | ({"without SPICE:": reasons.pop()} if reasons else {})
+    return device_note([*captions, *scores]) | ({"without SPICE:": "; ".join(sorted(reasons))} if reasons else {})
 
 
 @script

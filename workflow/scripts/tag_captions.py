@@ -12,7 +12,7 @@ from captionlab.texts.tagging import load_tagger, tag
 
 @script
 def main(snakemake: Any) -> None:
-    captions = read_table(snakemake.input[0], GENERATED, [*TAGGED.key, "caption"])
+    captions = read_table(snakemake.input.captions, GENERATED, [*TAGGED.key, "caption"])
     tagger = load_tagger(snakemake.params.tagger)
     found = list(progress(tag(tagger, captions["caption"].to_pylist()), "captions", captions.num_rows))
     columns = {name: [row[place] for row in found] for place, name in enumerate(("words", "lemmas", "tags"))}

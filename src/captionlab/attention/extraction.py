@@ -22,7 +22,7 @@ BATCH = 32
 
 @dataclass
 class Extracted:
-    """Rows of the tables of a captioner; `attention.kinds` says what they are."""
+    """Rows of the tables of a captioner; `attention.schemas` says what they are."""
 
     blocks: Rows = field(default_factory=list)
     received: Rows = field(default_factory=list)

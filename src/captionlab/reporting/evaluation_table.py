@@ -16,9 +16,9 @@ RECORD_COLUMNS = (
 
 def evaluation_table(summary: Sequence[Row], provenance: Mapping[str, Any]) -> Table:
     """All rows of the summary; for people a block for each corpus, with captioners as rows and metrics as columns."""
-    judges = list(dict.fromkeys((r["retriever"], r["candidates"], r["metric"]) for r in summary))
+    scored_by = list(dict.fromkeys((r["retriever"], r["candidates"], r["metric"]) for r in summary))
     # Text metrics first, and the metrics of one retriever side by side.
-    judges.sort(key=lambda judge: (judge[0] or "", judge[1] or ""))
+    scored_by.sort(key=lambda one: (one[0] or "", one[1] or ""))
     places = ("corpus", "captioner", "evaluation", "retriever", "candidates", "metric")
     cells = {tuple(r[name] for name in places): r for r in summary}
     blocks = []
@@ -26,13 +26,13 @@ def evaluation_table(summary: Sequence[Row], provenance: Mapping[str, Any]) -> T
         rows = []
         jobs = [(r["captioner"], r["evaluation"], r["decoding"]) for r in summary if r["corpus"] == corpus]
         for captioner, evaluation, decoding in dict.fromkeys(jobs):
-            found = [cells.get((corpus, captioner, evaluation, *judge)) for judge in judges]
+            found = [cells.get((corpus, captioner, evaluation, *one)) for one in scored_by]
             counts = sorted({r["n"] for r in found if r})
             heads = [Cell(captioner, f"{evaluation}, {decoding}"), Cell(" to ".join(map(str, counts)))]
             rows.append([*heads, *map(_cell, found)])
         blocks.append(Block(rows, f"{corpus}, {split}"))
     columns = [Column("captioner", numeric=False), Column("n")]
-    columns += [Column(metric, "", _group(retriever, candidates)) for retriever, candidates, metric in judges]
+    columns += [Column(metric, "", _group(retriever, candidates)) for retriever, candidates, metric in scored_by]
     return table_of(
         "evaluation",
         "Every metric of this run",

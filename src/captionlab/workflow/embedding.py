@@ -31,7 +31,7 @@ class Embedding:
         return normalise(without(self.encoders[wildcards.encoder], "corpus", "seed"))
 
     def seeing(self, file: str) -> Callable[[Wildcards], str]:
-        """A file of an encoder, or of that whose grid it is."""
+        """A file of an encoder, or of that whose patch features it has."""
         return lambda wildcards: paths.encoder(file, self._seen_by(wildcards.encoder))
 
     def is_patches(self, wildcards: Wildcards) -> bool:
@@ -39,7 +39,7 @@ class Embedding:
         return "patches_of" in self.encoders[wildcards.encoder]
 
     def loaded(self, encoders: Iterable[str]) -> Loaded:
-        """What a script loads that uses these encoders, or those whose grids they are."""
+        """What a script loads that uses these encoders, or those whose patch features they have."""
         return loaded("encoders", (self.encoders[self._seen_by(encoder)]["family"] for encoder in encoders))
 
     def used(self, wildcards: Wildcards) -> Loaded:

@@ -53,8 +53,10 @@ def rewards_in(reward: Mapping[str, Any], where: str = "reward") -> Iterator[tup
     """A reward and those that it is made of, each with its place in the config."""
     yield where, reward
     for number, part in enumerate(reward["of"] if rewards()[reward["kind"]].of else []):
-        weighed = "reward" in part
-        yield from rewards_in(part["reward"] if weighed else part, f"{where}.of.{number}" + ".reward" * weighed)
+        if "reward" in part:  # beside its weight
+            yield from rewards_in(part["reward"], f"{where}.of.{number}.reward")
+        else:
+            yield from rewards_in(part, f"{where}.of.{number}")
 
 
 def a_family(names: Iterable[str]) -> str:

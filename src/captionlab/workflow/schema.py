@@ -127,7 +127,8 @@ class Schema:
         elif error.validator == "required":
             yield f"{place} lacks the key {error.message.split(' is a required')[0]}"
         elif error.validator == "oneOf":
-            yield f"{place} must have exactly one of the keys epochs and steps"
+            keys = " and ".join(key for case in error.validator_value for key in case.get("required", []))
+            yield f"{place} must have exactly one of the keys {keys}"
         else:
             yield f"{place}: {error.message}"
 
@@ -251,7 +252,7 @@ def _fits(block: Block, wanted: Block | str) -> bool:
 def _refused(name: str, block: Block, part: Block) -> str:
     """What is wrong with that which a name leads to; nothing where it will do."""
     if (able := part.get("able")) and not getattr(encoders().get(str(block.get("family"))), able, False):
-        what = "a grid" if "patches_of" in block else f"a {block.get('family')}"
+        what = "patch features" if "patches_of" in block else f"a {block.get('family')}"
         families = a_family(family for family, declared in encoders().items() if getattr(declared, able))
         return f"is {name!r}, {what}, {part['reason']}; name {families}"
     wrong = "refuses" in part and _fits(block, part["refuses"])

@@ -42,15 +42,15 @@ class Discritune(Paper):
         if not self.block:
             return None
         scored = {table: self._scored(table, self._evaluated()) for table in ("nlg", "spice")}
-        ablated = {table: self._scored(table, self._ablated()) for table in ("nlg", "spice", "retrieval")}
+        varied = {table: self._scored(table, self._varied()) for table in ("nlg", "spice", "retrieval")}
         return Needs(
             {
                 "captions": [paths.captions(*paths.captioner_of(path)) for path in scored["nlg"]],
                 **scored,
                 "measures": self._spoken(partial(paths.language, "measures")),
                 "tokens": self._spoken(partial(paths.evaluation, "tokens")),
-                "ablated_captions": sorted(paths.captions(*place) for place in self._ablated()),
-                **{f"ablated_{table}": files for table, files in ablated.items()},
+                "variant_captions": sorted(paths.captions(*place) for place in self._varied()),
+                **{f"variant_{table}": files for table, files in varied.items()},
             },
             {
                 # Who stands for whom; whether numbers can be compared with the paper's is a matter of tables.
@@ -166,11 +166,11 @@ class Discritune(Paper):
     def _variant_retrievers(self) -> Block:
         """For each group of variants the retrievers of its evaluation in the config's order, and who gave rewards."""
         return {
-            name: {"judges": self.lab.evaluations[of["evaluation"]]["retrievers"], "rewards": of["rewards"]}
+            name: {"retrievers": self.lab.evaluations[of["evaluation"]]["retrievers"], "rewards": of["rewards"]}
             for name, of in self._variants().items()
         }
 
-    def _ablated(self) -> set[tuple[str, str]]:
+    def _varied(self) -> set[tuple[str, str]]:
         """Each captioner of a group of variants with the evaluation that it is compared in."""
         return {
             (name, variants["evaluation"])

@@ -34,7 +34,7 @@ def summarise(inputs: Given, params: Given) -> tuple[Rows, Rows, list[str]]:
     """Rows of values and of differences, and the tables that know the device of what they were measured on."""
     values, differences = _variants(inputs, params)
     compared = _compared(inputs, params)
-    measured = [*inputs["captions"], *inputs["ablated_captions"], *inputs["ablated_retrieval"]]
+    measured = [*inputs["captions"], *inputs["variant_captions"], *inputs["variant_retrieval"]]
     return values, [*compared, *differences], measured
 
 
@@ -83,7 +83,7 @@ def _scores(inputs: Given, params: Given, start: str = "") -> Iterator[Scores]:
 
 def _variants(inputs: Given, params: Given) -> tuple[Rows, Rows]:
     results: dict[str, dict[str, Any]] = {}
-    for one in _scores(inputs, params, "ablated_"):
+    for one in _scores(inputs, params, "variant_"):
         results.setdefault(one.job.evaluation, {})[one.job.captioner] = evaluated_results(one, params["seed"])
     found = [
         variant_rows(name, variants, results[variants["evaluation"]]) for name, variants in params["variants"].items()

@@ -232,7 +232,7 @@ def variant_tables(
     """The tables of the variants in `block`, `papers.discritune` of the config.
 
     values, differences: rows of ROLE_VALUES and ROLE_DIFFERENCES with the variants as experiment. retrievers: of each
-    variants its `judges`, the one that stands for the paper's first, and by label those that gave `rewards`.
+    variants its `retrievers`, the one that stands for the paper's first, and by label those that gave `rewards`.
     """
     for layout in VARIANTS:
         if layout.variants in block.get("variants", {}):
@@ -245,7 +245,7 @@ def _variants(layout: VariantsLayout, variants: Mapping[str, Any], asked: Mappin
     reference, found = variants["reference"], sheet.run.found("measure", layout.variants)
     numbers: list[Number] = []
     for metric in (metric for metric in layout.metrics if metric in found):
-        for retriever in asked["judges"] if metric == RETRIEVAL_METRIC else [None]:
+        for retriever in asked["retrievers"] if metric == RETRIEVAL_METRIC else [None]:
             heading, place = TEXT_HEADINGS.get(metric, metric), {"measure": metric, "scorer": retriever}
             group, decimals = " by ".join(filter(None, (heading, retriever))), DECIMALS[metric]
             # The paper's numbers stand beside those of the first retriever, and beside text metrics.

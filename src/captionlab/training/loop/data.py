@@ -93,7 +93,7 @@ def references(captions: Path, ids: Sequence[str]) -> list[list[str]]:
 
 
 def texts_by_image(captions: pa.Table, ids: Sequence[str]) -> list[list[str]]:
-    """The same from a table that was read."""
+    """The same from a table that was read; ValueError for an image without one."""
     found: dict[str, list[str]] = {image_id: [] for image_id in ids}
     for image_id, caption in zip(captions["image_id"].to_pylist(), captions["caption"].to_pylist(), strict=True):
         if image_id in found:
