@@ -111,9 +111,7 @@ rule ablate_objects:
         runtime=720,
         gpu=1,
     params:
-        **lab.software(
-            "ablate_objects", "torch", "tokenizers", loads=lab.scene_analysis.loaded()
-        ),
+        **lab.software("ablate_objects", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
         config=lab.scene_analysis.part_on_labels("ablation"),
         splits=lab.scene_analysis.splits(),
         decoding=lab.scene_analysis.decoding(),

@@ -30,13 +30,7 @@ rule extract_attention:
         runtime=480,
         gpu=1,
     params:
-        **lab.software(
-            "extract_attention",
-            "numpy",
-            "torch",
-            "tokenizers",
-            loads=lab.scene_analysis.loaded(),
-        ),
+        **lab.software("extract_attention", "numpy", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
         config=lab.scene_analysis.part("attention"),
         corpus=lab.scene_analysis.corpus(),
         split=lab.scene_analysis.split(),

@@ -64,9 +64,7 @@ rule import_captioner:
         mem_mb=lab.memory(3000, files=4),
         runtime=30,
     params:
-        **lab.software(
-            "import_captioner", "torch", "tokenizers", loads=lab.captioner_family
-        ),
+        **lab.software("import_captioner", "torch", "tokenizers", loads=lab.captioner_family),
         config=lab.captioner_block,
     message:
         "import the captioner {wildcards.captioner}"

@@ -33,13 +33,7 @@ rule finetune_captioner:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(
-            12000,
-            features=1.2,
-            captions=5,
-            reward_models=2,
-            reward_models_features=1.2,
-        ),
+        mem_mb=lab.memory(12000, features=1.2, captions=5, reward_models=2, reward_models_features=1.2),
         runtime=2880,
         gpu=1,
     params:

@@ -29,18 +29,10 @@ rule encode_scenes:
         runtime=240,
         gpu=1,
     params:
-        **lab.software(
-            "encode_scenes",
-            "numpy",
-            "torch",
-            "tokenizers",
-            loads=lab.scene_analysis.loaded(),
-        ),
+        **lab.software("encode_scenes", "numpy", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
         config={
             **lab.scene_analysis.part("ablation", "mask"),
-            **lab.scene_analysis.part_on_labels(
-                "probes", "scenes", "selection", "images", "objects"
-            ),
+            **lab.scene_analysis.part_on_labels("probes", "scenes", "selection", "images", "objects"),
         },
         splits=lab.scene_analysis.splits(),
         seed=lab.scene_analysis.seed(),

@@ -28,12 +28,7 @@ rule sample_stimuli:
         runtime=60,
         gpu=1,
     params:
-        **lab.software(
-            "sample_stimuli",
-            "numpy",
-            "torch",
-            loads=lab.study.loaded(lab.study.encoder()),
-        ),
+        **lab.software("sample_stimuli", "numpy", "torch", loads=lab.study.loaded(lab.study.encoder())),
         config=lab.study.block(),
         corpus=lab.study.corpus(),
         split=lab.study.split(),
@@ -98,12 +93,7 @@ rule simulate_responses:
         runtime=60,
         gpu=1,
     params:
-        **lab.software(
-            "simulate_responses",
-            "numpy",
-            "torch",
-            loads=lab.study.loaded(lab.study.simulating()),
-        ),
+        **lab.software("simulate_responses", "numpy", "torch", loads=lab.study.loaded(lab.study.simulating())),
         participants=lab.study.number_simulated(),
         seed=lab.config["seed"],
     message:
