@@ -1,14 +1,12 @@
 """Find the regions of a shard of the images of a corpus: given boxes, cut out and embedded, or a detector's."""
 
-from pathlib import Path
-
 import pyarrow.compute as pc
 
 from captionlab.encoders.images import shard_rows
 from captionlab.progress import progress
 from captionlab.regions.tables import write_regions
 from captionlab.schemas import IMAGES, OBJECTS
-from captionlab.scripting import device, script
+from captionlab.scripting import device, folder_of, script
 from captionlab.tables import read_table
 
 
@@ -18,7 +16,7 @@ def cropped(snakemake, images):
 
     objects = read_table(snakemake.input.objects, OBJECTS)
     objects = objects.filter(pc.is_in(objects["image_id"], images["image_id"].combine_chunks()))
-    encoder = load_encoder(Path(snakemake.input.encoder_weights[0]).parent, device())
+    encoder = load_encoder(folder_of(snakemake.input.encoder_weights[0]), device())
     return cropped_regions(encoder, encoder.image_size, images, boxes_by_image(objects), snakemake.threads)
 
 

@@ -3,7 +3,6 @@
 import logging
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from captionlab.evaluation.metrics.nlg import NLG, meteor_process, score_corpus
 from captionlab.evaluation.paraphrases import write_paraphrases
@@ -14,7 +13,7 @@ from captionlab.tables import TableWriter, read_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     captions: dict[str, dict[tuple[str, int], str]] = {}
     for row in read_table(snakemake.input.tokens, TOKENS).to_pylist():
         captions.setdefault(row["corpus"], {})[row["image_id"], row["caption_index"]] = row["tokens"]

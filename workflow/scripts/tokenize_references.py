@@ -1,7 +1,5 @@
 """Tokenise the references of the evaluated split of a corpus as in the Penn treebank, in the order of its images."""
 
-from typing import Any
-
 from captionlab.evaluation.ptb import tokenize
 from captionlab.schemas import CAPTIONS, IMAGES, TOKENS
 from captionlab.scripting import script
@@ -9,7 +7,7 @@ from captionlab.tables import read_table, write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     images = read_table(snakemake.input.images, IMAGES, ["image_id", "position", "split"]).to_pylist()
     split = snakemake.params.split
     position = {row["image_id"]: row["position"] for row in images if row["split"] == split}
