@@ -19,8 +19,7 @@ rule pretrain_captioner:
         paths.benchmark("pretrain_captioner/{captioner}")
     wildcard_constraints:
         captioner=lab.captioners_of("pretrained"),
-    # Trainings are the longest way through the DAG.
-    priority: 10
+    priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

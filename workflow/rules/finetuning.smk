@@ -27,8 +27,7 @@ rule finetune_captioner:
         paths.benchmark("finetune_captioner/{captioner}")
     wildcard_constraints:
         captioner=lab.captioners_of("finetuned"),
-    # Trainings are the longest way through the DAG.
-    priority: 10
+    priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

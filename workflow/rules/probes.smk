@@ -8,10 +8,7 @@ Makes: results/probes/{captioner}/{encodings,scores,search,objects}.parquet
 rule encode_scenes:
     input:
         **lab.captioner_model,
-        labels=paths.ablation("labels"),
-        chosen=paths.ablation("chosen"),
-        pmi=paths.ablation("pmi"),
-        matches=paths.ablation("matches"),
+        **paths.ablation.named("labels", "chosen", "pmi", "matches"),
         features=lab.scene_analysis.features,
     output:
         paths.of_captioner("probes", "encodings"),
@@ -47,9 +44,7 @@ rule train_probe:
         encodings=paths.of_captioner("probes", "encodings"),
         tags=lab.scene_analysis.tags_table(),
     output:
-        scores=paths.of_captioner("probes", "scores"),
-        search=paths.of_captioner("probes", "search"),
-        objects=paths.of_captioner("probes", "objects"),
+        **paths.of_captioner.named("scores", "search", "objects", stage="probes"),
     log:
         paths.log("train_probe/{captioner}"),
     benchmark:

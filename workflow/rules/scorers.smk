@@ -145,8 +145,7 @@ rule pretrain_scorer:
         paths.benchmark("pretrain_scorer/{scorer}")
     wildcard_constraints:
         scorer=lab.scoring.of_kind("trained"),
-    # Trainings are the longest way through the DAG.
-    priority: 10
+    priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

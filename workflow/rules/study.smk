@@ -107,11 +107,7 @@ rule analyse_responses:
         stimuli=paths.study("stimuli.parquet"),
         responses=lab.study.responses,
     output:
-        answers=paths.answers("answers"),
-        participants=paths.answers("participants"),
-        accuracy=paths.answers("accuracy"),
-        pairwise=paths.answers("pairwise"),
-        agreement=paths.answers("agreement"),
+        **paths.answers.named("answers", "participants", "accuracy", "pairwise", "agreement"),
     log:
         paths.log("analyse_responses/{participants}"),
     benchmark:
