@@ -29,12 +29,7 @@ rule pretrain_captioner:
         gpu=1,
     params:
         **lab.software(
-            "pretrain_captioner",
-            "numpy",
-            "pycocoevalcap",
-            "torch",
-            "tokenizers",
-            loads=lab.reward_models.used,
+            "pretrain_captioner", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=lab.reward_models.used
         ),
         config=lab.captioner_block,
         seed=lab.captioner_seed,

@@ -37,12 +37,7 @@ rule finetune_captioner:
         gpu=1,
     params:
         **lab.software(
-            "finetune_captioner",
-            "numpy",
-            "pycocoevalcap",
-            "torch",
-            "tokenizers",
-            loads=lab.reward_models.used,
+            "finetune_captioner", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=lab.reward_models.used
         ),
         config=lab.captioner_block,
         reward_models=lab.reward_models.asked,

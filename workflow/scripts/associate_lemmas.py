@@ -18,5 +18,6 @@ def main(snakemake):
             of_corpus[caption_type].append((row["lemmas"], row["tags"]))
     with TableWriter(snakemake.output[0], ASSOCIATIONS) as writer:
         for corpus, of_corpus in captions.items():
-            ranks, found = defaultdict(lambda: count(1)), associate(of_corpus)
-            writer.write([{"corpus": corpus, **vars(of), "rank": next(ranks[of.caption_type, of.tag])} for of in found])
+            ranks = defaultdict(lambda: count(1))
+            found = [vars(one) | {"rank": next(ranks[one.caption_type, one.tag])} for one in associate(of_corpus)]
+            writer.write([{"corpus": corpus, **row} for row in found])

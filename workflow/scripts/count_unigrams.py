@@ -9,8 +9,6 @@ from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
 from captionlab.texts.unknown import UNKNOWN
 
-LONGEST = 5
-
 
 @script
 def main(snakemake):
@@ -20,7 +18,7 @@ def main(snakemake):
         counts[row["corpus"], "word", 1].update(ngrams(words, 1))
     for row in read_table(snakemake.input.tags, TAGGED, ["corpus", "tags"]).to_pylist():
         tags = [tag for tag in row["tags"] if tag != "PUNCT"]
-        for n in range(1, LONGEST + 1):
+        for n in range(1, 6):
             counts[row["corpus"], "tag", n].update(ngrams(tags, n))
     with TableWriter(snakemake.output[0], NGRAMS) as writer:
         for (corpus, unit, n), counter in counts.items():

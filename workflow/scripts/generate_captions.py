@@ -26,6 +26,6 @@ def main(snakemake):
         seed = params.seed + shard_number(shard)
         if ids:
             parts.append(caption_images(captioner, tokenizer, ids, features, decoding, corpus, seed))
-    metadata = {"decoding": dict(params.decoding), "device": device_name()}
     captions = joined(parts) if parts else GENERATED.schema.empty_table()
+    metadata = {"decoding": dict(params.decoding), "device": device_name()}
     write_table(snakemake.output[0], GENERATED, captions, metadata)

@@ -7,7 +7,5 @@ from captionlab.scripting import folder_of, script
 @script
 def main(snakemake):
     config = snakemake.params.config
-    weights, tokenizer = snakemake.input.files
-    directory = folder_of(snakemake.output.config)
     options = {name: value for name, value in config.items() if name not in ("family", "weights", "tokenizer")}
-    import_captioner(config["family"], weights, tokenizer, directory, **options)
+    import_captioner(config["family"], *snakemake.input.files, folder_of(snakemake.output.config), **options)

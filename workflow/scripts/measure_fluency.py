@@ -10,16 +10,14 @@ from captionlab.tables import TableWriter, read_table
 from captionlab.texts.arpa import ArpaError, read_arpa
 from captionlab.texts.ngram import score
 
-ORDER = 3
-
 
 @script
 def main(snakemake):
     model = read_arpa(snakemake.input.model)
-    if model.order != ORDER:
+    if model.order != 3:
         raise ArpaError(
             f"{snakemake.input.model} has n-grams of up to {model.order} words, and the tables give the perplexity of "
-            f"a trigram model; train one of order {ORDER}"
+            "a trigram model; train one of order 3"
         )
     rows, key = read_table(snakemake.input.tokens, TOKENS).to_pylist(), itemgetter(*TAGGED.key)
     tagged = {key(row): (row["words"], row["tags"]) for row in read_table(snakemake.input.tags, TAGGED).to_pylist()}

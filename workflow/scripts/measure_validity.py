@@ -20,8 +20,6 @@ from captionlab.scripting import script
 from captionlab.study.schemas import ACCURACY
 from captionlab.tables import read_table
 
-EXAMPLES = 3
-
 
 def by_owner(tables: list[str]) -> dict[str, str]:
     """Tables by what they are about."""
@@ -79,7 +77,7 @@ def word_findings(tables: list[str], references: list[str], seed: int) -> Iterat
         images = [f"{row['corpus']}/{row['image_id']}" for row in rows]
         unknown = [has_unknown(row["caption"]) for row in rows]
         strange = [non_words(row["caption"], known) for row in rows]
-        examples = ", ".join(list(dict.fromkeys(chain.from_iterable(strange)))[:EXAMPLES])
+        examples = ", ".join(list(dict.fromkeys(chain.from_iterable(strange)))[:3])
         for condition, flags, detail in (("unknown", unknown, ""), ("non-words", list(map(bool, strange)), examples)):
             share, (low, high) = share_of(flags, images, seed)
             ends = 100 * low, 100 * high

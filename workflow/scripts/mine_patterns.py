@@ -3,6 +3,7 @@
 import csv
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import compress
 from typing import Any
 
 from captionlab.language.mining import mine
@@ -10,8 +11,6 @@ from captionlab.language.patterns import Follows, Tagged, compiled, tagged, with
 from captionlab.language.schemas import PATTERNS, TAGGED
 from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
-
-EXAMPLES = 3
 
 
 def published_patterns(published: list[dict[str, str]]) -> Iterator[tuple[dict[str, Any], list[str]]]:
@@ -48,15 +47,13 @@ def measured(captions: list[Tagged], row: dict[str, Any], earlier: list[str]) ->
         Follows(False, False) if other else compiled(row["pattern"]).follows(caption)
         for caption, other in zip(captions, taken, strict=True)
     ]
-    found = (
-        c for c, one in zip(captions, follows, strict=True) if (one.start if row["role"] == "prefix" else one.whole)
-    )
-    examples = dict.fromkeys(" ".join(word for word, _ in caption) for caption in found)
+    found = [one.start if row["role"] == "prefix" else one.whole for one in follows]
+    examples = dict.fromkeys(" ".join(word for word, _ in caption) for caption in compress(captions, found))
     return {
         "start": sum(one.start for one in follows) / len(captions),
         "whole": sum(one.whole for one in follows) / len(captions),
         "n": len(captions),
-        "examples": list(examples)[:EXAMPLES],
+        "examples": list(examples)[:3],
     }
 
 

@@ -1,6 +1,6 @@
 """Rank the objects of each scene by attention and by frequency, and compare the rankings."""
 
-from captionlab.ablation.tables import Scenes, read_scenes
+from captionlab.ablation.tables import read_scenes
 from captionlab.attention import objects
 from captionlab.attention.overlap import correlation
 from captionlab.attention.schemas import CORRELATIONS, OVERLAPS, RANKINGS, RECEIVED
@@ -10,23 +10,18 @@ from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 
 
-def counted_splits(scenes: Scenes, split: str, frequent: str) -> list[str]:
-    """The splits whose images say which objects are frequent: all, or all but the one whose attention is read."""
-    splits = sorted({*scenes.split.values()} - ({split} if frequent == "other-splits" else set()))
-    if not splits:
-        raise ValueError(
-            f"only images of the split {split!r}, whose attention is read, have a scene label; set "
-            "scenes.ranking.frequent: all-splits to count objects in these"
-        )
-    return splits
-
-
 @script
 def main(snakemake):
     inputs, params, config = snakemake.input, snakemake.params, snakemake.params.config
     scenes = read_scenes(inputs.labels, inputs.chosen, config["min_captions"])
-    attended = scenes.depicting([params.split])
-    counted = scenes.depicting(counted_splits(scenes, params.split, config["frequent"]))
+    # All splits say which objects are frequent, or all but the one whose attention is read.
+    splits = sorted({*scenes.split.values()} - ({params.split} if config["frequent"] == "other-splits" else set()))
+    if not splits:
+        raise ValueError(
+            f"only images of the split {params.split!r}, whose attention is read, have a scene label; set "
+            "scenes.ranking.frequent: all-splits to count objects in these"
+        )
+    attended, counted = scenes.depicting([params.split]), scenes.depicting(splits)
     studied = [scene for scene in attended if attended[scene] and counted[scene]]
     depicting = {scene: attended[scene] for scene in studied}
     tagged = objects_of(read_tags(inputs.tags))

@@ -21,19 +21,8 @@ from captionlab.scripting import device, folder_of, script
 from captionlab.tables import TableWriter, read_table
 
 
-def images_of(path: str, split: str) -> dict[str, str | None]:
-    """The look-alike set of each image of a split, in the order of the annotation file."""
-    table = read_table(path, IMAGES, ["image_id", "position", "split", "image_set"]).sort_by("position").to_pylist()
-    return {row["image_id"]: row["image_set"] for row in table if row["split"] == split}
-
-
 def search(
-    clip: Any,
-    captions: list[dict[str, Any]],
-    sets: dict[str, str | None],
-    features: list[str],
-    corpus: str,
-    params: Any,
+    clip, captions: list[dict[str, Any]], sets: dict[str, str | None], features: list[str], corpus: str, params
 ) -> Iterator[dict[str, Any]]:
     """Columns of the RETRIEVAL table but the retriever, for each set of candidates; rows of GENERATED in."""
     ids, of_images = list(sets), list(sets.values())
@@ -63,7 +52,11 @@ def search(
 @script
 def main(snakemake):
     inputs, params = snakemake.input, snakemake.params
-    corpora = list(zip(params.corpora, inputs.images, params.splits, strict=True))
+    # The look-alike set of each image of a corpus's split, in the order of the annotation file.
+    sets = {}
+    for corpus, path, split in zip(params.corpora, inputs.images, params.splits, strict=True):
+        rows = read_table(path, IMAGES, ["image_id", "position", "split", "image_set"]).sort_by("position").to_pylist()
+        sets[corpus] = {row["image_id"]: row["image_set"] for row in rows if row["split"] == split}
     captions = {corpus: [] for corpus in params.corpora}
     for row in read_table(inputs.captions, GENERATED).to_pylist():
         captions[row["corpus"]].append(row)
@@ -73,7 +66,7 @@ def main(snakemake):
     with TableWriter(snakemake.output[0], RETRIEVAL, {"device": device_name()}) as writer:
         for retriever, config in zip(params.retrievers, inputs.configs, strict=True):
             clip = load_encoder(folder_of(config), device())
-            for corpus, images, split in progress(corpora, f"corpora by {retriever}", len(corpora)):
-                sets, features = images_of(images, split), shards[retriever, corpus]
-                for found in search(clip, captions[corpus], sets, features, corpus, params):
+            for corpus in progress(sets, f"corpora by {retriever}", len(sets)):
+                features = shards[retriever, corpus]
+                for found in search(clip, captions[corpus], sets[corpus], features, corpus, params):
                     writer.write({**found, "retriever": [retriever] * len(found["rank"])})

@@ -19,14 +19,10 @@ def first_captions(path: str, corpus: str) -> dict[str, str]:
     """The first caption of each image of a corpus that is not empty."""
     rows = [row for row in read_table(path, GENERATED).to_pylist() if row["corpus"] == corpus]
     if not rows:
-        raise stimuli.StudyError(
-            f"{path} has no captions of {corpus!r}; name an evaluation of it under study.evaluation"
-        )
-    found: dict[str, str] = {}
-    for row in sorted(rows, key=lambda row: row["caption_index"]):
-        if row["caption"].strip():
-            found.setdefault(row["image_id"], row["caption"])
-    return found
+        raise stimuli.StudyError(f"{path} has no captions of {corpus!r}; name an evaluation of it in study.evaluation")
+    # The first of an image comes last, and stays.
+    rows.sort(key=lambda row: row["caption_index"], reverse=True)
+    return {row["image_id"]: row["caption"] for row in rows if row["caption"].strip()}
 
 
 @script

@@ -16,10 +16,6 @@ def main(snakemake):
     if not captions:
         raise ValueError(f"{snakemake.input.captions}: no caption belongs to an image of the split {split!r}")
     captions.sort(key=lambda row: (position[row["image_id"]], row["caption_index"]))
-    columns = {
-        "corpus": [snakemake.wildcards.corpus] * len(captions),
-        "image_id": [row["image_id"] for row in captions],
-        "caption_index": [row["caption_index"] for row in captions],
-        "tokens": tokenize([row["caption"] for row in captions]),
-    }
-    write_table(snakemake.output[0], TOKENS, columns)
+    keys = {name: [row[name] for row in captions] for name in ("image_id", "caption_index")}
+    corpus, tokens = [snakemake.wildcards.corpus] * len(captions), tokenize([row["caption"] for row in captions])
+    write_table(snakemake.output[0], TOKENS, {"corpus": corpus, **keys, "tokens": tokens})
