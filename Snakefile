@@ -31,13 +31,7 @@ except ConfigError as mistakes:
 
 
 wildcard_constraints:
-    corpus="[a-z0-9-]+",
-    encoder="[a-z0-9-]+",
-    captioner="[a-z0-9-]+",
-    evaluation="[a-z0-9-]+",
-    regions="[a-z0-9-]+",
-    tags="[a-z0-9-]+",
-    scorer="[a-z0-9-]+",
+    **dict.fromkeys(["corpus", "encoder", "captioner", "evaluation", "regions", "tags", "scorer"], "[a-z0-9-]+"),
     shard="[0-9]+-of-[0-9]+",
 
 

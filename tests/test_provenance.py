@@ -180,9 +180,10 @@ def test_every_rule_makes_a_table_or_an_output_that_says_what_it_made(stage):
     for name, body in zip(rules[::2], rules[1::2], strict=True):
         outputs = re.search(r"^    output:\n(.*?)^    \w+:", body, re.MULTILINE | re.DOTALL)[1]
         job = re.search(r'paths\.log\("(.+)"\)', body)[1]
-        named = re.findall(r"paths\.\w+(?:\([^()]*\))?", outputs)
-        assert named, name
-        if not any(eval(path, {"paths": paths}).endswith(".parquet") for path in named):
+        named = [eval(path, {"paths": paths}) for path in re.findall(r"paths\.[\w.]+(?:\([^()]*\))?", outputs)]
+        files = [file for one in named for file in (one.values() if isinstance(one, dict) else [one])]
+        assert files, name
+        if not any(file.endswith(".parquet") for file in files):
             assert f'        provenance=paths.provenance("{job}"),\n' in outputs, name
 
 

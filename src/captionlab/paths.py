@@ -30,6 +30,10 @@ class _Files:
             raise TypeError(f"{self.pattern} takes {', '.join(self.names)}, not {[*given, *named]}")
         return self.pattern.format_map({name: f"{{{name}}}" for name in self.names} | names)
 
+    def named(self, *tables: str, **others: str) -> dict[str, str]:
+        """Several tables, each by its name: as named inputs or outputs of a rule."""
+        return {table: self(table=table, **others) for table in tables}
+
 
 # Of a job, which is the name of its rule and its wildcards below: its log, what Snakemake measures of it, and what made
 # its files where none of them is a table.

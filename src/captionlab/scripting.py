@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
@@ -58,6 +59,11 @@ def device() -> str:
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def folder_of(file: str) -> Path:
+    """The folder of a model, by one of its files."""
+    return Path(file).parent
 
 
 def _become_launcher(processes: int, file: IO[str]) -> None:

@@ -393,6 +393,7 @@ class TestTraining:
                 output=output,
                 params=type("Params", (dict,), {"__getattr__": dict.__getitem__})(params),
                 threads=threads,
+                rule="train_encoder",
                 config={"checkpoints": {"steps": 1}},
             )
             with monkeypatch.context() as patch:

@@ -64,6 +64,7 @@ def run(name, wildcards=None, params=None, output=None, **inputs):
         params=type("Params", (dict,), {"__getattr__": dict.__getitem__})(params or {}),
         wildcards=SimpleNamespace(**(wildcards or {})),
         threads=1,
+        rule=name,
         config={"checkpoints": {"steps": 1}},
     )
     module.main(job)

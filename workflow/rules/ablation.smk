@@ -12,8 +12,7 @@ rule label_scenes:
         captions=lab.scene_analysis.labelling(),
         tagger=lab.language.tagger_files(),
     output:
-        labels=paths.ablation("labels"),
-        chosen=paths.ablation("chosen"),
+        **paths.ablation.named("labels", "chosen"),
     log:
         paths.log("label_scenes"),
     benchmark:
@@ -36,8 +35,7 @@ rule label_scenes:
 
 rule compute_pmi:
     input:
-        labels=paths.ablation("labels"),
-        chosen=paths.ablation("chosen"),
+        **paths.ablation.named("labels", "chosen"),
         tags=lab.scene_analysis.tags_table(),
     output:
         paths.ablation("pmi"),
@@ -66,8 +64,7 @@ rule match_regions:
         images=lab.scene_analysis.table("images"),
         features=lab.scene_analysis.shared_features(),
     output:
-        matches=paths.ablation("matches"),
-        coverage=paths.ablation("coverage"),
+        **paths.ablation.named("matches", "coverage"),
     log:
         paths.log("match_regions"),
     benchmark:
@@ -90,10 +87,7 @@ rule match_regions:
 rule ablate_objects:
     input:
         **lab.captioner_model,
-        labels=paths.ablation("labels"),
-        chosen=paths.ablation("chosen"),
-        pmi=paths.ablation("pmi"),
-        matches=paths.ablation("matches"),
+        **paths.ablation.named("labels", "chosen", "pmi", "matches"),
         features=lab.scene_analysis.features,
     output:
         paths.of_captioner("ablation", "captions"),
@@ -111,9 +105,7 @@ rule ablate_objects:
         runtime=720,
         gpu=1,
     params:
-        **lab.software(
-            "ablate_objects", "torch", "tokenizers", loads=lab.scene_analysis.loaded()
-        ),
+        **lab.software("ablate_objects", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
         config=lab.scene_analysis.part_on_labels("ablation"),
         splits=lab.scene_analysis.splits(),
         decoding=lab.scene_analysis.decoding(),
@@ -128,8 +120,7 @@ rule compare_captions:
         pretrained=lab.scene_analysis.of("pretrained", "ablation", "captions"),
         finetuned=lab.scene_analysis.of("finetuned", "ablation", "captions"),
     output:
-        effects=paths.ablation("effects"),
-        splits=paths.ablation("splits"),
+        **paths.ablation.named("effects", "splits"),
     log:
         paths.log("compare_captions"),
     benchmark:

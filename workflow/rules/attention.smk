@@ -12,10 +12,7 @@ rule extract_attention:
         images=lab.scene_analysis.table("images"),
         features=lab.scene_analysis.features,
     output:
-        blocks=paths.of_captioner("attention", "blocks"),
-        received=paths.of_captioner("attention", "received"),
-        shares=paths.of_captioner("attention", "shares"),
-        matrices=paths.of_captioner("attention", "matrices"),
+        **paths.of_captioner.named("blocks", "received", "shares", "matrices", stage="attention"),
     log:
         paths.log("extract_attention/{captioner}"),
     benchmark:
@@ -30,13 +27,7 @@ rule extract_attention:
         runtime=480,
         gpu=1,
     params:
-        **lab.software(
-            "extract_attention",
-            "numpy",
-            "torch",
-            "tokenizers",
-            loads=lab.scene_analysis.loaded(),
-        ),
+        **lab.software("extract_attention", "numpy", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
         config=lab.scene_analysis.part("attention"),
         corpus=lab.scene_analysis.corpus(),
         split=lab.scene_analysis.split(),
@@ -53,8 +44,7 @@ rule estimate_density:
         pretrained=lab.scene_analysis.of("pretrained", "attention", "blocks"),
         finetuned=lab.scene_analysis.of("finetuned", "attention", "blocks"),
     output:
-        densities=paths.attention("densities"),
-        differences=paths.attention("differences"),
+        **paths.attention.named("densities", "differences"),
     log:
         paths.log("estimate_density"),
     benchmark:
@@ -77,15 +67,12 @@ rule estimate_density:
 
 rule rank_objects:
     input:
+        **paths.ablation.named("labels", "chosen"),
         pretrained=lab.scene_analysis.of("pretrained", "attention", "received"),
         finetuned=lab.scene_analysis.of("finetuned", "attention", "received"),
-        labels=paths.ablation("labels"),
-        chosen=paths.ablation("chosen"),
         tags=lab.scene_analysis.tags_table(),
     output:
-        rankings=paths.attention("rankings"),
-        overlaps=paths.attention("overlaps"),
-        correlations=paths.attention("correlations"),
+        **paths.attention.named("rankings", "overlaps", "correlations"),
     log:
         paths.log("rank_objects"),
     benchmark:

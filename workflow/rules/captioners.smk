@@ -19,8 +19,7 @@ rule pretrain_captioner:
         paths.benchmark("pretrain_captioner/{captioner}")
     wildcard_constraints:
         captioner=lab.captioners_of("pretrained"),
-    # Trainings are the longest way through the DAG.
-    priority: 10
+    priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -30,12 +29,7 @@ rule pretrain_captioner:
         gpu=1,
     params:
         **lab.software(
-            "pretrain_captioner",
-            "numpy",
-            "pycocoevalcap",
-            "torch",
-            "tokenizers",
-            loads=lab.reward_models.used,
+            "pretrain_captioner", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=lab.reward_models.used
         ),
         config=lab.captioner_block,
         seed=lab.captioner_seed,
@@ -64,9 +58,7 @@ rule import_captioner:
         mem_mb=lab.memory(3000, files=4),
         runtime=30,
     params:
-        **lab.software(
-            "import_captioner", "torch", "tokenizers", loads=lab.captioner_family
-        ),
+        **lab.software("import_captioner", "torch", "tokenizers", loads=lab.captioner_family),
         config=lab.captioner_block,
     message:
         "import the captioner {wildcards.captioner}"

@@ -7,11 +7,7 @@ Makes: results/corpora/{corpus}/{images,captions,objects,scene_captions,rejects}
 
 rule render_toyworld:
     output:
-        images=paths.corpus("images"),
-        captions=paths.corpus("captions"),
-        objects=paths.corpus("objects"),
-        scene_captions=paths.corpus("scene_captions"),
-        rejects=paths.corpus("rejects"),
+        **paths.corpus.named("images", "captions", "objects", "scene_captions", "rejects"),
     log:
         paths.log("render_toyworld/{corpus}"),
     benchmark:
@@ -37,11 +33,7 @@ rule read_corpus:
     input:
         annotations=lab.annotation_files,
     output:
-        images=paths.corpus("images"),
-        captions=paths.corpus("captions"),
-        objects=paths.corpus("objects"),
-        scene_captions=paths.corpus("scene_captions"),
-        rejects=paths.corpus("rejects"),
+        **paths.corpus.named("images", "captions", "objects", "scene_captions", "rejects"),
     log:
         paths.log("read_corpus/{corpus}"),
     benchmark:

@@ -8,8 +8,7 @@ and METEOR's paraphrases in results/paraphrases/
 
 rule tokenize_references:
     input:
-        images=paths.corpus("images"),
-        captions=paths.corpus("captions"),
+        **paths.corpus.named("images", "captions"),
     output:
         paths.references(),
     log:
@@ -56,8 +55,7 @@ rule tokenize_captions:
 
 rule index_paraphrases:
     output:
-        phrases=paths.paraphrases("phrases"),
-        paraphrases=paths.paraphrases("paraphrases"),
+        **paths.paraphrases.named("phrases", "paraphrases"),
     log:
         paths.log("index_paraphrases"),
     benchmark:
@@ -78,10 +76,9 @@ rule index_paraphrases:
 
 rule score_nlg:
     input:
+        **paths.paraphrases.named("phrases", "paraphrases"),
         tokens=paths.evaluation("tokens"),
         references=lab.references,
-        phrases=paths.paraphrases("phrases"),
-        paraphrases=paths.paraphrases("paraphrases"),
     output:
         paths.evaluation("nlg"),
     log:

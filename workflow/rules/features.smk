@@ -20,8 +20,7 @@ rule train_encoder:
         paths.benchmark("train_encoder/{encoder}")
     wildcard_constraints:
         encoder=lab.embedding.encoders_with_weights(False),
-    # Trainings are the longest way through the DAG.
-    priority: 10
+    priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -27,29 +27,17 @@ rule finetune_captioner:
         paths.benchmark("finetune_captioner/{captioner}")
     wildcard_constraints:
         captioner=lab.captioners_of("finetuned"),
-    # Trainings are the longest way through the DAG.
-    priority: 10
+    priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(
-            12000,
-            features=1.2,
-            captions=5,
-            reward_models=2,
-            reward_models_features=1.2,
-        ),
+        mem_mb=lab.memory(12000, features=1.2, captions=5, reward_models=2, reward_models_features=1.2),
         runtime=2880,
         gpu=1,
     params:
         **lab.software(
-            "finetune_captioner",
-            "numpy",
-            "pycocoevalcap",
-            "torch",
-            "tokenizers",
-            loads=lab.reward_models.used,
+            "finetune_captioner", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=lab.reward_models.used
         ),
         config=lab.captioner_block,
         reward_models=lab.reward_models.asked,

@@ -28,9 +28,7 @@ rule generate_captions:
         runtime=480,
         gpu=1,
     params:
-        **lab.software(
-            "generate_captions", "torch", "tokenizers", loads=lab.captioner_family
-        ),
+        **lab.software("generate_captions", "torch", "tokenizers", loads=lab.captioner_family),
         corpora=lab.evaluated_corpora,
         splits=lab.evaluated_splits,
         decoding=lab.decoding_block,

@@ -8,10 +8,7 @@ Makes: results/probes/{captioner}/{encodings,scores,search,objects}.parquet
 rule encode_scenes:
     input:
         **lab.captioner_model,
-        labels=paths.ablation("labels"),
-        chosen=paths.ablation("chosen"),
-        pmi=paths.ablation("pmi"),
-        matches=paths.ablation("matches"),
+        **paths.ablation.named("labels", "chosen", "pmi", "matches"),
         features=lab.scene_analysis.features,
     output:
         paths.of_captioner("probes", "encodings"),
@@ -29,18 +26,10 @@ rule encode_scenes:
         runtime=240,
         gpu=1,
     params:
-        **lab.software(
-            "encode_scenes",
-            "numpy",
-            "torch",
-            "tokenizers",
-            loads=lab.scene_analysis.loaded(),
-        ),
+        **lab.software("encode_scenes", "numpy", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
         config={
             **lab.scene_analysis.part("ablation", "mask"),
-            **lab.scene_analysis.part_on_labels(
-                "probes", "scenes", "selection", "images", "objects"
-            ),
+            **lab.scene_analysis.part_on_labels("probes", "scenes", "selection", "images", "objects"),
         },
         splits=lab.scene_analysis.splits(),
         seed=lab.scene_analysis.seed(),
@@ -55,9 +44,7 @@ rule train_probe:
         encodings=paths.of_captioner("probes", "encodings"),
         tags=lab.scene_analysis.tags_table(),
     output:
-        scores=paths.of_captioner("probes", "scores"),
-        search=paths.of_captioner("probes", "search"),
-        objects=paths.of_captioner("probes", "objects"),
+        **paths.of_captioner.named("scores", "search", "objects", stage="probes"),
     log:
         paths.log("train_probe/{captioner}"),
     benchmark:

@@ -23,9 +23,7 @@ rule summarise_evaluation:
         mem_mb=4000,
         runtime=60,
     params:
-        **lab.software(
-            "summarise_evaluation", "numpy", "scipy", loads=lab.score_modules()
-        ),
+        **lab.software("summarise_evaluation", "numpy", "scipy", loads=lab.score_modules()),
         evaluations=lab.evaluation_contexts(),
         lineage=lab.lineage(),
         factors=lab.scoring.factors(),

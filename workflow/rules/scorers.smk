@@ -31,13 +31,7 @@ rule extract_regions:
         runtime=720,
         gpu=1,
     params:
-        **lab.software(
-            "extract_regions",
-            "torch",
-            "torchvision",
-            "pillow",
-            loads=lab.regions.loaded,
-        ),
+        **lab.software("extract_regions", "torch", "torchvision", "pillow", loads=lab.regions.loaded),
         config=lab.regions.block,
     message:
         "extract the regions {wildcards.regions} of part {wildcards.shard} of {wildcards.corpus}"
@@ -151,8 +145,7 @@ rule pretrain_scorer:
         paths.benchmark("pretrain_scorer/{scorer}")
     wildcard_constraints:
         scorer=lab.scoring.of_kind("trained"),
-    # Trainings are the longest way through the DAG.
-    priority: 10
+    priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -161,13 +154,7 @@ rule pretrain_scorer:
         runtime=1440,
         gpu=1,
     params:
-        **lab.software(
-            "pretrain_scorer",
-            "numpy",
-            "torch",
-            "tokenizers",
-            loads=lab.scoring.trained_with,
-        ),
+        **lab.software("pretrain_scorer", "numpy", "torch", "tokenizers", loads=lab.scoring.trained_with),
         config=lab.scoring.block,
         seed=lab.scoring.seed,
         split=lab.scoring.training_split,
@@ -196,9 +183,7 @@ rule score_alignment:
         runtime=480,
         gpu=1,
     params:
-        **lab.software(
-            "score_alignment", "torch", "tokenizers", loads=lab.scoring.evaluated_with
-        ),
+        **lab.software("score_alignment", "torch", "tokenizers", loads=lab.scoring.evaluated_with),
         sources=lab.scoring.sources,
     message:
         "score how well the captions of {wildcards.captioner} for {wildcards.evaluation} match their images"

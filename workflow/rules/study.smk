@@ -28,12 +28,7 @@ rule sample_stimuli:
         runtime=60,
         gpu=1,
     params:
-        **lab.software(
-            "sample_stimuli",
-            "numpy",
-            "torch",
-            loads=lab.study.loaded(lab.study.encoder()),
-        ),
+        **lab.software("sample_stimuli", "numpy", "torch", loads=lab.study.loaded(lab.study.encoder())),
         config=lab.study.block(),
         corpus=lab.study.corpus(),
         split=lab.study.split(),
@@ -98,12 +93,7 @@ rule simulate_responses:
         runtime=60,
         gpu=1,
     params:
-        **lab.software(
-            "simulate_responses",
-            "numpy",
-            "torch",
-            loads=lab.study.loaded(lab.study.simulating()),
-        ),
+        **lab.software("simulate_responses", "numpy", "torch", loads=lab.study.loaded(lab.study.simulating())),
         participants=lab.study.number_simulated(),
         seed=lab.config["seed"],
     message:
@@ -117,11 +107,7 @@ rule analyse_responses:
         stimuli=paths.study("stimuli.parquet"),
         responses=lab.study.responses,
     output:
-        answers=paths.answers("answers"),
-        participants=paths.answers("participants"),
-        accuracy=paths.answers("accuracy"),
-        pairwise=paths.answers("pairwise"),
-        agreement=paths.answers("agreement"),
+        **paths.answers.named("answers", "participants", "accuracy", "pairwise", "agreement"),
     log:
         paths.log("analyse_responses/{participants}"),
     benchmark:

@@ -1,8 +1,5 @@
 """Caption images of scenes, whole and without the objects that tell the scene."""
 
-from pathlib import Path
-from typing import Any
-
 from captionlab.ablation.captioning import caption_samples
 from captionlab.ablation.schemas import ABLATED
 from captionlab.ablation.tables import read_diagnostic, read_removal, read_scenes
@@ -10,14 +7,14 @@ from captionlab.captioners.store import load_captioner
 from captionlab.generation.contract import Decoding
 from captionlab.provenance import device_name
 from captionlab.regions.removal import Sample, samples
-from captionlab.scripting import device, script
+from captionlab.scripting import device, folder_of, script
 from captionlab.tables import write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     params, config = snakemake.params, snakemake.params.config
-    captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
+    captioner, tokenizer = load_captioner(folder_of(snakemake.input.config), device())
     images = captioner.open_images(snakemake.input.features, tokenizer)
     scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["min_captions"])
     depicting = scenes.depicting(params.splits)
@@ -27,10 +24,6 @@ def main(snakemake: Any) -> None:
     whole = [Sample(image, "", ()) for image in dict.fromkeys(sample.image for sample in ablated)]
     removal = read_removal(snakemake.input.matches, images, tokenizer, config["mask"] == "closed")
     decoding = Decoding.from_config(params.decoding)
-    rows = caption_samples(captioner, tokenizer, removal, [*whole, *ablated], decoding)
-    write_table(
-        snakemake.output[0],
-        ABLATED,
-        [{**row, "split": scenes.split[row["image_id"]]} for row in rows],
-        {"device": device_name()},
-    )
+    captions = caption_samples(captioner, tokenizer, removal, [*whole, *ablated], decoding)
+    rows = [{**row, "split": scenes.split[row["image_id"]]} for row in captions]
+    write_table(snakemake.output[0], ABLATED, rows, {"device": device_name()})

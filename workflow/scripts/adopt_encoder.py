@@ -1,15 +1,13 @@
 """Store an encoder as a scorer: its text tower, a prompt and a scale."""
 
-from pathlib import Path
-
 from captionlab.declarations import family_class
 from captionlab.encoders.store import load_encoder
-from captionlab.scripting import script
+from captionlab.scripting import folder_of, script
 
 
 @script
 def main(snakemake):
-    encoder = load_encoder(Path(snakemake.input.weights).parent)
+    encoder = load_encoder(folder_of(snakemake.input.weights))
     settings = dict(snakemake.params.config)
     scorer = family_class("scorers", settings.pop("family"))(encoder, **settings)
-    scorer.save(Path(snakemake.output.config).parent)
+    scorer.save(folder_of(snakemake.output.config))

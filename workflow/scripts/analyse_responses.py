@@ -1,7 +1,5 @@
 """Read the answers of the study, leave out who missed its controls, and compare the types of captions."""
 
-from typing import Any
-
 from captionlab.scripting import script
 from captionlab.study.analysis import Accuracies, agreement
 from captionlab.study.responses import SIMULATED, participants, read_answers
@@ -11,7 +9,7 @@ from captionlab.tables import read_metadata, read_table, write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     stimuli, output = snakemake.input.stimuli, snakemake.output
     simulated = snakemake.wildcards.participants == SIMULATED
     study = read_metadata(stimuli)["study"]

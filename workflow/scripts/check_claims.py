@@ -1,7 +1,6 @@
 """Judge the claims of the papers by the comparisons of this run."""
 
 from importlib import import_module
-from typing import Any
 
 from captionlab.provenance import commit
 from captionlab.reporting.claims import claims_table, read_claims
@@ -11,7 +10,7 @@ from captionlab.tables import read_metadata
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     claims, evidence = [], {}
     for paper, params in snakemake.params.papers.items():
         start = f"{paper}_"

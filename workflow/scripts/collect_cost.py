@@ -2,7 +2,6 @@
 
 import logging
 from pathlib import Path
-from typing import Any
 
 from captionlab.provenance import commit
 from captionlab.reporting.costs import COSTS, cost_table, measured_jobs
@@ -10,21 +9,19 @@ from captionlab.reporting.render import write_table_files
 from captionlab.scripting import script
 from captionlab.tables import write_table
 
-logger = logging.getLogger(__name__)
-
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     output = Path(snakemake.output.jobs)
     rows = measured_jobs(output.parent)
     if output.parent != Path("results"):  # Snakemake's local copy of a bucket
-        logger.warning(
+        logging.warning(
             "Results are in a bucket, and of measurements there is here only what this machine made: the table has %d "
             "jobs and lacks all others. docs/clusters.md says where these are.",
             len(rows),
         )
     if unknown := [row for row in rows if row["device"] is None]:
-        logger.warning("%d of %d finished jobs have no measurement of a GPU in results/cost.", len(unknown), len(rows))
+        logging.warning("%d of %d finished jobs have no measurement of a GPU in results/cost.", len(unknown), len(rows))
     write_table(output, COSTS, rows)
     provenance = {"commit": commit(), **snakemake.params.provenance}
     write_table_files(cost_table(rows, snakemake.params.stages, provenance), snakemake.output.tables)

@@ -1,7 +1,5 @@
 """Write every metric of the run into one table."""
 
-from typing import Any
-
 from captionlab.provenance import commit
 from captionlab.reporting.evaluation_table import evaluation_table
 from captionlab.reporting.render import write_table_files
@@ -11,7 +9,7 @@ from captionlab.tables import read_metadata, read_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     summary = read_table(snakemake.input.summary, SUMMARY).to_pylist()
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
     write_table_files(evaluation_table(summary, provenance), snakemake.output.tables)

@@ -1,7 +1,5 @@
 """Compare captions before and after objects are removed, by both captioners and on all splits."""
 
-from typing import Any
-
 from captionlab.ablation.comparison import compare_splits, effects, pairs
 from captionlab.ablation.schemas import ABLATED, EFFECTS, SPLITS
 from captionlab.roles import ROLES
@@ -10,7 +8,7 @@ from captionlab.tables import read_table, write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     found, tests = [], []
     for name in ROLES:
         of_captioner = pairs(read_table(snakemake.input[name], ABLATED).to_pylist())

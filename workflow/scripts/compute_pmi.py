@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from itertools import count
-from typing import Any
 
 from captionlab.ablation.pmi import pointwise_mutual_information
 from captionlab.ablation.schemas import PMI
@@ -13,12 +12,12 @@ from captionlab.tables import write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     config = snakemake.params.config
     scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["min_captions"])
     objects = objects_of(read_tags(snakemake.input.tags))
     # An image without any tag still counts as an image.
     objects = {image: objects.get(image, []) for image in scenes.labels}
     found = pointwise_mutual_information(objects, scenes.depicting(), config["min_count"], config["smoothing"])
-    ranks: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
+    ranks = defaultdict(lambda: count(1))
     write_table(snakemake.output[0], PMI, [{**vars(row), "rank": next(ranks[row.scene])} for row in found])

@@ -4,10 +4,11 @@ import csv
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from captionlab.generation.captions import evaluated_images, generated_rows, joined
-from captionlab.language.construction import Constructed, Plan, Tags, Vocabulary, construct
+from captionlab.language.construction import Plan, Tags, Vocabulary, construct
 from captionlab.language.mining import mine
 from captionlab.language.patterns import tagged
 from captionlab.language.schemas import CONSTRUCTED, TAGGED
@@ -15,7 +16,7 @@ from captionlab.language.templates import Template, template_of
 from captionlab.progress import progress
 from captionlab.schemas import CAPTIONS, GENERATED
 from captionlab.scripting import script
-from captionlab.tables import read_table, write_table
+from captionlab.tables import TableSchema, read_table, write_table
 from captionlab.texts.tagging import load_tagger, tag
 
 
@@ -46,60 +47,51 @@ def tagged_references(path: str, images: Sequence[str], model: str) -> dict[str,
     return found
 
 
-def report(corpus: str, images: int, constructed: Sequence[Constructed]) -> None:
+def first_of_image(path: str, kind: TableSchema) -> dict[tuple[str, str], dict[str, Any]]:
+    """The row of the first caption of each image, by corpus and image."""
+    rows = read_table(path, kind).to_pylist()
+    return {(row["corpus"], row["image_id"]): row for row in rows if row["caption_index"] == 0}
+
+
+def report(corpus: str, images: int, constructed: Sequence[dict[str, Any]]) -> None:
     """Log how many images were left out of what."""
-    made = Counter(
-        (one.experiment, one.subject, one.source, one.level if one.experiment != "template" else None)
-        for one in constructed
-    )
+    made = Counter()
+    for row in constructed:
+        level = row["level"] if row["experiment"] != "template" else None
+        what = (row["experiment"], row["subject"], row["source"], level)
+        made[" ".join(str(part) for part in what if part is not None)] += 1
     for what, count in made.items():
         if count < images:
-            name = " ".join(str(part) for part in what if part is not None)
-            logging.info("%s: %s left out %d of %d images", corpus, name, images - count, images)
+            logging.info("%s: %s left out %d of %d images", corpus, what, images - count, images)
 
 
 @script
-def main(snakemake: Any) -> None:
-    config = snakemake.params.config
+def main(snakemake):
+    inputs, params, config = snakemake.input, snakemake.params, snakemake.params.config
     replacements = config.get("replacements", {})
     templates = {}
     for source in config.get("templates", ()):
-        found = published(snakemake.input.templates) if source == "published" else mined(snakemake)
+        found = published(inputs.templates) if source == "published" else mined(snakemake)
         templates |= {(model, source): template for model, template in found}
-    given = {
-        (row["corpus"], row["image_id"]): row["caption"]
-        for row in read_table(snakemake.input.captions, GENERATED).to_pylist()
-        if row["caption_index"] == 0
-    }
-    tags = {
-        (row["corpus"], row["image_id"]): (row["words"], row["lemmas"], row["tags"])
-        for row in read_table(snakemake.input.tags, TAGGED).to_pylist()
-        if row["caption_index"] == 0
-    }
+    replaced = {key: replacements[key] for key in ("shares", "others") if key in replacements}
+    plan = Plan(**replaced, templates=templates, counts=config.get("nouns", ()), seed=params.seed)
+    given, tags = first_of_image(inputs.captions, GENERATED), first_of_image(inputs.tags, TAGGED)
     captions, origins = [], []
-    for number, (corpus, split) in enumerate(zip(snakemake.params.corpora, snakemake.params.splits, strict=True)):
-        images = evaluated_images(snakemake.input.images[number], corpus, split)
-        references = tagged_references(snakemake.input.references[number], images, snakemake.params.tagger)
-        vocabulary = Vocabulary(
-            (caption for of_image in references.values() for caption in of_image),
-            replacements.get("draw", "frequency"),
-        )
-        plan = Plan(
-            **{key: replacements[key] for key in ("shares", "others") if key in replacements},
-            templates=templates,
-            counts=config.get("nouns", ()),
-            seed=snakemake.params.seed,
-        )
-        rows = [
-            (image, index, one)
-            for image in images
-            for index, one in enumerate(
-                construct(image, given[corpus, image], tags[corpus, image], references[image], plan, vocabulary)
-            )
-        ]
-        ids, indices, constructed = ([row[place] for row in rows] for place in range(3))
-        captions.append(generated_rows(corpus, ids, indices, [one.caption for one in constructed]))
-        origins += [{"corpus": corpus, "image_id": image, "caption_index": n, **vars(one)} for image, n, one in rows]
-        report(corpus, len(images), constructed)
+    evaluated = zip(params.corpora, params.splits, inputs.images, inputs.references, strict=True)
+    for corpus, split, table, reference_table in evaluated:
+        images = evaluated_images(table, corpus, split)
+        references = tagged_references(reference_table, images, params.tagger)
+        vocabulary = Vocabulary(chain.from_iterable(references.values()), replacements.get("draw", "frequency"))
+        rows = []
+        for image in images:
+            caption, own = given[corpus, image]["caption"], tags[corpus, image]
+            words = own["words"], own["lemmas"], own["tags"]
+            made = construct(image, caption, words, references[image], plan, vocabulary)
+            key = {"corpus": corpus, "image_id": image}
+            rows += [{**key, "caption_index": index, **vars(one)} for index, one in enumerate(made)]
+        columns = ([row[name] for row in rows] for name in ("image_id", "caption_index", "caption"))
+        captions.append(generated_rows(corpus, *columns))
+        origins += rows
+        report(corpus, len(images), rows)
     write_table(snakemake.output.captions, GENERATED, joined(captions))
     write_table(snakemake.output.constructions, CONSTRUCTED, origins)

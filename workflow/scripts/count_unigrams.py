@@ -1,7 +1,6 @@
 """Count the words of a captioner's captions, UNK aside, and the n-grams of their part-of-speech tags, n = 1 to 5."""
 
-from collections import Counter
-from typing import Any
+from collections import Counter, defaultdict
 
 from captionlab.language.schemas import NGRAMS, TAGGED
 from captionlab.language.statistics import ngrams
@@ -10,26 +9,23 @@ from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
 from captionlab.texts.unknown import UNKNOWN
 
-LONGEST = 5
-
 
 @script
-def main(snakemake: Any) -> None:
-    counts: dict[tuple[str, str, int], Counter[tuple[str, ...]]] = {}
+def main(snakemake):
+    counts = defaultdict(Counter)
     for row in read_table(snakemake.input.tokens, TOKENS).to_pylist():
         words = [token for token in row["tokens"].split() if token != UNKNOWN.lower()]
-        counts.setdefault((row["corpus"], "word", 1), Counter()).update(ngrams(words, 1))
+        counts[row["corpus"], "word", 1].update(ngrams(words, 1))
     for row in read_table(snakemake.input.tags, TAGGED, ["corpus", "tags"]).to_pylist():
         tags = [tag for tag in row["tags"] if tag != "PUNCT"]
-        for n in range(1, LONGEST + 1):
-            counts.setdefault((row["corpus"], "tag", n), Counter()).update(ngrams(tags, n))
+        for n in range(1, 6):
+            counts[row["corpus"], "tag", n].update(ngrams(tags, n))
     with TableWriter(snakemake.output[0], NGRAMS) as writer:
         for (corpus, unit, n), counter in counts.items():
             ranked = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
             total, kind = counter.total(), {"corpus": corpus, "unit": unit, "n": n}
-            writer.write(
-                [
-                    {**kind, "ngram": " ".join(gram), "rank": rank, "count": count, "share": count / total}
-                    for rank, (gram, count) in enumerate(ranked, 1)
-                ]
-            )
+            rows = [
+                {**kind, "ngram": " ".join(gram), "rank": rank, "count": count, "share": count / total}
+                for rank, (gram, count) in enumerate(ranked, 1)
+            ]
+            writer.write(rows)

@@ -1,9 +1,6 @@
 """Encode images of scenes, whole and without the objects that tell the scene, by the last states of a captioner."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 from captionlab.ablation.tables import read_diagnostic, read_removal, read_scenes
 from captionlab.captioners.store import load_captioner
@@ -11,30 +8,14 @@ from captionlab.probes.encodings import encode_images
 from captionlab.probes.probe import downsample, without_singles
 from captionlab.probes.schemas import encodings_schema
 from captionlab.regions.removal import with_objects
-from captionlab.scripting import device, script
+from captionlab.scripting import device, folder_of, script
 from captionlab.tables import write_table
-
-logger = logging.getLogger(__name__)
-
-
-def probed(classes: Mapping[str, str], chosen: Sequence[str]) -> dict[str, str]:
-    """The images of scenes that can be probed for. ValueError where these are fewer than two scenes."""
-    kept = without_singles(classes)
-    scenes = {*kept.values()}
-    if absent := [scene for scene in chosen if scene not in scenes]:
-        logger.warning("no probe tells %s: fewer than two images have all objects that tell it", ", ".join(absent))
-    if len(scenes) < 2:
-        raise ValueError(
-            f"of the scenes {', '.join(chosen)} fewer than two have two images with all objects that tell them; lower "
-            "scene_analysis.probes.objects, or set scene_analysis.probes.selection: all"
-        )
-    return kept
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     params, config = snakemake.params, snakemake.params.config
-    captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
+    captioner, tokenizer = load_captioner(folder_of(snakemake.input.config), device())
     images = captioner.open_images(snakemake.input.features, tokenizer)
     scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["min_captions"])
     diagnostic = read_diagnostic(snakemake.input.pmi)
@@ -42,8 +23,16 @@ def main(snakemake: Any) -> None:
     if config["selection"] == "diagnostic-objects":
         labels = {image: images.labels(image) for image in classes}
         classes = with_objects(classes, diagnostic, labels, config["objects"])
-    classes = downsample(probed(classes, scenes.chosen[: config["scenes"]]), config["images"], params.seed)
+    classes, chosen = without_singles(classes), scenes.chosen[: config["scenes"]]
+    probed = {*classes.values()}
+    if absent := [scene for scene in chosen if scene not in probed]:
+        logging.warning("no probe tells %s: fewer than two images have all objects that tell it", ", ".join(absent))
+    if len(probed) < 2:
+        raise ValueError(
+            f"of the scenes {', '.join(chosen)} fewer than two have two images with all objects that tell them; lower "
+            "scene_analysis.probes.objects, or set scene_analysis.probes.selection: all"
+        )
+    classes = downsample(classes, config["images"], params.seed)
     removal = read_removal(snakemake.input.matches, images, tokenizer, config["mask"] == "closed")
-    numbers = [0, config["objects"]]
-    table = encode_images(captioner, removal, classes, diagnostic, numbers)
+    table = encode_images(captioner, removal, classes, diagnostic, [0, config["objects"]])
     write_table(snakemake.output[0], encodings_schema(captioner.architecture["width"]), table)

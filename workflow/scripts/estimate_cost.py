@@ -37,28 +37,20 @@ def pending_jobs(arguments: list[str]) -> list[tuple[str, str]]:
     return found
 
 
-def run_folder(arguments: list[str]) -> Path:
-    """The folder that Snakemake would run in: `--directory`, in a profile too, or the working directory."""
+def main(arguments: list[str] | None = None) -> None:
     from snakemake.cli import parse_args
 
-    return Path(parse_args(arguments)[1].directory or ".")
-
-
-def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--earlier",
-        type=Path,
-        action="append",
-        help="folder of a run that was measured, several times; by default that of the run itself",
-    )
+    earlier = "folder of a run that was measured, several times; by default that of the run itself"
+    parser.add_argument("--earlier", type=Path, action="append", help=earlier)
     parser.add_argument("--jobs", type=int, default=1, help="jobs that run at once")
     parser.add_argument("--gpus", type=int, default=1, help="GPUs")
     parser.add_argument("snakemake", nargs="*", help="arguments of Snakemake, after --")
     options = parser.parse_args(arguments)
-    folders = options.earlier or [run_folder(options.snakemake)]
-    earlier = [job for folder in folders for job in measured_jobs(folder / "results")]
-    print(estimate_text(estimate(pending_jobs(options.snakemake), earlier), options.jobs, options.gpus), end="")
+    # Where Snakemake would run: `--directory`, in a profile too, or the working directory.
+    folders = options.earlier or [Path(parse_args(options.snakemake)[1].directory or ".")]
+    jobs = [job for folder in folders for job in measured_jobs(folder / "results")]
+    print(estimate_text(estimate(pending_jobs(options.snakemake), jobs), options.jobs, options.gpus), end="")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """Estimate how attention is spread before and after finetuning, and test the difference."""
 
-from typing import Any
-
 import numpy as np
 
 from captionlab.attention.blocks import ALL, RELATIONS
@@ -16,30 +14,22 @@ STATISTICS = ("deviation", "mass")
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
+    params = snakemake.params
     tables = {name: read_table(snakemake.input[name], BLOCKS).to_pylist() for name in ROLES}
     densities, differences = [], []
     for relation in (*RELATIONS, ALL):
         rows = {name: {row["image_id"]: row for row in tables[name] if row["relation"] == relation} for name in ROLES}
         points = {name: np.array([[row[s] for s in STATISTICS] for row in rows[name].values()]) for name in ROLES}
         for name in ROLES:
-            density = estimate_density(
-                points[name], snakemake.params.config["steps"], np.concatenate([*points.values()])
-            )
-            deviation, mass = np.meshgrid(*density.axes, indexing="ij")
-            densities.append(
-                {
-                    "captioner": [name] * density.values.size,
-                    "relation": [relation] * density.values.size,
-                    "deviation": deviation.ravel(),
-                    "mass": mass.ravel(),
-                    "density": density.values.ravel(),
-                    "enclosed": density.enclosed().ravel(),
-                }
-            )
+            density = estimate_density(points[name], params.config["steps"], np.concatenate([*points.values()]))
+            grid = dict(zip(STATISTICS, np.meshgrid(*density.axes, indexing="ij"), strict=True))
+            grid |= {"density": density.values, "enclosed": density.enclosed()}
+            about = {"captioner": [name] * density.values.size, "relation": [relation] * density.values.size}
+            densities.append({**about, **{column: values.ravel() for column, values in grid.items()}})
         for statistic in STATISTICS:
             values = [{image: row[statistic] for image, row in rows[name].items()} for name in ROLES]
-            found = vars(paired_difference(*values, snakemake.params.seed))
+            found = vars(paired_difference(*values, params.seed))
             of_roles = {PRETRAINED: found["first"], FINETUNED: found["second"]}
             differences.append({"relation": relation, "statistic": statistic, **found, **of_roles})
     columns = {name: np.concatenate([part[name] for part in densities]) for name in DENSITIES.columns}

@@ -1,8 +1,5 @@
 """Extract what a captioner attends to in the images of a corpus."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 
 from captionlab.attention.extraction import extract_attention
@@ -10,14 +7,14 @@ from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.captions import evaluated_images
 from captionlab.generation.contract import Decoding
-from captionlab.scripting import device, script
+from captionlab.scripting import device, folder_of, script
 from captionlab.tables import write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     params, config = snakemake.params, snakemake.params.config
-    captioner, tokenizer = load_captioner(Path(snakemake.input.config).parent, device())
+    captioner, tokenizer = load_captioner(folder_of(snakemake.input.config), device())
     images = captioner.open_images(snakemake.input.features, tokenizer)
     ids = evaluated_images(snakemake.input.images, params.corpus, params.split)
     # The same images for every captioner.

@@ -2,14 +2,13 @@
 
 import logging
 from pathlib import Path
-from typing import Any
 
 from captionlab.evaluation.spice_models import ModelsUnavailable, fetch_models, write_unavailable
 from captionlab.scripting import script
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     folder = Path(snakemake.output[0])
     try:
         fetch_models(Path(snakemake.input.pom), Path(snakemake.input.checksums), folder)

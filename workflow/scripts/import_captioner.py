@@ -1,15 +1,11 @@
 """Store a captioner whose weights were published, in the layout of the captioners trained here."""
 
-from pathlib import Path
-
 from captionlab.captioners.store import import_captioner
-from captionlab.scripting import script
+from captionlab.scripting import folder_of, script
 
 
 @script
 def main(snakemake):
     config = snakemake.params.config
-    weights, tokenizer = snakemake.input.files
-    directory = Path(snakemake.output.config).parent
     options = {name: value for name, value in config.items() if name not in ("family", "weights", "tokenizer")}
-    import_captioner(config["family"], weights, tokenizer, directory, **options)
+    import_captioner(config["family"], *snakemake.input.files, folder_of(snakemake.output.config), **options)

@@ -8,18 +8,11 @@ from captionlab.tables import read_table, write_table
 
 @script
 def main(snakemake):
-    config = snakemake.params.config
-    human = config["family"] == "human"
-    captions = snakemake.input.captions if human else snakemake.input.files
-    parts = []
-    for corpus, split, images, references, path in zip(
-        snakemake.params.corpora,
-        snakemake.params.splits,
-        snakemake.input.images,
-        snakemake.input.captions,
-        captions,
-        strict=True,
-    ):
+    inputs, params, config = snakemake.input, snakemake.params, snakemake.params.config
+    human, parts = config["family"] == "human", []
+    captions = inputs.captions if human else inputs.files
+    evaluated = zip(params.corpora, params.splits, inputs.images, inputs.captions, captions, strict=True)
+    for corpus, split, images, references, path in evaluated:
         ids = evaluated_images(images, corpus, split, references)
         if human:
             parts.append(reference_rows(path, ids, corpus, each=config["reference"] == "each"))

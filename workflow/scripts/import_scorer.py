@@ -1,12 +1,10 @@
 """Store a scorer whose weights were published, in the layout of the scorers trained here."""
 
-from pathlib import Path
-
 from captionlab.scorers.store import import_scorer
-from captionlab.scripting import script
+from captionlab.scripting import folder_of, script
 
 
 @script
 def main(snakemake):
     files = snakemake.input
-    import_scorer(snakemake.params.config, files.weights, files.vocabulary, Path(snakemake.output.config).parent)
+    import_scorer(snakemake.params.config, files.weights, files.vocabulary, folder_of(snakemake.output.config))

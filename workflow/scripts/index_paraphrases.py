@@ -1,10 +1,6 @@
 """Read METEOR's table of paraphrases once for all jobs that score captions."""
 
-import inspect
-from pathlib import Path
-from typing import Any
-
-from pycocoevalcap.meteor.meteor import Meteor
+from importlib.resources import files
 
 from captionlab.evaluation.paraphrases import index_paraphrases
 from captionlab.evaluation.schemas import PARAPHRASES, PHRASES
@@ -13,7 +9,7 @@ from captionlab.tables import write_table
 
 
 @script
-def main(snakemake: Any) -> None:
-    phrases, paraphrases = index_paraphrases(Path(inspect.getfile(Meteor)).parent / "data" / "paraphrase-en.gz")
+def main(snakemake):
+    phrases, paraphrases = index_paraphrases(files("pycocoevalcap.meteor") / "data" / "paraphrase-en.gz")
     write_table(snakemake.output.phrases, PHRASES, phrases)
     write_table(snakemake.output.paraphrases, PARAPHRASES, paraphrases)

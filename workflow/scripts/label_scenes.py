@@ -1,7 +1,5 @@
 """Say which scenes the images of a corpus depict: the nouns of their scene captions, or of their references."""
 
-from typing import Any
-
 from captionlab.ablation.scene_labels import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
 from captionlab.ablation.schemas import CHOSEN, LABELS
 from captionlab.progress import progress
@@ -12,7 +10,7 @@ from captionlab.texts.tagging import load_tagger, tag
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     params = snakemake.params
     kind = SCENE_CAPTIONS if params.config["table"] == "scene_captions" else CAPTIONS
     table = read_table(snakemake.input.captions, kind, ["image_id", "caption"])

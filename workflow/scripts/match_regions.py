@@ -1,8 +1,5 @@
 """Find which regions of images show which of their tagged objects."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 
 from captionlab.ablation.match_regions import match_regions
@@ -10,14 +7,14 @@ from captionlab.ablation.schemas import COVERAGE, MATCHES
 from captionlab.captioners.store import load_captioner
 from captionlab.progress import progress
 from captionlab.schemas import IMAGES
-from captionlab.scripting import script
+from captionlab.scripting import folder_of, script
 from captionlab.tables import read_table, write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     params = snakemake.params
-    captioner, tokenizer = load_captioner(Path(snakemake.input.model[0]).parent)
+    captioner, tokenizer = load_captioner(folder_of(snakemake.input.model[0]))
     images = captioner.open_images(snakemake.input.features, tokenizer)
     matches, coverage = [], []
     ids = [image for image in read_table(snakemake.input.images, IMAGES)["image_id"].to_pylist() if image in images]
@@ -26,8 +23,5 @@ def main(snakemake: Any) -> None:
         coverage.append((image, len(found.tagged), int(found.tagged.any(1).sum())))
         for region, tag in np.argwhere(found.tagged):
             matches.append((image, region, tag, found.overlap[region, tag], found.inside[region, tag]))
-    for path, kind, rows in (
-        (snakemake.output.matches, MATCHES, matches),
-        (snakemake.output.coverage, COVERAGE, coverage),
-    ):
-        write_table(path, kind, [dict(zip(kind.columns, row, strict=True)) for row in rows])
+    for name, kind, rows in (("matches", MATCHES, matches), ("coverage", COVERAGE, coverage)):
+        write_table(snakemake.output[name], kind, [dict(zip(kind.columns, row, strict=True)) for row in rows])

@@ -1,6 +1,6 @@
 """Measure length, repetition, nouns and perplexity of the captions of a captioner, caption by caption and in sum."""
 
-from typing import Any
+from operator import itemgetter
 
 from captionlab.language.schemas import MEASURES, STATISTICS, TAGGED
 from captionlab.language.statistics import caption_measures, corpus_statistics
@@ -10,23 +10,17 @@ from captionlab.tables import TableWriter, read_table
 from captionlab.texts.arpa import ArpaError, read_arpa
 from captionlab.texts.ngram import score
 
-ORDER = 3
-
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     model = read_arpa(snakemake.input.model)
-    if model.order != ORDER:
+    if model.order != 3:
         raise ArpaError(
             f"{snakemake.input.model} has n-grams of up to {model.order} words, and the tables give the perplexity of "
-            f"a trigram model; train one of order {ORDER}"
+            "a trigram model; train one of order 3"
         )
-    rows = read_table(snakemake.input.tokens, TOKENS).to_pylist()
-    key = TAGGED.key
-    tagged = {
-        tuple(row[name] for name in key): (row["words"], row["tags"])
-        for row in read_table(snakemake.input.tags, TAGGED).to_pylist()
-    }
+    rows, key = read_table(snakemake.input.tokens, TOKENS).to_pylist(), itemgetter(*TAGGED.key)
+    tagged = {key(row): (row["words"], row["tags"]) for row in read_table(snakemake.input.tags, TAGGED).to_pylist()}
     with (
         TableWriter(snakemake.output.captions, MEASURES) as captions,
         TableWriter(snakemake.output.statistics, STATISTICS) as statistics,
@@ -35,7 +29,7 @@ def main(snakemake: Any) -> None:
             here = [row for row in rows if row["corpus"] == corpus]
             tokens = [row["tokens"].split(" ") if row["tokens"] else [] for row in here]
             scores = score(model, tokens)
-            measures = caption_measures(tokens, [tagged[tuple(row[name] for name in key)] for row in here], scores)
-            captions.write({**{name: [row[name] for row in here] for name in key}, **measures})
+            measures = caption_measures(tokens, [tagged[key(row)] for row in here], scores)
+            captions.write({**{name: [row[name] for row in here] for name in TAGGED.key}, **measures})
             found = corpus_statistics(tokens, measures, scores)
             statistics.write([{"corpus": corpus, "statistic": one.name, **vars(one)} for one in found])

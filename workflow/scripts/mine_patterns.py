@@ -1,7 +1,9 @@
 """Find the patterns that the captions of a captioner follow, and measure the paper's own patterns on them."""
 
 import csv
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import compress
 from typing import Any
 
 from captionlab.language.mining import mine
@@ -9,8 +11,6 @@ from captionlab.language.patterns import Follows, Tagged, compiled, tagged, with
 from captionlab.language.schemas import PATTERNS, TAGGED
 from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
-
-EXAMPLES = 3
 
 
 def published_patterns(published: list[dict[str, str]]) -> Iterator[tuple[dict[str, Any], list[str]]]:
@@ -27,50 +27,44 @@ def published_patterns(published: list[dict[str, str]]) -> Iterator[tuple[dict[s
                 yield row, patterns[: rank - 1] if role == "prefix" else []
 
 
-def mined_patterns(captions: list[Tagged]) -> Iterator[dict[str, Any]]:
-    """Patterns of the captions, the most frequent first: their prefixes, then the whole."""
+def mined_patterns(captions: list[Tagged]) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    """Patterns of the captions, the most frequent first: their prefixes, then the whole; none is an earlier prefix."""
     mined = mine(captions)
     starts = {pattern.prefix: sum(compiled(pattern.prefix).follows(c).start for c in captions) for pattern in mined}
-    for rank, prefix in enumerate(sorted(starts, key=lambda text: (-starts[text], text)), 1):
-        yield {"source": "mined", "model": None, "role": "prefix", "rank": rank, "pattern": prefix}
-    for rank, pattern in enumerate(mined, 1):
-        yield {"source": "mined", "model": None, "role": "sentence", "rank": rank, "pattern": pattern.pattern}
+    prefixes = sorted(starts, key=lambda text: (-starts[text], text))
+    for role, patterns in (("prefix", prefixes), ("sentence", [pattern.pattern for pattern in mined])):
+        for rank, text in enumerate(patterns, 1):
+            yield {"source": "mined", "model": None, "role": role, "rank": rank, "pattern": text}, []
 
 
-def measured(text: str, role: str, captions: list[Tagged], earlier: list[str]) -> dict[str, Any]:
+def measured(captions: list[Tagged], row: dict[str, Any], earlier: list[str]) -> dict[str, Any]:
     """How many captions follow a pattern, and the first that do: a prefix at their start, a sentence to their end.
 
     Those that start with an earlier prefix do not count: each caption has one prefix.
     """
     taken = [any(compiled(other).follows(caption).start for other in earlier) for caption in captions]
     follows = [
-        Follows(False, False) if other else compiled(text).follows(caption)
+        Follows(False, False) if other else compiled(row["pattern"]).follows(caption)
         for caption, other in zip(captions, taken, strict=True)
     ]
-    found = (c for c, one in zip(captions, follows, strict=True) if (one.start if role == "prefix" else one.whole))
-    examples = dict.fromkeys(" ".join(word for word, _ in caption) for caption in found)
+    found = [one.start if row["role"] == "prefix" else one.whole for one in follows]
+    examples = dict.fromkeys(" ".join(word for word, _ in caption) for caption in compress(captions, found))
     return {
         "start": sum(one.start for one in follows) / len(captions),
         "whole": sum(one.whole for one in follows) / len(captions),
         "n": len(captions),
-        "examples": list(examples)[:EXAMPLES],
+        "examples": list(examples)[:3],
     }
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     with open(snakemake.input.published, encoding="utf-8", newline="") as file:
         published = list(csv.DictReader(file))
-    captions: dict[str, list[Tagged]] = {}
+    captions = defaultdict(list)
     for row in read_table(snakemake.input.tags, TAGGED).to_pylist():
-        captions.setdefault(row["corpus"], []).append(tagged(row["words"], row["tags"]))
+        captions[row["corpus"]].append(tagged(row["words"], row["tags"]))
     with TableWriter(snakemake.output[0], PATTERNS) as writer:
         for corpus, of_corpus in captions.items():
-            rows = [
-                {"corpus": corpus, **row, **measured(row["pattern"], row["role"], of_corpus, earlier)}
-                for row, earlier in (
-                    *published_patterns(published),
-                    *((row, []) for row in mined_patterns(of_corpus)),
-                )
-            ]
-            writer.write(rows)
+            found = [*published_patterns(published), *mined_patterns(of_corpus)]
+            writer.write([{"corpus": corpus, **row, **measured(of_corpus, row, earlier)} for row, earlier in found])

@@ -1,7 +1,6 @@
 """Parse the references of a corpus once, for every SPICE that is computed with them."""
 
 from pathlib import Path
-from typing import Any
 
 from captionlab.evaluation.metrics.spice import BESIDE_HEAP, PARSES, parse_captions
 from captionlab.evaluation.spice_models import available_models
@@ -11,7 +10,7 @@ from captionlab.tables import read_table, write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     jars, reason = available_models(Path(snakemake.input.models))
     references = [] if reason else read_table(snakemake.input.references, TOKENS, ["tokens"])["tokens"].to_pylist()
     parses = parse_captions(references, jars, snakemake.resources.mem_mb - BESIDE_HEAP, snakemake.threads)

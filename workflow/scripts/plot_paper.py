@@ -1,13 +1,12 @@
 """Draw the figures of a paper."""
 
 from importlib import import_module
-from typing import Any
 
 from captionlab.scripting import script
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     import yaml
 
     with open(snakemake.input.style, encoding="utf-8") as file:

@@ -1,7 +1,5 @@
 """Train a scorer from scratch on images and captions of a corpus, then examine it on images that it has not seen."""
 
-from pathlib import Path
-
 import torch
 
 from captionlab import paths
@@ -14,10 +12,10 @@ from captionlab.regions.batches import RegionTable
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.store import new_scorer, save_scorer
-from captionlab.scripting import device, parallel_script
+from captionlab.scripting import device, folder_of, parallel_script
 from captionlab.tables import write_table
 from captionlab.training.itm_evaluation import examine
-from captionlab.training.loop.checkpoints import fingerprint, intervals, remove
+from captionlab.training.loop.checkpoints import job_arguments, remove
 from captionlab.training.loop.data import references, training_images
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.itm import MatchingBatches, MatchingObjective, Negatives, align_words
@@ -40,22 +38,11 @@ def main(snakemake):
     torch.manual_seed(params.seed)
     scorer = new_scorer(config, (text for of_image in texts for text in of_image), regions.region_size, device())
     if config["word_embeddings"] == "encoder":
-        align_words(scorer, load_encoder(Path(snakemake.input.encoder_weights[0]).parent, device()))
-    directory = Path(snakemake.output.weights).parent
-    state_directory = paths.state("pretrain_scorer", directory.name)
+        align_words(scorer, load_encoder(folder_of(snakemake.input.encoder_weights[0]), device()))
     hard, size = config["negatives"]["hard"], config["optimizer"]["batch"]
-    train(
-        scorer,
-        MatchingObjective(),
-        MatchingBatches(ids, regions, texts, negatives, hard, size, params.seed, device()),
-        config["optimizer"],
-        seed=params.seed,
-        log_path=snakemake.output.training,
-        state_directory=state_directory,
-        fingerprint=fingerprint(snakemake),
-        device=device(),
-        **intervals(snakemake.config),
-    )
+    batches = MatchingBatches(ids, regions, texts, negatives, hard, size, params.seed, device())
+    options = job_arguments(snakemake)
+    train(scorer, MatchingObjective(), batches, config["optimizer"], **options)
     if not is_first():
         return
     scorer.eval()
@@ -64,5 +51,5 @@ def main(snakemake):
     images = ScorerImages(scorer, snakemake.input.regions, device())
     found = examine(scorer, images, ids, texts, negatives, params.split, params.seed)
     write_table(snakemake.output.matching, MATCHING, found)
-    save_scorer(scorer, directory, {"config": config, "seed": params.seed})
-    remove(state_directory)
+    save_scorer(scorer, folder_of(snakemake.output.weights), {"config": config, "seed": params.seed})
+    remove(options["state_directory"])

@@ -12,6 +12,5 @@ def main(snakemake):
     images = read_table(snakemake.input.images, IMAGES, ["image_id", "width", "height"]).to_pydict()
     sizes = dict(zip(images["image_id"], zip(images["width"], images["height"], strict=True), strict=True))
     config = snakemake.params.config
-    write_regions(
-        snakemake.output[0], read_regions(config["format"], snakemake.input.files, sizes), {"regions": config}
-    )
+    found = read_regions(config["format"], snakemake.input.files, sizes)
+    write_regions(snakemake.output[0], found, {"regions": config})

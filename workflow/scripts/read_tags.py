@@ -1,7 +1,6 @@
 """Collect the tags of the images of a corpus: annotated objects, labels of regions, or a detector's file."""
 
 from itertools import chain
-from typing import Any
 
 from captionlab.regions.tags import labelled_rows, read_region_labels, read_vinvl_tags, write_tags
 from captionlab.schemas import IMAGES, OBJECTS
@@ -10,7 +9,7 @@ from captionlab.tables import read_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     config, inputs = snakemake.params.config, snakemake.input
     if config["source"] == "objects":
         rows = labelled_rows(read_table(inputs.objects, OBJECTS), "object_index")

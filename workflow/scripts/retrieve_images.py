@@ -4,8 +4,8 @@ Candidates are as the config says and, besides, the whole split. A corpus of loo
 in place of the former.
 """
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,48 +17,27 @@ from captionlab.evaluation.metrics.retrieval import ranks, unit_length
 from captionlab.progress import progress
 from captionlab.provenance import device_name
 from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL
-from captionlab.scripting import device, script
+from captionlab.scripting import device, folder_of, script
 from captionlab.tables import TableWriter, read_table
 
 
-def images_of(path: str, split: str) -> tuple[list[str], list[str | None]]:
-    """Ids and look-alike sets of the images of a split, in the order of the annotation file."""
-    table = read_table(path, IMAGES, ["image_id", "position", "split", "image_set"]).sort_by("position").to_pylist()
-    rows = [row for row in table if row["split"] == split]
-    return [row["image_id"] for row in rows], [row["image_set"] for row in rows]
-
-
 def search(
-    clip: Any,
-    captions: list[dict[str, Any]],
-    ids: list[str],
-    sets: list[str | None],
-    embeddings: np.ndarray,
-    corpus: str,
-    settings: Mapping[str, Any],
+    clip, captions: list[dict[str, Any]], sets: dict[str, str | None], features: list[str], corpus: str, params
 ) -> Iterator[dict[str, Any]]:
     """Columns of the RETRIEVAL table but the retriever, for each set of candidates; rows of GENERATED in."""
+    ids, of_images = list(sets), list(sets.values())
     row_of = {image: row for row, image in enumerate(ids)}
     names = [caption["image_id"] for caption in captions]
     if unknown := [name for name in names if name not in row_of]:
         raise ValueError(f"image {unknown[0]!r} has a caption but is not in the evaluated split of {corpus!r}")
     targets = np.array([row_of[name] for name in names])
     copies = np.array([caption["caption_index"] for caption in captions])
-    images = unit_length(embeddings, ids, f"images of {corpus}")
+    images = unit_length(load_embeddings(features, ids).values.numpy(), ids, f"images of {corpus}")
     texts = clip.embed_texts([caption["caption"] for caption in captions]).cpu().numpy()
     texts = unit_length(texts, names, f"captions of {corpus}, by image")
-    for protocol in ("set" if any(sets) else settings["candidate_sets"], "full"):
-        rank, candidates = ranks(
-            texts,
-            targets,
-            images,
-            protocol,
-            corpus=corpus,
-            candidates=settings["candidates"],
-            sets=sets,
-            copies=copies,
-            seed=settings["seed"],
-        )
+    drawn = {"candidates": params.config["candidates"], "copies": copies, "seed": params.seed}
+    for protocol in ("set" if any(of_images) else params.config["candidate_sets"], "full"):
+        rank, candidates = ranks(texts, targets, images, protocol, corpus=corpus, sets=of_images, **drawn)
         scored = np.flatnonzero(rank)
         yield {
             "corpus": [corpus] * len(scored),
@@ -71,21 +50,23 @@ def search(
 
 
 @script
-def main(snakemake: Any) -> None:
-    parameters = snakemake.params
-    corpora = list(zip(parameters.corpora, snakemake.input.images, parameters.splits, strict=True))
-    captions: dict[str, list[dict[str, Any]]] = {corpus: [] for corpus in parameters.corpora}
-    for row in read_table(snakemake.input.captions, GENERATED).to_pylist():
+def main(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    # The look-alike set of each image of a corpus's split, in the order of the annotation file.
+    sets = {}
+    for corpus, path, split in zip(params.corpora, inputs.images, params.splits, strict=True):
+        rows = read_table(path, IMAGES, ["image_id", "position", "split", "image_set"]).sort_by("position").to_pylist()
+        sets[corpus] = {row["image_id"]: row["image_set"] for row in rows if row["split"] == split}
+    captions = {corpus: [] for corpus in params.corpora}
+    for row in read_table(inputs.captions, GENERATED).to_pylist():
         captions[row["corpus"]].append(row)
-    shards: dict[tuple[str, str], list[str]] = {}
-    for path in snakemake.input.features:
-        shards.setdefault(paths.embedded_in(path), []).append(path)
-    settings = {**parameters.config, "seed": parameters.seed}
+    shards = defaultdict(list)
+    for path in inputs.features:
+        shards[paths.embedded_in(path)].append(path)
     with TableWriter(snakemake.output[0], RETRIEVAL, {"device": device_name()}) as writer:
-        for retriever, config in zip(parameters.retrievers, snakemake.input.configs, strict=True):
-            clip = load_encoder(Path(config).parent, device())
-            for corpus, images, split in progress(corpora, f"corpora by {retriever}", len(corpora)):
-                ids, sets = images_of(images, split)
-                embeddings = load_embeddings(shards[retriever, corpus], ids).values.numpy()
-                for found in search(clip, captions[corpus], ids, sets, embeddings, corpus, settings):
+        for retriever, config in zip(params.retrievers, inputs.configs, strict=True):
+            clip = load_encoder(folder_of(config), device())
+            for corpus in progress(sets, f"corpora by {retriever}", len(sets)):
+                features = shards[retriever, corpus]
+                for found in search(clip, captions[corpus], sets[corpus], features, corpus, params):
                     writer.write({**found, "retriever": [retriever] * len(found["rank"])})

@@ -1,13 +1,11 @@
 """Score the captions of a captioner by every scorer of an evaluation: how well does each match its image?"""
 
-from pathlib import Path
-
 from captionlab.progress import progress
 from captionlab.provenance import device_name
 from captionlab.schemas import ALIGNMENT, GENERATED
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer
-from captionlab.scripting import device, script
+from captionlab.scripting import device, folder_of, script
 from captionlab.tables import TableWriter, read_table
 
 # Images whose captions are scored together.
@@ -32,7 +30,7 @@ def main(snakemake):
     for row in read_table(snakemake.input.captions, GENERATED).to_pylist():
         captions.setdefault(row["corpus"], {}).setdefault(row["image_id"], []).append(row)
     # The files of a scorer lie in a folder of its name.
-    folders = {folder.name: folder for folder in (Path(file).parent for file in snakemake.input.scorers)}
+    folders = {folder.name: folder for folder in map(folder_of, snakemake.input.scorers)}
     with TableWriter(snakemake.output[0], ALIGNMENT, {"device": device_name()}) as writer:
         for name, tables in snakemake.params.sources.items():
             scorer = load_scorer(folders[name], device())

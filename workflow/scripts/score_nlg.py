@@ -2,8 +2,8 @@
 
 import logging
 import tempfile
+from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 from captionlab.evaluation.metrics.nlg import NLG, meteor_process, score_corpus
 from captionlab.evaluation.paraphrases import write_paraphrases
@@ -14,14 +14,12 @@ from captionlab.tables import TableWriter, read_table
 
 
 @script
-def main(snakemake: Any) -> None:
-    captions: dict[str, dict[tuple[str, int], str]] = {}
+def main(snakemake):
+    captions = defaultdict(dict)
     for row in read_table(snakemake.input.tokens, TOKENS).to_pylist():
-        captions.setdefault(row["corpus"], {})[row["image_id"], row["caption_index"]] = row["tokens"]
-    references = {
-        corpus: read_references(path, snakemake.params.references_per_image)
-        for corpus, path in zip(snakemake.params.corpora, snakemake.input.references, strict=True)
-    }
+        captions[row["corpus"]][row["image_id"], row["caption_index"]] = row["tokens"]
+    params, tables = snakemake.params, zip(snakemake.params.corpora, snakemake.input.references, strict=True)
+    references = {corpus: read_references(path, params.references_per_image) for corpus, path in tables}
     texts = [text for of_corpus in captions.values() for text in of_corpus.values()]
     texts += [text for of_corpus in references.values() for of_image in of_corpus.values() for text in of_image]
     with tempfile.TemporaryDirectory(prefix="meteor-") as folder:
@@ -30,4 +28,4 @@ def main(snakemake: Any) -> None:
         logging.getLogger(__name__).info("METEOR reads the %d paraphrases that these texts can contain", kept)
         with meteor_process(paraphrases) as meteor, TableWriter(snakemake.output[0], NLG) as writer:
             for corpus, of_corpus in references.items():
-                writer.write(score_corpus(corpus, captions.get(corpus, {}), of_corpus, meteor))
+                writer.write(score_corpus(corpus, captions[corpus], of_corpus, meteor))

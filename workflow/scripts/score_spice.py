@@ -2,7 +2,6 @@
 
 import logging
 from pathlib import Path
-from typing import Any
 
 from captionlab.evaluation.metrics.spice import BESIDE_HEAP, PARSES, SPICE, score_captions
 from captionlab.evaluation.references import read_references
@@ -13,7 +12,7 @@ from captionlab.tables import read_table, write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     jars, reason = available_models(Path(snakemake.input.models))
     if reason:
         logging.warning("No SPICE: %s", reason)
@@ -28,13 +27,9 @@ def main(snakemake: Any) -> None:
     scored = [row for row in captions if (row["corpus"], row["image_id"]) in references]
     if len(scored) < len(captions):
         logging.warning("%d captions are not scored: their images have no reference", len(captions) - len(scored))
-    scores = score_captions(
-        [row["tokens"] for row in scored],
-        [references[row["corpus"], row["image_id"]] for row in scored],
-        jars,
-        snakemake.resources.mem_mb - BESIDE_HEAP,
-        snakemake.threads,
-        read_table(snakemake.input.parses, PARSES).to_pydict(),
-    )
+    tokens = [row["tokens"] for row in scored]
+    theirs = [references[row["corpus"], row["image_id"]] for row in scored]
+    heap, parses = snakemake.resources.mem_mb - BESIDE_HEAP, read_table(snakemake.input.parses, PARSES).to_pydict()
+    scores = score_captions(tokens, theirs, jars, heap, snakemake.threads, parses)
     keys = {name: [row[name] for row in scored] for name in SPICE.key}
     write_table(snakemake.output[0], SPICE, {**keys, **scores})

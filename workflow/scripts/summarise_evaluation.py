@@ -1,43 +1,35 @@
 """Values of every metric of every evaluation; differences from parents and from the end of the finetuning."""
 
-from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
 
 from captionlab import paths
 from captionlab.evaluation.devices import device_note, devices_of
-from captionlab.evaluation.summary import Job, Result, comparison_columns, summary_columns
+from captionlab.evaluation.summary import Job, comparison_columns, summary_columns
 from captionlab.progress import progress
 from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.scripting import script
 from captionlab.tables import read_metadata, write_table
 
 
-def _results(snakemake: Any, scores: dict[str, list[str]]) -> Iterator[Result]:
-    captions = {paths.captioner_of(path): path for path in snakemake.input.captions}
+@script
+def main(snakemake):
+    params, captions = snakemake.params, {paths.captioner_of(path): path for path in snakemake.input.captions}
+    scores = {name: files for name, files in snakemake.input.items() if name != "captions"}
+    results = []
     for name, files in scores.items():
         table = import_module(f"captionlab.evaluation.metrics.{name}")
         for path in progress(files, f"tables of {name}", len(files)):
             captioner, evaluation = paths.captioner_of(path)
-            context = snakemake.params.evaluations[evaluation]
+            context = params.evaluations[evaluation]
             device = devices_of([captions[captioner, evaluation], path])
-            factors = snakemake.params.factors
-            job = Job(captioner, evaluation, context["decoding"], context["splits"], device, factors)
-            yield from table.results(job, path, snakemake.params.seed)
-
-
-def _notes(captions: list[str], scores: list[str]) -> dict[str, str]:
-    """What the tables of scores say of how they were made, for the footers."""
-    reasons = {read_metadata(path).get("unavailable") for path in scores} - {None}
-    return device_note([*captions, *scores]) | ({"without SPICE:": "; ".join(sorted(reasons))} if reasons else {})
-
-
-@script
-def main(snakemake: Any) -> None:
-    scores = {name: files for name, files in snakemake.input.items() if name != "captions"}
-    results = list(_results(snakemake, scores))
-    parents = {captioner: of["parent"] for captioner, of in snakemake.params.lineage.items()}
+            job = Job(captioner, evaluation, context["decoding"], context["splits"], device, params.factors)
+            results += table.results(job, path, params.seed)
     every = [path for files in scores.values() for path in files]
-    write_table(snakemake.output.summary, SUMMARY, summary_columns(results), _notes(snakemake.input.captions, every))
-    comparisons = comparison_columns(results, parents, snakemake.params.ends)
+    # What the tables of scores say of how they were made, for the footers.
+    notes = device_note([*snakemake.input.captions, *every])
+    if reasons := {read_metadata(path).get("unavailable") for path in every} - {None}:
+        notes["without SPICE:"] = "; ".join(sorted(reasons))
+    write_table(snakemake.output.summary, SUMMARY, summary_columns(results), notes)
+    parents = {captioner: of["parent"] for captioner, of in params.lineage.items()}
+    comparisons = comparison_columns(results, parents, params.ends)
     write_table(snakemake.output.comparisons, COMPARISONS, comparisons)

@@ -1,7 +1,6 @@
 """Measure what a paper compares: its values and differences, with intervals."""
 
 from importlib import import_module
-from typing import Any
 
 from captionlab.evaluation.devices import device_note
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
@@ -10,7 +9,7 @@ from captionlab.tables import write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     params, output = dict(snakemake.params.items()), snakemake.output
     summarise = import_module(params["module"]).summarise
     values, differences, measured = summarise(dict(snakemake.input.items()), params)

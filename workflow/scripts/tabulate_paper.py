@@ -2,7 +2,6 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from captionlab.provenance import commit
 from captionlab.reporting.render import write_table_files
@@ -10,7 +9,7 @@ from captionlab.scripting import script
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     params, files = dict(snakemake.params.items()), list(map(Path, snakemake.output.tables))
     provenance = {"commit": commit(), **params["provenance"]}
     tabulate = import_module(params["module"]).tabulate

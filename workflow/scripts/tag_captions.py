@@ -1,7 +1,5 @@
 """Find words, lemmas and parts of speech of the captions of a captioner for an evaluation."""
 
-from typing import Any
-
 from captionlab.language.schemas import TAGGED
 from captionlab.progress import progress
 from captionlab.schemas import GENERATED
@@ -11,7 +9,7 @@ from captionlab.texts.tagging import load_tagger, tag
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     captions = read_table(snakemake.input.captions, GENERATED, [*TAGGED.key, "caption"])
     tagger = load_tagger(snakemake.params.tagger)
     found = list(progress(tag(tagger, captions["caption"].to_pylist()), "captions", captions.num_rows))

@@ -1,7 +1,5 @@
 """Tokenise the captions of a captioner for an evaluation as in the Penn treebank."""
 
-from typing import Any
-
 from captionlab.evaluation.ptb import tokenize
 from captionlab.schemas import GENERATED, TOKENS
 from captionlab.scripting import script
@@ -9,7 +7,7 @@ from captionlab.tables import read_table, write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     keys = ["corpus", "image_id", "caption_index"]
     captions = read_table(snakemake.input[0], GENERATED, [*keys, "caption"])
     tokens = tokenize(captions["caption"].to_pylist())

@@ -1,7 +1,5 @@
 """Tokenise the references of the evaluated split of a corpus as in the Penn treebank, in the order of its images."""
 
-from typing import Any
-
 from captionlab.evaluation.ptb import tokenize
 from captionlab.schemas import CAPTIONS, IMAGES, TOKENS
 from captionlab.scripting import script
@@ -9,7 +7,7 @@ from captionlab.tables import read_table, write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     images = read_table(snakemake.input.images, IMAGES, ["image_id", "position", "split"]).to_pylist()
     split = snakemake.params.split
     position = {row["image_id"]: row["position"] for row in images if row["split"] == split}
@@ -18,10 +16,6 @@ def main(snakemake: Any) -> None:
     if not captions:
         raise ValueError(f"{snakemake.input.captions}: no caption belongs to an image of the split {split!r}")
     captions.sort(key=lambda row: (position[row["image_id"]], row["caption_index"]))
-    columns = {
-        "corpus": [snakemake.wildcards.corpus] * len(captions),
-        "image_id": [row["image_id"] for row in captions],
-        "caption_index": [row["caption_index"] for row in captions],
-        "tokens": tokenize([row["caption"] for row in captions]),
-    }
-    write_table(snakemake.output[0], TOKENS, columns)
+    keys = {name: [row[name] for row in captions] for name in ("image_id", "caption_index")}
+    corpus, tokens = [snakemake.wildcards.corpus] * len(captions), tokenize([row["caption"] for row in captions])
+    write_table(snakemake.output[0], TOKENS, {"corpus": corpus, **keys, "tokens": tokens})

@@ -1,7 +1,5 @@
 """Train a trigram language model on the captions of some splits of a corpus, as SRILM does by default."""
 
-from typing import Any
-
 from captionlab.evaluation.ptb import tokenize
 from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.scripting import script
@@ -11,14 +9,11 @@ from captionlab.texts.ngram import train
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     images = read_table(snakemake.input.images, IMAGES, ["image_id", "split"]).to_pylist()
     wanted = {row["image_id"] for row in images if row["split"] in snakemake.params.splits}
-    captions = [
-        row["caption"]
-        for row in read_table(snakemake.input.captions, CAPTIONS).to_pylist()
-        if row["image_id"] in wanted
-    ]
+    rows = read_table(snakemake.input.captions, CAPTIONS).to_pylist()
+    captions = [row["caption"] for row in rows if row["image_id"] in wanted]
     if not captions:
         splits = ", ".join(snakemake.params.splits)
         raise ValueError(f"{snakemake.input.captions}: no caption belongs to an image of the splits {splits}")

@@ -1,7 +1,5 @@
 """Train probes on the states of a captioner to tell scenes and objects, and score them."""
 
-from typing import Any
-
 from captionlab.probes.experiment import run_probes
 from captionlab.probes.objects import run_object_probes
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES, SEARCH
@@ -12,7 +10,7 @@ from captionlab.tables import write_table
 
 
 @script
-def main(snakemake: Any) -> None:
+def main(snakemake):
     config, name = snakemake.params.config, snakemake.params.captioner
     encodings, scenes = read_encodings(snakemake.input.encodings)
     seeds = [snakemake.params.seed + place for place in range(config["seeds"])]
@@ -22,14 +20,8 @@ def main(snakemake: Any) -> None:
     # The hardest split is what the table of objects shows.
     rows = run_object_probes(encodings[min(encodings)], scenes, objects, max(config["test_shares"]), seeds)
     write_table(snakemake.output.objects, OBJECT_SCORES, [{"captioner": name, **row} for row in rows])
-    search = [
-        {
-            "captioner": name,
-            "rank": rank,
-            "hidden": list(settings["hidden_layer_sizes"]),
-            "alpha": settings["alpha"],
-            "macro_f1": f1,
-        }
+    rows = [
+        (name, rank, list(settings["hidden_layer_sizes"]), settings["alpha"], f1)
         for rank, (settings, f1) in enumerate(tried, 1)
     ]
-    write_table(snakemake.output.search, SEARCH, search)
+    write_table(snakemake.output.search, SEARCH, [dict(zip(SEARCH.columns, row, strict=True)) for row in rows])

@@ -17,8 +17,10 @@ from typing import Any
 
 import torch
 
+from captionlab import paths
 from captionlab.files import digest
 from captionlab.provenance import input_digests
+from captionlab.scripting import device, folder_of
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +42,21 @@ def intervals(config: Mapping[str, Any]) -> dict[str, Any]:
     changes makes Snakemake train again, and a fingerprint that changes discards the checkpoints.
     """
     return {f"checkpoint_{name}": value for name, value in config.get("checkpoints", {}).items()}
+
+
+def job_arguments(job: Any) -> dict[str, Any]:
+    """What `train` is told of a rule's job: its seed, its device, where its log and checkpoints go, and how often.
+
+    Checkpoints lie in results/state, in a folder named as that of the weights.
+    """
+    return {
+        "seed": job.params.seed,
+        "log_path": job.output.training,
+        "state_directory": paths.state(job.rule, folder_of(job.output.weights).name),
+        "fingerprint": fingerprint(job),
+        "device": device(),
+        **intervals(job.config),
+    }
 
 
 class Resumable:
