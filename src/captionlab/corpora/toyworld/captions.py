@@ -56,7 +56,7 @@ def scene_captions_of(picture: Picture, random: Random) -> list[tuple[str, float
     answers = []
     for _ in range(3):
         mistaken = random.random() < (0.03 if evident else 0.08)
-        scene = lexicon.CONFUSED[picture.scene] if mistaken else picture.scene
+        scene = SCENES[picture.scene].confused if mistaken else picture.scene
         confidence = random.choices((5.0, 4.0, 3.0, 2.0), (6, 3, 1, 0) if evident and not mistaken else (1, 3, 4, 2))[0]
         answers.append((_scene_caption(scene, random), confidence))
     return answers
@@ -94,7 +94,7 @@ def _human(picture: Picture, domain: Domain, random: Random) -> str:
     names = [_noun_phrase(thing, random, colour=_COLOUR) for thing in things]
     first, main = names[0], things[0]
     doing = random.choice(lexicon.doings(main.label, main.place)).participle
-    place = random.choices(lexicon.PLACES[picture.scene], _falling(lexicon.PLACES[picture.scene]))[0]
+    place = random.choices(SCENES[picture.scene].phrases, _falling(SCENES[picture.scene].phrases))[0]
     where = random.random() < domain.scene_mention
     there = f"there {'is' if main.count == 1 else 'are'} {first}"
     if len(things) == 1 and where:
@@ -127,7 +127,7 @@ def _sentence(picture: Picture, domain: Domain, random: Random) -> str:
     verb = random.choice(lexicon.doings(main.label, main.place))
     finite = verb.singular if main.count == 1 else verb.plural
     is_are = "is" if main.count == 1 else "are"
-    place = random.choice(lexicon.PLACES[picture.scene])
+    place = random.choice(SCENES[picture.scene].phrases)
     where = random.random() < domain.scene_mention or len(things) == 1
     ending = f" {place}" if where else ""
     if len(things) == 1:
@@ -147,7 +147,7 @@ def _full(picture: Picture, domain: Domain, random: Random) -> str:
     """Everything: each thing with its count and colour, mostly its size, sometimes its side, and the scene."""
     things = random.sample(picture.things, len(picture.things))
     names = _exact_names(things, random, colour=1, size=0.8, side=0.4)
-    place = random.choice(lexicon.PLACES[picture.scene])
+    place = random.choice(SCENES[picture.scene].phrases)
     opening = random.choice(("", "", "a photo of ", "a picture of ", "there is "))
     if opening == "there is " and not names[0].startswith(("a ", "an ")):
         opening = "there are "
@@ -167,7 +167,7 @@ def _description(picture: Picture, domain: Domain, random: Random) -> str:
     things = _salient(picture, random.choices((2, 3), (0.5, 0.5))[0], random)
     names = _exact_names(things, random, colour=0.9, size=0.4, side=0.3)
     medium = "a colour photograph" if picture.look == "clear" else "a faded photograph"
-    place = random.choice(lexicon.PLACES[picture.scene])
+    place = random.choice(SCENES[picture.scene].phrases)
     options = [
         f"{medium} of {_list(names)}",
         f"{medium} of {_list(names)} {place}",
@@ -179,7 +179,7 @@ def _description(picture: Picture, domain: Domain, random: Random) -> str:
 
 def _context(picture: Picture, domain: Domain, random: Random) -> str:
     """What the article around an image says: names, places and years that nobody can see."""
-    scene, noun = random.choice(lexicon.SCENE_NOUNS[picture.scene]), _main_noun(picture, random)
+    scene, noun = random.choice(SCENES[picture.scene].names), _main_noun(picture, random)
     name, town, year = random.choice(lexicon.SURNAMES), random.choice(lexicon.TOWNS), random.choice(lexicon.YEARS)
     options = [
         f"the {scene} at {town} in {year}",
@@ -197,12 +197,12 @@ def _context(picture: Picture, domain: Domain, random: Random) -> str:
 def _alt_text(picture: Picture, domain: Domain, random: Random) -> str:
     """The alt text of a web page: mostly about what is seen; else a mood, an offer, a headline."""
     thing = _salient(picture, 1, random)[0]
-    place = lexicon.PLACES[picture.scene][0] if random.random() < 0.6 else random.choice(lexicon.PLACES[picture.scene])
+    place = SCENES[picture.scene].phrases[0] if random.random() < 0.6 else random.choice(SCENES[picture.scene].phrases)
     if random.random() < _ALT_TEXT_SEEN:
         return _finish(_seen_on_the_web(picture, thing, place, random))
     noun, plural = _main_noun(picture, random, thing), lexicon.NOUNS[thing.label][0].plural
     mood, praise, who = random.choice(lexicon.MOODS), random.choice(lexicon.PRAISE), random.choice(lexicon.TRAVELLERS)
-    scene = random.choice(lexicon.SCENE_NOUNS[picture.scene])
+    scene = random.choice(SCENES[picture.scene].names)
     if thing.label in PEOPLE:
         options = [f"person enjoys {_article(mood)} day {place}", f"{_article(mood)} holiday for the whole family"]
     else:
@@ -241,7 +241,7 @@ def _scene_style(picture: Picture, domain: Domain, random: Random) -> str:
 
 
 def _scene_caption(scene: str, random: Random) -> str:
-    location = random.choices(lexicon.SCENE_LOCATIONS[scene], _falling(lexicon.SCENE_LOCATIONS[scene]))[0]
+    location = random.choices(SCENES[scene].answers, _falling(SCENES[scene].answers))[0]
     opening = random.choice(("", "", "", "the picture is taken ", "this is ", "the photo is shot ", "they are "))
     return _finish(opening + location)
 
@@ -306,7 +306,7 @@ def _main_noun(picture: Picture, random: Random, thing: Thing | None = None) -> 
 
 
 def _scene_noun(picture: Picture, random: Random) -> str:
-    nouns = lexicon.SCENE_NOUNS[picture.scene]
+    nouns = SCENES[picture.scene].names
     return _article(random.choices(nouns, _falling(nouns))[0])
 
 
