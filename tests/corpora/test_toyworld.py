@@ -459,7 +459,7 @@ def test_script(tmp_path):
     spec.loader.exec_module(script)
     paths = corpus_paths(tmp_path)
     config = {"reader": "toyworld", "domain": "flickr", "seed": 4, "images": {"val": 5, "test": 3}}
-    script.main(SimpleNamespace(output=SimpleNamespace(**paths), params=SimpleNamespace(config=config)))
+    script.main(SimpleNamespace(output=paths, params=SimpleNamespace(config=config)))
     expected = [image.data for image in render("flickr", 4, {"val": 5, "test": 3})]
     assert read_table(paths["images"], IMAGES)["data"].to_pylist() == expected
 

@@ -8,11 +8,8 @@ from typing import Any
 
 from PIL import Image
 
-from captionlab.corpora.toyworld.pen import SUPERSAMPLING, Colour, Pen, mix
+from captionlab.corpora.toyworld.pen import SUPERSAMPLING, Colour, Pen, Points, mix
 from captionlab.corpora.toyworld.world import SCENERY, SCENES, SIDE
-
-# How many different backdrops a scene has.
-BACKDROPS = 12
 
 
 @cache
@@ -37,7 +34,7 @@ class _Scenery(Pen):
             case {"alternatives": alternatives}:
                 self.draw(self.random.choice(alternatives), x, y)
             case {"panel": colour, "at": at}:
-                self._panel(self.colour(colour), [value + move for value, move in zip(at, (x, y, x, y), strict=True)])
+                self._panel(self.colour(colour), self.points(at, x, y))
             case {"fade": [top, bottom], "at": at}:
                 self._fade(self.colour(top), self.colour(bottom), *(round(value * SUPERSAMPLING) for value in at))
             case {"fan": colour, "at": [y1, y2], "steps": [far, near]}:
@@ -60,8 +57,8 @@ class _Scenery(Pen):
         colour = self.colour(self.random.choice(colours))
         return mix(colour, self.random.choice(((255, 255, 255), (90, 80, 110))), self.random.uniform(0, 0.12))
 
-    def _panel(self, colour: Colour, edges: Sequence[float]) -> None:
-        (x1, y1), (x2, y2) = self.points(edges)
+    def _panel(self, colour: Colour, corners: Points) -> None:
+        (x1, y1), (x2, y2) = corners
         if x2 > x1 and y2 > y1:
             self.canvas.rectangle((x1, y1, x2 - 1, y2 - 1), colour)
 
@@ -71,12 +68,10 @@ class _Scenery(Pen):
 
     def _palm(self, colour: Any, x: float, foot: float, height: float) -> None:
         top = foot - height
-        trunk = self.points((x, foot, x + 1, foot - height / 2, x + 2.5, top))
-        self.line("#967046", trunk, {"width": 1.6})
+        self.draw([{"line": "#967046", "at": (x, foot, x + 1, foot - height / 2, x + 2.5, top), "width": 1.6}])
         for right, down in ((-9, 3), (-7, -3), (-1, -6), (6, -4), (9, 3), (3, 6)):
-            bend = (x + 2.5 + right * 0.6, top + down - 1.5)
-            leaf = self.points((x + 2.5, top, *bend, x + 2.5 + right, top + down + 1.5))
-            self.line(colour, leaf, {"width": 1.5})
+            leaf = (0, 0, right * 0.6, down - 1.5, right, down + 1.5)
+            self.draw([{"line": colour, "at": leaf, "width": 1.5}], x + 2.5, top)
 
     def _houses(self, colours: Sequence[Any], foot: float) -> None:
         """Houses beside each other, with lit and dark windows."""
@@ -84,11 +79,12 @@ class _Scenery(Pen):
         while x < SIDE:
             width, height = self.random.uniform(7, 13), self.random.uniform(9, 22)
             house, top = self._tint(colours), foot - height
-            self._panel(house, (x, top, x + width, foot))
+            self._panel(house, self.points((x, top, x + width, foot)))
             for right in range(1, int(width) - 1, 3):
                 for down in range(2, int(height) - 2, 4):
                     window = self.random.choice(((250, 236, 170), mix(house, (40, 50, 80), 0.45)))
-                    self._panel(window, (x + right, top + down, x + right + 1.6, top + 2 + down))
+                    edges = (x + right, top + down, x + right + 1.6, top + 2 + down)
+                    self._panel(window, self.points(edges))
             x += width + self.random.choice((0, 0, 1.5))
 
     def _tiles(self, colour: Colour) -> None:

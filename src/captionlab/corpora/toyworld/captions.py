@@ -8,11 +8,13 @@ sizes, and who is left of whom.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
+from typing import TypeVar
 
 from captionlab.corpora.toyworld import lexicon
 from captionlab.corpora.toyworld.domains import Domain
 from captionlab.corpora.toyworld.world import PEOPLE, SCENES, SIDE, Picture, Thing
 
+T = TypeVar("T")
 Style = Callable[[Picture, Domain, Random], str]
 
 # Words of a caption; a description of all there is may be longer.
@@ -296,8 +298,7 @@ def _clothes(thing: Thing, random: Random) -> str:
 
 
 def _synonym(thing: Thing, random: Random) -> lexicon.Noun:
-    nouns = lexicon.NOUNS[thing.label]
-    return random.choices(nouns, [noun.weight for noun in nouns])[0]
+    return _usually(lexicon.NOUNS[thing.label], random, 0.7, 0.3)
 
 
 def _scene_noun(picture: Picture, random: Random) -> str:
@@ -328,10 +329,10 @@ def _side(thing: Thing) -> str:
     return "on the left" if x < SIDE * 0.4 else "on the right" if x > SIDE * 0.6 else "in the middle"
 
 
-def _usually(options: Sequence[str], random: Random) -> str:
-    """The usual phrase, which is the first and twice as likely as all the others, or another."""
-    rarer = [1 / (len(options) - 1)] * (len(options) - 1) if len(options) > 1 else []
-    return random.choices(options, [2.0, *rarer])[0]
+def _usually(options: Sequence[T], random: Random, usual: float = 2.0, others: float = 1.0) -> T:
+    """The first, which is the usual one, or another; how likely it is, and all the others together are."""
+    rarer = [others / (len(options) - 1)] * (len(options) - 1) if len(options) > 1 else []
+    return random.choices(options, [usual, *rarer])[0]
 
 
 def _article(words: str) -> str:

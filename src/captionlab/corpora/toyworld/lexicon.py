@@ -8,21 +8,16 @@ from captionlab.corpora.toyworld.world import CLASSES, OBJECTS
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun, its plural, and how often it is chosen among its synonyms."""
+    """A noun and its plural."""
 
     singular: str
     plural: str
-    weight: float
 
 
-def _nouns(*names: str | tuple[str, str]) -> tuple[Noun, ...]:
-    """The usual name first, then rarer ones; a pair gives an irregular plural."""
-    weights = (1.0,) if len(names) == 1 else (0.7, *[0.3 / (len(names) - 1)] * (len(names) - 1))
-    pairs = [(name, f"{name}s") if isinstance(name, str) else name for name in names]
-    return tuple(Noun(*pair, weight) for pair, weight in zip(pairs, weights, strict=True))
-
-
-NOUNS: Mapping[str, tuple[Noun, ...]] = {label: _nouns(*kind.nouns) for label, kind in CLASSES.items()}
+NOUNS: Mapping[str, tuple[Noun, ...]] = {
+    label: tuple(Noun(name, f"{name}s") if isinstance(name, str) else Noun(*name) for name in kind.nouns)
+    for label, kind in CLASSES.items()
+}
 GARMENT: Mapping[str, tuple[str, str]] = {"man": ("shirt", "shirts"), "woman": ("dress", "dresses")}
 SIZES: Mapping[str, tuple[str, ...]] = {"large": ("large", "big"), "small": ("small", "little", "tiny")}
 HEIGHTS: Mapping[str, tuple[str, ...]] = {"large": ("tall",), "small": ("short",)}  # of people

@@ -21,11 +21,11 @@ class Aspect:
     values: tuple[str | int, ...]
 
 
-def sample_lookalikes(domain: Domain, random: Random, backdrops: int) -> list[tuple[Picture, str]]:
+def sample_lookalikes(domain: Domain, random: Random) -> list[tuple[Picture, str]]:
     """Ten pictures of one scene, no two alike, each with its caption."""
-    base = sample_picture(domain, random, backdrops)
+    base = sample_picture(domain, random)
     while len(base.things) < 2:
-        base = sample_picture(domain, random, backdrops)
+        base = sample_picture(domain, random)
     # Three of the last thing, where there is room for them.
     *others, last = base.things
     group = place_thing(base.scene, last.label, last.colour, "small", 3, others, random)

@@ -72,11 +72,8 @@ class Pen:
 
     def points(self, at: Sequence[float], x: float = 0, y: float = 0) -> Points:
         """Points of the image at x, y, x, y, ..., moved by x and y."""
-        (across, down), margin = self.units, self.margin
-        return [
-            ((one + x) * across + margin, (other + y) * down + margin)
-            for one, other in zip(at[::2], at[1::2], strict=True)
-        ]
+        (across, down), pairs = self.units, zip(at[::2], at[1::2], strict=True)
+        return [((px + x) * across + self.margin, (py + y) * down + self.margin) for px, py in pairs]
 
     def colour(self, given: Any) -> Colour:
         """The colour that the files call so."""

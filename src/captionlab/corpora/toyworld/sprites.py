@@ -11,15 +11,13 @@ from captionlab.corpora.toyworld.world import CLASSES, OBJECTS, PEOPLE, sprite_s
 _MARGIN = 2 * SUPERSAMPLING  # room for the outline
 
 
+@cache
 def sprite(label: str, colour: str, size: str, mirrored: bool, variant: int) -> Image.Image:
     """The picture of one object, RGBA, exactly as large as its box; the variant (0 to 2) is a person's looks."""
-    return _sprite(label, colour, size, mirrored, variant if label in PEOPLE else 0)
-
-
-@cache
-def _sprite(label: str, colour: str, size: str, mirrored: bool, variant: int) -> Image.Image:
+    if variant and label not in PEOPLE:
+        return sprite(label, colour, size, mirrored, 0)
     if mirrored:
-        return ImageOps.mirror(_sprite(label, colour, size, False, variant))
+        return ImageOps.mirror(sprite(label, colour, size, False, variant))
     paints = _paints(colour)
     width, height = (side * SUPERSAMPLING for side in sprite_size(label, size))
     canvas = Image.new("RGBA", (width + 2 * _MARGIN, height + 2 * _MARGIN))

@@ -18,6 +18,7 @@ from captionlab.corpora.toyworld.domains import EVEN, Domain
 
 SIDE = 64
 LOOKALIKES = 10
+BACKDROPS = 12  # how many different ones a scene has
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def sprite_size(label: str, size: str) -> tuple[int, int]:
     return math.ceil(width * scale), math.ceil(height * scale)
 
 
-def sample_picture(domain: Domain, random: Random, backdrops: int) -> Picture:
+def sample_picture(domain: Domain, random: Random) -> Picture:
     """Compose a picture; it has one to four things, fewer where there is no room for all, a close-up has one."""
     weights = domain.scenes or EVEN
     scene = random.choices(list(weights), list(weights.values()))[0]
@@ -139,7 +140,7 @@ def sample_picture(domain: Domain, random: Random, backdrops: int) -> Picture:
             things.append(thing)
     # What stands further in front is drawn later.
     things.sort(key=lambda thing: thing.extent[3])
-    backdrop, look, noise = random.randrange(backdrops), random.choice(domain.looks), random.getrandbits(32)
+    backdrop, look, noise = random.randrange(BACKDROPS), random.choice(domain.looks), random.getrandbits(32)
     return Picture(scene, backdrop, tuple(things), look, noise, _sample_frame(things[0], random) if near else None)
 
 
