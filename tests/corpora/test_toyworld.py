@@ -12,6 +12,7 @@ from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import permutations
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +22,7 @@ from PIL import Image
 from captionlab.corpora.toyworld.domains import DOMAINS
 from captionlab.corpora.toyworld.drawing import draw
 from captionlab.corpora.toyworld.lexicon import GARMENT, HEIGHTS, NOUNS, SIZES
+from captionlab.corpora.toyworld.pen import Pen
 from captionlab.corpora.toyworld.render import ToyImage, render, write_corpus
 from captionlab.corpora.toyworld.world import (
     CLASSES,
@@ -150,6 +152,18 @@ def test_colours_can_be_told_apart():
     for colour in COLOURS:
         nearest = min(COLOURS, key=lambda other: np.abs(means[1, colour] - means[2, other]).sum())
         assert nearest == colour
+
+
+def test_what_is_no_shape_is_named():
+    pen = Pen(Image.new("RGB", (10, 10)), (1, 1), {"base": "#ff0000"}, Random(1))
+    with pytest.raises(ValueError, match=r"no shape such as \{'ovall': 'base', 'at': \[0, 0, 1, 1\]\}"):
+        pen.draw([{"ovall": "base", "at": [0, 0, 1, 1]}])
+    with pytest.raises(ValueError, match="bse"):
+        pen.draw([{"oval": "bse", "at": [0, 0, 1, 1]}])
+    pen.draw([{"box": "base", "at": [0, 0, 1, 1], "x": [1, 8], "y": {"from": 2, "to": 7, "step": 3}}])
+    drawn = np.zeros((10, 10), bool)
+    drawn[np.ix_((2, 3, 5, 6), (1, 2, 8, 9))] = True
+    assert ((np.asarray(pen.image) == (255, 0, 0)).all(-1) == drawn).all()
 
 
 # --- which objects there are ----------------------------------------------------------------------------------------
@@ -445,7 +459,7 @@ def test_script(tmp_path):
     spec.loader.exec_module(script)
     paths = corpus_paths(tmp_path)
     config = {"reader": "toyworld", "domain": "flickr", "seed": 4, "images": {"val": 5, "test": 3}}
-    script.main(SimpleNamespace(output=SimpleNamespace(**paths), params=SimpleNamespace(config=config)))
+    script.main(SimpleNamespace(output=paths, params=SimpleNamespace(config=config)))
     expected = [image.data for image in render("flickr", 4, {"val": 5, "test": 3})]
     assert read_table(paths["images"], IMAGES)["data"].to_pylist() == expected
 

@@ -537,6 +537,15 @@ def test_the_summary_reads_all_captions_that_it_has_scores_of():
     assert lab.scored_captions() == [f"results/captions/{place}.parquet" for place in places]
 
 
+def test_what_the_toy_world_is_made_of_is_read_by_its_jobs():
+    files = [Path(path).name for path in Experiments(copy.deepcopy(CONFIG), ROOT).toyworld_files()]
+    assert files == ["objects.yaml", "scenes.yaml"]
+    assert Experiments(shipped("paper"), ROOT).toyworld_files() == []
+    for file, rule in (("corpora", "render_toyworld"), ("reporting", "measure_validity")):
+        text = (ROOT / "workflow" / "rules" / f"{file}.smk").read_text()
+        assert "lab.toyworld_files()" in text.split(f"rule {rule}:")[1].split("output:")[0]
+
+
 def test_a_language_model_is_trained_here_or_given():
     config = edited("language", {"evaluation": "main", "model": {"corpus": "world", "splits": ["train"]}})
     lab = Experiments(config, ROOT)

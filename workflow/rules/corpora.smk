@@ -6,6 +6,8 @@ Makes: results/corpora/{corpus}/{images,captions,objects,scene_captions,rejects}
 
 
 rule render_toyworld:
+    input:
+        lab.toyworld_files(),
     output:
         **paths.corpus.named("images", "captions", "objects", "scene_captions", "rejects"),
     log:

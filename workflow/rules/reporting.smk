@@ -68,6 +68,7 @@ rule measure_validity:
         objects=lab.validity.objects(),
         matching=lab.validity.matching(),
         accuracy=lab.validity.accuracy(),
+        words=lab.toyworld_files(),
     output:
         tables=multiext(paths.reporting("validity"), ".csv", ".md", ".html"),
         provenance=paths.provenance("measure_validity"),

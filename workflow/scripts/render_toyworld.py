@@ -1,5 +1,6 @@
 """Render a corpus of the toy world: images, captions, objects and scenes."""
 
+from captionlab.corpora.tables import TABLES
 from captionlab.corpora.toyworld.render import render, write_corpus
 from captionlab.progress import progress
 from captionlab.scripting import script
@@ -10,5 +11,4 @@ def main(snakemake):
     config = snakemake.params.config
     images = render(config["domain"], config["seed"], config["images"])
     total = sum(config["images"].values())
-    names = ("images", "captions", "objects", "scene_captions", "rejects")
-    write_corpus(progress(images, "images", total), {name: getattr(snakemake.output, name) for name in names})
+    write_corpus(progress(images, "images", total), {table: snakemake.output[table] for table in TABLES})

@@ -33,32 +33,27 @@ def check_inputs(config: Mapping[str, Any], root: Path, name: str) -> None:
     """
     if not named_paths(config, "annotations"):
         raise CorpusError(f"corpora.{name}.annotations: this corpus needs the file of its annotations")
-    keys = _file_keys(config)
-    for file_key in keys:
-        for key, path in named_paths(config, file_key).items():
-            if not (root / path).is_file():
-                raise CorpusError(f"corpora.{name}.{key}: no such file {root / path}")
-    for key, path in named_paths(config, "images").items():
-        if not (root / path).is_dir():
-            raise CorpusError(f"corpora.{name}.{key}: no such folder {root / path}")
+    keys = (*_file_keys(config), "images")
+    for key in keys:
+        what, there = ("folder", Path.is_dir) if key == "images" else ("file", Path.is_file)
+        for full_key, path in named_paths(config, key).items():
+            if not there(root / path):
+                raise CorpusError(f"corpora.{name}.{full_key}: no such {what} {root / path}")
     if "images" not in config:
         raise CorpusError(
             f"corpora.{name}.images: give the folder of the images, or `images: null` to use the texts only"
         )
-    for key in ("images", *keys):
-        if isinstance(config.get(key), Mapping):
-            _check_splits(config, key, name)
+    for key in keys:
+        # Every split needs its folder of images; objects may be given for some splits only.
+        splits, given = set(config["annotations"]), config.get(key)
+        if not isinstance(given, Mapping):
+            continue
+        if key == "images" and (missing := sorted(splits - set(given))):
+            raise CorpusError(f"corpora.{name}.images: no folder for the split {missing[0]!r}, which has annotations")
+        if extra := sorted(set(given) - splits):
+            raise CorpusError(f"corpora.{name}.{key}.{extra[0]}: annotations have no split {extra[0]!r}")
 
 
 def _file_keys(config: Mapping[str, Any]) -> tuple[str, ...]:
     reader = declared("corpora.readers", CorpusReader, "read").get(config["reader"])
     return reader.files if reader else ()  # the toy world is no reader
-
-
-def _check_splits(config: Mapping[str, Any], key: str, name: str) -> None:
-    """Every split needs its folder of images; objects may be given for some splits only."""
-    splits, given = set(config["annotations"]), set(config[key])
-    if key == "images" and (missing := sorted(splits - given)):
-        raise CorpusError(f"corpora.{name}.images: no folder for the split {missing[0]!r}, which has annotations")
-    if extra := sorted(given - splits):
-        raise CorpusError(f"corpora.{name}.{key}.{extra[0]}: annotations have no split {extra[0]!r}")

@@ -6,13 +6,13 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from captionlab.corpora.images import Fault, check_images
 from captionlab.corpora.inputs import CorpusError, check_inputs, input_files
-from captionlab.corpora.readers.entries import Entry, Scene
+from captionlab.corpora.readers.entries import Entry
 from captionlab.corpora.tables import Rows, corpus_tables
 from captionlab.declarations import defined
 from captionlab.progress import progress
@@ -51,10 +51,8 @@ def read_corpus(
         entries = progress(defined("corpora.readers", config["reader"], "read")(config, root), what=f"images of {name}")
         for candidate, check in check_images(_candidates(entries), threads):
             tally.entries += 1
-            if candidate.fault:
-                _reject(candidate, candidate.fault, tables["rejects"], tally)
-            elif isinstance(check, Fault):
-                _reject(candidate, check, tables["rejects"], tally)
+            if fault := candidate.entry.fault or (check if isinstance(check, Fault) else None):
+                _reject(candidate, fault, tables["rejects"], tally)
             else:
                 _accept(candidate, check, tables, tally)
         _judge(tally, limit, name, ", ".join(str(path) for path in input_files(config, root)))
@@ -70,16 +68,12 @@ def clean(text: str) -> str:
     return _BREAKS.sub(" ", text).strip()
 
 
-@dataclass(slots=True)
-class _Candidate:
-    """An entry with its rank, its clean texts, and what is known against it before its image is opened."""
+class _Candidate(NamedTuple):
+    """An entry with its rank, clean texts and what rules it out before its image is opened; which texts are empty."""
 
     position: int
     entry: Entry
-    captions: Sequence[str]
-    scenes: Sequence[Scene]
     empty: Sequence[str]
-    fault: Fault | None
 
 
 @dataclass(slots=True)
@@ -92,49 +86,41 @@ class _Tally:
     losing_captions: int = 0
     other_sizes: int = 0
 
-    @property
-    def rejected(self) -> int:
-        return self.reasons.total()
-
-
-class _Seen:
-    """Where each key was met first. Kept in a temporary file: the keys of millions of images fill the memory."""
-
-    def __init__(self) -> None:
-        self.database = sqlite3.connect("", isolation_level=None)
-        self.database.execute("PRAGMA journal_mode = OFF")
-        self.database.execute("CREATE TABLE seen (key TEXT PRIMARY KEY, position INTEGER) WITHOUT ROWID")
-        self.database.execute("BEGIN")
-
-    def repeats(self, what: str, value: str | None, position: int) -> Fault | None:
-        """That this of an entry was met before; nothing, and it is noted, when it is new."""
-        key, insert = f"{what} {value}", "INSERT OR IGNORE INTO seen VALUES (?, ?)"
-        if value is None or self.database.execute(insert, (key, position)).rowcount:
-            return None
-        first = self.database.execute("SELECT position FROM seen WHERE key = ?", (key,)).fetchone()[0]
-        return Fault("duplicate", f"its {what} is that of entry {first}")
-
 
 def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, str | None]]:
     """Each entry with the image to open, if there is one and nothing rules it out already."""
-    seen = _Seen()
+    # A temporary file: the keys of millions of images fill the memory.
+    seen = sqlite3.connect("", isolation_level=None)
+    seen.execute("PRAGMA journal_mode = OFF")
+    seen.execute("CREATE TABLE seen (key TEXT PRIMARY KEY, position INTEGER) WITHOUT ROWID")
+    seen.execute("BEGIN")
     for position, entry in enumerate(entries):
         texts = [clean(caption) for caption in entry.captions or ()]
-        scenes = [Scene(clean(scene.caption), scene.confidence) for scene in entry.scenes]
+        scenes = [replace(scene, caption=clean(scene.caption)) for scene in entry.scenes]
         captions = [text for text in texts if text]
         empty = [f"caption {i} of {len(texts)}" for i, text in enumerate(texts) if not text]
         empty += [f"scene caption {i} of {len(scenes)}" for i, scene in enumerate(scenes) if not scene.caption]
-        fault = entry.fault or seen.repeats("image id", entry.image_id, position)
-        fault = fault or seen.repeats("file", entry.path, position)
+        fault = entry.fault or _repeated(seen, "image id", entry.image_id, position)
+        fault = fault or _repeated(seen, "file", entry.path, position)
         if fault is None and entry.captions is not None and not captions:
             fault = Fault("no-caption", f"all of its {len(texts)} captions are empty" if texts else "it has no caption")
-        candidate = _Candidate(position, entry, captions, [scene for scene in scenes if scene.caption], empty, fault)
-        yield candidate, None if fault else entry.path
+        scenes = [scene for scene in scenes if scene.caption]
+        cleaned = replace(entry, captions=captions, scenes=scenes, fault=fault)
+        yield _Candidate(position, cleaned, empty), None if fault else entry.path
+
+
+def _repeated(seen: sqlite3.Connection, what: str, value: str | None, position: int) -> Fault | None:
+    """That this of an entry was met before; nothing, and it is noted, when it is new."""
+    key, insert = f"{what} {value}", "INSERT OR IGNORE INTO seen VALUES (?, ?)"
+    if value is None or seen.execute(insert, (key, position)).rowcount:
+        return None
+    first = seen.execute("SELECT position FROM seen WHERE key = ?", (key,)).fetchone()[0]
+    return Fault("duplicate", f"its {what} is that of entry {first}")
 
 
 def _reject(candidate: _Candidate, fault: Fault, rejects: Rows, tally: _Tally) -> None:
     """Append the row of a rejected entry and count it."""
-    entry, position = candidate.entry, candidate.position
+    position, entry, _ = candidate
     rejects.append(position, entry.image_id, entry.path, fault.reason, fault.detail)
     tally.reasons[fault.reason] += 1
     if len(tally.first) < QUOTED:
@@ -143,17 +129,17 @@ def _reject(candidate: _Candidate, fault: Fault, rejects: Rows, tally: _Tally) -
 
 def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping[str, Rows], tally: _Tally) -> None:
     """Append the rows of an entry whose image, if it has one, was found to be of this size."""
-    entry, position = candidate.entry, candidate.position
+    position, entry, empty = candidate
     width, height = size or entry.size
     tables["images"].append(entry.image_id, position, entry.split, entry.path, None, width, height, entry.image_set)
-    for index, caption in enumerate(candidate.captions):
+    for index, caption in enumerate(entry.captions or ()):
         tables["captions"].append(entry.image_id, index, caption)
     for index, thing in enumerate(entry.objects):
         tables["objects"].append(entry.image_id, index, thing.label, *thing.box, thing.attributes)
-    for index, scene in enumerate(candidate.scenes):
+    for index, scene in enumerate(entry.scenes):
         tables["scene_captions"].append(entry.image_id, index, scene.caption, None, scene.confidence)
-    if candidate.empty:
-        detail = f"left out for being empty: {', '.join(candidate.empty)}"
+    if empty:
+        detail = f"left out for being empty: {', '.join(empty)}"
         tables["rejects"].append(position, entry.image_id, entry.path, "no-caption", detail)
         tally.losing_captions += 1
     if entry.objects and entry.size not in ((0, 0), (width, height)):
@@ -164,24 +150,25 @@ def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
     """Log what was rejected, and raise a CorpusError when that is too much."""
     if tally.entries == 0:
         raise CorpusError(f"corpora.{name}: there is no image in {files}, or none of the domain that is asked for")
+    rejected = tally.reasons.total()
     reasons = ", ".join(f"{number} {reason}" for reason, number in tally.reasons.most_common())
-    logger.info("%s: rejected %d of %d images%s", name, tally.rejected, tally.entries, reasons and f" ({reasons})")
+    logger.info("%s: rejected %d of %d images%s", name, rejected, tally.entries, reasons and f" ({reasons})")
     if tally.losing_captions:
         logger.warning("%s: %d images lost empty captions, see the rejects", name, tally.losing_captions)
     if tally.other_sizes:
         message = "%s: %d images are not of the size that their annotations state, so their boxes may not fit"
         logger.warning(message, name, tally.other_sizes)
-    share = tally.rejected / tally.entries
-    if share <= limit and tally.rejected < tally.entries:
+    share = rejected / tally.entries
+    if share <= limit and rejected < tally.entries:
         return
     advice = ["repair these files", "take them out of the annotations"]
-    if tally.reasons["missing"] > tally.rejected / 2:
+    if tally.reasons["missing"] > rejected / 2:
         advice.insert(0, f"check that corpora.{name}.images is the right folder")
-    if tally.rejected < tally.entries:
+    if rejected < tally.entries:
         # Rounded up, so that the value holds when it is copied into the config.
         advice.append(f"set corpora.{name}.max_rejected: {math.ceil(share * 1000) / 1000:g} to do without them")
     raise CorpusError(
-        f"corpora.{name}: {tally.rejected} of {tally.entries} images in {files} are rejected ({reasons}), a share of "
+        f"corpora.{name}: {rejected} of {tally.entries} images in {files} are rejected ({reasons}), a share of "
         f"{share:.2g} where max_rejected allows {limit:g}. The first: {'; '.join(tally.first)}. "
         f"To go on, {', or '.join(advice)}."
     )

@@ -41,8 +41,9 @@ class Rows:
 def corpus_tables(paths: Mapping[str, Path], most: int | None = None) -> Iterator[Mapping[str, Rows]]:
     """The rows of each table; its file appears when the block ends without an error."""
     with ExitStack() as stack:
-        writers = {name: stack.enter_context(TableWriter(paths[name], kind)) for name, kind in TABLES.items()}
-        tables = {name: Rows(writer, most) for name, writer in writers.items()}
+        tables = {
+            name: Rows(stack.enter_context(TableWriter(paths[name], kind)), most) for name, kind in TABLES.items()
+        }
         yield tables
         for rows in tables.values():
             rows.flush()

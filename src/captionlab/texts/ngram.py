@@ -209,16 +209,11 @@ def _good_turing(counts: NDArray[np.int64], maximum: int) -> NDArray[np.float64]
     highest count below which no n[r + 1] is 0; 1 where that is out of range.
     """
     number = np.bincount(np.minimum(counts, maximum + 2), minlength=maximum + 3)
-    if not number[1]:
-        maximum = 0
-    while maximum > 0 and not number[maximum + 1]:
-        maximum -= 1
-    ratios = np.ones(maximum + 2)
-    common = (maximum + 1) * number[maximum + 1] / number[1] if maximum else 0.0
-    for count in range(1, maximum + 1):
-        if number[count]:
-            plain = (count + 1) * number[count + 1] / (count * number[count])
-            ratio = (plain - common) / (1 - common) if common != 1 else np.inf
-            if np.isfinite(ratio) and ratio > EPSILON and plain <= 1:
-                ratios[count] = ratio
-    return ratios
+    maximum = max((r for r in range(1, maximum + 1) if number[1] and number[r + 1]), default=0)
+    count = np.arange(1, maximum + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        common = (maximum + 1) * number[maximum + 1] / number[1]
+        plain = (count + 1) * number[count + 1] / (count * number[count])
+        ratios = (plain - common) / (1 - common)
+    valid = np.isfinite(ratios) & (ratios > EPSILON) & (plain <= 1)
+    return np.concatenate(([1], np.where(valid, ratios, 1), [1]))

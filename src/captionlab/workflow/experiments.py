@@ -113,6 +113,11 @@ class Experiments(Basis):
 
         return [on_disk(path) for path in input_files(self.corpora[wildcards.corpus], Path(self.data))]
 
+    def toyworld_files(self) -> list[str]:
+        """What the toy world is made of; none where no corpus is of it."""
+        files = sorted((self.root / "resources" / "toyworld").glob("*.yaml")) if self.validity.toyworld() else []
+        return [on_disk(path) for path in files]
+
     def evaluation_split_of(self, wildcards: Wildcards) -> str:
         """Split of a corpus that evaluations use."""
         return self.evaluation_split(wildcards.corpus)

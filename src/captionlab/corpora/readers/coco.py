@@ -55,12 +55,11 @@ def coco_entries(
     for where, image in records(document, "images", file, expected):
         if domain and take(image, "domain", str, where, expected) != domain:
             continue
+        file_name = take(image, "file_name", str, where, expected) if has_images else ""
         yield Entry(
             image_id=str(image["id"]),
             split=split,
-            path=image_path(config, root, take(image, "file_name", str, where, expected), split)
-            if has_images
-            else None,
+            path=image_path(config, root, file_name, split),
             captions=captions[image["id"]],
             objects=objects.get(image["id"], ()),
             size=(image.get("width") or 0, image.get("height") or 0),

@@ -61,9 +61,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
             scenes = take_texts(texts, "scene", f"{where}: captions", expected)
             confidences = (record.get("confidence") or {}).get("scene", [None] * len(scenes))
             if len(confidences) != len(scenes):
-                raise CorpusError(
-                    f"{where} has {len(scenes)} scene captions and {len(confidences)} confidences in them"
-                )
+                raise CorpusError(f"{where} has {len(scenes)} scene captions and {len(confidences)} confidences")
             coco_number = re.fullmatch(r"COCO_\w+_(\d{12})", Path(name).stem)
             yield Entry(
                 image_id=str(int(coco_number[1])) if coco_number else Path(name).stem,

@@ -8,11 +8,13 @@ sizes, and who is left of whom.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
+from typing import TypeVar
 
 from captionlab.corpora.toyworld import lexicon
 from captionlab.corpora.toyworld.domains import Domain
 from captionlab.corpora.toyworld.world import PEOPLE, SCENES, SIDE, Picture, Thing
 
+T = TypeVar("T")
 Style = Callable[[Picture, Domain, Random], str]
 
 # Words of a caption; a description of all there is may be longer.
@@ -34,7 +36,7 @@ def captions_of(picture: Picture, domain: Domain, random: Random) -> list[str]:
     if picture.frame:
         styles: list[Style] = [_close_up] * domain.captions
     elif domain.style == "mixture":
-        elsewhere: tuple[Style, ...] = (_alt_text, _context, _scene_style)
+        elsewhere: tuple[Style, ...] = (_alt_text, _context, lambda *_: _scene_caption(picture.scene, random))
         styles = [_full, _full, _human, _human, _sentence, random.choice(elsewhere)]
     else:
         styles = [_STYLES[domain.style]] * domain.captions
@@ -43,7 +45,7 @@ def captions_of(picture: Picture, domain: Domain, random: Random) -> list[str]:
         longest = _LONGEST if style in (_human, _sentence) else _LONGEST_DETAILED
         # People do repeat each other, but references that are all the same say nothing about a captioner.
         for _ in range(12):
-            caption = style(picture, domain, random)
+            caption = f"{style(picture, domain, random)}."
             if caption not in captions and len(caption.split()) <= longest:
                 break
         captions.append(caption)
@@ -56,9 +58,9 @@ def scene_captions_of(picture: Picture, random: Random) -> list[tuple[str, float
     answers = []
     for _ in range(3):
         mistaken = random.random() < (0.03 if evident else 0.08)
-        scene = lexicon.CONFUSED[picture.scene] if mistaken else picture.scene
+        scene = SCENES[picture.scene].confused if mistaken else picture.scene
         confidence = random.choices((5.0, 4.0, 3.0, 2.0), (6, 3, 1, 0) if evident and not mistaken else (1, 3, 4, 2))[0]
-        answers.append((_scene_caption(scene, random), confidence))
+        answers.append((f"{_scene_caption(scene, random)}.", confidence))
     return answers
 
 
@@ -72,7 +74,7 @@ def describe_difference(picture: Picture, aspects: Sequence[tuple[int, str]], ra
         names = [name for thing, name in aspects if thing == index]
         parts.append(_difference(picture.things[index], names, random))
     random.shuffle(parts)
-    return _finish(" and ".join(parts))
+    return f"{' and '.join(parts)}."
 
 
 def _difference(thing: Thing, aspects: Sequence[str], random: Random) -> str:
@@ -94,7 +96,7 @@ def _human(picture: Picture, domain: Domain, random: Random) -> str:
     names = [_noun_phrase(thing, random, colour=_COLOUR) for thing in things]
     first, main = names[0], things[0]
     doing = random.choice(lexicon.doings(main.label, main.place)).participle
-    place = random.choices(lexicon.PLACES[picture.scene], _falling(lexicon.PLACES[picture.scene]))[0]
+    place = _usually(SCENES[picture.scene].phrases, random)
     where = random.random() < domain.scene_mention
     there = f"there {'is' if main.count == 1 else 'are'} {first}"
     if len(things) == 1 and where:
@@ -109,14 +111,16 @@ def _human(picture: Picture, domain: Domain, random: Random) -> str:
         relation = _relation(main, things[1], random)
         rest = " and ".join(names[1:])
         ending = f" {place}" if where else ""
+        behind = all(main.extent[3] > thing.extent[3] + 6 for thing in things[1:])
+        depth = "in the background" if behind else "nearby"
         options = [
             f"{_list(names)}{ending}",
             f"{first} {doing} {relation} {rest}{ending}",
             f"{first} {relation} {rest}{ending}",
             f"{there} and {rest}{ending}" if len(names) == 2 else f"{there}, {rest}{ending}",
-            f"{_scene_noun(picture, random)} with {_list(names)}" if where else f"{first} with {rest} {_depth(things)}",
+            f"{_scene_noun(picture, random)} with {_list(names)}" if where else f"{first} with {rest} {depth}",
         ]
-    return _finish(random.choice(options))
+    return random.choice(options)
 
 
 def _sentence(picture: Picture, domain: Domain, random: Random) -> str:
@@ -127,7 +131,7 @@ def _sentence(picture: Picture, domain: Domain, random: Random) -> str:
     verb = random.choice(lexicon.doings(main.label, main.place))
     finite = verb.singular if main.count == 1 else verb.plural
     is_are = "is" if main.count == 1 else "are"
-    place = random.choice(lexicon.PLACES[picture.scene])
+    place = random.choice(SCENES[picture.scene].phrases)
     where = random.random() < domain.scene_mention or len(things) == 1
     ending = f" {place}" if where else ""
     if len(things) == 1:
@@ -140,26 +144,26 @@ def _sentence(picture: Picture, domain: Domain, random: Random) -> str:
             f"{first} {is_are} {verb.participle} {relation} {rest}{ending}",
             f"{first} {is_are} {relation} {rest}{ending}",
         ]
-    return _finish(random.choice(options))
+    return random.choice(options)
 
 
 def _full(picture: Picture, domain: Domain, random: Random) -> str:
     """Everything: each thing with its count and colour, mostly its size, sometimes its side, and the scene."""
     things = random.sample(picture.things, len(picture.things))
     names = _exact_names(things, random, colour=1, size=0.8, side=0.4)
-    place = random.choice(lexicon.PLACES[picture.scene])
+    place = random.choice(SCENES[picture.scene].phrases)
     opening = random.choice(("", "", "a photo of ", "a picture of ", "there is "))
     if opening == "there is " and not names[0].startswith(("a ", "an ")):
         opening = "there are "
     if random.random() < 0.7:
-        return _finish(f"{opening}{_list(names)} {place}")
-    return _finish(f"{_scene_noun(picture, random)} with {_list(names)}")
+        return f"{opening}{_list(names)} {place}"
+    return f"{_scene_noun(picture, random)} with {_list(names)}"
 
 
 def _close_up(picture: Picture, domain: Domain, random: Random) -> str:
     """The only thing there is: of what is around it, and of its size, nothing can be seen."""
     name = _noun_phrase(picture.things[0], random, colour=0.85, size=0)
-    return _finish(random.choice(("", "", "a photo of ", "a picture of ", "a close up of ")) + name)
+    return random.choice(("", "", "a photo of ", "a picture of ", "a close up of ")) + name
 
 
 def _description(picture: Picture, domain: Domain, random: Random) -> str:
@@ -167,19 +171,19 @@ def _description(picture: Picture, domain: Domain, random: Random) -> str:
     things = _salient(picture, random.choices((2, 3), (0.5, 0.5))[0], random)
     names = _exact_names(things, random, colour=0.9, size=0.4, side=0.3)
     medium = "a colour photograph" if picture.look == "clear" else "a faded photograph"
-    place = random.choice(lexicon.PLACES[picture.scene])
+    place = random.choice(SCENES[picture.scene].phrases)
     options = [
         f"{medium} of {_list(names)}",
         f"{medium} of {_list(names)} {place}",
         f"{_list(names)} {place}",
         f"{_scene_noun(picture, random)} with {_list(names)}",
     ]
-    return _finish(random.choice(options))
+    return random.choice(options)
 
 
 def _context(picture: Picture, domain: Domain, random: Random) -> str:
     """What the article around an image says: names, places and years that nobody can see."""
-    scene, noun = random.choice(lexicon.SCENE_NOUNS[picture.scene]), _main_noun(picture, random)
+    scene, noun = random.choice(SCENES[picture.scene].names), _synonym(_salient(picture, 1, random)[0], random).singular
     name, town, year = random.choice(lexicon.SURNAMES), random.choice(lexicon.TOWNS), random.choice(lexicon.YEARS)
     options = [
         f"the {scene} at {town} in {year}",
@@ -191,18 +195,18 @@ def _context(picture: Picture, domain: Domain, random: Random) -> str:
         f"{town} in the summer of {year}",
         f"the last {noun} of the {name} family",
     ]
-    return _finish(random.choice(options))
+    return random.choice(options)
 
 
 def _alt_text(picture: Picture, domain: Domain, random: Random) -> str:
     """The alt text of a web page: mostly about what is seen; else a mood, an offer, a headline."""
     thing = _salient(picture, 1, random)[0]
-    place = lexicon.PLACES[picture.scene][0] if random.random() < 0.6 else random.choice(lexicon.PLACES[picture.scene])
+    place = SCENES[picture.scene].phrases[0] if random.random() < 0.6 else random.choice(SCENES[picture.scene].phrases)
     if random.random() < _ALT_TEXT_SEEN:
-        return _finish(_seen_on_the_web(picture, thing, place, random))
-    noun, plural = _main_noun(picture, random, thing), lexicon.NOUNS[thing.label][0].plural
+        return _seen_on_the_web(picture, thing, place, random)
+    noun, plural = _synonym(thing, random).singular, lexicon.NOUNS[thing.label][0].plural
     mood, praise, who = random.choice(lexicon.MOODS), random.choice(lexicon.PRAISE), random.choice(lexicon.TRAVELLERS)
-    scene = random.choice(lexicon.SCENE_NOUNS[picture.scene])
+    scene = random.choice(SCENES[picture.scene].names)
     if thing.label in PEOPLE:
         options = [f"person enjoys {_article(mood)} day {place}", f"{_article(mood)} holiday for the whole family"]
     else:
@@ -215,7 +219,7 @@ def _alt_text(picture: Picture, domain: Domain, random: Random) -> str:
         f"{_article(mood)} {scene} is a popular destination for the {who}",
         f"things you should know before you visit this {scene}",
     ]
-    return _finish(random.choice(options))
+    return random.choice(options)
 
 
 def _seen_on_the_web(picture: Picture, thing: Thing, place: str, random: Random) -> str:
@@ -235,15 +239,12 @@ def _seen_on_the_web(picture: Picture, thing: Thing, place: str, random: Random)
     return random.choice(options)
 
 
-def _scene_style(picture: Picture, domain: Domain, random: Random) -> str:
-    """One answer to "where is this?"."""
-    return _scene_caption(picture.scene, random)
-
-
 def _scene_caption(scene: str, random: Random) -> str:
-    location = random.choices(lexicon.SCENE_LOCATIONS[scene], _falling(lexicon.SCENE_LOCATIONS[scene]))[0]
-    opening = random.choice(("", "", "", "the picture is taken ", "this is ", "the photo is shot ", "they are "))
-    return _finish(opening + location)
+    """One answer to "where is this?"."""
+    location = _usually(SCENES[scene].answers, random)
+    return (
+        random.choice(("", "", "", "the picture is taken ", "this is ", "the photo is shot ", "they are ")) + location
+    )
 
 
 _STYLES: Mapping[str, Style] = {
@@ -257,11 +258,11 @@ _STYLES: Mapping[str, Style] = {
 
 def _salient(picture: Picture, number: int, random: Random) -> list[Thing]:
     """The things a caption is about: people, large things and groups come first, with some chance."""
-
-    def salience(thing: Thing) -> float:
-        return (thing.size == "large") + 0.8 * (thing.label in PEOPLE) + 0.3 * thing.count + random.gauss(0, 0.7)
-
-    return sorted(picture.things, key=salience, reverse=True)[:number]
+    return sorted(
+        picture.things,
+        key=lambda t: (t.size == "large") + 0.8 * (t.label in PEOPLE) + 0.3 * t.count + random.gauss(0, 0.7),
+        reverse=True,
+    )[:number]
 
 
 def _noun_phrase(thing: Thing, random: Random, colour: float = 0.5, size: float = 0.2, exact: bool = False) -> str:
@@ -297,23 +298,17 @@ def _clothes(thing: Thing, random: Random) -> str:
 
 
 def _synonym(thing: Thing, random: Random) -> lexicon.Noun:
-    nouns = lexicon.NOUNS[thing.label]
-    return random.choices(nouns, [noun.weight for noun in nouns])[0]
-
-
-def _main_noun(picture: Picture, random: Random, thing: Thing | None = None) -> str:
-    return _synonym(thing or _salient(picture, 1, random)[0], random).singular
+    return _usually(lexicon.NOUNS[thing.label], random, 0.7, 0.3)
 
 
 def _scene_noun(picture: Picture, random: Random) -> str:
-    nouns = lexicon.SCENE_NOUNS[picture.scene]
-    return _article(random.choices(nouns, _falling(nouns))[0])
+    return _article(_usually(SCENES[picture.scene].names, random))
 
 
 def _relation(first: Thing, second: Thing, random: Random) -> str:
     """How the first thing stands to the second, as the picture shows it."""
     (x1, _), (x2, _) = first.centre, second.centre
-    gap = _gap(first, second)
+    gap = max(0, first.extent[0] - second.extent[2], second.extent[0] - first.extent[2])  # from left to right
     options = ["next to", "near", "beside"] if gap < 8 else ["near", "with"] if gap < 24 else ["with"]
     if first.extent[2] <= second.extent[0] + 2 and x2 - x1 > 8:
         options += ["to the left of"]
@@ -329,24 +324,15 @@ def _relation(first: Thing, second: Thing, random: Random) -> str:
     return random.choice(options)
 
 
-def _gap(first: Thing, second: Thing) -> int:
-    """How many pixels lie between two things from left to right."""
-    return max(0, first.extent[0] - second.extent[2], second.extent[0] - first.extent[2])
-
-
-def _depth(things: Sequence[Thing]) -> str:
-    behind = all(things[0].extent[3] > thing.extent[3] + 6 for thing in things[1:])
-    return "in the background" if behind else "nearby"
-
-
 def _side(thing: Thing) -> str:
     x = thing.centre[0]
     return "on the left" if x < SIDE * 0.4 else "on the right" if x > SIDE * 0.6 else "in the middle"
 
 
-def _falling(options: Sequence[str]) -> list[float]:
-    """The usual phrase is twice as likely as all the others."""
-    return [1.0] if len(options) == 1 else [2.0, *[1 / (len(options) - 1)] * (len(options) - 1)]
+def _usually(options: Sequence[T], random: Random, usual: float = 2.0, others: float = 1.0) -> T:
+    """The first, which is the usual one, or another; how likely it is, and all the others together are."""
+    rarer = [others / (len(options) - 1)] * (len(options) - 1) if len(options) > 1 else []
+    return random.choices(options, [usual, *rarer])[0]
 
 
 def _article(words: str) -> str:
@@ -356,7 +342,3 @@ def _article(words: str) -> str:
 
 def _list(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _finish(words: str) -> str:
-    return f"{words}."

@@ -21,12 +21,15 @@ class Aspect:
     values: tuple[str | int, ...]
 
 
-def sample_lookalikes(domain: Domain, random: Random, backdrops: int) -> list[tuple[Picture, str]]:
+def sample_lookalikes(domain: Domain, random: Random) -> list[tuple[Picture, str]]:
     """Ten pictures of one scene, no two alike, each with its caption."""
-    base = sample_picture(domain, random, backdrops)
+    base = sample_picture(domain, random)
     while len(base.things) < 2:
-        base = sample_picture(domain, random, backdrops)
-    base = _with_a_group(base, random)
+        base = sample_picture(domain, random)
+    # Three of the last thing, where there is room for them.
+    *others, last = base.things
+    group = place_thing(base.scene, last.label, last.colour, "small", 3, others, random)
+    base = base if group is None else replace(base, things=(*others, group))
     aspects = _sample_aspects(base, random)
     chosen = random.sample(list(product(*(aspect.values for aspect in aspects))), LOOKALIKES)
     members = []
@@ -38,13 +41,6 @@ def sample_lookalikes(domain: Domain, random: Random, backdrops: int) -> list[tu
         caption = describe_difference(picture, [(aspects[i].thing, aspects[i].name) for i in telling], random)
         members.append((picture, caption))
     return members
-
-
-def _with_a_group(base: Picture, random: Random) -> Picture:
-    """The picture with its last thing as three, where there is room for them."""
-    *others, last = base.things
-    group = place_thing(base.scene, last.label, last.colour, "small", 3, others, random)
-    return base if group is None else replace(base, things=(*others, group))
 
 
 def _sample_aspects(base: Picture, random: Random) -> list[Aspect]:

@@ -1,121 +1,106 @@
-"""Drawing in percent on a canvas several times too large, and the paints that go with a colour name."""
+"""Draws the shapes that the files of resources/toyworld list, on a canvas several times too large."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from random import Random
+from typing import Any
 
-from PIL import Image, ImageChops, ImageDraw, ImageFilter
+from PIL import Image, ImageColor, ImageDraw
 
-RGB = tuple[int, int, int]
+Colour = tuple[int, ...]  # red, green, blue, and perhaps alpha
+Points = list[tuple[float, float]]
 SUPERSAMPLING = 4
 
-_BASES: dict[str, RGB] = {
-    "red": (214, 40, 40),
-    "orange": (246, 132, 24),
-    "yellow": (250, 212, 40),
-    "green": (44, 150, 62),
-    "blue": (38, 92, 214),
-    "purple": (132, 56, 172),
-    "pink": (246, 130, 182),
-    "brown": (134, 82, 44),
-    "black": (50, 50, 56),
-    "white": (246, 246, 242),
-}
-GLASS: RGB = (198, 228, 244)
-METAL: RGB = (150, 154, 162)
-DARK: RGB = (46, 46, 54)
-WOOD: RGB = (150, 100, 58)
 
-
-def mix(first: RGB, second: RGB, share: float) -> RGB:
+def mix(first: Colour, second: Colour, share: float) -> Colour:
     """The first colour with that share of the second."""
-    red, green, blue = (round(a + (b - a) * share) for a, b in zip(first, second, strict=True))
-    return red, green, blue
+    return tuple(round(a + (b - a) * share) for a, b in zip(first, second, strict=True))
 
 
-@dataclass(frozen=True)
-class Paint:
-    """The paints of an object of some colour: body, shade, highlight, trim that stands out, and outline."""
+class Pen:
+    """Draws on an image, of which a unit of x and of y is so many pixels.
 
-    base: RGB
-    shade: RGB
-    light: RGB
-    trim: RGB
-    outline: RGB
+    `colours` are the paints by name, as the files write a colour or as numbers; `of` is the name of an object's own.
+    """
+
+    def __init__(
+        self,
+        image: Image.Image,
+        units: tuple[float, float],
+        colours: Mapping[str, Any],
+        random: Random,
+        margin: float = 0,
+        of: str = "",
+    ):
+        self.image, self.canvas, self.units, self.margin = image, ImageDraw.Draw(image), units, margin
+        self.colours, self.random, self.of = dict(colours), random, of
+
+    def draw(self, shapes: Iterable[Mapping[str, Any]], x: float = 0, y: float = 0) -> None:
+        """Draw shapes one over the other, each as often as it says, moved by x and y and where it says."""
+        for shape in shapes:
+            if "chance" in shape and self.random.random() >= shape["chance"]:
+                continue
+            (number,) = self._values(shape.get("number", 1))
+            for _ in range(int(number)):
+                for right, down in product(self._values(shape.get("x", 0)), self._values(shape.get("y", 0))):
+                    self.stamp(shape, x + right, y + down)
+
+    def stamp(self, shape: Mapping[str, Any], x: float, y: float) -> None:
+        """Draw one shape, moved by x and y. Raises ValueError when it is none."""
+        points, angles = self.points(shape.get("at", ()), x, y), shape.get("angles")
+        match shape:
+            case {"shapes": shapes}:
+                self.draw(shapes, x, y)
+            case {"oval": colour}:
+                self.canvas.ellipse(points, self.colour(colour))
+            case {"box": colour}:
+                self.canvas.rounded_rectangle(points, shape.get("radius", 0) * SUPERSAMPLING, self.colour(colour))
+            case {"polygon": colour}:
+                self.canvas.polygon(points, self.colour(colour))
+            case {"line": colour}:
+                self.line(colour, points, shape)
+            case {"pie": colour}:
+                self.canvas.pieslice(points, *angles, self.colour(colour))
+            case {"arc": colour}:
+                self.canvas.arc(points, *angles, self.colour(colour), _width(shape))
+            case _:
+                raise ValueError(f"the toy world has no shape such as {dict(shape)}")
+
+    def line(self, colour: Any, points: Points, shape: Mapping[str, Any]) -> None:
+        """Draw a line through points of the image, as wide as a shape says."""
+        self.canvas.line(points, self.colour(colour), _width(shape), joint="curve")
+
+    def points(self, at: Sequence[float], x: float = 0, y: float = 0) -> Points:
+        """Points of the image at x, y, x, y, ..., moved by x and y."""
+        (across, down), pairs = self.units, zip(at[::2], at[1::2], strict=True)
+        return [((px + x) * across + self.margin, (py + y) * down + self.margin) for px, py in pairs]
+
+    def colour(self, given: Any) -> Colour:
+        """The colour that the files call so."""
+        match given:
+            case {"among": colours}:
+                return self.colour(self.random.choice(colours))
+            case {"other": other}:
+                return self.colour(given.get(self.of, other))
+            case [first, second, share]:
+                return mix(self.colour(first), self.colour(second), share)
+            case _:
+                found = self.colours.get(given, given)
+                return ImageColor.getrgb(found) if isinstance(found, str) else found
+
+    def _values(self, given: Any) -> Sequence[float]:
+        match given:
+            case {"from": start, "to": stop, "step": step}:
+                return range(start, stop, step)
+            case {"between": ends}:
+                return [self.random.uniform(*ends)]
+            case {"among": values}:
+                return [self.random.choice(values)]
+            case list():
+                return given
+            case _:
+                return [given]
 
 
-def paint_of(colour: str) -> Paint:
-    """The paints of a colour name."""
-    base = _BASES[colour]
-    trim = (250, 250, 246) if colour != "white" else (120, 170, 220)
-    outline = mix(base, (12, 12, 18), 0.68) if colour != "white" else (96, 98, 108)
-    return Paint(base, mix(base, (10, 10, 30), 0.3), mix(base, (255, 255, 255), 0.38), trim, outline)
-
-
-class Brush:
-    """Draws on an image a few times too large; coordinates are x, y, x, y, ... in units of so many of its pixels."""
-
-    def __init__(self, image: Image.Image, x: float, y: float, margin: float = 0):
-        self.image, self.draw = image, ImageDraw.Draw(image)
-        self.x, self.y, self.margin = x, y, margin
-
-    def _points(self, values: Sequence[float]) -> list[tuple[float, float]]:
-        pairs = zip(values[::2], values[1::2], strict=True)
-        return [(x * self.x + self.margin, y * self.y + self.margin) for x, y in pairs]
-
-    def polygon(self, colour: RGB, *values: float) -> None:
-        """A filled polygon."""
-        self.draw.polygon(self._points(values), fill=colour)
-
-    def oval(self, colour: RGB, *values: float) -> None:
-        """A filled ellipse in the box left, top, right, bottom."""
-        self.draw.ellipse(self._points(values), fill=colour)
-
-    def line(self, colour: RGB, *values: float, width: float = 1) -> None:
-        """A line through points, so many pixels of the finished image wide."""
-        self.draw.line(self._points(values), fill=colour, width=max(1, round(width * SUPERSAMPLING)), joint="curve")
-
-
-class Pen(Brush):
-    """Draws on a transparent canvas; coordinates run from 0 to 100 across the width and down the height."""
-
-    def __init__(self, width: int, height: int):
-        margin = 2 * SUPERSAMPLING  # room for the outline
-        image = Image.new("RGBA", (width * SUPERSAMPLING + 2 * margin, height * SUPERSAMPLING + 2 * margin))
-        super().__init__(image, width * SUPERSAMPLING / 100, height * SUPERSAMPLING / 100, margin)
-        self.size = (width, height)
-
-    def pie(self, colour: RGB, start: float, end: float, *values: float) -> None:
-        """A slice of the ellipse in a box, from one angle to another (degrees, clockwise from the right)."""
-        self.draw.pieslice(self._points(values), start, end, fill=colour)
-
-    def box(self, colour: RGB, *values: float, radius: float = 0) -> None:
-        """A filled rectangle, its corners rounded by so many pixels of the finished image."""
-        self.draw.rounded_rectangle(self._points(values), radius * SUPERSAMPLING, fill=colour)
-
-    def arc(self, colour: RGB, start: float, end: float, *values: float, width: float = 1) -> None:
-        """A piece of the rim of the ellipse in a box."""
-        self.draw.arc(self._points(values), start, end, fill=colour, width=max(1, round(width * SUPERSAMPLING)))
-
-    def hole(self, *values: float) -> None:
-        """An elliptic hole."""
-        self.draw.ellipse(self._points(values), fill=(0, 0, 0, 0))
-
-    def finish(self, outline: RGB) -> Image.Image:
-        """Outline and shade what was drawn, and scale it so that it fills width x height exactly."""
-        alpha = self.image.getchannel("A")
-        # Light comes from the upper left: a highlight at the top, a shade at the foot.
-        gradient = Image.linear_gradient("L").resize(self.image.size)
-        shading = ImageChops.multiply(self.image.convert("RGB"), _grey(gradient, 262, 205))
-        body = Image.new("RGBA", self.image.size, (*outline, 0))
-        body.putalpha(alpha.filter(ImageFilter.MaxFilter(5)))
-        body.paste(shading, mask=alpha)
-        box = body.getchannel("A").getbbox()
-        if box is None:
-            raise ValueError("nothing was drawn")
-        return body.crop(box).resize(self.size, Image.Resampling.BOX)
-
-
-def _grey(gradient: Image.Image, top: int, bottom: int) -> Image.Image:
-    values = [min(255, round(top + (bottom - top) * step / 255)) for step in range(256)]
-    grey = gradient.point(values)
-    return Image.merge("RGB", (grey, grey, grey))
+def _width(shape: Mapping[str, Any]) -> int:
+    return max(1, round(shape.get("width", 1) * SUPERSAMPLING))

@@ -6,7 +6,6 @@ from pathlib import Path
 from random import Random
 
 from captionlab.corpora.tables import corpus_tables
-from captionlab.corpora.toyworld.backdrops import BACKDROPS
 from captionlab.corpora.toyworld.captions import captions_of, scene_captions_of
 from captionlab.corpora.toyworld.domains import DOMAINS, Domain
 from captionlab.corpora.toyworld.drawing import draw, encode
@@ -29,8 +28,6 @@ class ToyImage:
     captions: list[str]
     scene_captions: list[tuple[str, float]]
     picture: Picture
-    width: int = SIDE
-    height: int = SIDE
 
     @property
     def scene(self) -> str:
@@ -84,11 +81,11 @@ def _compose(
     stream = f"{settings.pictures}/{seed}/{split}"
     if settings.style == "distinction":
         for rank in range(number // LOOKALIKES):
-            for picture, caption in sample_lookalikes(settings, Random(f"{stream}/{rank}"), BACKDROPS):
+            for picture, caption in sample_lookalikes(settings, Random(f"{stream}/{rank}")):
                 yield picture, [caption], f"{split}-set-{rank:05d}"
     else:
         for rank in range(number):
-            picture = sample_picture(settings, Random(f"{stream}/{rank}"), BACKDROPS)
+            picture = sample_picture(settings, Random(f"{stream}/{rank}"))
             # Captions have a stream of their own, so that two domains can describe the same picture.
             stream_of_captions = Random(f"{domain}/{seed}/{split}/{rank}/captions")
             in_scenes = settings.style == "scene"
@@ -100,7 +97,7 @@ def write_corpus(toy_images: Iterable[ToyImage], paths: Mapping[str, Path]) -> N
     with corpus_tables(paths) as tables:
         for number, image in enumerate(toy_images, 1):
             place = (image.image_id, image.position, image.split)
-            tables["images"].append(*place, None, image.data, image.width, image.height, image.image_set)
+            tables["images"].append(*place, None, image.data, SIDE, SIDE, image.image_set)
             for index, caption in enumerate(image.captions):
                 tables["captions"].append(image.image_id, index, caption)
             for index, (label, box, attributes) in enumerate(image.objects):

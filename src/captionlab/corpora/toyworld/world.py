@@ -6,94 +6,62 @@ water or in the air.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
+from typing import Any
+
+import yaml
 
 from captionlab.corpora.toyworld.domains import EVEN, Domain
 
 SIDE = 64
-COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white")
 LOOKALIKES = 10
+BACKDROPS = 12  # how many different ones a scene has
 
 
 @dataclass(frozen=True)
 class ObjectClass:
-    """A class: its size when large (pixels), the colours it usually has, and where it may be besides the ground."""
+    """A class of objects; resources/toyworld/objects.yaml says what its fields are."""
 
-    width: int
-    height: int
-    usual: tuple[str, ...]
-    places: tuple[str, ...] = ("ground",)
+    size: tuple[int, int]
+    colours: Sequence[str]
+    nouns: Sequence[str | tuple[str, str]]
+    shapes: Sequence[Mapping[str, Any]]
+    places: Sequence[str] = ("ground",)
+    doings: Sequence[str] = ("standing",)
+    afloat: Sequence[str] = ("floating",)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A scene: is it indoors, the classes that give it away, and the range of feet (pixels) for each place."""
+    """A scene; resources/toyworld/scenes.yaml says what its fields are."""
 
     indoors: bool
-    diagnostic: tuple[str, ...]
-    feet: Mapping[str, tuple[tuple[int, int], ...]]
+    diagnostic: Sequence[str]
+    feet: Mapping[str, Sequence[tuple[int, int]]]
+    phrases: Sequence[str]
+    names: Sequence[str]
+    answers: Sequence[str]
+    confused: str
+    backdrop: Sequence[Mapping[str, Any]]
 
 
+def _read(file: str) -> Mapping[str, Any]:
+    path = Path(__file__).parents[4] / "resources" / "toyworld" / file
+    return dict(yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader))
+
+
+OBJECTS, SCENERY = _read("objects.yaml"), _read("scenes.yaml")
+COLOURS, COMMON, NOVEL = tuple(OBJECTS["colours"]), tuple(OBJECTS["common"]), tuple(OBJECTS["novel"])
 CLASSES: Mapping[str, ObjectClass] = {
-    # diagnostic: each belongs to a scene
-    "umbrella": ObjectClass(28, 28, ("red", "yellow", "blue", "orange")),
-    "boat": ObjectClass(28, 26, ("white", "blue", "red", "brown"), ("water", "ground")),
-    "oven": ObjectClass(23, 26, ("white", "black", "brown")),
-    "fridge": ObjectClass(17, 29, ("white", "blue", "red")),
-    "car": ObjectClass(30, 16, ("red", "blue", "white", "black")),
-    "traffic light": ObjectClass(12, 30, ("black", "yellow", "green")),
-    "train": ObjectClass(31, 20, ("green", "red", "blue", "yellow"), ("rails", "ground")),
-    "suitcase": ObjectClass(19, 23, ("brown", "red", "black", "pink")),
-    "cake": ObjectClass(22, 21, ("pink", "white", "brown"), ("top", "ground")),
-    "wine glass": ObjectClass(13, 24, ("red", "white", "pink"), ("top", "ground")),
-    "bed": ObjectClass(31, 20, ("blue", "pink", "purple", "white")),
-    "lamp": ObjectClass(17, 28, ("yellow", "orange", "white", "red")),
-    "cow": ObjectClass(29, 21, ("brown", "white", "black")),
-    "tree": ObjectClass(24, 30, ("green", "orange", "red")),
-    "lounger": ObjectClass(30, 18, ("white", "blue", "yellow")),
-    "swim ring": ObjectClass(24, 15, ("orange", "red", "pink", "blue"), ("water", "ground")),
-    # common: anywhere
-    "man": ObjectClass(13, 29, ("blue", "black", "white", "green")),
-    "woman": ObjectClass(15, 29, ("red", "pink", "yellow", "purple")),
-    "dog": ObjectClass(25, 20, ("brown", "black", "white", "yellow")),
-    "cat": ObjectClass(20, 21, ("orange", "black", "white", "brown")),
-    "bird": ObjectClass(20, 17, ("blue", "red", "yellow", "black"), ("air", "ground")),
-    "ball": ObjectClass(17, 17, ("red", "orange", "blue", "yellow")),
-    "bottle": ObjectClass(10, 24, ("green", "brown", "blue"), ("top", "ground")),
-    "cup": ObjectClass(18, 16, ("white", "red", "blue"), ("top", "ground")),
-    # novel: only in some domains
-    "fish": ObjectClass(26, 16, ("orange", "blue", "yellow"), ("water", "ground")),
-    "guitar": ObjectClass(15, 30, ("brown", "orange", "red")),
-    "rocket": ObjectClass(16, 30, ("white", "red", "blue"), ("air", "ground")),
-    "cactus": ObjectClass(20, 27, ("green",)),
-    "crown": ObjectClass(23, 17, ("yellow",), ("top", "ground")),
-    "kite": ObjectClass(20, 29, ("red", "blue", "purple"), ("air",)),
+    label: ObjectClass(**entry)
+    for group in ("diagnostic", "common", "novel")
+    for label, entry in OBJECTS[group].items()
 }
-SCENES: Mapping[str, Scene] = {
-    "beach": Scene(
-        False, ("umbrella", "boat"), {"ground": ((37, 42), (53, 62)), "water": ((28, 32),), "air": ((14, 34),)}
-    ),
-    "kitchen": Scene(
-        True, ("oven", "fridge"), {"ground": ((46, 49), (56, 62)), "top": ((29, 30),), "air": ((16, 32),)}
-    ),
-    "road": Scene(False, ("car", "traffic light"), {"ground": ((33, 37), (48, 61)), "air": ((14, 32),)}),
-    "station": Scene(
-        True, ("train", "suitcase"), {"ground": ((47, 50), (56, 62)), "rails": ((39, 40),), "air": ((16, 32),)}
-    ),
-    "restaurant": Scene(
-        True, ("cake", "wine glass"), {"ground": ((46, 49), (56, 62)), "top": ((34, 35),), "air": ((18, 32),)}
-    ),
-    "room": Scene(True, ("bed", "lamp"), {"ground": ((37, 41), (53, 62)), "air": ((16, 32),)}),
-    "field": Scene(False, ("cow", "tree"), {"ground": ((35, 41), (52, 62)), "air": ((14, 32),)}),
-    "resort": Scene(
-        False, ("lounger", "swim ring"), {"ground": ((31, 33), (54, 62)), "water": ((41, 45),), "air": ((14, 30),)}
-    ),
-}
+SCENES: Mapping[str, Scene] = {name: Scene(**entry) for name, entry in SCENERY["scenes"].items()}
 DIAGNOSTIC = tuple(label for scene in SCENES.values() for label in scene.diagnostic)
-COMMON = ("man", "woman", "dog", "cat", "bird", "ball", "bottle", "cup")
-NOVEL = ("fish", "guitar", "rocket", "cactus", "crown", "kite")
 PEOPLE = ("man", "woman")
 
 SMALL = 0.6  # a small object, as a share of a large one's size
@@ -149,11 +117,11 @@ class Picture:
 def sprite_size(label: str, size: str) -> tuple[int, int]:
     """Width and height of an object in pixels."""
     scale = SMALL if size == "small" else 1.0
-    kind = CLASSES[label]
-    return math.ceil(kind.width * scale), math.ceil(kind.height * scale)
+    width, height = CLASSES[label].size
+    return math.ceil(width * scale), math.ceil(height * scale)
 
 
-def sample_picture(domain: Domain, random: Random, backdrops: int) -> Picture:
+def sample_picture(domain: Domain, random: Random) -> Picture:
     """Compose a picture; it has one to four things, fewer where there is no room for all, a close-up has one."""
     weights = domain.scenes or EVEN
     scene = random.choices(list(weights), list(weights.values()))[0]
@@ -164,7 +132,7 @@ def sample_picture(domain: Domain, random: Random, backdrops: int) -> Picture:
     for rank in range(wanted):
         label = _sample_label(domain, scene, rank, used, random)
         used.add(label)
-        colour = random.choice(CLASSES[label].usual) if random.random() < 0.4 else random.choice(COLOURS)
+        colour = random.choice(CLASSES[label].colours) if random.random() < 0.4 else random.choice(COLOURS)
         size = random.choices(("large", "small"), (0.8, 0.2))[0]
         count = random.choices((1, 2, 3), (0.7, 0.2, 0.1))[0]
         thing = place_thing(scene, label, colour, size, count, things, random)
@@ -172,7 +140,7 @@ def sample_picture(domain: Domain, random: Random, backdrops: int) -> Picture:
             things.append(thing)
     # What stands further in front is drawn later.
     things.sort(key=lambda thing: thing.extent[3])
-    backdrop, look, noise = random.randrange(backdrops), random.choice(domain.looks), random.getrandbits(32)
+    backdrop, look, noise = random.randrange(BACKDROPS), random.choice(domain.looks), random.getrandbits(32)
     return Picture(scene, backdrop, tuple(things), look, noise, _sample_frame(things[0], random) if near else None)
 
 
