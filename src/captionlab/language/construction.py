@@ -17,7 +17,6 @@ import numpy as np
 from captionlab.language.templates import Template
 from captionlab.texts.tagging import NOUNS
 
-SUBJECTS = ("nouns", "others")
 # What the tagger takes for no word, which is neither replaced nor a replacement.
 NO_WORDS = frozenset({"PUNCT", "SYM", "X"})
 ANY = "any"  # for every word, whatever its part of speech
@@ -113,7 +112,7 @@ def construct(
         return
     lemmas = (lemma for of in (tagged, *references) for _, lemma, tag in zip(*of, strict=True) if tag in NOUNS)
     right = {*union, *(lemma.lower() for lemma in lemmas)}
-    for subject in SUBJECTS if plan.shares else ():
+    for subject in ("nouns", "others") if plan.shares else ():
         generator = np.random.default_rng([plan.seed, zlib.crc32(f"{subject} {image}".encode())])
         drawn = _replacements(tagged, subject, right, plan.others, vocabulary, generator)
         order = generator.permutation(list(drawn)).tolist()

@@ -33,19 +33,14 @@ def caption_measures(
     """
     nouns = [[word.lower() for word, tag in zip(*words_tags, strict=True) if tag in NOUNS] for words_tags in tagged]
     left_out = (scores.unknown + scores.zero).tolist()
-    log_probs: list[float | None] = [
-        log_prob if words else None for log_prob, words in zip(scores.log_probs.tolist(), tokens, strict=True)
-    ]
+    numbers = [*zip(scores.log_probs.tolist(), map(len, tokens), left_out, strict=True)]
     return {
-        "words": list(map(len, tokens)),
+        "words": [length for _, length, _ in numbers],
         "repeated": [len(words) - len({*words}) for words in tokens],
         "unknown": scores.unknown.tolist(),
         "impossible": scores.zero.tolist(),
-        "log_prob": log_probs,
-        "perplexity": [
-            None if log_prob is None else perplexity(log_prob, len(words), out, 1)
-            for log_prob, words, out in zip(log_probs, tokens, left_out, strict=True)
-        ],
+        "log_prob": [log_prob if length else None for log_prob, length, _ in numbers],
+        "perplexity": [perplexity(*of_caption, 1) if of_caption[1] else None for of_caption in numbers],
         "nouns": list(map(len, nouns)),
         "distinct_nouns": [len({*words}) for words in nouns],
     }
@@ -59,13 +54,12 @@ def corpus_statistics(
     perplexity is the corpus's (all words and ends of sentences together), perplexity_without_end SRILM's ppl1,
     mean_perplexity the mean over captions. distinct_n: different n-grams divided by all n-grams (Li et al. 2016).
     """
-    captions = len(tokens)
-    spoken = sum(1 for words in tokens if words)
+    captions, spoken = len(tokens), sum(map(bool, tokens))
     if not captions:
         raise ValueError("there are no captions to describe")
     total, unknown = sum(measures["words"]), sum(measures["unknown"])
-    log_prob = sum(value for value in measures["log_prob"] if value is not None)
     left_out = unknown + sum(measures["impossible"])
+    log_prob = sum(value for value in measures["log_prob"] if value is not None)
     perplexities = [value for value in measures["perplexity"] if value is not None]
 
     def over_words(name: str, value: float | None, n: int = spoken) -> Statistic:

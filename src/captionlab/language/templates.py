@@ -8,10 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from typing import Self
 
 from captionlab.language.mining import LONGEST, Chunk, Mined, chunks_of, units_of
-from captionlab.language.patterns import POSSESSIVES, Pattern, Tagged, compiled
+from captionlab.language.patterns import POSSESSIVES, Tagged, compiled
 from captionlab.texts.tagging import NOUNS
 
 SLOT = "NOUN"
@@ -55,10 +56,7 @@ class Template:
         words: list[str] = []
         left = list(nouns)
         for word in self.start:
-            if word != SLOT:
-                words.append(word)
-            elif left:
-                words.append(left.pop(0))
+            words.append(left.pop(0) if word == SLOT else word)
             if not left:
                 return " ".join(words)
         for noun in left:
@@ -75,12 +73,11 @@ def template_of(mined: Mined, captions: Sequence[Tagged]) -> Template:
     """
     named = {name.lower() for name in re.findall(r"(\w+)\.P", mined.prefix)} - {SLOT.lower()}
     prefix = compiled(mined.prefix)
-    starts: Counter[tuple[str, ...]] = Counter()
-    firsts: Counter[tuple[str, ...]] = Counter()
-    laters: Counter[tuple[str, ...]] = Counter()
+    starts, firsts, laters = (Counter[tuple[str, ...]]() for _ in range(3))
     for index in mined.matches:
         chunks = chunks_of(captions[index][:LONGEST])
-        end = _end_of_prefix(prefix, chunks)
+        pieces = accumulate(chunk.piece for chunk in chunks)
+        end = next(number for number, words in enumerate(pieces, 1) if prefix.longest(words) == len(words))
         starts[tuple(word for chunk in chunks[:end] for word in _worded(chunk, named))] += 1
         units = [tuple(word for chunk in unit for word in _worded(chunk, set())) for unit in units_of(chunks[end:])]
         firsts.update(units[:1])
@@ -90,27 +87,12 @@ def template_of(mined: Mined, captions: Sequence[Tagged]) -> Template:
     return Template(_most(starts) + first, (SLOT,) if packed else _most(laters) or first)
 
 
-def _end_of_prefix(prefix: Pattern, chunks: Sequence[Chunk]) -> int:
-    """Number of chunks that the prefix of a pattern takes."""
-    words: list[tuple[str, str]] = []
-    for number, chunk in enumerate(chunks, 1):
-        words += chunk.piece
-        if prefix.longest(words) == len(words):
-            return number
-    raise ValueError(f"the caption {' '.join(word for word, _ in words)!r} does not start as its pattern says")
-
-
 def _worded(chunk: Chunk, named: set[str]) -> list[str]:
     """A chunk in a template: its words, and of a noun phrase that no word names its determiners and one place."""
     if chunk.kind != "NOUN.P" or named & set(chunk.nouns):
         return [*chunk.words]
-    words: list[str] = []
-    for word, tag in chunk.piece:
-        if tag in NOUNS:
-            return [*words, SLOT]
-        if tag == "DET" or word in POSSESSIVES:
-            words.append(word)
-    raise AssertionError("a noun phrase has a noun")
+    before = takewhile(lambda pair: pair[1] not in NOUNS, chunk.piece)
+    return [*(word for word, tag in before if tag == "DET" or word in POSSESSIVES), SLOT]
 
 
 def _most(counts: Counter[tuple[str, ...]]) -> tuple[str, ...]:
