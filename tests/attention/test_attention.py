@@ -6,8 +6,7 @@ import torch
 import vinvl_stand_in as stand_in
 
 from captionlab.attention.blocks import blocks, image_attention, received, special_shares
-from captionlab.attention.density import estimate_density
-from captionlab.attention.differences import paired_difference
+from captionlab.attention.density import estimate_density, paired_difference
 from captionlab.attention.extraction import extract_attention
 from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.vinvl import Vinvl
@@ -60,20 +59,20 @@ def test_blocks(captioner, visual, layer):
             places < tags,
             (places >= visual.tags.shape[1]) & (places < visual.tags.shape[1] + regions),
         )
-        assert [block.relation for block in found] == list(expected)
+        assert [block["relation"] for block in found] == list(expected)
         for block in found:
-            values = expected[block.relation]
-            assert block.values == len(values)
-            assert block.mass == pytest.approx(sum(values), rel=1e-5)
+            values = expected[block["relation"]]
+            assert block["values"] == len(values)
+            assert block["mass"] == pytest.approx(sum(values), rel=1e-5)
             mean = sum(values) / len(values)
-            assert block.deviation == pytest.approx(
+            assert block["deviation"] == pytest.approx(
                 (sum((v - mean) ** 2 for v in values) / len(values)) ** 0.5, rel=1e-4
             )
 
 
 def test_an_image_without_tags():
     found = blocks(np.full((3, 3), 0.25), np.zeros(3, bool), np.array([False, True, True]))
-    assert [(block.relation, block.values, block.mass) for block in found] == [
+    assert [(block["relation"], block["values"], block["mass"]) for block in found] == [
         ("vision-vision", 4, 1.0),
         ("all", 4, 1.0),
     ]

@@ -6,12 +6,12 @@ from captionlab.ablation.tables import Scenes, read_scenes
 from captionlab.attention.objects import (
     UNIFORM,
     attended_objects,
+    correlation,
     frequent_objects,
     overlap_intervals,
     overlaps,
     uniform_attention,
 )
-from captionlab.attention.overlap import correlation
 from captionlab.attention.schemas import CORRELATIONS, OVERLAPS, RANKINGS, RECEIVED
 from captionlab.regions.tagged_images import objects_of, read_tags
 from captionlab.roles import PRETRAINED, ROLES

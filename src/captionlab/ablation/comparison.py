@@ -35,8 +35,7 @@ def mean_over_images(
     sums = np.zeros((len(rows), 2))
     for value, image in zip(values, images, strict=True):
         sums[rows[image]] += value, 1
-    resampled = resampled_sums(sums, seed)
-    mean, means = float(np.mean(values)), resampled[:, 0] / resampled[:, 1]
+    mean, means = float(np.mean(values)), np.divide(*resampled_sums(sums, seed).T)
     if ends is None:
         low, high = share_interval(mean, float(np.var(means)), len(rows), len(values))
     else:
@@ -79,14 +78,11 @@ def pairs(rows: Sequence[Mapping[str, Any]]) -> list[Pair]:
     """Each sample of a table of captions of ablated images with the whole image; ValueError where that is missing."""
     whole = {row["image_id"]: row for row in rows if not row["objects"]}
     found = []
-    for row in rows:
-        if row["objects"]:
-            if row["image_id"] not in whole:
-                raise ValueError(f"there is no caption of the whole image {row['image_id']!r}; caption it as well")
-            before = whole[row["image_id"]]
-            differs = changed(before["caption"], row["caption"])
-            numbers = before["confidence"], row["confidence"]
-            found.append(Pair(row["image_id"], row["split"], row["objects"], differs, *numbers))
+    for row in (row for row in rows if row["objects"]):
+        if (before := whole.get(row["image_id"])) is None:
+            raise ValueError(f"there is no caption of the whole image {row['image_id']!r}; caption it as well")
+        differs, numbers = changed(before["caption"], row["caption"]), (before["confidence"], row["confidence"])
+        found.append(Pair(row["image_id"], row["split"], row["objects"], differs, *numbers))
     return found
 
 

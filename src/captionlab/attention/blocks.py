@@ -1,10 +1,7 @@
-"""The attention between tags and regions of an image, and how much of all attention special tokens draw.
-
-Tags and regions do not attend to captions, so these blocks do not depend on any caption: one pass per image.
-"""
+"""The attention between tags and regions of an image, which no caption changes, and what special tokens draw of all."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,16 +21,6 @@ ALL = "all"
 SPECIAL = ("[CLS]", "[SEP]", "[PAD]")
 
 
-@dataclass(frozen=True)
-class Block:
-    """The attention values of a relation in an image: their standard deviation, their sum, and how many there are."""
-
-    relation: str
-    deviation: float
-    mass: float
-    values: int
-
-
 @torch.no_grad()
 def image_attention(captioner: Vinvl, visual: TaggedRegions, layer: int) -> Tensor:
     """Attention (B, S, S) among tags and regions in a layer, from 1, the maximum over heads; padding means nothing."""
@@ -41,8 +28,8 @@ def image_attention(captioner: Vinvl, visual: TaggedRegions, layer: int) -> Tens
     return captioner.attention(visual, ids, layer)[:, :, 1:, 1:].amax(1)
 
 
-def blocks(attention: np.ndarray, tags: np.ndarray, regions: np.ndarray) -> list[Block]:
-    """The three relations of an image and all of them together.
+def blocks(attention: np.ndarray, tags: np.ndarray, regions: np.ndarray) -> list[dict[str, Any]]:
+    """The three relations of an image and all of them together, as rows of BLOCKS.
 
     `attention` is (S, S), query by key; `tags` and `regions` (S,) say which positions hold a word piece of a tag, and
     which a region: padding and the end token are neither. An image without tags has no values in two of them, and a
@@ -52,7 +39,7 @@ def blocks(attention: np.ndarray, tags: np.ndarray, regions: np.ndarray) -> list
     found = {name: attention[np.ix_(places[query], places[key])].ravel() for name, (query, key) in RELATIONS.items()}
     found[ALL] = np.concatenate(list(found.values()))
     return [
-        Block(name, float(values.std()), float(values.sum()), values.size)
+        {"relation": name, "deviation": float(values.std()), "mass": float(values.sum()), "values": values.size}
         for name, values in found.items()
         if values.size
     ]

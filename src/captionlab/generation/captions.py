@@ -26,8 +26,7 @@ def evaluated_images(
 ) -> list[str]:
     """Ids of the images of a split that are captioned, in the order of the annotation file; ValueError without any.
 
-    With a table of `captions`, images of look-alike sets that nobody described are left out: they are there to be told
-    from the others (ImageCoDe).
+    With a table of `captions`, images of look-alike sets that nobody described are left out: they are distractors.
     """
     table = read_table(images, IMAGES, ["image_id", "position", "split", "image_set"]).sort_by("position")
     rows = table.filter(pc.field("split") == split).to_pylist()

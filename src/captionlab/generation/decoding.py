@@ -38,8 +38,7 @@ def decode_with_gradient(
 ) -> Decoded:
     """Give captions to a batch of images; `log_prob` has a gradient where no state is changed in place, beams aside.
 
-    Dropout is active if the captioner is in training mode. `generator`, on the captioner's device, makes samples
-    repeatable.
+    Dropout is active in training mode. `generator`, on the captioner's device, makes samples repeatable.
     """
     logits, state = captioner.start(visual, decoding.max_tokens)
     stops = torch.zeros(logits.shape[1], dtype=torch.bool, device=logits.device)

@@ -31,14 +31,12 @@ NEW = 0.5
 # Words of a caption that are looked at for its pattern.
 LONGEST = 200
 CLASSES = ("NOUN.P", "REL", "CONJ", "AUX")
+UNK = (UNKNOWN.lower(),)
 
 
 @dataclass(frozen=True)
 class Mined:
-    """A pattern found in captions: its prefix and its whole as texts of captionlab.language.patterns.
-
-    matches: indices of the captions that follow it to their last word, at least one.
-    """
+    """A pattern of captions: prefix and whole as texts; `matches` are indices of captions that follow it to the end."""
 
     prefix: str
     pattern: str
@@ -64,9 +62,9 @@ class Chunk:
 
 
 def mine(captions: Sequence[Tagged], max_patterns: int = 5) -> list[Mined]:
-    """At most so many patterns of the captions, by the share that follows them, the largest first.
+    """At most so many patterns of the captions, by the share that follows them, the largest first; none has UNK.
 
-    Fewer, or none, when the captions have little in common (no prefix is in 5 % of them). UNK has no place in one.
+    There are fewer, or none, when the captions have little in common: no prefix is in 5 % of them.
     """
     chunked = [chunks_of(caption[:LONGEST]) for caption in captions]
     elements = Counter(element for chunks in chunked for element in {e for chunk in chunks for e in _words(chunk)})
@@ -124,11 +122,7 @@ def _words(chunk: Chunk) -> list[str]:
     """Elements that name a word of a chunk: `but`, `IMAGE.P`."""
     if chunk.kind == "NOUN.P":
         return [f"{noun.upper()}.P" for noun in dict.fromkeys(chunk.nouns) if _writable(noun.upper())]
-    return ["+".join(chunk.words)] if all(map(_writable, chunk.words)) and not _is_unknown(chunk) else []
-
-
-def _is_unknown(chunk: Chunk) -> bool:
-    return chunk.words == (UNKNOWN.lower(),)
+    return ["+".join(chunk.words)] if chunk.words != UNK and all(map(_writable, chunk.words)) else []
 
 
 def _writable(word: str) -> bool:
@@ -158,7 +152,7 @@ def _saved(
 def _prefixes(chunks: Sequence[Chunk], named: Set[str]) -> Iterator[tuple[str, ...]]:
     """Every way to say how a caption starts; a prefix ends in a chunk that is no noun phrase, as the paper's do."""
     for length in range(1, min(PREFIX, len(chunks)) + 1):
-        if _is_unknown(chunks[length - 1]):
+        if chunks[length - 1].words == UNK:
             return
         if chunks[length - 1].kind != "NOUN.P":
             yield from product(*([chunk.kind, *(w for w in _words(chunk) if w in named)] for chunk in chunks[:length]))
@@ -170,7 +164,7 @@ def _body(rests: Sequence[Sequence[Chunk]]) -> tuple[str, list[str]]:
     if not units:
         return "", []
     # The fewest classes of connecting words that cover enough repetitions, most frequent first.
-    frequency = Counter(chunk.kind for unit in units for chunk in unit if not _is_unknown(chunk))
+    frequency = Counter(chunk.kind for unit in units for chunk in unit if chunk.words != UNK)
     classes: list[str] = []
     for kind, _ in sorted(frequency.items(), key=lambda item: (-item[1], item[0])):
         if sum({chunk.kind for chunk in unit} <= {*classes} for unit in units) >= COVERED * len(units):

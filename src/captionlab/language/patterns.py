@@ -49,10 +49,7 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True)
 class Follows:
-    """How far a caption follows a pattern: its `start`, one or more words, or the `whole` of it.
-
-    A caption may break off inside the last repetition, as captions do that a decoder cuts at its maximal length.
-    """
+    """How far a caption follows a pattern: its start, or the whole; it may be cut inside the last repetition."""
 
     start: bool
     whole: bool

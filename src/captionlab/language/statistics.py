@@ -1,7 +1,8 @@
-"""Numbers about the language of captions: length, variety, repetition, nouns, fluency (Ma et al. 2022, Table 4)."""
+"""Numbers about the language of captions (Ma et al. 2022, Table 4), and the lemmas that go with types of captions."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from statistics import fmean
@@ -12,6 +13,8 @@ from captionlab.texts.ngram import Scores, perplexity
 from captionlab.texts.tagging import NOUNS
 
 DISTINCT = (1, 2, 3)
+# Parts of speech whose lemmas are associated with types of captions.
+ASSOCIATED = ("ADJ", "NOUN")
 
 
 @dataclass(frozen=True)
@@ -24,13 +27,21 @@ class Statistic:
     note: str | None = None
 
 
+@dataclass(frozen=True)
+class Association:
+    """A lemma of a part of speech in the captions of a type: how often it occurs there, and its association, nats."""
+
+    caption_type: str
+    tag: str
+    lemma: str
+    count: int
+    association: float
+
+
 def caption_measures(
     tokens: Sequence[Sequence[str]], tagged: Sequence[tuple[Sequence[str], Sequence[str]]], scores: Scores
 ) -> dict[str, list[Any]]:
-    """Columns of MEASURES, a row per caption: from its tokens, its tagged words, and a model's scores of its tokens.
-
-    log_prob and perplexity are None for a caption without tokens, as SRILM skips them.
-    """
+    """Columns of MEASURES; log_prob and perplexity are None for a caption without tokens, as SRILM skips these."""
     nouns = [[word.lower() for word, tag in zip(*words_tags, strict=True) if tag in NOUNS] for words_tags in tagged]
     left_out = (scores.unknown + scores.zero).tolist()
     numbers = [*zip(scores.log_probs.tolist(), map(len, tokens), left_out, strict=True)]
@@ -88,11 +99,35 @@ def distinct(captions: Iterable[Sequence[str]], n: int) -> float | None:
     return len(counts) / counts.total() if counts else None
 
 
+def associate(captions: Mapping[str, Iterable[tuple[Sequence[str], Sequence[str]]]]) -> list[Association]:
+    """Local mutual information (Evert 2005) of each adjective and noun, by its lemma, with each type of captions.
+
+    captions: for each type its captions, each as lemmas and tags (punctuation included, as the authors count it).
+    The association is c * ln(c * N / (C * n)), where c counts the lemma with this part of speech in this type, C in all
+    types, n all tokens of the type and N all tokens: the formula of Dessì et al. for two types (repository
+    emecomm_context), for any number. A lemma that a type does not contain has association 0 with it and is left out.
+    Sorted by type in the order given, tag, and descending association; equal ones by lemma.
+    """
+    pairs = {
+        caption_type: [pair for lemmas, tags in of_type for pair in zip(tags, lemmas, strict=True)]
+        for caption_type, of_type in captions.items()
+    }
+    everywhere = Counter(pair for of_type in pairs.values() for pair in of_type)
+    total, found = everywhere.total(), []
+    for caption_type, of_type in pairs.items():
+        counts = Counter(pair for pair in of_type if pair[0] in ASSOCIATED)
+        associations = [
+            Association(caption_type, *pair, n, n * math.log(n * total / (everywhere[pair] * len(of_type))))
+            for pair, n in counts.items()
+        ]
+        found += sorted(associations, key=lambda a: (a.tag, -a.association, a.lemma))
+    return found
+
+
 def repeats_itself(words: Sequence[str]) -> bool:
     """Does a word follow itself, or do three words in a row occur twice?
 
-    What decoders are kept from that would repeat themselves: trigrams are blocked (Paulus et al. 2018), and newfc's
-    decoding constraint forbids a word after itself.
+    Decoders are kept from these: trigrams are blocked (Paulus et al. 2018), and newfc forbids a word after itself.
     """
     trigrams = list(ngrams(words, 3))
     return any(one == after for one, after in ngrams(words, 2)) or len({*trigrams}) < len(trigrams)

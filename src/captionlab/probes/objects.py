@@ -21,20 +21,14 @@ OBJECTS, SHUFFLED = "objects", "shuffled"
 
 
 def probed_objects(objects: Mapping[str, Iterable[str]], images: Sequence[str]) -> list[str]:
-    """The labels that a probe is asked for: those of most images, the most frequent first, equal ones by name.
-
-    `objects` has the labels of the tags of each image, of which each counts once; an image may have none.
-    """
+    """The labels that are on most of these images, each counting once, the most frequent first; equal ones by name."""
     count = Counter(label for image in images for label in {*objects.get(image, ())})
     fitting = [label for label, found in count.items() if RAREST <= found / len(images) <= COMMONEST]
     return sorted(fitting, key=lambda label: (-count[label], label))[:MOST]
 
 
 def object_scores(labels: Sequence[str], right: np.ndarray, predicted: np.ndarray) -> list[Score]:
-    """The F1s of what is predicted (n, L) of L objects in n images: micro, macro, and of each object.
-
-    Micro adds hits and errors up over objects. An object that is neither there nor predicted has an F1 of 0.
-    """
+    """The F1s of what is predicted (n, L) of L objects: micro, macro, and of each; 0 for one that is nowhere."""
     from sklearn.metrics import f1_score
 
     each = [float(f1_score(*of_object, zero_division=0)) for of_object in zip(right.T, predicted.T, strict=True)]

@@ -1,16 +1,23 @@
 """Probes of scenes: classifiers on the states of a captioner, with baselines (Cafagna et al. 2022, §7, appendix D).
 
-Splits are stratified and, as everything drawn here, functions of a seed.
+Splits are stratified and, as everything drawn here, functions of a seed. The control task has the same classes in a
+random order: what a probe learns of these is memory and no knowledge of the states.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
+from captionlab.progress import progress
+
 PROBES = ("random-forest", "mlp", "random")
+SCENES, SHUFFLED = "scenes", "shuffled"
+# Nothing is learnt by guessing, so it has no control task.
+TASKS = [*product(PROBES[:2], (SCENES, SHUFFLED)), ("random", SCENES)]
 # The step of the neural probe that GRID is about.
 NETWORK = "network"
 # What the neural probe is chosen among; the paper arrived at one hidden layer of 16 and alpha 1.
@@ -22,15 +29,36 @@ ITERATIONS = 1000
 
 @dataclass(frozen=True)
 class Score:
-    """An F1 of a probe on the test part of a split: an average, or that of one class or object.
-
-    SCORES and OBJECT_SCORES explain the fields; `name` is that of the class or object, empty for an average.
-    """
+    """An F1 of a probe on the test part of a split; `name` is that of a class or object, and empty for an average."""
 
     average: str
     name: str
     f1: float
     support: int
+
+
+def run_probes(
+    encodings: Mapping[int, np.ndarray], scenes: Sequence[str], test_shares: Sequence[float], seeds: Sequence[int]
+) -> tuple[list[dict[str, Any]], list[tuple[dict[str, Any], float]]]:
+    """Rows of scores, and the settings that were tried for the neural probe with their macro F1, the chosen one first.
+
+    `encodings` has the states (n, width) of the images, by the number of objects that were removed; `scenes` are the
+    classes of the n images. The neural probe is chosen once, on the first training part of the whole images; a probe of
+    ablated images is trained and tested on ablated ones.
+    """
+    first, _ = split(scenes, test_shares[0], seeds[0])
+    tried = search_mlp(encodings[min(encodings)][first], [scenes[row] for row in first], seeds[0])
+    rows = []
+    runs = [(objects, share, seed) for objects in encodings for share in test_shares for seed in seeds]
+    for objects, share, seed in progress(runs, what="splits", total=len(runs)):
+        classes = {SCENES: list(scenes), SHUFFLED: shuffled(scenes, seed)}
+        for name, task in TASKS:
+            parts = split(classes[task], share, seed)
+            chosen = tried[0][0] if name == "mlp" else None
+            found = probe(name, encodings[objects], classes[task], parts, seed, chosen)
+            place = {"objects": objects, "probe": name, "classes": task, "test_share": share, "seed": seed}
+            rows += [{**place, **vars(score), "scene": score.name} for score in found]
+    return rows, tried
 
 
 def downsample(scenes: Mapping[str, str], total: int, seed: int) -> dict[str, str]:
@@ -63,10 +91,7 @@ def without_singles(scenes: Mapping[str, str]) -> dict[str, str]:
 
 
 def split(classes: Sequence[str], test_share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to train on and rows to test on: of each class the same share, but at least one row on either side.
-
-    ValueError for a class of one row.
-    """
+    """Rows to train and to test on: of each class the same share, at least one on both sides; ValueError for 1 row."""
     if rare := [name for name, count in Counter(classes).items() if count < 2]:
         raise ValueError(
             f"the scene {rare[0]!r} has one image, which cannot be both trained and tested on; leave it out"
@@ -81,15 +106,12 @@ def split(classes: Sequence[str], test_share: float, seed: int) -> tuple[np.ndar
 
 
 def shuffled(classes: Sequence[str], seed: int) -> list[str]:
-    """The classes in a random order: what a probe learns of these is memory and no knowledge of the states."""
+    """The classes in a random order."""
     return [classes[row] for row in np.random.default_rng(seed).permutation(len(classes))]
 
 
 def search_mlp(encodings: np.ndarray, classes: Sequence[str], seed: int) -> list[tuple[dict[str, Any], float]]:
-    """All settings of GRID with their macro F1 in a cross-validation on these rows, the best first.
-
-    Of equal ones the smaller network is first, then that with the smaller alpha.
-    """
+    """All settings of GRID with their macro F1 in a cross-validation, the best first; of equal ones the smaller."""
     from sklearn.model_selection import GridSearchCV
 
     search = GridSearchCV(
@@ -123,8 +145,9 @@ def probe(
     if name not in PROBES:
         raise ValueError(f"the probe is {name!r}; it must be {', '.join(PROBES)}")
     train, test = rows
-    fitted = classifier(name, seed, settings).fit(encodings[train], _at(classes, train))
-    return scores(_at(classes, test), fitted.predict(encodings[test]))
+    trained, right = ([classes[row] for row in part] for part in rows)
+    fitted = classifier(name, seed, settings).fit(encodings[train], trained)
+    return scores(right, fitted.predict(encodings[test]))
 
 
 def scores(right: Sequence[str], predicted: Sequence[str]) -> list[Score]:
@@ -169,7 +192,3 @@ def _folds(classes: Sequence[str], seed: int) -> Iterable[tuple[np.ndarray, np.n
         rows = generator.permutation(np.flatnonzero(np.asarray(classes) == name))
         fold[rows] = (np.arange(len(rows)) + generator.integers(FOLDS)) % FOLDS
     return [(np.flatnonzero(fold != part), np.flatnonzero(fold == part)) for part in range(FOLDS)]
-
-
-def _at(classes: Sequence[str], rows: np.ndarray) -> list[str]:
-    return [classes[row] for row in rows]

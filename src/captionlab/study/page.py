@@ -29,11 +29,7 @@ def study_page(template: str, study: str, screens: Sequence[Row], consent: str, 
 
 
 def review_page(template: str, screens: Sequence[Row], pictures: str) -> str:
-    """The page on which a person flags images that must not be shown; it gives the exclusion list.
-
-    Each set of images is shown once, with the captions of all its screens, the target first. `pictures` is the folder
-    of the images, relative to the page.
-    """
+    """The page to flag images that must not be shown, set by set; `pictures` is their folder, relative to the page."""
     sets: dict[str, dict[str, Any]] = {}
     for row in screens:
         others = [image for image in row["images"] if image != row["target"]]

@@ -20,13 +20,18 @@ def file_name(image_id: str) -> str:
 
 
 def pictures(images: pa.Table) -> Iterator[tuple[str, bytes]]:
-    """File name and JPEG of each image of a table (image_id, path, data).
-
-    Images are padded to a square with white, which is the background of every screen, so that all take the same place.
-    """
+    """File name and JPEG of each image of a table, padded to a square with white, the background of every screen."""
     for row in images.to_pylist():
-        with Image.open(row["path"] if row["data"] is None else io.BytesIO(row["data"])) as image:
-            yield file_name(row["image_id"]), _square(image)
+        with Image.open(row["path"] if row["data"] is None else io.BytesIO(row["data"])) as opened:
+            image = opened.convert("RGB")
+        scale = SIZE / max(image.size)
+        size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+        image = image.resize(size, Image.Resampling.BICUBIC)
+        square = Image.new("RGB", (SIZE, SIZE), PAPER)
+        square.paste(image, ((SIZE - image.width) // 2, (SIZE - image.height) // 2))
+        stream = io.BytesIO()
+        square.save(stream, "JPEG", quality=QUALITY)
+        yield file_name(row["image_id"]), stream.getvalue()
 
 
 def write_pictures(files: Iterator[tuple[str, bytes]], directories: list[Path]) -> None:
@@ -36,15 +41,3 @@ def write_pictures(files: Iterator[tuple[str, bytes]], directories: list[Path]) 
     for name, content in files:
         for directory in directories:
             (directory / name).write_bytes(content)
-
-
-def _square(image: Image.Image) -> bytes:
-    image = image.convert("RGB")
-    scale = SIZE / max(image.size)
-    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
-    image = image.resize(size, Image.Resampling.BICUBIC)
-    square = Image.new("RGB", (SIZE, SIZE), PAPER)
-    square.paste(image, ((SIZE - image.width) // 2, (SIZE - image.height) // 2))
-    stream = io.BytesIO()
-    square.save(stream, "JPEG", quality=QUALITY)
-    return stream.getvalue()

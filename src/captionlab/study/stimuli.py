@@ -1,7 +1,4 @@
-"""The screens of the study: sets of ten look-alike images, each with every type of captions, in blocks with controls.
-
-Dessì et al. 2023, section 4.2.4 and appendix A.
-"""
+"""The screens of the study: look-alike images with all types of captions (Dessì et al. 2023, 4.2.4 and appendix A)."""
 
 import hashlib
 import json
@@ -22,11 +19,7 @@ class StudyError(ValueError):
 
 
 def choose_sets(
-    images: np.ndarray,
-    order: Iterable[int],
-    free: np.ndarray,
-    count: int,
-    max_similarity: float,
+    images: np.ndarray, order: Iterable[int], free: np.ndarray, count: int, max_similarity: float
 ) -> list[list[int]]:
     """`count` sets of a target and its nine nearest neighbours, as rows of `images`, the target first.
 
@@ -35,19 +28,17 @@ def choose_sets(
     which images may be used; those of the sets are no longer free afterwards. StudyError when images are too few.
     """
     chosen: list[list[int]] = []
-    neighbours = IMAGES_OF_SCREEN - 1
     for target in order:
         if len(chosen) == count or not free[target]:
             continue
         similarity = images @ images[target]
         candidates = np.flatnonzero(free & (similarity <= max_similarity))
         candidates = candidates[candidates != target]
-        if len(candidates) < neighbours:
-            continue
-        nearest = candidates[np.argsort(-similarity[candidates], kind="stable")[:neighbours]]
+        nearest = candidates[np.argsort(-similarity[candidates], kind="stable")[: IMAGES_OF_SCREEN - 1]]
         members = [int(target), *map(int, nearest)]
-        free[members] = False
-        chosen.append(members)
+        if len(members) == IMAGES_OF_SCREEN:
+            free[members] = False
+            chosen.append(members)
     if len(chosen) < count:
         raise StudyError(
             f"{len(images)} images give {len(chosen)} sets of {IMAGES_OF_SCREEN} with similarities up to "
@@ -119,7 +110,7 @@ def arrange(
     per_block = len(dealt) // blocks
     screens: list[dict[str, Any]] = []
     for group, members_of_group in enumerate(groups):
-        first = [int(shift) for shift in generator.permutation(np.arange(block_size) % len(types))]
+        first = generator.permutation(np.arange(block_size) % len(types)).tolist()
         for turn in range(len(types)):
             block = group * len(types) + turn + 1
             shown = [
@@ -142,7 +133,7 @@ def _screen(
     role: str, stimulus: str, caption_type: str, members: Sequence[int], generator: np.random.Generator
 ) -> dict[str, Any]:
     """One screen, its images in a random order; `members` has the target first."""
-    order = [int(place) for place in generator.permutation(len(members))]
+    order = generator.permutation(len(members)).tolist()
     return {
         "role": role,
         "stimulus": stimulus,
@@ -153,10 +144,7 @@ def _screen(
 
 
 def study_name(screens: Iterable[Mapping[str, Any]]) -> str:
-    """A name that only these screens have; responses carry it, so that they are never read with other screens.
-
-    Screens are rows of the STIMULI table.
-    """
+    """A name that only these rows of STIMULI have; responses carry it, so that none is read with other screens."""
     content = [[row["block"], row["question"], row["caption"], list(row["images"])] for row in screens]
     return "study-" + hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 

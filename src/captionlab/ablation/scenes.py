@@ -1,0 +1,115 @@
+"""Which scenes images depict, and which objects tell these (Cafagna et al. 2022, §5, §6 and appendix B).
+
+Scenes are the nouns of scene captions. Objects tell them by pointwise mutual information (Church and Hanks 1990).
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from captionlab.texts.tagging import NOUNS
+
+# What the paper adds to spaCy's stop words: captions often start with "the picture is taken".
+ALSO_STOPPED = frozenset({"picture"})
+SMOOTHINGS = ("none", "laplace", "discount")
+
+
+@dataclass(frozen=True)
+class Pmi:
+    """An object in the images of a scene; the table PMI explains the fields."""
+
+    scene: str
+    label: str
+    together: int
+    with_object: int
+    with_scene: int
+    pmi: float
+
+
+def stop_words() -> frozenset[str]:
+    """spaCy's English stop words, and the paper's own."""
+    from spacy.lang.en.stop_words import STOP_WORDS
+
+    return frozenset(STOP_WORDS) | ALSO_STOPPED
+
+
+def scene_nouns(
+    words: Sequence[str], lemmas: Sequence[str], tags: Sequence[str], stopped: Collection[str]
+) -> list[str]:
+    """The lemmas, in lower case, of the nouns of a tagged caption that are no stop words."""
+    tagged = zip(words, lemmas, tags, strict=True)
+    nouns = ((word.lower(), lemma.lower()) for word, lemma, tag in tagged if tag in NOUNS)
+    return [lemma for word, lemma in nouns if word not in stopped and lemma not in stopped and lemma.isalpha()]
+
+
+def label_scenes(captions: Iterable[tuple[str, Sequence[str]]]) -> dict[str, Counter[str]]:
+    """For each image its scene labels, with the number of captions that have each, from the nouns of each caption."""
+    labels: dict[str, Counter[str]] = defaultdict(Counter)
+    for image, nouns in captions:
+        labels[image].update({*nouns})
+    return dict(labels)
+
+
+def frequent_scenes(labels: Mapping[str, Mapping[str, int]], number: int, min_count: int = 1) -> list[str]:
+    """The labels that most images have in at least `min_count` captions, that many of them; equal ones by name."""
+    count = Counter(scene for found in labels.values() for scene, captions in found.items() if captions >= min_count)
+    return sorted(count, key=lambda scene: (-count[scene], scene))[:number]
+
+
+def images_of_scenes(
+    labels: Mapping[str, Mapping[str, int]], scenes: Sequence[str], min_count: int = 1
+) -> dict[str, list[str]]:
+    """The images that depict each of these scenes: at least `min_count` of their captions name it."""
+    found = {scene: [image for image, of in labels.items() if of.get(scene, 0) >= min_count] for scene in scenes}
+    if empty := [scene for scene, images in found.items() if not images]:
+        raise ValueError(f"no image has the scene {empty[0]!r} in {min_count} of its captions; take it off the list")
+    return found
+
+
+def one_scene(labels: Mapping[str, Mapping[str, int]], scenes: Sequence[str], min_count: int = 1) -> dict[str, str]:
+    """The scene of each image, among these, that most of its captions name; images where two are equal are left out."""
+    chosen = {}
+    for image, found in labels.items():
+        ranked = sorted(((found.get(scene, 0), scene) for scene in scenes), reverse=True)
+        if ranked[0][0] >= min_count and (len(ranked) == 1 or ranked[0][0] > ranked[1][0]):
+            chosen[image] = ranked[0][1]
+    return chosen
+
+
+def pointwise_mutual_information(
+    objects: Mapping[str, Iterable[str]],
+    scenes: Mapping[str, Iterable[str]],
+    min_count: int = 1,
+    smoothing: str = "none",
+) -> list[Pmi]:
+    """The information about each scene of the objects in its images, the largest first; equal ones by count and name.
+
+    `objects` has the labels of the tags of each image, of which each counts once, and `scenes` the images that depict
+    each scene. Probabilities are shares of the images of `objects`. Objects in fewer than `min_count` images of a scene
+    are left out: rare ones have the largest PMI by chance. `smoothing`: none; laplace adds 1 to each of the four
+    cells of scene and object; discount multiplies by n / (n + 1) * m / (m + 1), n the images with both and m the fewer
+    of those with one (Pantel and Ravichandran 2004). ValueError for another one.
+    """
+    if smoothing not in SMOOTHINGS:
+        raise ValueError(f"smoothing is {smoothing!r}; it must be {', '.join(SMOOTHINGS)}")
+    labels = {image: {*found} for image, found in objects.items()}
+    with_object = Counter(label for found in labels.values() for label in found)
+    rows = []
+    for scene, depicting in scenes.items():
+        images = {*depicting} & labels.keys()
+        together = Counter(label for image in images for label in labels[image])
+        counts = {label: (n, with_object[label], len(images)) for label, n in together.items() if n >= min_count}
+        of_scene = [Pmi(scene, label, *n, _pmi(*n, len(labels), smoothing)) for label, n in counts.items()]
+        rows += sorted(of_scene, key=lambda row: (-row.pmi, -row.together, row.label))
+    return rows
+
+
+def _pmi(together: int, with_object: int, with_scene: int, images: int, smoothing: str) -> float:
+    if smoothing == "laplace":
+        together, with_object, with_scene, images = together + 1, with_object + 2, with_scene + 2, images + 4
+    value = math.log(together * images / (with_object * with_scene))
+    if smoothing == "discount":
+        fewer = min(with_object, with_scene)
+        value *= together / (together + 1) * fewer / (fewer + 1)
+    return value
