@@ -5,9 +5,14 @@ import pytest
 import torch
 import vinvl_stand_in as stand_in
 
-from captionlab.attention.blocks import blocks, image_attention, received, special_shares
 from captionlab.attention.density import estimate_density, paired_difference
-from captionlab.attention.extraction import extract_attention
+from captionlab.attention.extraction import (
+    blocks,
+    extract_attention,
+    image_attention,
+    received,
+    special_shares,
+)
 from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.generation.contract import Decoding

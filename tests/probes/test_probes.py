@@ -9,12 +9,15 @@ import torch
 
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.probes.encodings import encode_scenes
-from captionlab.probes.objects import MOST, object_scores, probed_objects, run_object_probes
 from captionlab.probes.probe import (
     GRID,
+    MOST,
     Score,
     downsample,
+    object_scores,
     probe,
+    probed_objects,
+    run_object_probes,
     run_probes,
     scores,
     search_mlp,

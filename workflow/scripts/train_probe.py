@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from captionlab.probes.objects import run_object_probes
-from captionlab.probes.probe import run_probes
+from captionlab.probes.probe import run_object_probes, run_probes
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES, SEARCH, read_encodings
 from captionlab.regions.tagged_images import objects_of, read_tags
 from captionlab.scripting import script

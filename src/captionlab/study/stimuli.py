@@ -122,9 +122,7 @@ def arrange(
                 for number in range((block - 1) * per_block, block * per_block)
             ]
             for question, index in enumerate(generator.permutation(len(shown)), 1):
-                role, stimulus, caption_type, members = shown[index]
-                screen = _screen(role, stimulus, caption_type, members, generator)
-                screens.append({"block": block, "question": question, **screen})
+                screens.append({"block": block, "question": question, **_screen(*shown[index], generator)})
     screens.append({"block": 0, "question": 0, **_screen(EXAMPLE, EXAMPLE, control_type, example, generator)})
     return screens
 
@@ -134,13 +132,8 @@ def _screen(
 ) -> dict[str, Any]:
     """One screen, its images in a random order; `members` has the target first."""
     order = generator.permutation(len(members)).tolist()
-    return {
-        "role": role,
-        "stimulus": stimulus,
-        "caption_type": caption_type,
-        "members": [members[place] for place in order],
-        "position": order.index(0) + 1,
-    }
+    screen = {"role": role, "stimulus": stimulus, "caption_type": caption_type}
+    return {**screen, "members": [members[place] for place in order], "position": order.index(0) + 1}
 
 
 def study_name(screens: Iterable[Mapping[str, Any]]) -> str:
