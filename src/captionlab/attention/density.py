@@ -10,8 +10,7 @@ import numpy as np
 
 from captionlab.intervals import bootstrap_interval, bootstrap_p_value, resampled_sums
 
-# A grid reaches this many bandwidths beyond the points.
-REACH = 3.0
+REACH = 3.0  # a grid reaches this many bandwidths beyond the points
 
 
 @dataclass(frozen=True)
@@ -23,8 +22,7 @@ class Difference:
     difference: float
     ci_low: float
     ci_high: float
-    p_value: float
-    """two-sided, paired bootstrap over images"""
+    p_value: float  # two-sided, paired bootstrap over images
     n: int
 
 

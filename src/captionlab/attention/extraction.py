@@ -4,7 +4,6 @@ Between tags and regions of an image, which no caption changes, and how much of 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,19 +26,8 @@ RELATIONS = {
     "label-vision": ("tags", "regions"),
     "vision-label": ("regions", "tags"),
 }
-# All three together (Figure 4).
-ALL = "all"
+ALL = "all"  # all three together (Figure 4)
 SPECIAL = ("[CLS]", "[SEP]", "[PAD]")
-
-
-@dataclass
-class Extracted:
-    """Rows of the tables BLOCKS, RECEIVED, SHARES and MATRICES of a captioner."""
-
-    blocks: Rows = field(default_factory=list)
-    received: Rows = field(default_factory=list)
-    shares: Rows = field(default_factory=list)
-    matrices: Rows = field(default_factory=list)
 
 
 def extract_attention(
@@ -51,15 +39,15 @@ def extract_attention(
     examples: Sequence[str],
     layer: int,
     decoding: Decoding,
-) -> Extracted:
-    """Attention to the tags of the images `ids`; blocks and shares of special tokens of a `sample` of them; and the
-    matrices of a few `examples` of these, also of a layer halfway up and of the last one.
-
-    Special tokens need a caption: the captioner's own.
+) -> dict[str, Rows]:
+    """Rows of tables: attention `received` by the tags of the images `ids`; `blocks` of a `sample` of them, and `shares`
+    of special tokens, which need a caption, the captioner's own; and `matrices` of a few `examples` of these, also of a
+    layer halfway up and of the last one.
     """
     device = next(captioner.parameters()).device
     captioner.eval()
-    found, sampled, shown = Extracted(), {*sample}, {*examples}
+    found: dict[str, Rows] = {name: [] for name in ("blocks", "received", "shares", "matrices")}
+    sampled, shown = {*sample}, {*examples}
     parts = [ids[start : start + BATCH] for start in range(0, len(ids), BATCH)]
     for part in progress(parts, what="batches", total=len(parts)):
         visual = images.rows(part).to(device)
@@ -71,19 +59,19 @@ def extract_attention(
         for row, image in enumerate(part):
             labels = images.labels(image)
             values = received(attention[row], owners[row], tags[row] | regions[row], len(labels))
-            found.received += [
+            found["received"] += [
                 {"image_id": image, "tag_index": number, "label": label, "attention": float(value)}
                 for number, (label, value) in enumerate(zip(labels, values, strict=True))
             ]
             if image in sampled:
                 place = {"image_id": image, "layer": layer}
-                found.blocks += [{**place, **block} for block in blocks(attention[row], tags[row], regions[row])]
+                found["blocks"] += [{**place, **block} for block in blocks(attention[row], tags[row], regions[row])]
         if kept := [row for row, image in enumerate(part) if image in sampled]:
             names, of_kept = [part[row] for row in kept], visual[torch.tensor(kept, device=device)]
-            found.shares += _shares(captioner, tokenizer, of_kept, names, decoding)
+            found["shares"] += _shares(captioner, tokenizer, of_kept, names, decoding)
         if kept := [row for row, image in enumerate(part) if image in shown]:
             names, of_kept = [part[row] for row in kept], visual[torch.tensor(kept, device=device)]
-            found.matrices += _matrices(captioner, tokenizer, of_kept, names, layer)
+            found["matrices"] += _matrices(captioner, tokenizer, of_kept, names, layer)
     return found
 
 

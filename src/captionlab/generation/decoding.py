@@ -98,12 +98,9 @@ def _one_path(
 class _Beams:
     """The open beams of the images still in the batch, (images, width, ...), best first; dead beams score -inf."""
 
-    tokens: Tensor
-    """(images, width, tokens so far)"""
-    scores: Tensor
-    """(images, width) log-probability, forced ends counting 0"""
-    plain: Tensor
-    """(images, width) log-probability under the captioner itself"""
+    tokens: Tensor  # (images, width, tokens so far)
+    scores: Tensor  # (images, width) log-probability, forced ends counting 0
+    plain: Tensor  # (images, width) log-probability under the captioner itself
 
 
 @dataclass

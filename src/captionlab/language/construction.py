@@ -31,11 +31,9 @@ ANY = "any"  # for every word, whatever its part of speech
 # As captionlab.texts.tagging.tag gives a caption: words as written, their lemmas, their tags.
 Tags = tuple[Sequence[str], Sequence[str], Sequence[str]]
 SLOT = "NOUN"
-# The body of a pattern whose further nouns follow each other without a connecting word.
-PACKED = "(NOUN.P)*"
+PACKED = "(NOUN.P)*"  # the body of a pattern whose further nouns follow each other without a connecting word
 _TEMPLATE = re.compile(r"(?:(?P<start>[^()]+)\+)?\((?P<repeated>[^()]+)\)\*")
-# Draws that may be refused before all words are looked at.
-ATTEMPTS = 50
+ATTEMPTS = 50  # draws that may be refused before all words are looked at
 
 
 class TemplateError(ValueError):

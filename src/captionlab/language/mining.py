@@ -19,17 +19,13 @@ from captionlab.language.patterns import Tagged, compiled
 from captionlab.texts.tagging import NOUNS
 from captionlab.texts.unknown import UNKNOWN
 
-# The longest prefix, in merged chunks: the paper takes 4-grams.
-PREFIX = 4
-# A prefix, or a word that is named instead of its class, must be in this share of captions.
-FREQUENT = 0.05
+PREFIX = 4  # the longest prefix, in merged chunks: the paper takes 4-grams
+FREQUENT = 0.05  # a prefix, or a word that is named instead of its class, must be in this share of captions
 # A body must cover this share of the repetitions that follow its prefix; a word that makes up this share of its class
 # there stands for the class.
 COVERED = 0.9
-# This share of a pattern's captions must follow no pattern that saves more.
-NEW = 0.5
-# Words of a caption that are looked at for its pattern.
-LONGEST = 200
+NEW = 0.5  # this share of a pattern's captions must follow no pattern that saves more
+LONGEST = 200  # words of a caption that are looked at for its pattern
 CLASSES = ("NOUN.P", "REL", "CONJ", "AUX")
 UNK = (UNKNOWN.lower(),)
 

@@ -61,10 +61,7 @@ def tagged(words: Iterable[str], tags: Iterable[str]) -> list[tuple[str, str]]:
 
 
 class Pattern:
-    """A pattern, read by recursive descent into an automaton; PatternError says what is wrong with a text.
-
-    Its states are sets of places: a place is a word or tag of the pattern, and 0 is before the first (Glushkov 1961).
-    """
+    """A pattern, read by recursive descent into an automaton of places (Glushkov 1961); PatternError if it is wrong."""
 
     def __init__(self, text: str):
         self.text = text

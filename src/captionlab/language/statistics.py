@@ -13,8 +13,7 @@ from captionlab.texts.ngram import Scores, perplexity
 from captionlab.texts.tagging import NOUNS
 
 DISTINCT = (1, 2, 3)
-# Parts of speech whose lemmas are associated with types of captions.
-ASSOCIATED = ("ADJ", "NOUN")
+ASSOCIATED = ("ADJ", "NOUN")  # parts of speech whose lemmas are associated with types of captions
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,11 @@ TASKS = [*product((FOREST, MLP), (SCENES, SHUFFLED)), (RANDOM, SCENES)]
 # At most so many objects, each on a share of the images between these two: of a rarer one there is too little to learn,
 # and one that is nearly everywhere, or nowhere, is predicted without a look.
 MOST, RAREST, COMMONEST = 15, 0.05, 0.95
-# The step of the neural probe that GRID is about.
-NETWORK = "network"
+NETWORK = "network"  # the step of the neural probe that GRID is about
 # What the neural probe is chosen among; the paper arrived at one hidden layer of 16 and alpha 1.
 GRID: dict[str, list[Any]] = {"hidden_layer_sizes": [(16,), (16, 16)], "alpha": [0.1, 1.0]}
 FOLDS = 3
-# Enough for lbfgs to converge on some hundreds of images.
-ITERATIONS = 1000
+ITERATIONS = 1000  # enough for lbfgs to converge on some hundreds of images
 
 
 @dataclass(frozen=True)
@@ -192,10 +190,7 @@ def probe(
     seed: int,
     settings: Mapping[str, Any] | None = None,
 ) -> list[Score]:
-    """Train a probe on the first rows of `encodings` (n, width), test it on the second; ValueError if none of PROBES.
-
-    `random` guesses classes as often as they are in training. `settings` are those of the neural probe.
-    """
+    """Train a probe on the first rows of `encodings` (n, width), test it on the second; ValueError if not in PROBES."""
     if name not in PROBES:
         raise ValueError(f"the probe is {name!r}; it must be {', '.join(PROBES)}")
     train, test = rows

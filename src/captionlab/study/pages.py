@@ -15,12 +15,10 @@ from typing import Any
 import pyarrow as pa
 from PIL import Image
 
-# Height and width, pixels: sharp on a large screen, and a screen of ten is some 300 kB.
-SIZE = 400
+SIZE = 400  # height and width, pixels: sharp on a large screen, and a screen of ten is some 300 kB
 QUALITY = 88
 PAPER = (255, 255, 255)
-# Where a page's data stand in its template.
-PLACE = "{{data}}"
+PLACE = "{{data}}"  # where a page's data stand in its template
 Row = Mapping[str, Any]
 
 

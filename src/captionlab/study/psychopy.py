@@ -45,10 +45,9 @@ def quoted(caption: str) -> str:
 
 
 def experiment(template: str, study: str, blocks: Sequence[int], consent: str, files: Sequence[str]) -> str:
-    """The .psyexp file: consent, instructions, an example, the screens of a block, thanks.
+    """The .psyexp file: consent, instructions, an example, the screens of a block, thanks; `files` are all of images/.
 
-    `files` are the names of all images in images/. The participant's code and block are asked for at the start, or
-    stand in the address on Pavlovia (?participant=...&block=...).
+    The participant's code and block are asked for, or stand in the address on Pavlovia (?participant=...&block=...).
     """
     root = ElementTree.fromstring(template)
     conditions_files = [EXAMPLE_CONDITIONS, *(conditions_file(block) for block in blocks)]

@@ -12,8 +12,7 @@ import numpy as np
 
 from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
 
-# Who picks a wrong image for more controls than this is left out of the analysis (appendix A).
-MISTAKES_ALLOWED = 1
+MISTAKES_ALLOWED = 1  # who picks a wrong image for more controls than this is left out of the analysis (appendix A)
 SIMULATED = "simulated"
 WEB = ("study", "participant", "block", "question", "chosen")
 PSYCHOPY = ("study", "participant", "study_block", "question", "mouse.clicked_name")

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-# Images of a screen: two rows of five (appendix A, figure 3).
-IMAGES_OF_SCREEN = 10
+IMAGES_OF_SCREEN = 10  # images of a screen: two rows of five (appendix A, figure 3)
 EXAMPLE = "example"
 
 
