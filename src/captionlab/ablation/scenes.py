@@ -1,7 +1,4 @@
-"""Which scenes images depict, and which objects tell these (Cafagna et al. 2022, §5, §6 and appendix B).
-
-Scenes are the nouns of scene captions. Objects tell them by pointwise mutual information (Church and Hanks 1990).
-"""
+"""Which scenes images depict, and which objects tell these (Cafagna et al. 2022, §5, §6 and appendix B)."""
 
 import math
 from collections import Counter, defaultdict
@@ -89,7 +86,7 @@ def pointwise_mutual_information(
     each scene. Probabilities are shares of the images of `objects`. Objects in fewer than `min_count` images of a scene
     are left out: rare ones have the largest PMI by chance. `smoothing`: none; laplace adds 1 to each of the four
     cells of scene and object; discount multiplies by n / (n + 1) * m / (m + 1), n the images with both and m the fewer
-    of those with one (Pantel and Ravichandran 2004). ValueError for another one.
+    of those with one (Pantel and Ravichandran 2004). ValueError for another one. PMI is that of Church and Hanks 1990.
     """
     if smoothing not in SMOOTHINGS:
         raise ValueError(f"smoothing is {smoothing!r}; it must be {', '.join(SMOOTHINGS)}")

@@ -1,7 +1,4 @@
-"""How attention is spread before and after finetuning, and whether otherwise: the same images by two captioners.
-
-Kernel density estimates with their contours: Gaussian kernels, Scott's (1992) bandwidth, as Figure 4 is drawn.
-"""
+"""How attention is spread: densities, as in Figure 4 (Gaussian kernels, Scott 1992), and a test of differences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""What a captioner attends to in many images, as rows of tables.
-
-Between tags and regions of an image, which no caption changes, and how much of all attention special tokens draw.
-"""
+"""What a captioner attends to in images, as rows of tables: tags and regions, which no caption changes, captions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -27,7 +24,6 @@ RELATIONS = {
     "vision-label": ("regions", "tags"),
 }
 ALL = "all"  # all three together (Figure 4)
-SPECIAL = ("[CLS]", "[SEP]", "[PAD]")
 
 
 def extract_attention(
@@ -40,8 +36,8 @@ def extract_attention(
     layer: int,
     decoding: Decoding,
 ) -> dict[str, Rows]:
-    """Rows of tables: attention `received` by the tags of the images `ids`; `blocks` of a `sample` of them, and `shares`
-    of special tokens, which need a caption, the captioner's own; and `matrices` of a few `examples` of these, also of a
+    """Rows of tables: attention `received` by the tags of images; `blocks` of a `sample` of them, and its `shares` of
+    special tokens, which need a caption, the captioner's own; and `matrices` of a few `examples` of these, also of a
     layer halfway up and of the last one.
     """
     device = next(captioner.parameters()).device
@@ -153,7 +149,7 @@ def special_shares(
     sequence = torch.cat([ids, visual.tags, visual.regions.new_full(visual.region_mask.shape, -1).long()], dim=1)
     valid = torch.cat([text, visual.mask], dim=1)
     starts, ends = valid & (sequence == captioner.start_id), valid & (sequence == end)
-    targets, special = dict(zip(SPECIAL, (starts, ends, ~valid), strict=True)), starts | ends
+    targets, special = {"[CLS]": starts, "[SEP]": ends, "[PAD]": ~valid}, starts | ends
     position = torch.arange(sequence.shape[1], device=ids.device)
     tags_end = length + visual.tags.shape[1]
     kinds = {

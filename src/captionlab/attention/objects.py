@@ -1,7 +1,4 @@
-"""Objects of a scene, ranked by the attention they receive and by how often they occur (Cafagna et al. 2022, §5).
-
-How alike two rankings are: Webber et al. 2010, as github.com/changyaochen/rbo computes it, which the paper used.
-"""
+"""Objects of a scene, ranked by the attention they receive and by how often they occur (Cafagna et al. 2022, §5)."""
 
 import math
 from collections import Counter, defaultdict
@@ -153,9 +150,9 @@ def overlap_by_chance(objects: int, depth: int) -> float:
 def rank_biased_overlap(first: Sequence[str], second: Sequence[str], depth: int | None = None) -> float:
     """Overlap, 0 to 1, of two rankings without repetitions, down to `depth` or to the end of the shorter one.
 
-    As in the paper the persistence p is 1, so it is the mean over depths of the agreement: the share of the items down
-    to there that both have (by formula 1 of the paper it would be 0). Two empty rankings have 1. ValueError for a
-    ranking that has an item twice.
+    Webber et al. 2010, as github.com/changyaochen/rbo computes it, which the paper used: the persistence p is 1, so it
+    is the mean over depths of the agreement, the share of the items down to there that both have (by formula 1 of the
+    paper it would be 0). Two empty rankings have 1. ValueError for a ranking that has an item twice.
     """
     for ranking in (first, second):
         if len({*ranking}) < len(ranking):

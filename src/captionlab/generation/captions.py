@@ -5,7 +5,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,10 @@ def reference_rows(
 ) -> dict[str, list[Any]]:
     """Human captions of images: the first reference of each (as the authors' code does), or each of them."""
     columns = read_table(captions, CAPTIONS, ["image_id", "caption_index", "caption"]).to_pydict().values()
-    return _rows_of(zip(*columns, strict=True), ids, corpus, captions, first_only=not each)
+    entries = list(zip(*columns, strict=True))
+    if not each:
+        entries = list({entry[0]: entry for entry in sorted(entries, reverse=True)}.values())
+    return _rows_of(entries, ids, corpus, captions)
 
 
 def file_rows(
@@ -94,15 +97,14 @@ def file_rows(
             f"{path}: {_some([*repeated])} have more than one caption; keep one, or number the captions of an image in "
             "a field caption_index"
         )
-    return _rows_of(entries, ids, corpus, path, first_only=False)
+    return _rows_of(entries, ids, corpus, path)
 
 
 def read_caption_file(path: str | os.PathLike[str]) -> list[tuple[str, int, str]]:
-    """(image id, caption index, caption) of each entry of a file of captions, in its order.
+    """(image id, caption index, caption) of each entry of a file of captions; CaptionFileError names file and entry.
 
     Read are COCO's results (.json, a list of {"image_id", "caption"}), the same as one object in a line (.jsonl), and
     .csv with such a header. Image ids are compared as text, so 42 is "42". `caption_index` is optional, by default 0.
-    Raises CaptionFileError that names file and entry.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
@@ -155,11 +157,7 @@ def _entry(entry: Any, where: str) -> tuple[str, int, str]:
 
 
 def _rows_of(
-    entries: Iterable[tuple[str, int, str]],
-    ids: Sequence[str],
-    corpus: str,
-    path: str | os.PathLike[str],
-    first_only: bool,
+    entries: Sequence[tuple[str, int, str]], ids: Sequence[str], corpus: str, path: str | os.PathLike[str]
 ) -> dict[str, list[Any]]:
     found: dict[str, dict[int, str]] = {}
     for image_id, index, caption in entries:
@@ -169,11 +167,7 @@ def _rows_of(
             f"{path}: {_some(missing)} of the {len(ids)} evaluated images of {corpus} have no caption; add them, "
             "or evaluate a corpus that has only the others"
         )
-    rows = [
-        (image_id, index, found[image_id][index])
-        for image_id in ids
-        for index in sorted(found[image_id])[: 1 if first_only else None]
-    ]
+    rows = [(image_id, *item) for image_id in ids for item in sorted(found[image_id].items())]
     return generated_rows(corpus, *zip(*rows, strict=True))
 
 

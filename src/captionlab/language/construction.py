@@ -129,10 +129,7 @@ class Vocabulary:
             self._words[tag] = words, list(accumulate(weights))
 
     def word(self, tag: str, but: Set[str], generator: np.random.Generator) -> str | None:
-        """A word with this tag, or ANY word; neither it nor its lemma is in `but`. None when there is none.
-
-        What is drawn and refused is drawn again, so the others keep their proportions.
-        """
+        """A word with this tag, or ANY, drawn again while it or its lemma is in `but`. None when there is no other."""
         words, ends = self._words.get(_class(tag), ([], []))
         for _ in range(ATTEMPTS if words else 0):
             word = words[bisect_right(ends, int(generator.integers(ends[-1])))]

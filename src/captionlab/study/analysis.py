@@ -73,12 +73,9 @@ class Accuracies:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """p-values after Holm's step-down correction (Holm 1979)."""
-    adjusted = [1.0] * len(p_values)
-    worst = 0.0
-    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        worst = max(worst, (len(p_values) - rank) * p_values[index])
-        adjusted[index] = min(1.0, worst)
-    return adjusted
+    order = np.argsort(p_values, kind="stable")
+    worst = np.maximum.accumulate(np.asarray(p_values)[order] * np.arange(len(order), 0, -1))
+    return np.minimum(1.0, worst)[np.argsort(order)].tolist()
 
 
 def agreement(answers: Sequence[Answer], seed: int) -> list[dict[str, Any]]:

@@ -1,7 +1,4 @@
-"""The study as web pages that need nothing but a static server: for participants, and to look the images through.
-
-Images are files of one form, whatever the corpus has, under names that say nothing of them.
-"""
+"""The study as web pages that need nothing but a static server, and images under names that say nothing of them."""
 
 import hashlib
 import io

@@ -130,11 +130,9 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, st
         where = f"{path}, line {reader.line_num}"
         values = [row[name] or "" for name in columns]
         if source == "psychopy":
-            if not values[0].strip():
-                continue  # the screens of text, which have no conditions
             places = _CLICKED.findall(values[-1])
-            if not places:
-                continue  # the participant stopped here
+            if not values[0].strip() or not places:
+                continue  # a screen of text, which has no conditions, or the participant stopped here
             values[-1] = places[-1]
         yield where, source, dict(zip(WEB, values, strict=True))
 
