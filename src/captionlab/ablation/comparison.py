@@ -25,10 +25,7 @@ class Mean:
 def mean_over_images(
     values: Sequence[float], images: Sequence[str], seed: int, ends: tuple[float, float] | None = None
 ) -> Mean:
-    """The mean of a value per sample; the interval resamples images, which may be several samples. ValueError for none.
-
-    A value lies between `ends`; without them it is 0 or 1, and the mean is a share.
-    """
+    """The mean of a value per sample, within `ends` or else a share; its interval is over images. ValueError if none."""
     if not values:
         raise ValueError("there is no sample to average over")
     rows = {image: row for row, image in enumerate(dict.fromkeys(images))}
@@ -49,10 +46,7 @@ def changed(before: str, after: str) -> bool:
 
 
 def z_test(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
-    """Of two independent samples: z, the difference of their means in standard errors, and its two-sided p-value.
-
-    ValueError for less than two values in one of them, or when all values of both are equal.
-    """
+    """z, the difference of two means in standard errors, and its two-sided p-value; ValueError if there is none."""
     if min(len(first), len(second)) < 2:
         raise ValueError(f"a z-test needs at least 2 values in each sample, there are {len(first)} and {len(second)}")
     error = math.sqrt(sum(float(np.var(values, ddof=1)) / len(values) for values in (first, second)))
@@ -111,10 +105,8 @@ def effects(found: Sequence[Pair], seed: int) -> list[dict[str, Any]]:
 
 
 def compare_splits(found: Sequence[Pair]) -> list[dict[str, Any]]:
-    """The z-test of the confidence shifts of unchanged captions, for each two splits; None where it cannot be made.
-
-    An image counts once, with its mean shift: its captions with one, two and three objects less are no three samples.
-    """
+    """The z-test of the confidence shifts of unchanged captions, for each two splits; None where it cannot be made."""
+    # An image counts once, with its mean shift: its captions with one, two and three objects less are no three samples.
     by_image: dict[str, dict[str, list[float]]] = {}
     for pair in found:
         of_split = by_image.setdefault(pair.split, {})

@@ -39,10 +39,7 @@ class Density:
 
 
 def estimate_density(points: np.ndarray, steps: int, around: np.ndarray) -> Density:
-    """The density of points (n, 2) on a grid of `steps` places along each dimension, which covers others (m, 2).
-
-    ValueError when the points are too few, or lie on one line.
-    """
+    """The density of points (n, 2) on a grid of `steps` x `steps` around others (m, 2); ValueError for too few."""
     from scipy.stats import gaussian_kde
 
     points = np.asarray(points, np.float64)

@@ -24,13 +24,10 @@ class CaptionFileError(ValueError):
 def evaluated_images(
     images: str | os.PathLike[str], corpus: str, split: str, captions: str | os.PathLike[str] | None = None
 ) -> list[str]:
-    """Ids of the images of a split that are captioned, in the order of the annotation file; ValueError without any.
-
-    With a table of `captions`, images of look-alike sets that nobody described are left out: they are distractors.
-    """
+    """Ids of the images of a split that are captioned, in the order of the annotation file; ValueError without any."""
     table = read_table(images, IMAGES, ["image_id", "position", "split", "image_set"]).sort_by("position")
     rows = table.filter(pc.field("split") == split).to_pylist()
-    if captions:
+    if captions:  # images of look-alike sets that nobody described are there to be told from the others (ImageCoDe)
         described = {*read_table(captions, CAPTIONS, ["image_id"])["image_id"].to_pylist()}
         rows = [row for row in rows if row["image_set"] is None or row["image_id"] in described]
     if not rows:

@@ -58,10 +58,7 @@ class Chunk:
 
 
 def mine(captions: Sequence[Tagged], max_patterns: int = 5) -> list[Mined]:
-    """At most so many patterns of the captions, by the share that follows them, the largest first; none has UNK.
-
-    There are fewer, or none, when the captions have little in common: no prefix is in 5 % of them.
-    """
+    """At most so many patterns of the captions, by the share that follows them, the largest first; UNK is in none."""
     chunked = [chunks_of(caption[:LONGEST]) for caption in captions]
     elements = Counter(element for chunks in chunked for element in {e for chunk in chunks for e in _words(chunk)})
     named = {element for element, count in elements.items() if count >= FREQUENT * len(captions)}

@@ -91,10 +91,9 @@ def run_object_probes(
 ) -> list[dict[str, Any]]:
     """Rows of scores of probes of the states (n, width) of whole images, for each seed; none without objects to probe.
 
-    Not in the paper: is what the captioner knew before still there after finetuning on scenes? `scenes` has the scene
-    of each of the n images, which splits are stratified by, as those of probes of scenes are. One forest tells all
-    objects at once; `random` guesses each as often as it is in training. In the control task each image has the objects
-    of another one.
+    Not in the paper: is what the captioner knew before still there after finetuning on scenes? Splits are stratified by
+    the scenes of the n images. One forest tells all objects at once; `random` guesses each as often as it is in
+    training. In the control task each image has the objects of another one.
     """
     images = list(scenes)
     labels = probed_objects(objects, images)
@@ -166,11 +165,16 @@ def search_mlp(encodings: np.ndarray, classes: Sequence[str], seed: int) -> list
     """All settings of GRID with their macro F1 in a cross-validation, the best first; of equal ones the smaller."""
     from sklearn.model_selection import GridSearchCV
 
+    generator = np.random.default_rng(seed)
+    fold = np.empty(len(classes), int)  # each class is spread over all of them
+    for name in sorted({*classes}):
+        rows = generator.permutation(np.flatnonzero(np.asarray(classes) == name))
+        fold[rows] = (np.arange(len(rows)) + generator.integers(FOLDS)) % FOLDS
     search = GridSearchCV(
         classifier(MLP, seed),
         {f"{NETWORK}__{name}": values for name, values in GRID.items()},
         scoring=lambda fitted, states, right: scores(list(right), fitted.predict(states))[1].f1,
-        cv=_folds(classes, seed),
+        cv=[(np.flatnonzero(fold != part), np.flatnonzero(fold == part)) for part in range(FOLDS)],
         refit=False,
         error_score="raise",
     )
@@ -231,13 +235,3 @@ def classifier(name: str, seed: int, settings: Mapping[str, Any] | None = None) 
 
     network = MLPClassifier(solver="lbfgs", max_iter=ITERATIONS, random_state=seed, **(settings or {}))
     return Pipeline([("scaler", StandardScaler()), (NETWORK, network)])
-
-
-def _folds(classes: Sequence[str], seed: int) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-    """Rows to train and to test on in a cross-validation of FOLDS parts, each class spread over all of them."""
-    generator = np.random.default_rng(seed)
-    fold = np.empty(len(classes), int)
-    for name in sorted({*classes}):
-        rows = generator.permutation(np.flatnonzero(np.asarray(classes) == name))
-        fold[rows] = (np.arange(len(rows)) + generator.integers(FOLDS)) % FOLDS
-    return [(np.flatnonzero(fold != part), np.flatnonzero(fold == part)) for part in range(FOLDS)]

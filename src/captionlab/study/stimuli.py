@@ -142,12 +142,9 @@ def study_name(screens: Iterable[Mapping[str, Any]]) -> str:
 
 
 def read_exclusions(path: str | os.PathLike[str], known: Iterable[str]) -> set[str]:
-    """Ids of images that must not be shown: one in a line, empty lines and comments (#) aside.
-
-    StudyError for an id that is not in the corpus: a mistyped line would let a disturbing image through.
-    """
+    """Ids of images that must not be shown, of those `known`: one in a line, empty lines and comments (#) aside."""
     lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
     excluded = {line for line in lines if line and not line.startswith("#")}
-    if unknown := sorted(excluded - set(known)):
+    if unknown := sorted(excluded - {*known}):  # a mistyped line would let a disturbing image through
         raise StudyError(f"{path}: {unknown[0]!r} is no image of the corpus ({len(unknown)} such lines)")
     return excluded
