@@ -25,7 +25,7 @@ class Mean:
 def mean_over_images(
     values: Sequence[float], images: Sequence[str], seed: int, ends: tuple[float, float] | None = None
 ) -> Mean:
-    """The mean of a value per sample, within `ends` or else a share; its interval is over images. ValueError if none."""
+    """The mean of a value per sample, within `ends` or else a share, its interval over images; ValueError for none."""
     if not values:
         raise ValueError("there is no sample to average over")
     rows = {image: row for row, image in enumerate(dict.fromkeys(images))}

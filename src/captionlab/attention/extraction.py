@@ -1,4 +1,4 @@
-"""What a captioner attends to in images, as rows of tables: tags and regions, which no caption changes, captions."""
+"""What a captioner attends to in images, as rows of tables; tags and regions do not attend to captions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
