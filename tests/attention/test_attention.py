@@ -5,10 +5,14 @@ import pytest
 import torch
 import vinvl_stand_in as stand_in
 
-from captionlab.attention.blocks import blocks, image_attention, received, special_shares
-from captionlab.attention.density import estimate_density
-from captionlab.attention.differences import paired_difference
-from captionlab.attention.extraction import extract_attention
+from captionlab.attention.density import estimate_density, paired_difference
+from captionlab.attention.extraction import (
+    blocks,
+    extract_attention,
+    image_attention,
+    received,
+    special_shares,
+)
 from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.generation.contract import Decoding
@@ -60,20 +64,20 @@ def test_blocks(captioner, visual, layer):
             places < tags,
             (places >= visual.tags.shape[1]) & (places < visual.tags.shape[1] + regions),
         )
-        assert [block.relation for block in found] == list(expected)
+        assert [block["relation"] for block in found] == list(expected)
         for block in found:
-            values = expected[block.relation]
-            assert block.values == len(values)
-            assert block.mass == pytest.approx(sum(values), rel=1e-5)
+            values = expected[block["relation"]]
+            assert block["values"] == len(values)
+            assert block["mass"] == pytest.approx(sum(values), rel=1e-5)
             mean = sum(values) / len(values)
-            assert block.deviation == pytest.approx(
+            assert block["deviation"] == pytest.approx(
                 (sum((v - mean) ** 2 for v in values) / len(values)) ** 0.5, rel=1e-4
             )
 
 
 def test_an_image_without_tags():
     found = blocks(np.full((3, 3), 0.25), np.zeros(3, bool), np.array([False, True, True]))
-    assert [(block.relation, block.values, block.mass) for block in found] == [
+    assert [(block["relation"], block["values"], block["mass"]) for block in found] == [
         ("vision-vision", 4, 1.0),
         ("all", 4, 1.0),
     ]
@@ -185,33 +189,34 @@ def test_extraction(tmp_path):
     decoding = Decoding("greedy", 6)
     found = extract_attention(captioner, tokenizer, images, ["1", "2", "3", "4"], ["4", "2", "3"], ["2"], 2, decoding)
     for name, kind in (("blocks", BLOCKS), ("received", RECEIVED), ("shares", SHARES), ("matrices", MATRICES)):
-        rows = getattr(found, name)
+        rows = found[name]
         write_table(
             tmp_path / f"{name}.parquet", kind, {column: [row[column] for row in rows] for column in kind.columns}
         )
-    assert {row["image_id"] for row in found.blocks} == {row["image_id"] for row in found.shares} == {"2", "3", "4"}
-    assert {row["image_id"] for row in found.received} == {"1", "2", "4"}  # the third has no tag
+    for name in ("blocks", "shares"):
+        assert {row["image_id"] for row in found[name]} == {"2", "3", "4"}
+    assert {row["image_id"] for row in found["received"]} == {"1", "2", "4"}  # the third has no tag
     visual = images.rows(["2"])
     attention = image_attention(captioner, visual, 2)[0].numpy()
     # Pieces: car, wine, glass, boat, end; then four regions.
     queries = [0, 1, 2, 3, 5, 6, 7, 8]
     inbound = attention[queries].mean(0)
     expected = {"car": inbound[0], "wine glass": inbound[1] + inbound[2], "boat": inbound[3]}
-    assert {row["label"]: row["attention"] for row in found.received if row["image_id"] == "2"} == pytest.approx(
+    assert {row["label"]: row["attention"] for row in found["received"] if row["image_id"] == "2"} == pytest.approx(
         expected
     )
-    assert [matrix["layer"] for matrix in found.matrices] == [1, 2]  # halfway up is the first
-    for matrix in found.matrices:
+    assert [matrix["layer"] for matrix in found["matrices"]] == [1, 2]  # halfway up is the first
+    for matrix in found["matrices"]:
         assert matrix["positions"] == ["car", "wine", "glass", "boat", "[SEP]", "0", "1", "2", "3"]
         of_layer = image_attention(captioner, visual, matrix["layer"])[0].numpy()
         assert matrix["attention"] == pytest.approx(of_layer.ravel().tolist(), abs=1e-6)
-    masses = {row["relation"]: row["mass"] for row in found.blocks if row["image_id"] == "2"}
+    masses = {row["relation"]: row["mass"] for row in found["blocks"] if row["image_id"] == "2"}
     assert masses["vision-label"] == pytest.approx(attention[5:, :4].sum(), rel=1e-5)
     tokens = decode(captioner, visual, decoding, tokenizer).tokens
     ids = torch.cat([torch.tensor([[captioner.start_id]]), tokens, torch.tensor([[tokenizer.end]])], dim=1)
     shares = {(layer, kind, target): value for layer, kind, target, value in special_shares(captioner, visual, ids, 3)}
-    for row in found.shares:
+    for row in found["shares"]:
         if row["image_id"] == "2":
             value = shares[row["layer"], row["attending"], row["target"]][0]
             assert row["share"] == pytest.approx(value, abs=1e-6) or (row["share"] is None and np.isnan(value))
-    assert {row["relation"] for row in found.blocks if row["image_id"] == "3"} == {"vision-vision", "all"}
+    assert {row["relation"] for row in found["blocks"] if row["image_id"] == "3"} == {"vision-vision", "all"}

@@ -11,12 +11,15 @@ import scipy.stats
 
 from captionlab.attention.objects import (
     attended_objects,
+    correlation,
     frequent_objects,
+    intersection_over_union,
     overlap_intervals,
     overlaps,
+    rank_biased_overlap,
+    t_tails,
     uniform_attention,
 )
-from captionlab.attention.overlap import correlation, intersection_over_union, rank_biased_overlap, t_tails
 from captionlab.intervals import resampled_sums
 
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "rbo" / "cases.json").read_text())["cases"]

@@ -17,8 +17,7 @@ from chromium import Page, browser, program
 from study_stand_in import study_screens, write_images
 
 from captionlab.schemas import IMAGES
-from captionlab.study.page import read_template, study_page
-from captionlab.study.pictures import pictures, write_pictures
+from captionlab.study.pages import pictures, read_template, study_page, write_pictures
 from captionlab.study.responses import read_answers
 from captionlab.study.stimuli import study_name
 from captionlab.tables import read_table

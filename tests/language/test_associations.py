@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from captionlab.language.associations import associate
+from captionlab.language.statistics import associate
 
 ONE = [(["a", "red", "dog"], ["DET", "ADJ", "NOUN"]), (["red"], ["NOUN"])]
 TWO = [(["a", "big", "dog", "."], ["DET", "ADJ", "NOUN", "PUNCT"])]

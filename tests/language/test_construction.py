@@ -8,9 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from captionlab.language.construction import ANY, Plan, Vocabulary, construct, visual_words
+from captionlab.language.construction import (
+    ANY,
+    Plan,
+    Template,
+    TemplateError,
+    Vocabulary,
+    construct,
+    template_of,
+    visual_words,
+)
 from captionlab.language.mining import mine
-from captionlab.language.templates import Template, TemplateError, template_of
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "probing_templates.csv"
 TAGS = {

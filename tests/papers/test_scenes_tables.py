@@ -20,8 +20,7 @@ from scipy.stats import binomtest
 
 from captionlab.ablation.comparison import Pair, pairs
 from captionlab.ablation.schemas import ABLATED
-from captionlab.attention.objects import overlap_by_chance
-from captionlab.attention.overlap import rank_biased_overlap
+from captionlab.attention.objects import overlap_by_chance, rank_biased_overlap
 from captionlab.attention.schemas import BLOCKS, DENSITIES, SHARES
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.intervals import f1_interval, within

@@ -9,9 +9,22 @@ import torch
 
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.probes.encodings import encode_scenes
-from captionlab.probes.experiment import run_probes
-from captionlab.probes.objects import MOST, object_scores, probed_objects, run_object_probes
-from captionlab.probes.probe import GRID, Score, downsample, probe, scores, search_mlp, shuffled, split, without_singles
+from captionlab.probes.probe import (
+    GRID,
+    MOST,
+    Score,
+    downsample,
+    object_scores,
+    probe,
+    probed_objects,
+    run_object_probes,
+    run_probes,
+    scores,
+    search_mlp,
+    shuffled,
+    split,
+    without_singles,
+)
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES
 from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.tables import write_table

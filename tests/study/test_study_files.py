@@ -18,8 +18,7 @@ from study_stand_in import ODD, TYPES, study_screens, write_images
 
 from captionlab.encoders.clip import MEAN, STD, Clip, build
 from captionlab.schemas import GENERATED, IMAGES, embeddings_schema
-from captionlab.study.page import read_template, review_page, study_page
-from captionlab.study.pictures import SIZE, file_name, pictures
+from captionlab.study.pages import SIZE, file_name, pictures, read_template, review_page, study_page
 from captionlab.study.psychopy import CONDITIONS, conditions, conditions_file, experiment
 from captionlab.study.schemas import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
 from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError

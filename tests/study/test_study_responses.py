@@ -11,8 +11,7 @@ from study_stand_in import TYPES, study_screens
 
 from captionlab.intervals import RESAMPLES
 from captionlab.study.analysis import Accuracies, agreement, holm
-from captionlab.study.responses import participants, read_answers
-from captionlab.study.simulation import simulate
+from captionlab.study.responses import participants, read_answers, simulate
 from captionlab.study.stimuli import StudyError, study_name
 
 SCREENS = study_screens(controls=2)

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from itertools import count
 
-from captionlab.language.associations import associate
 from captionlab.language.schemas import ASSOCIATIONS, TAGGED
+from captionlab.language.statistics import associate
 from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
 

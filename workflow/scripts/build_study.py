@@ -8,8 +8,7 @@ import pyarrow.compute as pc
 from captionlab.reporting.render import write_text
 from captionlab.schemas import IMAGES
 from captionlab.scripting import script
-from captionlab.study.page import read_template, review_page, study_page
-from captionlab.study.pictures import file_name, pictures, write_pictures
+from captionlab.study.pages import file_name, pictures, read_template, review_page, study_page, write_pictures
 from captionlab.study.psychopy import EXAMPLE_CONDITIONS, conditions, conditions_file, experiment
 from captionlab.study.schemas import STIMULI
 from captionlab.tables import read_metadata, read_table

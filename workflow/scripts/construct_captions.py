@@ -8,11 +8,10 @@ from itertools import chain
 from typing import Any
 
 from captionlab.generation.captions import evaluated_images, generated_rows, joined
-from captionlab.language.construction import Plan, Tags, Vocabulary, construct
+from captionlab.language.construction import Plan, Tags, Template, Vocabulary, construct, template_of
 from captionlab.language.mining import mine
 from captionlab.language.patterns import tagged
 from captionlab.language.schemas import CONSTRUCTED, TAGGED
-from captionlab.language.templates import Template, template_of
 from captionlab.progress import progress
 from captionlab.schemas import CAPTIONS, GENERATED
 from captionlab.scripting import script

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from captionlab.attention.blocks import ALL, RELATIONS
-from captionlab.attention.density import estimate_density
-from captionlab.attention.differences import paired_difference
+from captionlab.attention.density import estimate_density, paired_difference
+from captionlab.attention.extraction import ALL, RELATIONS
 from captionlab.attention.schemas import BLOCKS, DENSITIES, DIFFERENCES
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.scripting import script

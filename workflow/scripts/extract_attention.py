@@ -24,4 +24,4 @@ def main(snakemake):
     examples = sample[: config["examples"]]
     found = extract_attention(captioner, tokenizer, images, ids, sample, examples, config["layer"], decoding)
     for name, kind in (("blocks", BLOCKS), ("received", RECEIVED), ("shares", SHARES), ("matrices", MATRICES)):
-        write_table(snakemake.output[name], kind, getattr(found, name))
+        write_table(snakemake.output[name], kind, found[name])

@@ -2,7 +2,6 @@
 
 from captionlab.ablation.tables import read_scenes
 from captionlab.attention import objects
-from captionlab.attention.overlap import correlation
 from captionlab.attention.schemas import CORRELATIONS, OVERLAPS, RANKINGS, RECEIVED
 from captionlab.regions.tagged_images import objects_of, read_tags
 from captionlab.roles import PRETRAINED, ROLES
@@ -46,7 +45,7 @@ def main(snakemake):
         found += [{"captioner": name, **vars(row), **intervals[row.scene][row.depth]} for row in of_captioner]
         if name in ROLES:
             pairs = zip(*((row.rank_biased_overlap, row.intersection_over_union) for row in of_captioner), strict=True)
-            correlations.append({"captioner": name, **vars(correlation(*pairs))})
+            correlations.append({"captioner": name, **vars(objects.correlation(*pairs))})
     ranked = [
         {"ranking": name, "scene": scene, "rank": rank, "label": label}
         for name, of_scenes in rankings.items()

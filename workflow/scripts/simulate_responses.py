@@ -7,8 +7,8 @@ from captionlab.encoders.store import load_encoder
 from captionlab.evaluation.metrics.retrieval import unit_length
 from captionlab.reporting.render import write_text
 from captionlab.scripting import device, folder_of, script
+from captionlab.study.responses import simulate
 from captionlab.study.schemas import STIMULI
-from captionlab.study.simulation import simulate
 from captionlab.tables import read_metadata, read_table
 
 

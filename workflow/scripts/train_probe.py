@@ -1,9 +1,7 @@
 """Train probes on the states of a captioner to tell scenes and objects, and score them."""
 
-from captionlab.probes.experiment import run_probes
-from captionlab.probes.objects import run_object_probes
-from captionlab.probes.schemas import OBJECT_SCORES, SCORES, SEARCH
-from captionlab.probes.tables import read_encodings
+from captionlab.probes.probe import run_object_probes, run_probes
+from captionlab.probes.schemas import OBJECT_SCORES, SCORES, SEARCH, read_encodings
 from captionlab.regions.tagged_images import objects_of, read_tags
 from captionlab.scripting import script
 from captionlab.tables import write_table

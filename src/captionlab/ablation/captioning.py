@@ -17,16 +17,12 @@ BATCH = 64
 def caption_samples(
     captioner: Vinvl, tokenizer: Tokenizer, removal: Removal, samples: Sequence[Sample], decoding: Decoding
 ) -> list[dict[str, Any]]:
-    """For each sample image, scene, number and labels of the removed objects, caption, log_prob and confidence.
-
-    A sample without labels is the whole image.
-    """
+    """Rows of ABLATED, but for their split; a sample without labels is the whole image."""
     device = next(captioner.parameters()).device
     captioner.eval()
     rows = []
-    starts = range(0, len(samples), BATCH)
-    for start in progress(starts, what="batches", total=len(starts)):
-        part = samples[start : start + BATCH]
+    batches = [samples[start : start + BATCH] for start in range(0, len(samples), BATCH)]
+    for part in progress(batches, what="batches", total=len(batches)):
         visual = removal.without([sample.image for sample in part], [sample.labels for sample in part]).to(device)
         decoded = decode(captioner, visual, decoding, tokenizer)
         captions = tokenizer.decode(decoded.tokens.tolist())

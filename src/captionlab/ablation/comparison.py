@@ -25,18 +25,14 @@ class Mean:
 def mean_over_images(
     values: Sequence[float], images: Sequence[str], seed: int, ends: tuple[float, float] | None = None
 ) -> Mean:
-    """The mean of a value per sample; the interval resamples images, which may be several samples. ValueError for none.
-
-    A value lies between `ends`; without them it is 0 or 1, and the mean is a share.
-    """
+    """The mean of a value per sample, within `ends` or else a share, its interval over images; ValueError for none."""
     if not values:
         raise ValueError("there is no sample to average over")
     rows = {image: row for row, image in enumerate(dict.fromkeys(images))}
     sums = np.zeros((len(rows), 2))
     for value, image in zip(values, images, strict=True):
         sums[rows[image]] += value, 1
-    resampled = resampled_sums(sums, seed)
-    mean, means = float(np.mean(values)), resampled[:, 0] / resampled[:, 1]
+    mean, means = float(np.mean(values)), np.divide(*resampled_sums(sums, seed).T)
     if ends is None:
         low, high = share_interval(mean, float(np.var(means)), len(rows), len(values))
     else:
@@ -50,10 +46,7 @@ def changed(before: str, after: str) -> bool:
 
 
 def z_test(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
-    """Of two independent samples: z, the difference of their means in standard errors, and its two-sided p-value.
-
-    ValueError for less than two values in one of them, or when all values of both are equal.
-    """
+    """z, the difference of two means in standard errors, and its two-sided p-value; ValueError if there is none."""
     if min(len(first), len(second)) < 2:
         raise ValueError(f"a z-test needs at least 2 values in each sample, there are {len(first)} and {len(second)}")
     error = math.sqrt(sum(float(np.var(values, ddof=1)) / len(values) for values in (first, second)))
@@ -79,14 +72,11 @@ def pairs(rows: Sequence[Mapping[str, Any]]) -> list[Pair]:
     """Each sample of a table of captions of ablated images with the whole image; ValueError where that is missing."""
     whole = {row["image_id"]: row for row in rows if not row["objects"]}
     found = []
-    for row in rows:
-        if row["objects"]:
-            if row["image_id"] not in whole:
-                raise ValueError(f"there is no caption of the whole image {row['image_id']!r}; caption it as well")
-            before = whole[row["image_id"]]
-            differs = changed(before["caption"], row["caption"])
-            numbers = before["confidence"], row["confidence"]
-            found.append(Pair(row["image_id"], row["split"], row["objects"], differs, *numbers))
+    for row in (row for row in rows if row["objects"]):
+        if (before := whole.get(row["image_id"])) is None:
+            raise ValueError(f"there is no caption of the whole image {row['image_id']!r}; caption it as well")
+        differs, numbers = changed(before["caption"], row["caption"]), (before["confidence"], row["confidence"])
+        found.append(Pair(row["image_id"], row["split"], row["objects"], differs, *numbers))
     return found
 
 
@@ -115,10 +105,8 @@ def effects(found: Sequence[Pair], seed: int) -> list[dict[str, Any]]:
 
 
 def compare_splits(found: Sequence[Pair]) -> list[dict[str, Any]]:
-    """The z-test of the confidence shifts of unchanged captions, for each two splits; None where it cannot be made.
-
-    An image counts once, with its mean shift: its captions with one, two and three objects less are no three samples.
-    """
+    """The z-test of the confidence shifts of unchanged captions, for each two splits; None where it cannot be made."""
+    # An image counts once, with its mean shift: its captions with one, two and three objects less are no three samples.
     by_image: dict[str, dict[str, list[float]]] = {}
     for pair in found:
         of_split = by_image.setdefault(pair.split, {})

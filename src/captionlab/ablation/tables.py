@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from captionlab.ablation.scene_labels import images_of_scenes, one_scene
+from captionlab.ablation.scenes import images_of_scenes, one_scene
 from captionlab.ablation.schemas import CHOSEN, LABELS, MATCHES, PMI
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.wordpiece import PADDING, piece_id
@@ -23,10 +23,7 @@ class Scenes:
     min_count: int
 
     def depicting(self, splits: Collection[str] | None = None) -> dict[str, list[str]]:
-        """The images of each scene, of all splits or of some; none for a scene that these do not show.
-
-        ValueError for a split without images.
-        """
+        """The images of each scene, of all splits or of some, perhaps none; ValueError for a split without images."""
         self._check(splits or ())
         found = images_of_scenes(self.labels, self.chosen, self.min_count)
         return {
@@ -35,10 +32,7 @@ class Scenes:
         }
 
     def classes(self, number: int, splits: Collection[str]) -> dict[str, str]:
-        """The scene of each image of some splits that depicts one of the first `number` scenes more than the others.
-
-        ValueError for a split without images.
-        """
+        """The one of the first `number` scenes that each image of some splits depicts most; errors as `depicting`."""
         self._check(splits)
         found = one_scene(self.labels, self.chosen[:number], self.min_count)
         return {image: scene for image, scene in found.items() if self.split[image] in splits}

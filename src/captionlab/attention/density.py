@@ -1,11 +1,26 @@
-"""Kernel density estimates with their contours: Gaussian kernels, Scott's (1992) bandwidth, as Figure 4 is drawn."""
+"""How attention is spread: densities, as in Figure 4 (Gaussian kernels, Scott 1992), and a test of differences."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-# A grid reaches this many bandwidths beyond the points.
-REACH = 3.0
+from captionlab.intervals import bootstrap_interval, bootstrap_p_value, resampled_sums
+
+REACH = 3.0  # a grid reaches this many bandwidths beyond the points
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The mean of a statistic over images by two captioners, second minus first, with its 95 % interval."""
+
+    first: float
+    second: float
+    difference: float
+    ci_low: float
+    ci_high: float
+    p_value: float  # two-sided, paired bootstrap over images
+    n: int
 
 
 @dataclass(frozen=True)
@@ -24,11 +39,7 @@ class Density:
 
 
 def estimate_density(points: np.ndarray, steps: int, around: np.ndarray) -> Density:
-    """The density of points (n, 2) on a grid of `steps` places along each dimension.
-
-    The grid covers the points `around` (m, 2), so that two densities can share one. ValueError when the points are too
-    few, or lie on one line.
-    """
+    """The density of points (n, 2) on a grid of `steps` x `steps` around others (m, 2); ValueError for too few."""
     from scipy.stats import gaussian_kde
 
     points = np.asarray(points, np.float64)
@@ -41,3 +52,17 @@ def estimate_density(points: np.ndarray, steps: int, around: np.ndarray) -> Dens
     axes = [np.linspace(*ends, steps) for ends in zip(around.min(0) - reach, around.max(0) + reach, strict=True)]
     grid = np.stack([places.ravel() for places in np.meshgrid(*axes, indexing="ij")])
     return Density(axes, kernels(grid).reshape(steps, steps))
+
+
+def paired_difference(first: Mapping[str, float], second: Mapping[str, float], seed: int) -> Difference:
+    """Compare values of the same images; ValueError when they are not of the same images, or there are none."""
+    if first.keys() != second.keys() or not first:
+        raise ValueError(f"the two captioners were not measured on the same images ({len(first)} and {len(second)})")
+    values = np.array([[first[image], second[image]] for image in sorted(first)])
+    means = resampled_sums(values, seed) / len(values)
+    differences = means[:, 1] - means[:, 0]
+    before, after = values.mean(0)
+    # Where nothing attends at all, another image may have a weight of 1.
+    far, difference = float(np.abs(values).max()) or 1.0, float(after - before)
+    low, high = bootstrap_interval(difference, differences, len(values), (-far, far))
+    return Difference(before, after, difference, low, high, bootstrap_p_value(differences), len(values))

@@ -1,13 +1,12 @@
-"""What a captioner attends to in many images, as rows of tables."""
+"""What a captioner attends to in images, as rows of tables; tags and regions do not attend to captions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from captionlab.attention.blocks import blocks, image_attention, received, special_shares
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
@@ -18,16 +17,13 @@ from captionlab.regions.tagged_regions import TaggedRegions
 
 Rows = list[dict[str, Any]]
 BATCH = 32
-
-
-@dataclass
-class Extracted:
-    """Rows of the tables of a captioner; `attention.schemas` says what they are."""
-
-    blocks: Rows = field(default_factory=list)
-    received: Rows = field(default_factory=list)
-    shares: Rows = field(default_factory=list)
-    matrices: Rows = field(default_factory=list)
+# Which positions attend to which ones: the sub-blocks that Cafagna et al. 2022 mark in Figure 3.
+RELATIONS = {
+    "vision-vision": ("regions", "regions"),
+    "label-vision": ("tags", "regions"),
+    "vision-label": ("regions", "tags"),
+}
+ALL = "all"  # all three together (Figure 4)
 
 
 def extract_attention(
@@ -39,72 +35,54 @@ def extract_attention(
     examples: Sequence[str],
     layer: int,
     decoding: Decoding,
-) -> Extracted:
-    """Attention to the tags of the images `ids`; blocks and shares of special tokens of those of a `sample`; and the
-    matrices of a few `examples` of these, also of a layer halfway up and of the last one.
-
-    Special tokens need a caption: the captioner's own.
+) -> dict[str, Rows]:
+    """Rows of tables: attention `received` by the tags of images; `blocks` of a `sample` of them, and its `shares` of
+    special tokens, which need a caption, the captioner's own; and `matrices` of a few `examples` of these, also of a
+    layer halfway up and of the last one.
     """
     device = next(captioner.parameters()).device
     captioner.eval()
-    found, sampled, shown = Extracted(), {*sample}, {*examples}
-    everything = list(dict.fromkeys([*ids, *sample]))
-    parts = [everything[start : start + BATCH] for start in range(0, len(everything), BATCH)]
+    found: dict[str, Rows] = {name: [] for name in ("blocks", "received", "shares", "matrices")}
+    sampled, shown = {*sample}, {*examples}
+    parts = [ids[start : start + BATCH] for start in range(0, len(ids), BATCH)]
     for part in progress(parts, what="batches", total=len(parts)):
         visual = images.rows(part).to(device)
         attention = image_attention(captioner, visual, layer).cpu().numpy()
-        owners = images.owners(part).numpy()
+        # Of the positions (B, S): the tag whose word piece one holds, and whether it holds a region.
+        owners = np.pad(images.owners(part).numpy(), ((0, 0), (0, visual.regions.shape[1])), constant_values=-1)
+        regions = np.pad(visual.region_mask.cpu().numpy(), ((0, 0), (visual.tags.shape[1], 0)))
+        tags = owners >= 0
         for row, image in enumerate(part):
-            tags, regions, of_tags = _places(visual, owners, row)
-            found.received += _received(attention[row], images, image, of_tags, tags | regions)
+            labels = images.labels(image)
+            values = received(attention[row], owners[row], tags[row] | regions[row], len(labels))
+            found["received"] += [
+                {"image_id": image, "tag_index": number, "label": label, "attention": float(value)}
+                for number, (label, value) in enumerate(zip(labels, values, strict=True))
+            ]
             if image in sampled:
                 place = {"image_id": image, "layer": layer}
-                found.blocks += [{**place, **vars(block)} for block in blocks(attention[row], tags, regions)]
+                found["blocks"] += [{**place, **block} for block in blocks(attention[row], tags[row], regions[row])]
         if kept := [row for row, image in enumerate(part) if image in sampled]:
             names, of_kept = [part[row] for row in kept], visual[torch.tensor(kept, device=device)]
-            found.shares += _shares(captioner, tokenizer, of_kept, names, decoding)
+            found["shares"] += _shares(captioner, tokenizer, of_kept, names, decoding)
         if kept := [row for row, image in enumerate(part) if image in shown]:
             names, of_kept = [part[row] for row in kept], visual[torch.tensor(kept, device=device)]
-            found.matrices += _matrices(captioner, tokenizer, of_kept, names, layer)
+            found["matrices"] += _matrices(captioner, tokenizer, of_kept, names, layer)
     return found
 
 
-def _places(visual: TaggedRegions, owners: np.ndarray, row: int) -> tuple[np.ndarray, ...]:
-    """Of the positions (S,) of an image: word pieces of tags, regions, and the tag that each piece is of."""
-    regions = visual.region_mask[row].cpu().numpy()
-    of_tags = np.concatenate([owners[row], np.full(len(regions), -1)])
-    return of_tags >= 0, np.concatenate([np.zeros(visual.tags.shape[1], bool), regions]), of_tags
-
-
-def _received(attention: np.ndarray, images: TaggedImages, image: str, owners: np.ndarray, valid: np.ndarray) -> Rows:
-    labels = images.labels(image)
-    values = received(attention, owners, valid, len(labels))
-    return [
-        {"image_id": image, "tag_index": number, "label": label, "attention": float(value)}
-        for number, (label, value) in enumerate(zip(labels, values, strict=True))
-    ]
-
-
 def _matrices(captioner: Vinvl, tokenizer: Tokenizer, visual: TaggedRegions, images: Sequence[str], layer: int) -> Rows:
-    """The attention of images in this layer, halfway up and in the last one: 1, 6 and 12 in Figure 11."""
-    depth = captioner.architecture["layers"]
-    return [
-        _matrix(attention[row], visual, row, tokenizer, image, number)
-        for number in sorted({layer, (depth + 1) // 2, depth})
-        for attention in [image_attention(captioner, visual, number).cpu().numpy()]
-        for row, image in enumerate(images)
-    ]
-
-
-def _matrix(
-    attention: np.ndarray, visual: TaggedRegions, row: int, tokenizer: Tokenizer, image: str, layer: int
-) -> dict[str, Any]:
-    """The attention of an image without padding, and the names of its positions."""
-    kept = np.flatnonzero(visual.mask[row].cpu().numpy())
-    pieces = [tokenizer.tokenizer.id_to_token(piece) for piece in visual.tags[row][visual.tag_mask[row]].tolist()]
-    names = [*pieces, *map(str, range(int(visual.region_mask[row].sum())))]
-    values = attention[np.ix_(kept, kept)].ravel().tolist()
-    return {"image_id": image, "layer": layer, "positions": names, "attention": values}
+    """The attention of images, without padding, in this layer, halfway up and in the last: 1, 6, 12 in Figure 11."""
+    depth, rows = captioner.architecture["layers"], []
+    for number in sorted({layer, (depth + 1) // 2, depth}):
+        attention = image_attention(captioner, visual, number).cpu().numpy()
+        for row, image in enumerate(images):
+            kept = np.flatnonzero(visual.mask[row].cpu().numpy())
+            pieces = map(tokenizer.tokenizer.id_to_token, visual.tags[row][visual.tag_mask[row]].tolist())
+            positions = [*pieces, *map(str, range(int(visual.region_mask[row].sum())))]
+            values = attention[row][np.ix_(kept, kept)].ravel().tolist()
+            rows.append({"image_id": image, "layer": number, "positions": positions, "attention": values})
+    return rows
 
 
 def _shares(
@@ -113,14 +91,77 @@ def _shares(
     tokens = decode(captioner, visual, decoding, tokenizer).tokens
     starts, ends = (torch.full_like(tokens[:, :1], token) for token in (captioner.start_id, tokenizer.end))
     ids = torch.cat([starts, tokens, ends], dim=1)  # a caption of greatest length may have no end of its own
+    rows = []
+    for layer, kind, target, shares in special_shares(captioner, visual, ids, tokenizer.end):
+        place = {"layer": layer, "attending": kind, "target": target}
+        values = [None if np.isnan(share) else float(share) for share in shares]
+        rows += [{"image_id": image, **place, "share": value} for image, value in zip(images, values, strict=True)]
+    return rows
+
+
+@torch.no_grad()
+def image_attention(captioner: Vinvl, visual: TaggedRegions, layer: int) -> Tensor:
+    """Attention (B, S, S) among tags and regions in a layer, from 1, the maximum over heads; padding means nothing."""
+    ids = visual.tags.new_full((len(visual), 1), captioner.start_id)
+    return captioner.attention(visual, ids, layer)[:, :, 1:, 1:].amax(1)
+
+
+def blocks(attention: np.ndarray, tags: np.ndarray, regions: np.ndarray) -> Rows:
+    """The three relations of an image and all of them together, as rows of BLOCKS.
+
+    `attention` is (S, S), query by key; `tags` and `regions` (S,) say which positions hold a word piece of a tag, and
+    which a region: padding and the end token are neither. An image without tags has no values in two of them, and a
+    relation without values is left out.
+    """
+    places = {"tags": tags, "regions": regions}
+    found = {name: attention[np.ix_(places[query], places[key])].ravel() for name, (query, key) in RELATIONS.items()}
+    found[ALL] = np.concatenate(list(found.values()))
     return [
-        {
-            "image_id": image,
-            "layer": layer,
-            "attending": kind,
-            "target": target,
-            "share": None if np.isnan(share) else float(share),
-        }
-        for layer, kind, target, shares in special_shares(captioner, visual, ids, tokenizer.end)
-        for image, share in zip(images, shares, strict=True)
+        {"relation": name, "deviation": float(values.std()), "mass": float(values.sum()), "values": values.size}
+        for name, values in found.items()
+        if values.size
     ]
+
+
+def received(attention: np.ndarray, owners: np.ndarray, queries: np.ndarray, tags: int) -> np.ndarray:
+    """How much attention each of the `tags` of an image receives, (tags,).
+
+    `attention` is (S, S), query by key; `owners` (S,) has the number of the tag whose word piece a position holds, or
+    -1; `queries` (S,) says which positions count as queries. The pieces of a tag add up, the queries are averaged.
+    """
+    inbound = attention[queries].mean(0)
+    pieces = owners >= 0
+    return np.bincount(owners[pieces], weights=inbound[pieces], minlength=tags)
+
+
+@torch.no_grad()
+def special_shares(
+    captioner: Vinvl, visual: TaggedRegions, ids: Tensor, end: int
+) -> Iterator[tuple[int, str, str, np.ndarray]]:
+    """How much of their attention the positions of each kind give to special tokens (Figure 10).
+
+    `ids` (B, T) are captions from [CLS] to [SEP], the id `end`, padded with 0. For each layer, from 1, each kind of
+    positions that attend (caption, tags, regions, special) and each special token: shares (B,), means over positions
+    and heads; NaN where an image has no such position.
+    """
+    length = ids.shape[1]
+    text = torch.arange(length, device=ids.device) <= (ids == end).int().argmax(1, keepdim=True)
+    sequence = torch.cat([ids, visual.tags, visual.regions.new_full(visual.region_mask.shape, -1).long()], dim=1)
+    valid = torch.cat([text, visual.mask], dim=1)
+    starts, ends = valid & (sequence == captioner.start_id), valid & (sequence == end)
+    targets, special = {"[CLS]": starts, "[SEP]": ends, "[PAD]": ~valid}, starts | ends
+    position = torch.arange(sequence.shape[1], device=ids.device)
+    tags_end = length + visual.tags.shape[1]
+    kinds = {
+        "caption": valid & ~special & (position < length),
+        "tags": valid & ~special & (position >= length) & (position < tags_end),
+        "regions": valid & (position >= tags_end),
+        "special": special,
+    }
+    for layer, attention in enumerate(captioner.attentions(visual, ids), 1):
+        mean = attention.mean(1)
+        for target, keys in targets.items():
+            drawn = (mean * keys[:, None]).sum(2)
+            for kind, queries in kinds.items():
+                share = (drawn * queries).sum(1) / queries.sum(1)
+                yield layer, kind, target, share.cpu().numpy()

@@ -1,16 +1,15 @@
 """Objects of a scene, ranked by the attention they receive and by how often they occur (Cafagna et al. 2022, §5)."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
-from captionlab.attention.overlap import intersection_over_union, rank_biased_overlap
 from captionlab.intervals import resampled_sums, symmetric_interval
 
-# The paper's depths.
-DEPTHS = (3, 5, 7)
 # The ranking where every tag of every image receives the same attention: what frequency alone gives.
 UNIFORM = "uniform"
 
@@ -40,30 +39,22 @@ def attended_objects(
         of_image[image].append((label, attention))
     ranked = {}
     for scene, images in scenes.items():
-        value: dict[str, float] = defaultdict(float)
         tags = [tag for image in images for tag in of_image.get(image, [])]
+        total: dict[str, float] = defaultdict(float)
         for label, attention in tags:
-            value[label] += attention
-        if mean:
-            number = Counter(label for label, _ in tags)
-            value = {label: total / number[label] for label, total in value.items()}
-        ranked[scene] = _by_value(value)
+            total[label] += attention
+        number = Counter(label for label, _ in tags) if mean else dict.fromkeys(total, 1)
+        ranked[scene] = _by_value({label: value / number[label] for label, value in total.items()})
     return ranked
 
 
 def uniform_attention(received: Iterable[tuple[str, str, float]]) -> list[tuple[str, str, float]]:
-    """The same tags of the same images, each with the same attention.
-
-    Attention is added up over images and tags, so an object that has more of them is ahead whatever is attended to.
-    """
+    """The same tags with the same attention: the sum is then larger for what has more tags, whatever is attended to."""
     return [(image, label, 1.0) for image, label, _ in received]
 
 
 def frequent_objects(objects: Mapping[str, Iterable[str]], scenes: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    """The objects of the images of each scene, those in most of them first; equal ones by name.
-
-    `objects` has the labels of the tags of each image, of which each counts once.
-    """
+    """The objects of the images of each scene, those in most of them first, each counting once; equal ones by name."""
     return {
         scene: _by_value(Counter(label for image in images for label in {*objects.get(image, ())}))
         for scene, images in scenes.items()
@@ -78,21 +69,13 @@ def overlaps(
     attended: Mapping[str, Sequence[str]],
     frequent: Mapping[str, Sequence[str]],
     images: Mapping[str, tuple[int, int]],
-    depths: Sequence[int] = DEPTHS,
+    depths: Sequence[int],
 ) -> list[Overlap]:
-    """The overlap of two rankings of the objects of each scene, down to each depth.
-
-    `images` has for each scene how many images the first ranking is of, and how many the second.
-    """
+    """The overlap of two rankings of the objects of each scene, down to each depth; `images`: how many each is of."""
+    pairs = {scene: (ranking, frequent[scene]) for scene, ranking in attended.items()}
     return [
-        Overlap(
-            scene,
-            depth,
-            rank_biased_overlap(ranking, frequent[scene], depth),
-            intersection_over_union(ranking, frequent[scene], depth),
-            *images[scene],
-        )
-        for scene, ranking in attended.items()
+        Overlap(scene, depth, rank_biased_overlap(*pair, depth), intersection_over_union(*pair, depth), *images[scene])
+        for scene, pair in pairs.items()
         for depth in depths
     ]
 
@@ -101,7 +84,7 @@ def overlap_intervals(
     received: Iterable[tuple[str, str, float]],
     objects: Mapping[str, Iterable[str]],
     images: Sequence[str],
-    depths: Sequence[int] = DEPTHS,
+    depths: Sequence[int],
     mean: bool = False,
     seed: int = 0,
 ) -> dict[int, dict[str, float]]:
@@ -140,9 +123,7 @@ def overlap_intervals(
 def _ranks(values: np.ndarray, there: np.ndarray) -> np.ndarray:
     """Ranks from 0 of the largest value in each row of (R, L); equal ones by column, those not `there` have L."""
     order = np.argsort(np.where(there, -values, np.inf), axis=1, kind="stable")
-    ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.arange(values.shape[1])[None], axis=1)
-    return np.where(there, ranks, values.shape[1])
+    return np.where(there, order.argsort(axis=1), values.shape[1])
 
 
 def _resampled_overlaps(first: np.ndarray, second: np.ndarray, deepest: int) -> dict[str, np.ndarray]:
@@ -162,8 +143,64 @@ def _resampled_overlaps(first: np.ndarray, second: np.ndarray, deepest: int) -> 
 
 
 def overlap_by_chance(objects: int, depth: int) -> float:
-    """The rank-biased overlap, down to a depth, that two rankings in random order of so many objects have on average.
-
-    It is the mean over d of d / objects, the probability that one of the first d is among the first d of the other.
-    """
+    """The mean rank-biased overlap of two random orders of so many objects: that of d / objects, d = 1, ... depth."""
     return (min(depth, objects) + 1) / (2 * objects)
+
+
+def rank_biased_overlap(first: Sequence[str], second: Sequence[str], depth: int | None = None) -> float:
+    """Overlap, 0 to 1, of two rankings without repetitions, down to `depth` or to the end of the shorter one.
+
+    Webber et al. 2010, as github.com/changyaochen/rbo computes it, which the paper used: the persistence p is 1, so it
+    is the mean over depths of the agreement, the share of the items down to there that both have (by formula 1 of the
+    paper it would be 0). Two empty rankings have 1. ValueError for a ranking that has an item twice.
+    """
+    for ranking in (first, second):
+        if len({*ranking}) < len(ranking):
+            raise ValueError(f"the ranking {', '.join(ranking)} has an item twice")
+    if not first or not second:
+        return float(not first and not second)
+    deepest = min(len(first), len(second), depth or len(first))
+    return fmean(len({*first[:d]} & {*second[:d]}) / d for d in range(1, deepest + 1))
+
+
+def intersection_over_union(first: Sequence[str], second: Sequence[str], depth: int | None = None) -> float:
+    """Items among the first `depth` of both rankings, divided by those of either; two empty rankings have 1."""
+    top, other = {*first[:depth]}, {*second[:depth]}
+    return len(top & other) / len(top | other) if top or other else 1.0
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Pearson's correlation, its degrees of freedom, and the two-sided p-value of none; None where one is constant."""
+
+    r: float | None
+    degrees: int
+    p_value: float | None
+
+
+def correlation(first: Sequence[float], second: Sequence[float]) -> Correlation:
+    """Pearson's correlation of two lists of the same length; ValueError for less than three pairs."""
+    degrees = len(first) - 2
+    if degrees < 1:
+        raise ValueError(f"a correlation needs at least 3 pairs, there are {len(first)}")
+    means = fmean(first), fmean(second)
+    pairs = [(x - means[0], y - means[1]) for x, y in zip(first, second, strict=True)]
+    spread = math.sqrt(sum(x * x for x, _ in pairs) * sum(y * y for _, y in pairs))
+    if not spread:
+        return Correlation(None, degrees, None)
+    r = max(-1.0, min(1.0, sum(x * y for x, y in pairs) / spread))
+    t = math.inf if abs(r) == 1 else abs(r) * math.sqrt(degrees / (1 - r * r))
+    return Correlation(r, degrees, t_tails(t, degrees))
+
+
+def t_tails(t: float, degrees: int) -> float:
+    """Probability of a value of Student's t further from 0 than `t` (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4)."""
+    angle = math.atan(t / math.sqrt(degrees))
+    sine, square = math.sin(angle), math.cos(angle) ** 2
+    odd = degrees % 2
+    term, total = 1.0, 0.0
+    for place in range(odd, degrees - 1, 2):
+        total += term
+        term *= square * (place + 1) / (place + 2)
+    inside = (2 / math.pi) * (angle + sine * math.cos(angle) * total) if odd else sine * total
+    return max(0.0, 1 - inside)

@@ -29,19 +29,12 @@ def caption_images(
     generator = torch.Generator(device).manual_seed(seed)
     captions, log_probs, confidences = [], [], []
     captioner.eval()
-    batches = -(-len(ids) // batch)
     images = stream_images(captioner, tokenizer, features, ids, batch)
-    for visual in progress(images, what=f"batches of {corpus}", total=batches):
+    for visual in progress(images, what=f"batches of {corpus}", total=-(-len(ids) // batch)):
         decoded = decode(captioner, visual, decoding, tokenizer, generator)
         captions += tokenizer.decode(decoded.tokens.tolist())
         log_probs += decoded.log_prob.tolist()
         confidences += decoded.confidence.tolist()
-    samples = decoding.samples
-    return generated_rows(
-        corpus,
-        [image_id for image_id in ids for _ in range(samples)],
-        [*range(samples)] * len(ids),
-        captions,
-        log_probs,
-        confidences,
-    )
+    indices = range(decoding.samples)
+    image_ids = [image_id for image_id in ids for _ in indices]
+    return generated_rows(corpus, image_ids, [*indices] * len(ids), captions, log_probs, confidences)

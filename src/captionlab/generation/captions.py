@@ -4,12 +4,17 @@ import csv
 import io
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+
 from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.tables import read_table
+
+SUFFIXES = (".json", ".jsonl", ".csv")
 
 
 class CaptionFileError(ValueError):
@@ -19,23 +24,16 @@ class CaptionFileError(ValueError):
 def evaluated_images(
     images: str | os.PathLike[str], corpus: str, split: str, captions: str | os.PathLike[str] | None = None
 ) -> list[str]:
-    """Ids of the images of a split that are captioned, in the order of the annotation file; ValueError without any.
-
-    With a table of `captions`, images of look-alike sets that nobody described are left out: they are there to be told
-    from the others (ImageCoDe).
-    """
-    columns = ["image_id", "position", "split", "image_set"]
-    table = read_table(images, IMAGES, columns=columns).sort_by("position").to_pydict()
-    described = set(read_table(captions, CAPTIONS, ["image_id"])["image_id"].to_pylist()) if captions else None
-    ids = [
-        image_id
-        for image_id, of, image_set in zip(table["image_id"], table["split"], table["image_set"], strict=True)
-        if of == split and (image_set is None or described is None or image_id in described)
-    ]
-    if not ids:
-        splits = ", ".join(sorted(set(table["split"]))) or "no images at all"
+    """Ids of the images of a split that are captioned, in the order of the annotation file; ValueError without any."""
+    table = read_table(images, IMAGES, ["image_id", "position", "split", "image_set"]).sort_by("position")
+    rows = table.filter(pc.field("split") == split).to_pylist()
+    if captions:  # images of look-alike sets that nobody described are there to be told from the others (ImageCoDe)
+        described = {*read_table(captions, CAPTIONS, ["image_id"])["image_id"].to_pylist()}
+        rows = [row for row in rows if row["image_set"] is None or row["image_id"] in described]
+    if not rows:
+        splits = ", ".join(sorted(table["split"].unique().to_pylist())) or "no images at all"
         raise ValueError(f"{corpus} has no images in the split {split!r}, it has {splits}; set its evaluation_split")
-    return ids
+    return [row["image_id"] for row in rows]
 
 
 def one_line(caption: str) -> str:
@@ -52,14 +50,14 @@ def generated_rows(
     confidences: Sequence[float | None] | None = None,
 ) -> dict[str, list[Any]]:
     """Columns of a table of generated captions of one corpus; each caption is put on one line."""
-    unknown: list[None] = [None] * len(captions)
+    unknown = [None] * len(captions)
     return {
         "corpus": [corpus] * len(captions),
         "image_id": list(image_ids),
         "caption_index": list(caption_indices),
         "caption": [one_line(caption) for caption in captions],
-        "log_prob": list(unknown if log_probs is None else log_probs),
-        "confidence": list(unknown if confidences is None else confidences),
+        "log_prob": list(log_probs or unknown),
+        "confidence": list(confidences or unknown),
     }
 
 
@@ -72,11 +70,11 @@ def reference_rows(
     captions: str | os.PathLike[str], ids: Sequence[str], corpus: str, each: bool
 ) -> dict[str, list[Any]]:
     """Human captions of images: the first reference of each (as the authors' code does), or each of them."""
-    table = read_table(captions, CAPTIONS).to_pydict()
-    found: dict[str, dict[int, str]] = {}
-    for image_id, index, caption in zip(table["image_id"], table["caption_index"], table["caption"], strict=True):
-        found.setdefault(image_id, {})[index] = caption
-    return _rows_of(found, ids, corpus, captions, first_only=not each)
+    columns = read_table(captions, CAPTIONS, ["image_id", "caption_index", "caption"]).to_pydict().values()
+    entries = list(zip(*columns, strict=True))
+    if not each:
+        entries = list({entry[0]: entry for entry in sorted(entries, reverse=True)}.values())
+    return _rows_of(entries, ids, corpus, captions)
 
 
 def file_rows(
@@ -87,57 +85,49 @@ def file_rows(
     `known` are all images of the corpus: captions of those that are not evaluated are left out, captions of others are
     an error, and so are images without a caption. Captions may be empty. Raises CaptionFileError.
     """
-    found: dict[str, dict[int, str]] = {}
-    repeated: list[str] = []
-    for image_id, index, caption in read_caption_file(path):
-        captions = found.setdefault(image_id, {})
-        if index in captions:
-            repeated.append(image_id)
-        captions[index] = caption
-    if unknown := sorted(found.keys() - set(known)):
+    entries = read_caption_file(path)
+    numbers = Counter((image_id, index) for image_id, index, _ in entries)
+    if unknown := sorted({image_id for image_id, _ in numbers} - {*known}):
         raise CaptionFileError(f"{path}: {_some(unknown)} are not in the corpus {corpus}; is the file for another one?")
-    if repeated:
+    if repeated := dict.fromkeys(image_id for (image_id, _), number in numbers.items() if number > 1):
         raise CaptionFileError(
-            f"{path}: {_some(list(dict.fromkeys(repeated)))} have more than one caption; keep one, or number the "
-            "captions of an image in a field caption_index"
+            f"{path}: {_some([*repeated])} have more than one caption; keep one, or number the captions of an image in "
+            "a field caption_index"
         )
-    return _rows_of(found, ids, corpus, path, first_only=False)
+    return _rows_of(entries, ids, corpus, path)
 
 
 def read_caption_file(path: str | os.PathLike[str]) -> list[tuple[str, int, str]]:
-    """(image id, caption index, caption) of each entry of a file of captions, in its order.
+    """(image id, caption index, caption) of each entry of a file of captions; CaptionFileError names file and entry.
 
     Read are COCO's results (.json, a list of {"image_id", "caption"}), the same as one object in a line (.jsonl), and
     .csv with such a header. Image ids are compared as text, so 42 is "42". `caption_index` is optional, by default 0.
-    Raises CaptionFileError that names file and entry.
     """
     suffix = Path(path).suffix.lower()
-    readers = {".json": _json_entries, ".jsonl": _json_line_entries, ".csv": _csv_entries}
-    if suffix not in readers:
-        raise CaptionFileError(f"{path}: captions are read from {', '.join(readers)} files, not {suffix or 'this one'}")
+    if suffix not in SUFFIXES:
+        raise CaptionFileError(
+            f"{path}: captions are read from {', '.join(SUFFIXES)} files, not {suffix or 'this one'}"
+        )
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-        return [_entry(entry, f"{path}, {where}") for where, entry in readers[suffix](text)]
+        return [_entry(entry, f"{path}, {where}") for where, entry in _entries(text, suffix)]
     except UnicodeDecodeError as error:
         raise CaptionFileError(f"{path} is not UTF-8 ({error}); save it as UTF-8") from error
     except (json.JSONDecodeError, csv.Error) as error:
         raise CaptionFileError(f"{path} is no valid {suffix} file: {error}") from error
 
 
-def _json_entries(text: str) -> list[tuple[str, Any]]:
-    entries = json.loads(text)
-    if not isinstance(entries, list):
-        return [("which must be a list of objects", [entries])]  # no entry, so it is refused
-    return [(f"entry {number}", entry) for number, entry in enumerate(entries, 1)]
-
-
-def _json_line_entries(text: str) -> list[tuple[str, Any]]:
-    # Not splitlines(): JSON strings may hold other line separators of Unicode.
-    lines = enumerate(text.split("\n"), 1)
-    return [(f"line {number}", json.loads(line)) for number, line in lines if line.strip()]
-
-
-def _csv_entries(text: str) -> list[tuple[str, Any]]:
+def _entries(text: str, suffix: str) -> list[tuple[str, Any]]:
+    """Where in a file each entry is, and what it is."""
+    if suffix == ".json":
+        entries = json.loads(text)
+        if not isinstance(entries, list):
+            return [("which must be a list of objects", [entries])]  # no entry, so it is refused
+        return [(f"entry {number}", entry) for number, entry in enumerate(entries, 1)]
+    if suffix == ".jsonl":
+        # Not splitlines(): JSON strings may hold other line separators of Unicode.
+        lines = enumerate(text.split("\n"), 1)
+        return [(f"line {number}", json.loads(line)) for number, line in lines if line.strip()]
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     return [(f"line {reader.line_num}", row) for row in reader]
 
@@ -164,24 +154,18 @@ def _entry(entry: Any, where: str) -> tuple[str, int, str]:
 
 
 def _rows_of(
-    found: Mapping[str, Mapping[int, str]],
-    ids: Sequence[str],
-    corpus: str,
-    path: str | os.PathLike[str],
-    first_only: bool,
+    entries: Sequence[tuple[str, int, str]], ids: Sequence[str], corpus: str, path: str | os.PathLike[str]
 ) -> dict[str, list[Any]]:
+    found: dict[str, dict[int, str]] = {}
+    for image_id, index, caption in entries:
+        found.setdefault(image_id, {})[index] = caption
     if missing := [image_id for image_id in ids if image_id not in found]:
         raise CaptionFileError(
             f"{path}: {_some(missing)} of the {len(ids)} evaluated images of {corpus} have no caption; add them, "
             "or evaluate a corpus that has only the others"
         )
-    rows = [
-        (image_id, index, found[image_id][index])
-        for image_id in ids
-        for index in sorted(found[image_id])[: 1 if first_only else None]
-    ]
-    image_ids, indices, captions = zip(*rows, strict=True)
-    return generated_rows(corpus, image_ids, indices, captions)
+    rows = [(image_id, *item) for image_id in ids for item in sorted(found[image_id].items())]
+    return generated_rows(corpus, *zip(*rows, strict=True))
 
 
 def _some(image_ids: Sequence[str]) -> str:

@@ -19,19 +19,13 @@ RULES = ("transformers", "transformers-2022", "oscar", "camel")
 class Decoding:
     """How captions are decoded: an entry of `decodings` in the config."""
 
-    kind: str
-    """greedy, sample or beam"""
-    max_tokens: int
-    """longest caption in tokens, the end token included, a prefix or prompt not"""
-    stop: str | None = None
-    """a token that contains this text is the last one"""
-    rules: str = "transformers"
-    """whose beam search and whose way to cut a caption: transformers, transformers-2022, oscar or camel"""
+    kind: str  # greedy, sample or beam
+    max_tokens: int  # longest caption in tokens, the end token included, a prefix or prompt not
+    stop: str | None = None  # a token that contains this text is the last one
+    rules: str = "transformers"  # one of RULES: whose beam search, and whose way to cut a caption
     beams: int = 5
-    temperature: float = 1.0
-    """divides the logits before sampling"""
-    samples: int = 1
-    """captions drawn for each image"""
+    temperature: float = 1.0  # divides the logits before sampling
+    samples: int = 1  # captions drawn for each image
 
     def __post_init__(self) -> None:
         if self.kind not in KEYS:
@@ -59,10 +53,8 @@ class Decoding:
 class Decoded:
     """Captions as tokens; N rows: one for each image, or `samples` consecutive ones."""
 
-    tokens: Tensor
-    """(N, T) ids, filled up with the end token"""
-    lengths: Tensor
-    """(N,) number of tokens, the end token included where there is one"""
+    tokens: Tensor  # (N, T) ids, filled up with the end token
+    lengths: Tensor  # (N,) number of tokens, the end token included where there is one
     log_prob: Tensor
     """(N,) log-probability (nats) of these tokens under the captioner itself: no temperature, no forced end; where
     an end token took the place of the last token, that of the latter"""

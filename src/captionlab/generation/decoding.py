@@ -13,7 +13,9 @@ worst finished caption.
 ends when no open beam could beat the best finished caption at any length, all continuations that rank before the last
 open beam may finish, and where a caption is cut, the end token takes the place of its last token.
 
-`rules: camel` is the beam search of captionlab.generation.camel_beam_search; greedy decoding and sampling are not its.
+`rules: camel` is the beam search of Cornia et al. 2020 and CaMEL (github.com/aimagelab/camel,
+models/beam_search/beam_search.py): a caption scores the sum of its log-probabilities, whatever its length, and finished
+ones stay among the beams, so that the search goes on until all beams of an image are. It has no other decoding.
 """
 
 from dataclasses import dataclass
@@ -23,7 +25,6 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.captioner import Captioner, State
-from captionlab.generation.camel_beam_search import beam_search as camel_beam_search
 from captionlab.generation.contract import Decoded, Decoding
 from captionlab.networks.tokenizer import Tokenizer
 
@@ -37,15 +38,14 @@ def decode_with_gradient(
 ) -> Decoded:
     """Give captions to a batch of images; `log_prob` has a gradient where no state is changed in place, beams aside.
 
-    Dropout is active if the captioner is in training mode. `generator`, on the captioner's device, makes samples
-    repeatable.
+    Dropout is active in training mode. `generator`, on the captioner's device, makes samples repeatable.
     """
     logits, state = captioner.start(visual, decoding.max_tokens)
     stops = torch.zeros(logits.shape[1], dtype=torch.bool, device=logits.device)
     if decoding.stop is not None:
         stops[vocabulary.stop_ids(decoding.stop)] = True
     if decoding.kind == "beam":
-        search = camel_beam_search if decoding.rules == "camel" else _beam_search
+        search = _camel_beam_search if decoding.rules == "camel" else _beam_search
         return search(captioner, logits, state, decoding, vocabulary.end, stops)
     return _one_path(captioner, logits, state, decoding, vocabulary.end, stops, generator)
 
@@ -98,12 +98,9 @@ def _one_path(
 class _Beams:
     """The open beams of the images still in the batch, (images, width, ...), best first; dead beams score -inf."""
 
-    tokens: Tensor
-    """(images, width, tokens so far)"""
-    scores: Tensor
-    """(images, width) log-probability, forced ends counting 0"""
-    plain: Tensor
-    """(images, width) log-probability under the captioner itself"""
+    tokens: Tensor  # (images, width, tokens so far)
+    scores: Tensor  # (images, width) log-probability, forced ends counting 0
+    plain: Tensor  # (images, width) log-probability under the captioner itself
 
 
 @dataclass
@@ -200,6 +197,37 @@ def _continuations(logits: Tensor, beams: _Beams, end: int, stops: Tensor, keep:
     parents = index // keep
     token = tokens.view(images, -1).gather(1, index)
     return parents, _Beams(torch.cat([_at(beams.tokens, parents), token[:, :, None]], 2), scores, plain)
+
+
+def _camel_beam_search(
+    captioner: Captioner[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
+) -> Decoded:
+    images, width, device = len(logits), decoding.beams, logits.device
+    tokens = torch.empty((images, 1, 0), dtype=torch.long, device=device)
+    scores, plain = (torch.zeros((images, 1), device=device) for _ in range(2))
+    finished = torch.zeros((images, 1), dtype=torch.bool, device=device)
+    lengths = torch.zeros((images, 1), dtype=torch.long, device=device)
+    for length in range(1, decoding.max_tokens + 1):
+        log_probs = logits.float().log_softmax(1).unflatten(0, (images, -1))
+        forced = stops[tokens[:, :, -1]] & ~finished if length > 1 else torch.zeros_like(finished)
+        only_end = torch.full_like(log_probs[0, 0], -torch.inf)
+        only_end[end] = 0.0
+        edited = torch.where((finished | forced)[:, :, None], only_end, log_probs)
+        scores, best = (scores[:, :, None] + edited).flatten(1).topk(width)
+        parents, chosen = best // logits.shape[1], best % logits.shape[1]
+        was_finished = finished.gather(1, parents)
+        spent = log_probs.flatten(1).gather(1, best).masked_fill(was_finished, 0.0)
+        plain = plain.gather(1, parents) + spent
+        lengths = lengths.gather(1, parents) + ~was_finished
+        finished = was_finished | (chosen == end)
+        rows = torch.arange(images, device=device)[:, None]
+        tokens = torch.cat([tokens[rows, parents], chosen[:, :, None]], dim=2)
+        if bool(finished.all()) or length == decoding.max_tokens:
+            break
+        state = captioner.reorder(state, (rows * (len(logits) // images) + parents).flatten())
+        logits, state = captioner.step(chosen.flatten(), state)
+    longest = int(lengths[:, 0].max())
+    return Decoded(tokens[:, 0, :longest], lengths[:, 0], plain[:, 0], scores[:, 0])
 
 
 def _at(values: Tensor, index: Tensor) -> Tensor:

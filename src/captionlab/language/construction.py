@@ -3,39 +3,89 @@
 Replaced words (Figure 2), visual words in templates (Table 7), and templates with more and more of them (Figure 3).
 Visual words are nouns, as in the paper. Whatever is drawn depends on the seed and the image alone, and replacements
 are nested: the words that are replaced at a share are replaced, by the same words, at every larger one.
+
+A template, given or found in captions, is a sequence of words and of `NOUN`, joined by `+`, that ends in a repeated
+group with one `NOUN`, as `a+NOUN+of+a+NOUN+(near+a+NOUN)*`: the nouns fill its places in order, and the group takes
+those that remain.
 """
 
+import re
 import zlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, takewhile
+from typing import Self
 
 import numpy as np
 
-from captionlab.language.templates import Template
+from captionlab.language.mining import LONGEST, Chunk, Mined, chunks_of, units_of
+from captionlab.language.patterns import POSSESSIVES, Tagged, compiled
 from captionlab.texts.tagging import NOUNS
 
-SUBJECTS = ("nouns", "others")
 # What the tagger takes for no word, which is neither replaced nor a replacement.
 NO_WORDS = frozenset({"PUNCT", "SYM", "X"})
 ANY = "any"  # for every word, whatever its part of speech
 
 # As captionlab.texts.tagging.tag gives a caption: words as written, their lemmas, their tags.
 Tags = tuple[Sequence[str], Sequence[str], Sequence[str]]
-# Draws that may be refused before all words are looked at.
-ATTEMPTS = 50
+SLOT = "NOUN"
+PACKED = "(NOUN.P)*"  # the body of a pattern whose further nouns follow each other without a connecting word
+_TEMPLATE = re.compile(r"(?:(?P<start>[^()]+)\+)?\((?P<repeated>[^()]+)\)\*")
+ATTEMPTS = 50  # draws that may be refused before all words are looked at
+
+
+class TemplateError(ValueError):
+    """A text is no template."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """Words and places for nouns: first `start`, then `repeated` for every further noun."""
+
+    start: tuple[str, ...]
+    repeated: tuple[str, ...]
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The template that a text says; a TemplateError says what is wrong with it."""
+        found = _TEMPLATE.fullmatch(text)
+        parts = [tuple(part.split("+")) if part else () for part in found.group("start", "repeated")] if found else []
+        if not found or any(not word for part in parts for word in part) or parts[1].count(SLOT) != 1:
+            raise TemplateError(
+                f"{text!r} is no template: it must be words and {SLOT}, joined by +, and end in a group with one "
+                f"{SLOT}, as a+{SLOT}+(near+a+{SLOT})*"
+            )
+        return cls(*parts)
+
+    @property
+    def text(self) -> str:
+        """The template as a text."""
+        return "+".join([*self.start, f"({'+'.join(self.repeated)})*"])
+
+    def fill(self, nouns: Sequence[str]) -> str:
+        """The caption with these nouns, at least one; with few of them it ends after the last."""
+        if not nouns:
+            raise ValueError(f"the template {self.text} needs a noun")
+        words: list[str] = []
+        left = list(nouns)
+        for word in self.start:
+            words.append(left.pop(0) if word == SLOT else word)
+            if not left:
+                return " ".join(words)
+        for noun in left:
+            words += [noun if word == SLOT else word for word in self.repeated]
+        return " ".join(words)
 
 
 @dataclass(frozen=True)
 class Plan:
     """Which captions are constructed.
 
-    shares: of visual words, and of other words, that are replaced. templates: by the name of the model that they are
-    for and their source, published or mined. counts: numbers of visual words in a template, with the templates of the
-    source that comes first. others: words that are no nouns are replaced by `any` other words, nouns among them, or by
-    words of the `same-part-of-speech`.
+    shares: of visual words, and of other words, that are replaced. templates: by the model that they are for and their
+    source, published or mined. counts: numbers of visual words in a template, those of the first source. others: words
+    that are no nouns are replaced by `any` other words, nouns among them, or by words of the `same-part-of-speech`.
     """
 
     shares: Sequence[float] = ()
@@ -71,18 +121,16 @@ class Vocabulary:
                     counts.setdefault(_class(tag), Counter())[word.lower()] += 1
                     counts[ANY][word.lower()] += 1
                     self._lemmas.setdefault(word.lower(), lemma.lower())
-        self._words = {tag: sorted(of_tag) for tag, of_tag in counts.items()}
-        self._ends = {
-            tag: list(accumulate(counts[tag][word] if draw == "frequency" else 1 for word in words))
-            for tag, words in self._words.items()
-        }
+        # Of each part of speech its words, and how often they and those before them are to be drawn.
+        self._words: dict[str, tuple[list[str], list[int]]] = {}
+        for tag, of_tag in counts.items():
+            words = sorted(of_tag)
+            weights = (of_tag[word] if draw == "frequency" else 1 for word in words)
+            self._words[tag] = words, list(accumulate(weights))
 
     def word(self, tag: str, but: Set[str], generator: np.random.Generator) -> str | None:
-        """A word with this tag, or ANY word; neither it nor its lemma is in `but`. None when there is none.
-
-        What is drawn and refused is drawn again, so the others keep their proportions.
-        """
-        words, ends = self._words.get(_class(tag), []), self._ends.get(_class(tag), [])
+        """A word with this tag, or ANY, drawn again while it or its lemma is in `but`. None when there is no other."""
+        words, ends = self._words.get(_class(tag), ([], []))
         for _ in range(ATTEMPTS if words else 0):
             word = words[bisect_right(ends, int(generator.integers(ends[-1])))]
             if word not in but and self._lemmas[word] not in but:
@@ -105,15 +153,15 @@ def construct(
 ) -> Iterator[Constructed]:
     """All captions of the plan for an image that has this caption and these tagged references.
 
-    What cannot be made is left out: nothing from a caption without a noun, no template with more visual words than
-    caption and references have together, and no wrong visual word where the vocabulary has only right ones.
+    What cannot be made is left out: all of a caption without a noun, templates with more visual words than caption and
+    references have, and wrong visual words where the vocabulary has only right ones.
     """
     own, union = visual_words([tagged]), visual_words([tagged, *references])
     if not own:
         return
     lemmas = (lemma for of in (tagged, *references) for _, lemma, tag in zip(*of, strict=True) if tag in NOUNS)
     right = {*union, *(lemma.lower() for lemma in lemmas)}
-    for subject in SUBJECTS if plan.shares else ():
+    for subject in ("nouns", "others") if plan.shares else ():
         generator = np.random.default_rng([plan.seed, zlib.crc32(f"{subject} {image}".encode())])
         drawn = _replacements(tagged, subject, right, plan.others, vocabulary, generator)
         order = generator.permutation(list(drawn)).tolist()
@@ -132,6 +180,29 @@ def construct(
             if source == first and count <= len(union):
                 nouns = union[:count]
                 yield Constructed(template.fill(nouns), "count", model, source, count, tuple(nouns), template.text)
+
+
+def template_of(mined: Mined, captions: Sequence[Tagged]) -> Template:
+    """The template of a pattern that was mined from captions: each part of it as it is mostly worded.
+
+    A noun phrase keeps its determiners, and its nouns are one place; a phrase that the pattern names by a word, such
+    as IMAGE.P, is worded as it is. After the prefix stands the first noun phrase with what connects it, then the later
+    ones are repeated; without a connecting word in the pattern they are packed, noun after noun.
+    """
+    named = {name.lower() for name in re.findall(r"(\w+)\.P", mined.prefix)} - {SLOT.lower()}
+    prefix = compiled(mined.prefix)
+    starts, firsts, laters = (Counter[tuple[str, ...]]() for _ in range(3))
+    for index in mined.matches:
+        chunks = chunks_of(captions[index][:LONGEST])
+        pieces = accumulate(chunk.piece for chunk in chunks)
+        end = next(number for number, words in enumerate(pieces, 1) if prefix.longest(words) == len(words))
+        starts[tuple(word for chunk in chunks[:end] for word in _worded(chunk, named))] += 1
+        units = [tuple(word for chunk in unit for word in _worded(chunk, set())) for unit in units_of(chunks[end:])]
+        firsts.update(units[:1])
+        laters.update(units[1:])
+    first = _most(firsts)
+    packed = mined.pattern.endswith(f"+{PACKED}") or not firsts
+    return Template(_most(starts) + first, (SLOT,) if packed else _most(laters) or first)
 
 
 def _class(tag: str) -> str:
@@ -162,3 +233,16 @@ def _spliced(caption: str, words: Sequence[str], replacements: Mapping[int, str]
         parts += [caption[end:start], replacements.get(place, word)]
         end = start + len(word)
     return "".join([*parts, caption[end:]])
+
+
+def _worded(chunk: Chunk, named: set[str]) -> list[str]:
+    """A chunk in a template: its words, and of a noun phrase that no word names its determiners and one place."""
+    if chunk.kind != "NOUN.P" or named & set(chunk.nouns):
+        return [*chunk.words]
+    before = takewhile(lambda pair: pair[1] not in NOUNS, chunk.piece)
+    return [*(word for word, tag in before if tag == "DET" or word in POSSESSIVES), SLOT]
+
+
+def _most(counts: Counter[tuple[str, ...]]) -> tuple[str, ...]:
+    """What occurs most often; of several the first by name, and nothing of none."""
+    return min(counts, key=lambda words: (-counts[words], words), default=())

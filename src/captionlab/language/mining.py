@@ -11,7 +11,7 @@ the different words of its class too.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import product
 
@@ -19,26 +19,20 @@ from captionlab.language.patterns import Tagged, compiled
 from captionlab.texts.tagging import NOUNS
 from captionlab.texts.unknown import UNKNOWN
 
-# The longest prefix, in merged chunks: the paper takes 4-grams.
-PREFIX = 4
-# A prefix, or a word that is named instead of its class, must be in this share of captions.
-FREQUENT = 0.05
+PREFIX = 4  # the longest prefix, in merged chunks: the paper takes 4-grams
+FREQUENT = 0.05  # a prefix, or a word that is named instead of its class, must be in this share of captions
 # A body must cover this share of the repetitions that follow its prefix; a word that makes up this share of its class
 # there stands for the class.
 COVERED = 0.9
-# This share of a pattern's captions must follow no pattern that saves more.
-NEW = 0.5
-# Words of a caption that are looked at for its pattern.
-LONGEST = 200
+NEW = 0.5  # this share of a pattern's captions must follow no pattern that saves more
+LONGEST = 200  # words of a caption that are looked at for its pattern
 CLASSES = ("NOUN.P", "REL", "CONJ", "AUX")
+UNK = (UNKNOWN.lower(),)
 
 
 @dataclass(frozen=True)
 class Mined:
-    """A pattern found in captions: its prefix and its whole as texts of captionlab.language.patterns.
-
-    matches: indices of the captions that follow it to their last word, at least one.
-    """
+    """A pattern of captions: prefix and whole as texts; `matches` are indices of captions that follow it to the end."""
 
     prefix: str
     pattern: str
@@ -64,12 +58,10 @@ class Chunk:
 
 
 def mine(captions: Sequence[Tagged], max_patterns: int = 5) -> list[Mined]:
-    """At most so many patterns of the captions, by the share that follows them, the largest first.
-
-    Fewer, or none, when the captions have little in common (no prefix is in 5 % of them). UNK has no place in one.
-    """
+    """At most so many patterns of the captions, by the share that follows them, the largest first; UNK is in none."""
     chunked = [chunks_of(caption[:LONGEST]) for caption in captions]
-    named = _named(chunked)
+    elements = Counter(element for chunks in chunked for element in {e for chunk in chunks for e in _words(chunk)})
+    named = {element for element, count in elements.items() if count >= FREQUENT * len(captions)}
     surprise = _surprise(chunked)
     starts: dict[tuple[str, ...], list[int]] = {}
     for index, chunks in enumerate(chunked):
@@ -80,12 +72,12 @@ def mine(captions: Sequence[Tagged], max_patterns: int = 5) -> list[Mined]:
     for prefix, found in starts.items():
         if len(found) < FREQUENT * len(captions):
             continue
-        body, elements = _body([chunked[index][len(prefix) :] for index in found])
+        body, elements_of_body = _body([chunked[index][len(prefix) :] for index in found])
         # Chunks of consecutive noun phrases were merged; a repetition says so.
         text = "+".join(f"({element})*" if element == "NOUN.P" else element for element in prefix)
         pattern = f"{text}+{body}" if body else text
         matches = frozenset(index for index in found if compiled(pattern).follows(captions[index]).whole)
-        saved = sum(_saved(chunked[index], prefix, elements, surprise) for index in matches)
+        saved = sum(_saved(chunked[index], prefix, elements_of_body, surprise) for index in matches)
         candidates.append((-saved, len(pattern), pattern, text, matches))
     kept: list[Mined] = []
     covered: set[int] = set()
@@ -119,20 +111,11 @@ def pieces_of(caption: Tagged) -> list[Chunk]:
     return pieces
 
 
-def _named(chunked: Sequence[Sequence[Chunk]]) -> frozenset[str]:
-    """Elements that name a word, and that are in enough captions: `but`, `IMAGE.P`."""
-    counts = Counter(element for chunks in chunked for element in {e for chunk in chunks for e in _words(chunk)})
-    return frozenset(element for element, count in counts.items() if count >= FREQUENT * len(chunked))
-
-
 def _words(chunk: Chunk) -> list[str]:
+    """Elements that name a word of a chunk: `but`, `IMAGE.P`."""
     if chunk.kind == "NOUN.P":
         return [f"{noun.upper()}.P" for noun in dict.fromkeys(chunk.nouns) if _writable(noun.upper())]
-    return ["+".join(chunk.words)] if all(map(_writable, chunk.words)) and not _is_unknown(chunk) else []
-
-
-def _is_unknown(chunk: Chunk) -> bool:
-    return chunk.words == (UNKNOWN.lower(),)
+    return ["+".join(chunk.words)] if chunk.words != UNK and all(map(_writable, chunk.words)) else []
 
 
 def _writable(word: str) -> bool:
@@ -142,11 +125,11 @@ def _writable(word: str) -> bool:
 
 def _surprise(chunked: Sequence[Sequence[Chunk]]) -> dict[str, float]:
     """Bits that each element saves where it stands."""
-    kinds = Counter(chunk.kind for chunks in chunked for chunk in chunks)
+    every = [chunk for chunks in chunked for chunk in chunks]
+    kinds = Counter(chunk.kind for chunk in every)
     words: dict[str, set[str]] = {kind: set() for kind in kinds}
-    for chunks in chunked:
-        for chunk in chunks:
-            words[chunk.kind].update(_words(chunk))
+    for chunk in every:
+        words[chunk.kind].update(_words(chunk))
     bits = {kind: -math.log2(count / kinds.total()) for kind, count in kinds.items()}
     return bits | {word: bits[kind] + math.log2(len(of_kind)) for kind, of_kind in words.items() for word in of_kind}
 
@@ -159,10 +142,10 @@ def _saved(
     return sum(surprise[element] for element in (*prefix, *(element for element in rest if element in elements)))
 
 
-def _prefixes(chunks: Sequence[Chunk], named: frozenset[str]) -> Iterator[tuple[str, ...]]:
+def _prefixes(chunks: Sequence[Chunk], named: Set[str]) -> Iterator[tuple[str, ...]]:
     """Every way to say how a caption starts; a prefix ends in a chunk that is no noun phrase, as the paper's do."""
     for length in range(1, min(PREFIX, len(chunks)) + 1):
-        if _is_unknown(chunks[length - 1]):
+        if chunks[length - 1].words == UNK:
             return
         if chunks[length - 1].kind != "NOUN.P":
             yield from product(*([chunk.kind, *(w for w in _words(chunk) if w in named)] for chunk in chunks[:length]))
@@ -174,7 +157,7 @@ def _body(rests: Sequence[Sequence[Chunk]]) -> tuple[str, list[str]]:
     if not units:
         return "", []
     # The fewest classes of connecting words that cover enough repetitions, most frequent first.
-    frequency = Counter(chunk.kind for unit in units for chunk in unit if not _is_unknown(chunk))
+    frequency = Counter(chunk.kind for unit in units for chunk in unit if chunk.words != UNK)
     classes: list[str] = []
     for kind, _ in sorted(frequency.items(), key=lambda item: (-item[1], item[0])):
         if sum({chunk.kind for chunk in unit} <= {*classes} for unit in units) >= COVERED * len(units):

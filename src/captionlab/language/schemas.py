@@ -92,5 +92,5 @@ CONSTRUCTED = TableSchema(
     source=Column(_STRING, "published or mined: where the template comes from", nullable=True),
     level=Column(_DOUBLE, "share of words to replace, 0 to 1, or number of nouns"),
     words=Column(pa.list_(_STRING), "words that were put in, in order"),
-    template=Column(_STRING, "the template, as captionlab.language.templates reads it", nullable=True),
+    template=Column(_STRING, "the template, as captionlab.language.construction reads it", nullable=True),
 )

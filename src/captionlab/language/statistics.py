@@ -1,7 +1,8 @@
-"""Numbers about the language of captions: length, variety, repetition, nouns, fluency (Ma et al. 2022, Table 4)."""
+"""Numbers about the language of captions (Ma et al. 2022, Table 4), and the lemmas that go with types of captions."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from statistics import fmean
@@ -12,6 +13,7 @@ from captionlab.texts.ngram import Scores, perplexity
 from captionlab.texts.tagging import NOUNS
 
 DISTINCT = (1, 2, 3)
+ASSOCIATED = ("ADJ", "NOUN")  # parts of speech whose lemmas are associated with types of captions
 
 
 @dataclass(frozen=True)
@@ -24,28 +26,31 @@ class Statistic:
     note: str | None = None
 
 
+@dataclass(frozen=True)
+class Association:
+    """A lemma of a part of speech in the captions of a type: how often it occurs there, and its association, nats."""
+
+    caption_type: str
+    tag: str
+    lemma: str
+    count: int
+    association: float
+
+
 def caption_measures(
     tokens: Sequence[Sequence[str]], tagged: Sequence[tuple[Sequence[str], Sequence[str]]], scores: Scores
 ) -> dict[str, list[Any]]:
-    """Columns of MEASURES, a row per caption: from its tokens, its tagged words, and a model's scores of its tokens.
-
-    log_prob and perplexity are None for a caption without tokens, as SRILM skips them.
-    """
+    """Columns of MEASURES; log_prob and perplexity are None for a caption without tokens, as SRILM skips these."""
     nouns = [[word.lower() for word, tag in zip(*words_tags, strict=True) if tag in NOUNS] for words_tags in tagged]
     left_out = (scores.unknown + scores.zero).tolist()
-    log_probs: list[float | None] = [
-        log_prob if words else None for log_prob, words in zip(scores.log_probs.tolist(), tokens, strict=True)
-    ]
+    numbers = [*zip(scores.log_probs.tolist(), map(len, tokens), left_out, strict=True)]
     return {
-        "words": list(map(len, tokens)),
+        "words": [length for _, length, _ in numbers],
         "repeated": [len(words) - len({*words}) for words in tokens],
         "unknown": scores.unknown.tolist(),
         "impossible": scores.zero.tolist(),
-        "log_prob": log_probs,
-        "perplexity": [
-            None if log_prob is None else perplexity(log_prob, len(words), out, 1)
-            for log_prob, words, out in zip(log_probs, tokens, left_out, strict=True)
-        ],
+        "log_prob": [log_prob if length else None for log_prob, length, _ in numbers],
+        "perplexity": [perplexity(*of_caption, 1) if of_caption[1] else None for of_caption in numbers],
         "nouns": list(map(len, nouns)),
         "distinct_nouns": [len({*words}) for words in nouns],
     }
@@ -59,13 +64,12 @@ def corpus_statistics(
     perplexity is the corpus's (all words and ends of sentences together), perplexity_without_end SRILM's ppl1,
     mean_perplexity the mean over captions. distinct_n: different n-grams divided by all n-grams (Li et al. 2016).
     """
-    captions = len(tokens)
-    spoken = sum(1 for words in tokens if words)
+    captions, spoken = len(tokens), sum(map(bool, tokens))
     if not captions:
         raise ValueError("there are no captions to describe")
     total, unknown = sum(measures["words"]), sum(measures["unknown"])
-    log_prob = sum(value for value in measures["log_prob"] if value is not None)
     left_out = unknown + sum(measures["impossible"])
+    log_prob = sum(value for value in measures["log_prob"] if value is not None)
     perplexities = [value for value in measures["perplexity"] if value is not None]
 
     def over_words(name: str, value: float | None, n: int = spoken) -> Statistic:
@@ -94,11 +98,35 @@ def distinct(captions: Iterable[Sequence[str]], n: int) -> float | None:
     return len(counts) / counts.total() if counts else None
 
 
+def associate(captions: Mapping[str, Iterable[tuple[Sequence[str], Sequence[str]]]]) -> list[Association]:
+    """Local mutual information (Evert 2005) of each adjective and noun, by its lemma, with each type of captions.
+
+    captions: for each type its captions, each as lemmas and tags (punctuation included, as the authors count it).
+    The association is c * ln(c * N / (C * n)), where c counts the lemma with this part of speech in this type, C in all
+    types, n all tokens of the type and N all tokens: the formula of Dessì et al. for two types (repository
+    emecomm_context), for any number. A lemma that a type does not contain has association 0 with it and is left out.
+    Sorted by type in the order given, tag, and descending association; equal ones by lemma.
+    """
+    pairs = {
+        caption_type: [pair for lemmas, tags in of_type for pair in zip(tags, lemmas, strict=True)]
+        for caption_type, of_type in captions.items()
+    }
+    everywhere = Counter(pair for of_type in pairs.values() for pair in of_type)
+    total, found = everywhere.total(), []
+    for caption_type, of_type in pairs.items():
+        counts = Counter(pair for pair in of_type if pair[0] in ASSOCIATED)
+        associations = [
+            Association(caption_type, *pair, n, n * math.log(n * total / (everywhere[pair] * len(of_type))))
+            for pair, n in counts.items()
+        ]
+        found += sorted(associations, key=lambda a: (a.tag, -a.association, a.lemma))
+    return found
+
+
 def repeats_itself(words: Sequence[str]) -> bool:
     """Does a word follow itself, or do three words in a row occur twice?
 
-    What decoders are kept from that would repeat themselves: trigrams are blocked (Paulus et al. 2018), and newfc's
-    decoding constraint forbids a word after itself.
+    Decoders are kept from these: trigrams are blocked (Paulus et al. 2018), and newfc forbids a word after itself.
     """
     trigrams = list(ngrams(words, 3))
     return any(one == after for one, after in ngrams(words, 2)) or len({*trigrams}) < len(trigrams)

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.vinvl import Vinvl
-from captionlab.probes.schemas import encodings_schema
 from captionlab.progress import progress
 from captionlab.regions.removal import Removal
 from captionlab.regions.tagged_regions import TaggedRegions
@@ -19,10 +18,7 @@ BATCH = 64
 
 @torch.no_grad()
 def encode_scenes(captioner: Vinvl, visual: TaggedRegions) -> Tensor:
-    """The mean (B, width) of the last layer's states of the tags and regions that can be attended to.
-
-    The caption is no part of it: the states of tags and regions do not depend on it.
-    """
+    """The mean (B, width) of the last states of tags and regions that can be attended to, which no caption changes."""
     ids = visual.tags.new_full((len(visual), 1), captioner.start_id)
     states, mask = captioner.states(visual, ids)[:, 1:], visual.mask[:, :, None]
     return (states * mask).sum(1) / mask.sum(1)
@@ -35,25 +31,19 @@ def encode_images(
     diagnostic: Mapping[str, Sequence[str]],
     numbers: Sequence[int],
 ) -> dict[str, Any]:
-    """Columns of a table of encodings of images, each with its scene.
-
-    For each of the `numbers`, all images are encoded without those objects that are among so many most diagnostic ones
-    of their scene.
-    """
+    """Columns of encodings: for each of the `numbers` all images, without so many diagnostic objects of their scene."""
     device = next(captioner.parameters()).device
     captioner.eval()
     images = list(classes)
-    starts = [(number, start) for number in numbers for start in range(0, len(images), BATCH)]
+    batches = [(number, images[start : start + BATCH]) for number in numbers for start in range(0, len(images), BATCH)]
     parts = []
-    for number, start in progress(starts, what="batches", total=len(starts)):
-        part = images[start : start + BATCH]
+    for number, part in progress(batches, what="batches", total=len(batches)):
         labels = [{*diagnostic.get(classes[image], ())[:number]} for image in part]
         parts.append(encode_scenes(captioner, removal.without(part, labels).to(device)).cpu().numpy())
     values = np.concatenate(parts).astype(np.float32)
-    kind = encodings_schema(values.shape[1])
     return {
         "image_id": images * len(numbers),
         "scene": [*classes.values()] * len(numbers),
         "objects": [number for number in numbers for _ in images],
-        "encoding": pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), type=kind.columns["encoding"].type),
+        "encoding": pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1]),
     }

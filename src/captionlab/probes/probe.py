@@ -1,36 +1,115 @@
-"""Probes of scenes: classifiers on the states of a captioner, with baselines (Cafagna et al. 2022, §7, appendix D).
+"""Probes of scenes and of objects, on the states of a captioner, with baselines (Cafagna et al. 2022, §7, appendix D).
 
-Splits are stratified and, as everything drawn here, functions of a seed.
+Splits are stratified and, as everything drawn here, functions of a seed. The control task has the same classes in a
+random order: what a probe learns of these is memory and no knowledge of the states.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-PROBES = ("random-forest", "mlp", "random")
-# The step of the neural probe that GRID is about.
-NETWORK = "network"
+from captionlab.progress import progress
+
+FOREST, MLP, RANDOM = PROBES = ("random-forest", "mlp", "random")
+SCENES, SHUFFLED = "scenes", "shuffled"
+# Nothing is learnt by guessing, so it has no control task.
+TASKS = [*product((FOREST, MLP), (SCENES, SHUFFLED)), (RANDOM, SCENES)]
+# At most so many objects, each on a share of the images between these two: of a rarer one there is too little to learn,
+# and one that is nearly everywhere, or nowhere, is predicted without a look.
+MOST, RAREST, COMMONEST = 15, 0.05, 0.95
+NETWORK = "network"  # the step of the neural probe that GRID is about
 # What the neural probe is chosen among; the paper arrived at one hidden layer of 16 and alpha 1.
 GRID: dict[str, list[Any]] = {"hidden_layer_sizes": [(16,), (16, 16)], "alpha": [0.1, 1.0]}
 FOLDS = 3
-# Enough for lbfgs to converge on some hundreds of images.
-ITERATIONS = 1000
+ITERATIONS = 1000  # enough for lbfgs to converge on some hundreds of images
 
 
 @dataclass(frozen=True)
 class Score:
-    """An F1 of a probe on the test part of a split: an average, or that of one class or object.
-
-    SCORES and OBJECT_SCORES explain the fields; `name` is that of the class or object, empty for an average.
-    """
+    """An F1 of a probe on the test part of a split; `name` is that of a class or object, and empty for an average."""
 
     average: str
     name: str
     f1: float
     support: int
+
+
+def run_probes(
+    encodings: Mapping[int, np.ndarray], scenes: Sequence[str], test_shares: Sequence[float], seeds: Sequence[int]
+) -> tuple[list[dict[str, Any]], list[tuple[dict[str, Any], float]]]:
+    """Rows of scores, and the settings that were tried for the neural probe with their macro F1, the chosen one first.
+
+    `encodings` has the states (n, width) of the images, by the number of objects that were removed; `scenes` are the
+    classes of the n images. The neural probe is chosen once, on the first training part of the whole images; a probe of
+    ablated images is trained and tested on ablated ones.
+    """
+    first, _ = split(scenes, test_shares[0], seeds[0])
+    tried = search_mlp(encodings[min(encodings)][first], [scenes[row] for row in first], seeds[0])
+    rows = []
+    runs = [(objects, share, seed) for objects in encodings for share in test_shares for seed in seeds]
+    for objects, share, seed in progress(runs, what="splits", total=len(runs)):
+        classes = {SCENES: list(scenes), SHUFFLED: shuffled(scenes, seed)}
+        for name, task in TASKS:
+            parts = split(classes[task], share, seed)
+            chosen = tried[0][0] if name == MLP else None
+            found = probe(name, encodings[objects], classes[task], parts, seed, chosen)
+            place = {"objects": objects, "probe": name, "classes": task, "test_share": share, "seed": seed}
+            rows += [{**place, **vars(score), "scene": score.name} for score in found]
+    return rows, tried
+
+
+def probed_objects(objects: Mapping[str, Iterable[str]], images: Sequence[str]) -> list[str]:
+    """The labels that are on most of these images, each counting once, the most frequent first; equal ones by name."""
+    count = Counter(label for image in images for label in {*objects.get(image, ())})
+    fitting = [label for label, found in count.items() if RAREST <= found / len(images) <= COMMONEST]
+    return sorted(fitting, key=lambda label: (-count[label], label))[:MOST]
+
+
+def object_scores(labels: Sequence[str], right: np.ndarray, predicted: np.ndarray) -> list[Score]:
+    """The F1s of what is predicted (n, L) of L objects: micro, macro, and of each; 0 for one that is nowhere."""
+    from sklearn.metrics import f1_score
+
+    each = [float(f1_score(*of_object, zero_division=0)) for of_object in zip(right.T, predicted.T, strict=True)]
+    there = right.sum(0).tolist()
+    return [
+        Score("micro", "", float(f1_score(right.ravel(), predicted.ravel(), zero_division=0)), sum(there)),
+        Score("macro", "", float(np.mean(each)), sum(there)),
+        *(Score("object", *row) for row in zip(labels, each, there, strict=True)),
+    ]
+
+
+def run_object_probes(
+    encodings: np.ndarray,
+    scenes: Mapping[str, str],
+    objects: Mapping[str, Iterable[str]],
+    test_share: float,
+    seeds: Sequence[int],
+) -> list[dict[str, Any]]:
+    """Rows of scores of probes of the states (n, width) of whole images, for each seed; none without objects to probe.
+
+    Not in the paper: is what the captioner knew before still there after finetuning on scenes? Splits are stratified by
+    the scenes of the n images. One forest tells all objects at once; `random` guesses each as often as it is in
+    training. In the control task each image has the objects of another one.
+    """
+    images = list(scenes)
+    labels = probed_objects(objects, images)
+    there = np.array([[label in {*objects.get(image, ())} for label in labels] for image in images], bool)
+    rows = []
+    for seed in progress(seeds if labels else [], what="splits", total=len(seeds)):
+        train, test = split([*scenes.values()], test_share, seed)
+        order = np.random.default_rng(seed).permutation(len(images))
+        runs = ((FOREST, "objects", there), (FOREST, SHUFFLED, there[order]), (RANDOM, "objects", there))
+        for name, task, right in runs:
+            fitted = classifier(name, seed).fit(encodings[train], right[train].astype(int))
+            predicted = np.asarray(fitted.predict(encodings[test])).reshape(len(test), -1) > 0
+            place = {"probe": name, "classes": task, "test_share": test_share, "seed": seed}
+            found = object_scores(labels, right[test], predicted)
+            rows += [{**place, **vars(score), "label": score.name} for score in found]
+    return rows
 
 
 def downsample(scenes: Mapping[str, str], total: int, seed: int) -> dict[str, str]:
@@ -63,10 +142,7 @@ def without_singles(scenes: Mapping[str, str]) -> dict[str, str]:
 
 
 def split(classes: Sequence[str], test_share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to train on and rows to test on: of each class the same share, but at least one row on either side.
-
-    ValueError for a class of one row.
-    """
+    """Rows to train and to test on: of each class the same share, at least one on both sides; ValueError for 1 row."""
     if rare := [name for name, count in Counter(classes).items() if count < 2]:
         raise ValueError(
             f"the scene {rare[0]!r} has one image, which cannot be both trained and tested on; leave it out"
@@ -81,22 +157,24 @@ def split(classes: Sequence[str], test_share: float, seed: int) -> tuple[np.ndar
 
 
 def shuffled(classes: Sequence[str], seed: int) -> list[str]:
-    """The classes in a random order: what a probe learns of these is memory and no knowledge of the states."""
+    """The classes in a random order."""
     return [classes[row] for row in np.random.default_rng(seed).permutation(len(classes))]
 
 
 def search_mlp(encodings: np.ndarray, classes: Sequence[str], seed: int) -> list[tuple[dict[str, Any], float]]:
-    """All settings of GRID with their macro F1 in a cross-validation on these rows, the best first.
-
-    Of equal ones the smaller network is first, then that with the smaller alpha.
-    """
+    """All settings of GRID with their macro F1 in a cross-validation, the best first; of equal ones the smaller."""
     from sklearn.model_selection import GridSearchCV
 
+    generator = np.random.default_rng(seed)
+    fold = np.empty(len(classes), int)  # each class is spread over all of them
+    for name in sorted({*classes}):
+        rows = generator.permutation(np.flatnonzero(np.asarray(classes) == name))
+        fold[rows] = (np.arange(len(rows)) + generator.integers(FOLDS)) % FOLDS
     search = GridSearchCV(
-        classifier("mlp", seed),
+        classifier(MLP, seed),
         {f"{NETWORK}__{name}": values for name, values in GRID.items()},
         scoring=lambda fitted, states, right: scores(list(right), fitted.predict(states))[1].f1,
-        cv=_folds(classes, seed),
+        cv=[(np.flatnonzero(fold != part), np.flatnonzero(fold == part)) for part in range(FOLDS)],
         refit=False,
         error_score="raise",
     )
@@ -116,15 +194,13 @@ def probe(
     seed: int,
     settings: Mapping[str, Any] | None = None,
 ) -> list[Score]:
-    """Train a probe on the first rows of `encodings` (n, width), test it on the second; ValueError if none of PROBES.
-
-    `random` guesses classes as often as they are in training. `settings` are those of the neural probe.
-    """
+    """Train a probe on the first rows of `encodings` (n, width), test it on the second; ValueError if not in PROBES."""
     if name not in PROBES:
         raise ValueError(f"the probe is {name!r}; it must be {', '.join(PROBES)}")
     train, test = rows
-    fitted = classifier(name, seed, settings).fit(encodings[train], _at(classes, train))
-    return scores(_at(classes, test), fitted.predict(encodings[test]))
+    trained, right = ([classes[row] for row in part] for part in rows)
+    fitted = classifier(name, seed, settings).fit(encodings[train], trained)
+    return scores(right, fitted.predict(encodings[test]))
 
 
 def scores(right: Sequence[str], predicted: Sequence[str]) -> list[Score]:
@@ -145,11 +221,11 @@ def scores(right: Sequence[str], predicted: Sequence[str]) -> list[Score]:
 
 def classifier(name: str, seed: int, settings: Mapping[str, Any] | None = None) -> Any:
     """A classifier of PROBES that knows nothing yet; `settings` are those of the neural one."""
-    if name == "random":
+    if name == RANDOM:
         from sklearn.dummy import DummyClassifier
 
         return DummyClassifier(strategy="stratified", random_state=seed)
-    if name == "random-forest":
+    if name == FOREST:
         from sklearn.ensemble import RandomForestClassifier
 
         return RandomForestClassifier(random_state=seed, n_jobs=1)
@@ -159,17 +235,3 @@ def classifier(name: str, seed: int, settings: Mapping[str, Any] | None = None) 
 
     network = MLPClassifier(solver="lbfgs", max_iter=ITERATIONS, random_state=seed, **(settings or {}))
     return Pipeline([("scaler", StandardScaler()), (NETWORK, network)])
-
-
-def _folds(classes: Sequence[str], seed: int) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-    """Rows to train and to test on in a cross-validation of FOLDS parts, each class spread over all of them."""
-    generator = np.random.default_rng(seed)
-    fold = np.empty(len(classes), int)
-    for name in sorted({*classes}):
-        rows = generator.permutation(np.flatnonzero(np.asarray(classes) == name))
-        fold[rows] = (np.arange(len(rows)) + generator.integers(FOLDS)) % FOLDS
-    return [(np.flatnonzero(fold != part), np.flatnonzero(fold == part)) for part in range(FOLDS)]
-
-
-def _at(classes: Sequence[str], rows: np.ndarray) -> list[str]:
-    return [classes[row] for row in rows]

@@ -1,9 +1,12 @@
 """The tables of the stage of probes."""
 
+import os
+
+import numpy as np
 import pyarrow as pa
 
 from captionlab.schemas import IMAGE_ID, REMOVED, ROLE
-from captionlab.tables import Column, TableSchema
+from captionlab.tables import Column, TableSchema, read_schema, read_table
 
 _STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
 _PROBE = Column(_STRING, "random-forest, mlp or random")
@@ -60,3 +63,13 @@ def encodings_schema(dimensions: int) -> TableSchema:
         objects=REMOVED,
         encoding=Column(pa.list_(pa.float32(), dimensions), "mean of the last states of tags and regions"),
     )
+
+
+def read_encodings(path: str | os.PathLike[str]) -> tuple[dict[int, np.ndarray], dict[str, str]]:
+    """Encodings (n, width) of the same n images by the number of removed objects, and the scene of each image."""
+    size = read_schema(path).field("encoding").type.list_size
+    table = read_table(path, encodings_schema(size))
+    values = table["encoding"].combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(-1, size)
+    objects = np.array(table["objects"].to_pylist())
+    scenes = dict(zip(table["image_id"].to_pylist(), table["scene"].to_pylist(), strict=True))
+    return {int(number): values[objects == number] for number in dict.fromkeys(objects.tolist())}, scenes

@@ -28,8 +28,7 @@ class Accuracies:
         people, person = np.unique([answer["participant"] for answer in self.answers], return_inverse=True)
         sets, of_set = np.unique([answer["stimulus"] for answer in self.answers], return_inverse=True)
         generator = np.random.default_rng(seed)
-        weights_of_people = _draws(generator, len(people))
-        weights_of_sets = _draws(generator, len(sets))
+        weights_of_people, weights_of_sets = (_draws(generator, len(units)) for units in (people, sets))
         # What is independent of everything else: participants or sets, whichever are fewer.
         self.units = min(len(people), len(sets))
         self.resampled: dict[str, np.ndarray] = {}
@@ -54,34 +53,29 @@ class Accuracies:
             own = [answer for answer in self.answers if answer["caption_type"] == name]
             variance = float(np.var(_finite(self.resampled[name]) / 100))
             low, high = share_interval(self.value[name] / 100, variance, self.units, len(own))
-            value = {"value": self.value[name], "ci_low": 100 * low, "ci_high": 100 * high}
+            value = {"caption_type": name, "value": self.value[name], "ci_low": 100 * low, "ci_high": 100 * high}
             people, sets = ({answer[unit] for answer in own} for unit in ("participant", "stimulus"))
-            numbers = {"answers": len(own), "participants": len(people), "stimuli": len(sets)}
-            rows.append({"caption_type": name, **value, **numbers})
+            rows.append({**value, "answers": len(own), "participants": len(people), "stimuli": len(sets)})
         return rows
 
     def pairwise(self) -> list[dict[str, Any]]:
         """Rows of the PAIRWISE table: every two types, on the same samples."""
         rows: list[dict[str, Any]] = []
         for name, other in combinations(self.types, 2):
-            differences = self.resampled[name] - self.resampled[other]
+            resampled = _finite(self.resampled[name] - self.resampled[other])
             difference = self.value[name] - self.value[other]
-            low, high = bootstrap_interval(difference, _finite(differences), self.units, (-100.0, 100.0))
-            value = {"difference": difference, "ci_low": low, "ci_high": high}
-            p_value = bootstrap_p_value(_finite(differences))
-            rows.append({"caption_type": name, "against": other, **value, "p_value": p_value})
+            low, high = bootstrap_interval(difference, resampled, self.units, (-100.0, 100.0))
+            value = {"difference": difference, "ci_low": low, "ci_high": high, "p_value": bootstrap_p_value(resampled)}
+            rows.append({"caption_type": name, "against": other, **value})
         adjusted = holm([row["p_value"] for row in rows])
         return [{**row, "p_adjusted": p_value} for row, p_value in zip(rows, adjusted, strict=True)]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """p-values after Holm's step-down correction (Holm 1979)."""
-    adjusted = [1.0] * len(p_values)
-    worst = 0.0
-    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        worst = max(worst, (len(p_values) - rank) * p_values[index])
-        adjusted[index] = min(1.0, worst)
-    return adjusted
+    order = np.argsort(p_values, kind="stable")
+    worst = np.maximum.accumulate(np.asarray(p_values)[order] * np.arange(len(order), 0, -1))
+    return np.minimum(1.0, worst)[np.argsort(order)].tolist()
 
 
 def agreement(answers: Sequence[Answer], seed: int) -> list[dict[str, Any]]:

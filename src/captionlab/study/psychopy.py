@@ -7,12 +7,11 @@ PsychoPy 2023 and later, locally and, through PsychoJS, on Pavlovia (Peirce et a
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from captionlab.study.pictures import file_name
+from captionlab.study.pages import file_name, paragraphs
 from captionlab.study.stimuli import IMAGES_OF_SCREEN
 
 CONDITIONS = ("study", "study_block", "question", "caption")
@@ -46,10 +45,9 @@ def quoted(caption: str) -> str:
 
 
 def experiment(template: str, study: str, blocks: Sequence[int], consent: str, files: Sequence[str]) -> str:
-    """The .psyexp file: consent, instructions, an example, the screens of a block, thanks.
+    """The .psyexp file: consent, instructions, an example, the screens of a block, thanks; `files` are all of images/.
 
-    `files` are the names of all images in images/. The participant's code and block are asked for at the start, or
-    stand in the address on Pavlovia (?participant=...&block=...).
+    The participant's code and block are asked for, or stand in the address on Pavlovia (?participant=...&block=...).
     """
     root = ElementTree.fromstring(template)
     conditions_files = [EXAMPLE_CONDITIONS, *(conditions_file(block) for block in blocks)]
@@ -66,8 +64,3 @@ def experiment(template: str, study: str, blocks: Sequence[int], consent: str, f
     agreement.set("val", "\n\n".join([*literal, agreement.get("val", "")]))
     ElementTree.indent(root)
     return '<?xml version="1.0" ?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
-
-
-def paragraphs(text: str) -> list[str]:
-    """The paragraphs of a text, which empty lines part, each on one line."""
-    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]

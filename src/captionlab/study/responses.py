@@ -1,17 +1,18 @@
-"""Answers of participants, from the CSV files of the web page and of PsychoPy (also from Pavlovia)."""
+"""Answers of participants, from CSV files of the web page and of PsychoPy, and simulated ones, drawn by a retriever."""
 
 import csv
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
 
-# Who picks a wrong image for more controls than this is left out of the analysis (appendix A).
-MISTAKES_ALLOWED = 1
+MISTAKES_ALLOWED = 1  # who picks a wrong image for more controls than this is left out of the analysis (appendix A)
 SIMULATED = "simulated"
 WEB = ("study", "participant", "block", "question", "chosen")
 PSYCHOPY = ("study", "participant", "study_block", "question", "mouse.clicked_name")
@@ -67,6 +68,36 @@ def read_answers(
     return [{**answer, "excluded": answer["participant"] in excluded} for _, answer in sorted(answers.items())]
 
 
+def simulate(
+    screens: Sequence[Mapping[str, Any]],
+    similarities: np.ndarray,
+    scale: float,
+    participants: int,
+    study: str,
+    seed: int,
+) -> str:
+    """Answers of simulated participants, in the form of the web page's CSV.
+
+    `similarities` (screens, 10) are the retriever's cosines of caption and images, in the order of the screen; each
+    image is drawn with the probability that the retriever gives it, softmax of `scale` times cosine. Blocks are given
+    out in turn. Every code begins with "simulated", so that `read_answers` tells such answers from those of people.
+    """
+    logits = scale * np.asarray(similarities, dtype=np.float64)
+    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    blocks = sorted({row["block"] for row in screens} - {0})
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(WEB)
+    for number in range(participants):
+        generator = np.random.default_rng([seed, number])
+        block = blocks[number % len(blocks)]
+        for question, index in sorted((row["question"], n) for n, row in enumerate(screens) if row["block"] == block):
+            place = int(generator.choice(chances.shape[1], p=chances[index])) + 1
+            writer.writerow([study, f"{SIMULATED}-{number + 1:03d}", block, question, place])
+    return stream.getvalue()
+
+
 def participants(answers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows of the PARTICIPANTS table: a participant in a block."""
     found: dict[tuple[str, int], dict[str, Any]] = {}
@@ -99,11 +130,9 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, st
         where = f"{path}, line {reader.line_num}"
         values = [row[name] or "" for name in columns]
         if source == "psychopy":
-            if not values[0].strip():
-                continue  # the screens of text, which have no conditions
             places = _CLICKED.findall(values[-1])
-            if not places:
-                continue  # the participant stopped here
+            if not values[0].strip() or not places:
+                continue  # a screen of text, which has no conditions, or the participant stopped here
             values[-1] = places[-1]
         yield where, source, dict(zip(WEB, values, strict=True))
 

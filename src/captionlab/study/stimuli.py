@@ -1,7 +1,4 @@
-"""The screens of the study: sets of ten look-alike images, each with every type of captions, in blocks with controls.
-
-Dessì et al. 2023, section 4.2.4 and appendix A.
-"""
+"""The screens of the study: look-alike images with all types of captions (Dessì et al. 2023, 4.2.4 and appendix A)."""
 
 import hashlib
 import json
@@ -12,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-# Images of a screen: two rows of five (appendix A, figure 3).
-IMAGES_OF_SCREEN = 10
+IMAGES_OF_SCREEN = 10  # images of a screen: two rows of five (appendix A, figure 3)
 EXAMPLE = "example"
 
 
@@ -22,11 +18,7 @@ class StudyError(ValueError):
 
 
 def choose_sets(
-    images: np.ndarray,
-    order: Iterable[int],
-    free: np.ndarray,
-    count: int,
-    max_similarity: float,
+    images: np.ndarray, order: Iterable[int], free: np.ndarray, count: int, max_similarity: float
 ) -> list[list[int]]:
     """`count` sets of a target and its nine nearest neighbours, as rows of `images`, the target first.
 
@@ -35,19 +27,17 @@ def choose_sets(
     which images may be used; those of the sets are no longer free afterwards. StudyError when images are too few.
     """
     chosen: list[list[int]] = []
-    neighbours = IMAGES_OF_SCREEN - 1
     for target in order:
         if len(chosen) == count or not free[target]:
             continue
         similarity = images @ images[target]
         candidates = np.flatnonzero(free & (similarity <= max_similarity))
         candidates = candidates[candidates != target]
-        if len(candidates) < neighbours:
-            continue
-        nearest = candidates[np.argsort(-similarity[candidates], kind="stable")[:neighbours]]
+        nearest = candidates[np.argsort(-similarity[candidates], kind="stable")[: IMAGES_OF_SCREEN - 1]]
         members = [int(target), *map(int, nearest)]
-        free[members] = False
-        chosen.append(members)
+        if len(members) == IMAGES_OF_SCREEN:
+            free[members] = False
+            chosen.append(members)
     if len(chosen) < count:
         raise StudyError(
             f"{len(images)} images give {len(chosen)} sets of {IMAGES_OF_SCREEN} with similarities up to "
@@ -119,7 +109,7 @@ def arrange(
     per_block = len(dealt) // blocks
     screens: list[dict[str, Any]] = []
     for group, members_of_group in enumerate(groups):
-        first = [int(shift) for shift in generator.permutation(np.arange(block_size) % len(types))]
+        first = generator.permutation(np.arange(block_size) % len(types)).tolist()
         for turn in range(len(types)):
             block = group * len(types) + turn + 1
             shown = [
@@ -131,9 +121,7 @@ def arrange(
                 for number in range((block - 1) * per_block, block * per_block)
             ]
             for question, index in enumerate(generator.permutation(len(shown)), 1):
-                role, stimulus, caption_type, members = shown[index]
-                screen = _screen(role, stimulus, caption_type, members, generator)
-                screens.append({"block": block, "question": question, **screen})
+                screens.append({"block": block, "question": question, **_screen(*shown[index], generator)})
     screens.append({"block": 0, "question": 0, **_screen(EXAMPLE, EXAMPLE, control_type, example, generator)})
     return screens
 
@@ -142,32 +130,21 @@ def _screen(
     role: str, stimulus: str, caption_type: str, members: Sequence[int], generator: np.random.Generator
 ) -> dict[str, Any]:
     """One screen, its images in a random order; `members` has the target first."""
-    order = [int(place) for place in generator.permutation(len(members))]
-    return {
-        "role": role,
-        "stimulus": stimulus,
-        "caption_type": caption_type,
-        "members": [members[place] for place in order],
-        "position": order.index(0) + 1,
-    }
+    order = generator.permutation(len(members)).tolist()
+    screen = {"role": role, "stimulus": stimulus, "caption_type": caption_type}
+    return {**screen, "members": [members[place] for place in order], "position": order.index(0) + 1}
 
 
 def study_name(screens: Iterable[Mapping[str, Any]]) -> str:
-    """A name that only these screens have; responses carry it, so that they are never read with other screens.
-
-    Screens are rows of the STIMULI table.
-    """
+    """A name that only these rows of STIMULI have; responses carry it, so that none is read with other screens."""
     content = [[row["block"], row["question"], row["caption"], list(row["images"])] for row in screens]
     return "study-" + hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
 
 def read_exclusions(path: str | os.PathLike[str], known: Iterable[str]) -> set[str]:
-    """Ids of images that must not be shown: one in a line, empty lines and comments (#) aside.
-
-    StudyError for an id that is not in the corpus: a mistyped line would let a disturbing image through.
-    """
+    """Ids of images that must not be shown, of those `known`: one in a line, empty lines and comments (#) aside."""
     lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
     excluded = {line for line in lines if line and not line.startswith("#")}
-    if unknown := sorted(excluded - set(known)):
+    if unknown := sorted(excluded - {*known}):  # a mistyped line would let a disturbing image through
         raise StudyError(f"{path}: {unknown[0]!r} is no image of the corpus ({len(unknown)} such lines)")
     return excluded

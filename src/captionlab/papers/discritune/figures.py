@@ -17,7 +17,7 @@ from captionlab.reporting.published import read_published
 from captionlab.reporting.reproduction import Reproduction, in_order
 from captionlab.reporting.runs import Place, Row
 from captionlab.schemas import IMAGES, SUMMARY, TRAINING
-from captionlab.study.pictures import file_name, pictures
+from captionlab.study.pages import file_name, pictures
 from captionlab.study.psychopy import COLUMNS, quoted
 from captionlab.study.responses import SIMULATED
 from captionlab.study.schemas import ANSWERS, STIMULI

@@ -13,7 +13,7 @@ from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.papers.scenes.captions import Change, Examples, drawn_examples, first_changes
 from captionlab.papers.scenes.probes import ProbedImages
 from captionlab.papers.scenes.run import Path, Row, ScenesRun, read_by_role, read_rows
-from captionlab.probes.tables import read_encodings
+from captionlab.probes.schemas import read_encodings
 from captionlab.reporting.published import read_published
 from captionlab.reporting.thumbnails import thumbnail
 from captionlab.schemas import IMAGES

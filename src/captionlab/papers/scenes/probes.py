@@ -15,7 +15,7 @@ from captionlab.papers.scenes.probe_scores import (
     split_name,
 )
 from captionlab.papers.scenes.run import Provenance, ScenesRun, scenes_sheet, without_interval
-from captionlab.probes.objects import COMMONEST, MOST, RAREST
+from captionlab.probes.probe import COMMONEST, MOST, RAREST
 from captionlab.reporting.builder import Line, Number, columns_of, rows_of
 from captionlab.reporting.render import MISSING, Block, Column, Table
 from captionlab.reporting.sheets import Sheet

@@ -1,0 +1,92 @@
+"""The study as web pages that need nothing but a static server, and images under names that say nothing of them."""
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from PIL import Image
+
+SIZE = 400  # height and width, pixels: sharp on a large screen, and a screen of ten is some 300 kB
+QUALITY = 88
+PAPER = (255, 255, 255)
+PLACE = "{{data}}"  # where a page's data stand in its template
+Row = Mapping[str, Any]
+
+
+def file_name(image_id: str) -> str:
+    """Name of the file of an image; ids may hold anything, and a number would tell neighbours in a video."""
+    return hashlib.sha256(image_id.encode()).hexdigest()[:16] + ".jpg"
+
+
+def pictures(images: pa.Table) -> Iterator[tuple[str, bytes]]:
+    """File name and JPEG of each image of a table, padded to a square with white, the background of every screen."""
+    for row in images.to_pylist():
+        with Image.open(row["path"] if row["data"] is None else io.BytesIO(row["data"])) as opened:
+            image = opened.convert("RGB")
+        scale = SIZE / max(image.size)
+        size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+        image = image.resize(size, Image.Resampling.BICUBIC)
+        square = Image.new("RGB", (SIZE, SIZE), PAPER)
+        square.paste(image, ((SIZE - image.width) // 2, (SIZE - image.height) // 2))
+        stream = io.BytesIO()
+        square.save(stream, "JPEG", quality=QUALITY)
+        yield file_name(row["image_id"]), stream.getvalue()
+
+
+def write_pictures(files: Iterator[tuple[str, bytes]], directories: list[Path]) -> None:
+    """Write the same files into several folders, which are made."""
+    for directory in directories:
+        directory.mkdir(parents=True, exist_ok=True)
+    for name, content in files:
+        for directory in directories:
+            (directory / name).write_bytes(content)
+
+
+def study_page(template: str, study: str, screens: Sequence[Row], consent: str, post: str | None) -> str:
+    """The page for participants: a template of resources/study with its data.
+
+    `screens` are rows of STIMULI; `consent` is a text whose paragraphs are parted by empty lines; `post` is the address
+    that answers are sent to, None where they are only downloaded. The page does not hold which image is the right one.
+    """
+    ordered = sorted(screens, key=lambda row: (row["block"], row["question"]))
+    [example], *blocks = (
+        [{"caption": row["caption"], "images": [*map(file_name, row["images"])]} for row in of_block]
+        for _, of_block in groupby(ordered, key=lambda row: row["block"])
+    )
+    shown_before = {"study": study, "consent": paragraphs(consent), "post": post, "example": example}
+    return _filled(template, {**shown_before, "blocks": blocks})
+
+
+def review_page(template: str, screens: Sequence[Row], pictures: str) -> str:
+    """The page to flag images that must not be shown, set by set; `pictures` is their folder, relative to the page."""
+    sets: dict[str, dict[str, Any]] = {}
+    for row in screens:
+        others = [image for image in row["images"] if image != row["target"]]
+        images = [{"id": image, "file": file_name(image)} for image in (row["target"], *others)]
+        shown = sets.setdefault(row["stimulus"], {"name": row["stimulus"], "images": images, "captions": []})
+        shown["captions"].append({"type": row["caption_type"], "caption": row["caption"]})
+    return _filled(template, {"folder": pictures, "sets": [sets[name] for name in sorted(sets)]})
+
+
+def read_template(path: str | Path) -> str:
+    """A template; ValueError when it has no place for data."""
+    text = Path(path).read_text(encoding="utf-8")
+    if PLACE not in text:
+        raise ValueError(f"{path} has no {PLACE}, where the data of the page belong")
+    return text
+
+
+def _filled(template: str, data: Mapping[str, Any]) -> str:
+    """The template with data as JSON in which nothing can end the script element that holds it."""
+    return template.replace(PLACE, json.dumps(data).replace("<", "\\u003c"))
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a text, which empty lines part, each on one line."""
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
