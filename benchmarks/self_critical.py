@@ -35,7 +35,6 @@ from captionlab.networks.words import learn_words
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import embeddings_schema
-from captionlab.scorers.boxes import corners
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import build_scorer
 from captionlab.tables import write_table
@@ -246,8 +245,7 @@ def itm_scorer(family: str, sizes: Sizes, folder: Path) -> tuple[Any, ScorerImag
         regions = table.batch([f"image-{image}" for image in batch.images[batch.rows].tolist()])
         with torch.no_grad():
             if family == "lxmert":
-                boxes = corners(regions.boxes, regions.sizes)
-                read = scorer.network.lxmert(ids, regions.features, boxes, attention_mask=mask.float())
+                read = scorer.network.lxmert(ids, regions.features, regions.corners, attention_mask=mask.float())
                 logits = scorer.network.head(read.pooled_output)
             else:
                 logits = scorer.network.logits(scorer.encode_image(regions), ids, mask)

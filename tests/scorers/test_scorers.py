@@ -17,10 +17,8 @@ from captionlab.networks.wordpiece import WordPieces
 from captionlab.regions.batches import RegionBatch, RegionTable
 from captionlab.regions.readers import image_name, read_regions
 from captionlab.regions.tables import write_regions
-from captionlab.scorers.matching import Matching
-from captionlab.scorers.scorer import NetworkScorer
+from captionlab.scorers.scorer import Matching, NetworkScorer, Visual
 from captionlab.scorers.store import build_scorer, family_class, import_scorer, load_scorer, save_scorer
-from captionlab.scorers.visual import Visual
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,'!-A", "##s", "##ing", "##nd"]
 PIECES += ["cat", "dog", "run", "sit", "on", "the", "grass", "a", "two", "cafe", "Cat", "and", "##g", "##s.", "##un"]

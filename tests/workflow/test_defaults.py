@@ -8,7 +8,7 @@ from captionlab.declarations import family_class
 from captionlab.generation.contract import Decoding
 from captionlab.language.construction import Plan
 from captionlab.regions.detection import Detector
-from captionlab.scorers.matching import Matching
+from captionlab.scorers.scorer import Matching
 from captionlab.training.loop.optimizers import Adam
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.cross_entropy import MeanTeacher

@@ -19,10 +19,6 @@ from captionlab.encoders.images import colours, decode
 from captionlab.networks.checkpoints import read_checkpoint
 from captionlab.regions.tables import ImageRegions, RegionError
 
-# What is left after one detection suppressed another is cut to the best; none is refused for low confidence, so that
-# every image has regions, as in bottom-up features with a fixed number.
-_ANY_CONFIDENCE = 0.0
-
 
 class Detector:
     """The detector with published weights."""
@@ -41,7 +37,8 @@ class Detector:
                 weights_backbone=None,
                 num_classes=classes,
                 min_size=size,
-                box_score_thresh=_ANY_CONFIDENCE,
+                # None is refused, so that every image has regions, as in bottom-up features with a fixed number.
+                box_score_thresh=0.0,
                 box_detections_per_img=count,
             )
             model.load_state_dict(state)

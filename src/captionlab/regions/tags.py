@@ -7,6 +7,7 @@ nothing but their boxes tells which region shows which object.
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -56,8 +57,9 @@ def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> It
             # Some files have the objects in a document, as those of regions do.
             objects = objects["objects"] if isinstance(objects, dict) else objects
             for index, described in enumerate(objects):
-                box = map(float, described["rect"])
-                yield _row(image, index, described["class"], described.get("conf"), box)
+                row = {"image_id": image, "tag_index": index, "label": described["class"]}
+                box = dict(zip(_BOX, map(float, described["rect"]), strict=True))
+                yield row | {"confidence": described.get("conf"), **box}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RegionError(f"{where} has no list of objects with class and rect after the tab: {error!r}") from error
     if not found:
@@ -68,22 +70,12 @@ def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> It
 
 def labelled_rows(table: pa.Table, index: str) -> Iterator[Row]:
     """Tags from objects or regions ranked by the column `index`; without a label, as the whole image, they are none."""
-    columns = {name: table[name].to_pylist() for name in ("image_id", index, "label", *_BOX)}
-    confidence = table["confidence"].to_pylist() if "confidence" in table.column_names else [None] * len(table)
-    rank: dict[str, int] = {}
-    place = {image: number for number, image in enumerate(dict.fromkeys(columns["image_id"]))}
-    keys = list(zip((place[image] for image in columns["image_id"]), columns[index], strict=True))
-    for row in sorted(range(len(table)), key=keys.__getitem__):
-        image = columns["image_id"][row]
-        if columns["label"][row] is not None:
-            rank[image] = rank.get(image, -1) + 1
-            box = (columns[name][row] for name in _BOX)
-            yield _row(image, rank[image], columns["label"][row], confidence[row], box)
-
-
-def _row(image: str, index: int, label: str, confidence: float | None, box: Iterable[float]) -> Row:
-    described = {"image_id": image, "tag_index": index, "label": label, "confidence": confidence}
-    return described | dict(zip(_BOX, box, strict=True))
+    place = {image: number for number, image in enumerate(table["image_id"].unique().to_pylist())}
+    rank: Counter[str] = Counter()
+    for row in sorted(table.to_pylist(), key=lambda row: (place[row["image_id"]], row[index])):
+        if row["label"] is not None:
+            yield {name: row.get(name) for name in TAGS.columns} | {"tag_index": rank[row["image_id"]]}
+            rank[row["image_id"]] += 1
 
 
 def read_region_labels(path: str | os.PathLike[str]) -> pa.Table:

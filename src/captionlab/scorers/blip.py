@@ -5,6 +5,7 @@ model.safetensors or pytorch_model.bin of Salesforce/blip-itm-base-coco. Importi
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import torch
@@ -15,13 +16,12 @@ from transformers.models.blip.modeling_blip_text import BlipTextModel
 
 from captionlab.declarations import ScorerFamily
 from captionlab.encoders.clip import MEAN, STD
-from captionlab.encoders.images import normalise
+from captionlab.encoders.images import decode, normalise, squeeze
 from captionlab.networks.bert import read_sizes
 from captionlab.networks.checkpoints import count_layers
-from captionlab.scorers.images import PixelTable
-from captionlab.scorers.matching import Matching
-from captionlab.scorers.scorer import ScorerNetwork
-from captionlab.scorers.visual import Visual
+from captionlab.schemas import IMAGES
+from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
+from captionlab.tables import TableError, read_table
 
 DECLARATION = ScorerFamily(
     reads="pixels",
@@ -117,14 +117,22 @@ class Blip(ScorerNetwork):
                 self.get_submodule(module).position_ids = torch.arange(buffer.shape[-1])[None]
         return result
 
-    @property
-    def image_size(self) -> int:
-        """Width and height of the images, in pixels."""
-        return int(self.architecture["image_size"])
-
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Tensor]:
-        """What gives images of these tables by their identifiers, as pixels."""
-        return PixelTable(paths, self.image_size).batch
+        """What gives images of these tables by their identifiers, squeezed to a square, as `encode_image` takes them.
+
+        They are decoded when they are asked for; TableError names the first that is not in the tables.
+        """
+        table = read_table(paths, IMAGES, ["image_id", "path", "data"])
+        row = {image: row for row, image in enumerate(table["image_id"].to_pylist())}
+        prepare = partial(squeeze, size=self.architecture["image_size"])
+
+        def batch(images: Sequence[str]) -> Tensor:
+            if missing := [image for image in images if image not in row]:
+                raise TableError(f"{', '.join(paths)}: there is no image {missing[0]!r}")
+            rows = table.take([row[image] for image in images])
+            return torch.stack(list(decode(rows, prepare, threads=torch.get_num_threads())))
+
+        return batch
 
     def encode_image(self, pixels: Tensor) -> Visual:
         """The patches, and the token before them, of images (N, 3, image_size, image_size) as bytes."""

@@ -17,10 +17,7 @@ from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import initialise, read_sizes
 from captionlab.networks.checkpoints import count_layers
 from captionlab.regions.batches import RegionBatch
-from captionlab.scorers.boxes import corners
-from captionlab.scorers.matching import Matching
-from captionlab.scorers.scorer import ScorerNetwork
-from captionlab.scorers.visual import Visual
+from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
 
 DECLARATION = ScorerFamily(
     reads="regions",
@@ -102,7 +99,7 @@ class Lxmert(ScorerNetwork):
 
     def encode_image(self, regions: RegionBatch) -> Visual:
         """The regions after the object-relation layers."""
-        states = self.lxmert.encoder.visn_fc(regions.features, corners(regions.boxes, regions.sizes))
+        states = self.lxmert.encoder.visn_fc(regions.features, regions.corners)
         visual = Visual(states, regions.counts)
         for layer in self.lxmert.encoder.r_layers:
             states = layer(states, self._additive(visual.mask))[0]

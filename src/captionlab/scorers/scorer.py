@@ -7,6 +7,7 @@ name is the name of the module.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
 import torch
@@ -17,8 +18,76 @@ from captionlab.declarations import Member
 from captionlab.networks.checkpoints import Rebuilt
 from captionlab.networks.wordpiece import WordPieces
 from captionlab.regions.batches import RegionBatch, RegionTable
-from captionlab.scorers.matching import Matching
-from captionlab.scorers.visual import Visual, padding_mask
+
+HEADS = ("itm", "retrieval")
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Settings of a scorer. Every family has its own defaults, those of its authors' code."""
+
+    match_index: int
+    """which of the two outputs of the itm head says that image and text belong together"""
+    max_tokens: int
+    """longer texts are cut to so many tokens, the two special ones included"""
+    head: str = "itm"
+    """itm: two outputs, trained to tell pairs from strangers; retrieval: one output, fine-tuned to rank"""
+    scale: float = 1.0
+    """factor on the probability; 100 gives per cent"""
+    lowercase: bool = True
+    """whether text is put in lower case and loses its accents, as the vocabulary asks for"""
+    strip_punctuation: bool = False
+    """whether punctuation is taken out of the text first"""
+
+    def __post_init__(self) -> None:
+        if self.head not in HEADS:
+            raise ValueError(f"head is {self.head!r}; it must be {' or '.join(HEADS)}")
+        if self.match_index not in (0, 1):
+            raise ValueError(f"match_index is {self.match_index}; the itm head has the outputs 0 and 1")
+        if self.max_tokens < 3:
+            raise ValueError(f"max_tokens is {self.max_tokens}; two special tokens and a word piece need 3")
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs of the head."""
+        return 2 if self.head == "itm" else 1
+
+    def score(self, logits: Tensor) -> Tensor:
+        """Matching scores (B,), from 0 to `scale`, of the head's outputs (B, 2 or 1).
+
+        The itm head gives the softmax probability of a match. The retrieval head gives the sigmoid of its only output:
+        UNITER was fine-tuned on it, and it orders images and texts as the output itself does.
+        """
+        probability = logits.softmax(1)[:, self.match_index] if self.head == "itm" else logits[:, 0].sigmoid()
+        return self.scale * probability
+
+
+def padding_mask(lengths: Sequence[int], longest: int, device: torch.device) -> Tensor | None:
+    """Which positions (B, longest) hold something, for rows of these lengths; None when none is padding."""
+    if min(lengths) == longest:
+        return None
+    return torch.arange(longest, device=device) < torch.tensor(lengths, device=device)[:, None]
+
+
+@dataclass(frozen=True)
+class Visual:
+    """Images as a scorer has read them."""
+
+    states: Tensor
+    """(N, R, width), padded at the end of each row"""
+    counts: Sequence[int]
+    """the number of positions of each image that are no padding, N numbers"""
+
+    @property
+    def mask(self) -> Tensor | None:
+        """Which positions (N, R) are no padding; None when none is."""
+        return padding_mask(self.counts, self.states.shape[1], self.states.device)
+
+    def select(self, rows: Sequence[int]) -> "Visual":
+        """The images at these rows, which may be repeated or left out, with no more padding than they need."""
+        counts = [self.counts[row] for row in rows]
+        index = torch.tensor(rows, device=self.states.device)
+        return Visual(self.states[:, : max(counts)].index_select(0, index), counts)
 
 
 class Scorer(nn.Module, ABC):

@@ -14,8 +14,7 @@ from captionlab.declarations import family_class
 from captionlab.files import replacing
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.wordpiece import WordPieces, learn_pieces
-from captionlab.scorers.matching import Matching
-from captionlab.scorers.scorer import NetworkScorer, Scorer
+from captionlab.scorers.scorer import Matching, NetworkScorer, Scorer
 
 FILES = ("config.json", "model.safetensors", "vocab.txt")
 
