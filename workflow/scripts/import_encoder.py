@@ -1,14 +1,14 @@
 """Store an encoder whose weights were published, in the layout of the encoders trained here."""
 
-import importlib
 from pathlib import Path
 
+from captionlab.declarations import defined
 from captionlab.scripting import script
 
 
 @script
 def main(snakemake):
     config = snakemake.params.config
-    published = importlib.import_module(f"captionlab.encoders.{config['family']}_weights")
-    encoder = published.import_weights(config, *snakemake.input.get("weights", []))
+    import_weights = defined("encoders", config["family"], "import_weights")
+    encoder = import_weights(config, *snakemake.input.get("weights", []))
     encoder.save(Path(snakemake.output.weights).parent)

@@ -1,8 +1,8 @@
 """What every encoder offers: the contract of a family, with defaults for what not every family can.
 
 A family is a module of this package: its FAMILY is a subclass of Encoder, its DECLARATION says what the graph must know
-of it (captionlab.declarations.EncoderFamily), and its name is the name of the module. A module `<family>_weights`
-beside it has `import_weights`, which reads what was published.
+of it (captionlab.declarations.EncoderFamily), and its name is the name of the module. Its `import_weights` reads what
+was published.
 """
 
 import json

@@ -27,7 +27,6 @@ DECLARATION = ScorerFamily(
     reads="pixels",
     libraries=("transformers", "open_clip_torch", "pillow"),
     imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
         "visual_heads": {"type": "integer", "minimum": 1, "description": "those of the image when not width / 64"},
     },
     architecture={},

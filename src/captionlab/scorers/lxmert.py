@@ -22,17 +22,9 @@ from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
 DECLARATION = ScorerFamily(
     reads="regions",
     libraries=("transformers",),
-    imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
-    },
+    imported={},
     architecture={
-        "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
-        "positions": {"type": "integer", "minimum": 3, "description": "most tokens of a text"},
-        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
         "layers": {"type": "integer", "minimum": 1, "description": "layers of the text alone"},
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
-        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
-        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
         "visual_layers": {"type": "integer", "minimum": 1, "description": "layers of the regions alone"},
         "cross_layers": {"type": "integer", "minimum": 1, "description": "layers of both together"},
     },

@@ -18,18 +18,8 @@ from captionlab.scorers.single_stream import SingleStream
 DECLARATION = ScorerFamily(
     reads="regions",
     libraries=(),
-    imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
-    },
-    architecture={
-        "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
-        "positions": {"type": "integer", "minimum": 3, "description": "most tokens of a text"},
-        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
-        "layers": {"type": "integer", "minimum": 1, "description": "layers"},
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
-        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
-        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
-    },
+    imported={},
+    architecture={"layers": {"type": "integer", "minimum": 1, "description": "layers"}},
 )
 
 # The modules that scoring needs, as the checkpoints name them and as they are named here.

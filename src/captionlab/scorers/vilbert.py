@@ -35,7 +35,6 @@ DECLARATION = ScorerFamily(
     reads="regions",
     libraries=(),
     imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
         "visual_heads": {"type": "integer", "minimum": 1, "description": "those of regions when not width / 128"},
         "joint_heads": {"type": "integer", "minimum": 1, "description": "those of connections when not width / 128"},
         "task": {"type": "integer", "minimum": 0, "default": 7, "description": "of several: 7 is retrieval in COCO"},
@@ -55,13 +54,7 @@ DECLARATION = ScorerFamily(
         },
     },
     architecture={
-        "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
-        "positions": {"type": "integer", "minimum": 3, "description": "most tokens of a text"},
-        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
         "layers": {"type": "integer", "minimum": 1, "description": "layers of the text"},
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
-        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
-        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
         "visual_width": {"type": "integer", "minimum": 1, "description": "numbers in a state of a region"},
         "visual_layers": {"type": "integer", "minimum": 1, "description": "layers of the regions"},
         "visual_heads": {"type": "integer", "minimum": 1, "description": "attention heads of these"},
