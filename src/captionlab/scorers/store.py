@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -19,44 +19,21 @@ from captionlab.scorers.scorer import Matching, NetworkScorer, Scorer
 FILES = ("config.json", "model.safetensors", "vocab.txt")
 
 
-def build_scorer(
-    config: Mapping[str, Any], vocabulary: str | os.PathLike[str], region_size: int, device: str | torch.device = "cpu"
-) -> NetworkScorer:
-    """A scorer with random weights, to be trained, for regions with `region_size` numbers.
-
-    `config` is its block of the config: `family`, `architecture` (all sizes but those of vocabulary, regions and head),
-    and perhaps settings of `Matching`. A CheckpointError says what does not fit.
-    """
-    matching = _matching(config)
-    return _build(config, config["architecture"], lambda: _words(vocabulary, matching), matching, region_size, device)
-
-
 def new_scorer(
     config: Mapping[str, Any], texts: Iterable[str], region_size: int, device: str | torch.device = "cpu"
 ) -> NetworkScorer:
-    """The same, with word pieces learnt from texts: `architecture` also says how many there may be, `vocabulary`.
+    """A scorer with random weights, to be trained, for regions with `region_size` numbers; its word pieces are learnt.
 
-    It reads texts as long as it has positions, unless `max_tokens` says otherwise.
+    `config` is its block of the config: `family`, `architecture` (all sizes but those of regions and head; `vocabulary`
+    is how many word pieces there may be), and perhaps settings of `Matching`. It reads texts as long as it has
+    positions, unless `max_tokens` says otherwise. A CheckpointError says what does not fit.
     """
     sizes = dict(config["architecture"])
     count = sizes.pop("vocabulary")
     matching = _matching({"max_tokens": sizes["positions"], **config})
     how = matching.lowercase, matching.strip_punctuation
-    return _build(
-        config, sizes, lambda: WordPieces(learn_pieces(texts, count, *how), *how), matching, region_size, device
-    )
-
-
-def _build(
-    config: Mapping[str, Any],
-    sizes: Mapping[str, Any],
-    vocabulary: Callable[[], WordPieces],
-    matching: Matching,
-    region_size: int,
-    device: str | torch.device,
-) -> NetworkScorer:
     try:
-        words = vocabulary()
+        words = WordPieces(learn_pieces(texts, count, *how), *how)
         given = {"vocabulary": len(words.pieces), "region_size": region_size, "outputs": matching.outputs}
         network = family_class("scorers", config["family"])(**sizes, **given)
         return NetworkScorer(network, words, matching).to(device)
