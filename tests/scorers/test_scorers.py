@@ -386,9 +386,6 @@ def test_defaults(family, index, tokens, lowercase, strip):
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"head": "rank"}, "head is 'rank'; it must be itm or retrieval"),
-        ({"match_index": 2}, "match_index is 2"),
-        ({"max_tokens": 2}, "max_tokens is 2"),
         ({"max_tokens": 25}, "max_tokens is 25; there are 24 positions"),
         ({"architecture": {**SIZES, "heads": 5}}, "a width of 32 cannot be divided among 5 heads"),
         ({"architecture": {**SIZES, "depth": 5}}, "depth"),

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from captionlab.declarations import EncoderFamily
-from captionlab.encoders.dual_encoder import DualEncoder
+from captionlab.encoders.encoder import DualEncoder
 from captionlab.encoders.images import crop, normalise
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 

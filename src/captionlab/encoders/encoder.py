@@ -9,6 +9,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -84,3 +85,37 @@ class Encoder(Member, ABC):
     def text_tower(self, notes: Mapping[str, Any]) -> Self:
         """The same encoder for texts alone, of which images can no longer be embedded; `notes` join its config."""
         raise NotImplementedError(f"a {self.family} embeds no texts")
+
+
+class DualEncoder(Encoder):
+    """A frozen model of images and texts, stored with or without the image tower.
+
+    `config` has its `architecture`, and what its preprocessing needs.
+    """
+
+    image_tower: ClassVar[str]
+    """name of the module that only images need"""
+
+    @staticmethod
+    @abstractmethod
+    def build(architecture: Mapping[str, Any]) -> Any:
+        """A model of that architecture, with both towers and random weights."""
+
+    @classmethod
+    def with_random_weights(cls, config: Mapping[str, Any]) -> Any:
+        """The model that this config describes, perhaps without its image tower."""
+        model = cls.build(config["architecture"])
+        if not config.get("image_tower", True):
+            delattr(model, cls.image_tower)
+        return model
+
+    @property
+    def logit_scale(self) -> float:
+        """The learned factor between cosine and logit."""
+        return float(self.model.logit_scale.exp())
+
+    def text_tower(self, notes: Mapping[str, Any]) -> Self:
+        """The same encoder for texts alone, of which images can no longer be embedded; `notes` join its config."""
+        model = copy(self.model)
+        model._modules = {name: module for name, module in self.model._modules.items() if name != self.image_tower}
+        return type(self)(model, {**self.config, "image_tower": False, **notes}, self.device)

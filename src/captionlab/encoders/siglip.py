@@ -19,7 +19,7 @@ from transformers.models.siglip.configuration_siglip import SiglipConfig
 from transformers.models.siglip.modeling_siglip import SiglipModel
 
 from captionlab.declarations import EncoderFamily
-from captionlab.encoders.dual_encoder import DualEncoder
+from captionlab.encoders.encoder import DualEncoder
 from captionlab.encoders.images import squeeze
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 

@@ -19,8 +19,6 @@ from captionlab.networks.checkpoints import Rebuilt
 from captionlab.networks.wordpiece import WordPieces
 from captionlab.regions.batches import RegionBatch, RegionTable
 
-HEADS = ("itm", "retrieval")
-
 
 @dataclass(frozen=True)
 class Matching:
@@ -38,14 +36,6 @@ class Matching:
     """whether text is put in lower case and loses its accents, as the vocabulary asks for"""
     strip_punctuation: bool = False
     """whether punctuation is taken out of the text first"""
-
-    def __post_init__(self) -> None:
-        if self.head not in HEADS:
-            raise ValueError(f"head is {self.head!r}; it must be {' or '.join(HEADS)}")
-        if self.match_index not in (0, 1):
-            raise ValueError(f"match_index is {self.match_index}; the itm head has the outputs 0 and 1")
-        if self.max_tokens < 3:
-            raise ValueError(f"max_tokens is {self.max_tokens}; two special tokens and a word piece need 3")
 
     @property
     def outputs(self) -> int:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,8 @@ def import_scorer(
     try:
         with torch.device("meta"):
             network, state = family.from_published(checkpoint, head=matching.head, **options)
-        scorer = NetworkScorer(network, _words(vocabulary, matching, family.ADDED), matching)
+        words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation, *family.ADDED)
+        scorer = NetworkScorer(network, words, matching)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         reason = f"it has no tensor {error}" if isinstance(error, KeyError) else str(error)
         shown = ", ".join(list(checkpoint)[:5])
@@ -98,7 +99,8 @@ def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = 
         matching = Matching(**described["matching"])
         with torch.device("meta"):
             network = family_class("scorers", described["family"])(**described["architecture"])
-        scorer = NetworkScorer(network, _words(vocabulary, matching), matching)
+        words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation)
+        scorer = NetworkScorer(network, words, matching)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{config} does not describe a scorer: {error!r}; make the scorer again") from error
     _load_weights(scorer, read_checkpoint(weights), weights)
@@ -108,17 +110,7 @@ def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = 
 def _matching(config: Mapping[str, Any]) -> Matching:
     """The settings of the family of a config with those that it gives."""
     given = {field.name: config[field.name] for field in fields(Matching) if field.name in config}
-    try:
-        return replace(family_class("scorers", config["family"]).MATCHING, **given)
-    except ValueError as error:
-        raise CheckpointError(str(error)) from error
-
-
-def _words(vocabulary: str | os.PathLike[str], matching: Matching, added: Sequence[str] = ()) -> WordPieces:
-    words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation)
-    if not (missing := [piece for piece in added if piece not in words.pieces]):
-        return words
-    return WordPieces([*words.pieces, *missing], matching.lowercase, matching.strip_punctuation)
+    return replace(family_class("scorers", config["family"]).MATCHING, **given)
 
 
 def _load_weights(scorer: NetworkScorer, weights: Mapping[str, Tensor], path: str | os.PathLike[str]) -> None:
