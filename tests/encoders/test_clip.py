@@ -248,7 +248,7 @@ class TestImport:
         assert found.config["image_mean"] == list(MEAN)
 
     def test_a_published_model_of_another_family(self, monkeypatch):
-        monkeypatch.setattr(clip_module, "_read", lambda path: {})
+        monkeypatch.setattr(clip_module, "read_checkpoint", lambda path: {})
         monkeypatch.setattr(open_clip, "download_pretrained", lambda published: "nowhere")
         with pytest.raises(CheckpointError, match="no CLIP"):
             import_weights({"model": "coca_ViT-B-32", "weights": "laion2b_s13b_b90k"})

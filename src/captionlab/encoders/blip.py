@@ -125,8 +125,7 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> B
 
 def _renamed(name: str) -> str:
     for pattern, replacement in _NAMES.items():
-        if re.match(pattern, name):
-            return re.sub(pattern, replacement, name, count=1)
+        name = re.sub(f"^{pattern}", replacement, name)
     return name
 
 

@@ -99,9 +99,7 @@ def build(architecture: Mapping[str, Any], seed: int = 0) -> open_clip.CLIP:
         return open_clip.CLIP(**architecture)
 
 
-@cache
-def _tokenizer() -> open_clip.SimpleTokenizer:
-    return open_clip.SimpleTokenizer()
+_tokenizer = cache(open_clip.SimpleTokenizer)
 
 
 def tokenise(captions: Sequence[str], context_length: int) -> list[list[int]]:
@@ -217,7 +215,13 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | Non
         architecture, mean, std, path = _published(config["model"], config["weights"])
     else:
         architecture, mean, std, path = {}, MEAN, STD, Path(file)
-    state = _read(path)
+    stored = read_checkpoint(path)
+    tensors = {
+        name.removeprefix("module."): value.float()
+        for name, value in stored.get("state_dict", stored).items()
+        if isinstance(value, Tensor)
+    }
+    state = {name: value for name, value in tensors.items() if name not in NO_WEIGHTS}
     if not architecture:
         quick_gelu = bool(config.get("quick_gelu", True))
         architecture = architecture_of(state, path, quick_gelu, config.get("heads"))
@@ -290,16 +294,6 @@ def _published(model: str, tag: str) -> tuple[dict[str, Any], Any, Any, Path]:
             "`weights` by `weights: <its path>`"
         ) from error
     return architecture, published.get("mean") or MEAN, published.get("std") or STD, path
-
-
-def _read(path: Path) -> dict[str, Tensor]:
-    state = read_checkpoint(path)
-    tensors = {
-        name.removeprefix("module."): value.float()
-        for name, value in state.get("state_dict", state).items()
-        if isinstance(value, Tensor)
-    }
-    return {name: value for name, value in tensors.items() if name not in NO_WEIGHTS}
 
 
 FAMILY = Clip

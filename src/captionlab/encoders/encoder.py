@@ -22,10 +22,7 @@ from captionlab.networks.checkpoints import write_model
 
 
 class Encoder(Member, ABC):
-    """A frozen model that turns images, and perhaps texts, into vectors.
-
-    `config` has all that its model is built by and its preprocessing needs; it is stored beside the weights.
-    """
+    """A frozen model that turns images, and perhaps texts, into vectors; its `config` is stored beside the weights."""
 
     batch: ClassVar[int] = 256
     """so many preprocessed images are embedded at once; 1 where they differ in size"""
@@ -88,10 +85,7 @@ class Encoder(Member, ABC):
 
 
 class DualEncoder(Encoder):
-    """A frozen model of images and texts, stored with or without the image tower.
-
-    `config` has its `architecture`, and what its preprocessing needs.
-    """
+    """A frozen model of images and texts; `config` has its `architecture` and what its preprocessing needs."""
 
     image_tower: ClassVar[str]
     """name of the module that only images need"""

@@ -68,10 +68,7 @@ def build(blocks: Sequence[int]) -> ResNet:
 
 
 def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> ResnetEncoder:
-    """The encoder of a config block, from a file with torchvision's names of tensors; the classifier is left out.
-
-    resnet101.pth of github.com/ruotianluo/ImageCaptioning.pytorch is such a file. Raises CheckpointError.
-    """
+    """The encoder in weights by torchvision's names, as resnet101.pth of the same repository; else CheckpointError."""
     weights = {name: value for name, value in read_checkpoint(file).items() if not name.startswith("fc.")}
     blocks = [len({name.split(".")[1] for name in weights if name.startswith(f"layer{s}.")}) for s in range(1, 5)]
     if not all(blocks) or "layer1.0.conv3.weight" not in weights:

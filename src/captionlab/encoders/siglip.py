@@ -64,11 +64,6 @@ class Siglip(DualEncoder):
         """Height and width of an image that the image tower takes, in pixels."""
         return int(self.config["architecture"]["vision_config"]["image_size"])
 
-    @property
-    def context_length(self) -> int:
-        """The number of tokens that every text is filled up to or cut to."""
-        return int(self.config["architecture"]["text_config"]["max_position_embeddings"])
-
     def preprocess(self, image: Image.Image) -> Tensor:
         """An image as the bytes (3, image_size, image_size) that `embed_images` takes, squeezed and not cut."""
         return squeeze(image, self.image_size)
@@ -92,8 +87,9 @@ class Siglip(DualEncoder):
     def _encode(self, caption: str) -> list[int]:
         text = caption.lower().translate(str.maketrans("", "", string.punctuation))
         text = re.sub(r"\s+", " ", text).strip()
-        ids = self.tokenizer.encode(text, add_special_tokens=False).ids[: self.context_length - 1]
-        return [*ids, *[self.end] * (self.context_length - len(ids))]
+        length = self.config["architecture"]["text_config"]["max_position_embeddings"]
+        ids = self.tokenizer.encode(text, add_special_tokens=False).ids[: length - 1]
+        return [*ids, *[self.end] * (length - len(ids))]
 
 
 def import_weights(

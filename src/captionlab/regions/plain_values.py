@@ -74,14 +74,10 @@ def _numbers(kind: Any) -> np.dtype:
     return np.dtype(kind)
 
 
-def _begun(*_: Any) -> _Array:
-    return _Array(0)
-
-
 _KNOWN = {
     "collections.OrderedDict": OrderedDict,
-    "numpy.core.multiarray._reconstruct": _begun,
-    "numpy._core.multiarray._reconstruct": _begun,
+    "numpy.core.multiarray._reconstruct": lambda *_: _Array(0),
+    "numpy._core.multiarray._reconstruct": lambda *_: _Array(0),
     "numpy.ndarray": None,
     "numpy.dtype": _Type,
     "_codecs.encode": str.encode,

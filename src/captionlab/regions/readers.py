@@ -40,10 +40,9 @@ _THRESHOLD, _LEAST, _MOST = 0.2, 10, 100
 
 
 def read_regions(format: str, paths: Iterable[str | os.PathLike[str]], images: Sizes) -> Iterator[ImageRegions]:
-    """The regions of `images` from files or folders in one of the formats of READERS.
+    """The regions of `images` from files or folders in one of the formats of READERS, each image once.
 
-    An image that is found twice counts once; what is not found is logged. A RegionError says that nothing was found, or
-    what cannot be read.
+    What is not found is logged. A RegionError says that nothing was found, or what cannot be read.
     """
     places = [Path(path) for path in paths]
     if absent := [place for place in places if not place.exists()]:

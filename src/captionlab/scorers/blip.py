@@ -32,8 +32,7 @@ DECLARATION = ScorerFamily(
     architecture={},
 )
 
-_KEPT = ("vision_model.", "text_encoder.", "itm_head.")
-_POSITIONS = ("text_encoder.embeddings.position_ids",)
+_KEPT, _POSITIONS = ("vision_model.", "text_encoder.", "itm_head."), "text_encoder.embeddings.position_ids"
 
 
 class Blip(ScorerNetwork):
@@ -90,9 +89,7 @@ class Blip(ScorerNetwork):
         """As for every family; by default a head is 64 wide. Retrieval by BLIP uses the itm head."""
         if head != "itm":
             raise ValueError("BLIP's head for matching is its itm head; set head: itm")
-        weights = {
-            name: value for name, value in checkpoint.items() if name.startswith(_KEPT) and name not in _POSITIONS
-        }
+        weights = {name: v for name, v in checkpoint.items() if name.startswith(_KEPT) and name != _POSITIONS}
         visual_width, _, _, patch_size = weights["vision_model.embeddings.patch_embedding.weight"].shape
         patches = weights["vision_model.embeddings.position_embedding"].shape[1] - 1
         network = cls(
@@ -117,10 +114,7 @@ class Blip(ScorerNetwork):
         return result
 
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Tensor]:
-        """What gives images of these tables by their identifiers, squeezed to a square, as `encode_image` takes them.
-
-        They are decoded when they are asked for; TableError names the first that is not in the tables.
-        """
+        """What decodes images of these tables, squeezed to a square; TableError names the first that is not there."""
         table = read_table(paths, IMAGES, ["image_id", "path", "data"])
         row = {image: row for row, image in enumerate(table["image_id"].to_pylist())}
         prepare = partial(squeeze, size=self.architecture["image_size"])

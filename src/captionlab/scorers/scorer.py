@@ -43,11 +43,8 @@ class Matching:
         return 2 if self.head == "itm" else 1
 
     def score(self, logits: Tensor) -> Tensor:
-        """Matching scores (B,), from 0 to `scale`, of the head's outputs (B, 2 or 1).
-
-        The itm head gives the softmax probability of a match. The retrieval head gives the sigmoid of its only output:
-        UNITER was fine-tuned on it, and it orders images and texts as the output itself does.
-        """
+        """Matching scores (B,), from 0 to `scale`, of the head's outputs (B, 2 or 1)."""
+        # UNITER was fine-tuned on the sigmoid, which orders images and texts as the output itself does.
         probability = logits.softmax(1)[:, self.match_index] if self.head == "itm" else logits[:, 0].sigmoid()
         return self.scale * probability
 
@@ -118,9 +115,8 @@ class ScorerNetwork(Rebuilt, Member, ABC):
     def from_published(cls, *checkpoint: Any, **options: Any) -> tuple[Self, dict[str, Tensor]]:
         """A network of the sizes that a published state dict has, and the weights to load into it.
 
-        `options` are the `head` of `Matching` and what the weights do not tell: the keys of the config that the family
-        declares. A KeyError names a tensor that a checkpoint of this family must have; ValueError for a head that there
-        is not.
+        `options` are the `head` of `Matching` and the keys of the config that the family declares, which the weights do
+        not tell. A KeyError names a tensor that is missing; ValueError for a head that there is not.
         """
 
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Any]:
@@ -200,7 +196,13 @@ class NetworkScorer(Scorer):
         images = rows.tolist() if isinstance(rows, Tensor) else rows
         pairs = [(image, tuple(ids)) for image, ids in zip(images, tokens, strict=True)]
         order = sorted(dict.fromkeys(pairs), key=lambda pair: (visual.counts[pair[0]], len(pair[1])))
-        parts = [self._logits(visual, order[start : start + batch]) for start in range(0, len(order), batch)]
+        parts, device = [], visual.states.device
+        for start in range(0, len(order), batch):
+            part = order[start : start + batch]
+            lengths = [len(ids) for _, ids in part]
+            padded = pad_sequence([torch.tensor(ids) for _, ids in part], batch_first=True).to(device)
+            mask = padding_mask(lengths, max(lengths), device)
+            parts.append(self.network.logits(visual.select([image for image, _ in part]), padded, mask))
         rank = {pair: row for row, pair in enumerate(order)}
         return torch.cat(parts)[[rank[pair] for pair in pairs]]
 
@@ -210,10 +212,3 @@ class NetworkScorer(Scorer):
     ) -> Tensor:
         """Matching scores (B,) of captions, without gradient; `rows` and `batch` as for `logits`."""
         return self.matching.score(self.logits(visual, self.encode_text(captions), rows, batch))
-
-    def _logits(self, visual: Visual, pairs: Sequence[tuple[int, tuple[int, ...]]]) -> Tensor:
-        lengths = [len(ids) for _, ids in pairs]
-        device = visual.states.device
-        ids = pad_sequence([torch.tensor(ids) for _, ids in pairs], batch_first=True).to(device)
-        visual = visual.select([image for image, _ in pairs])
-        return self.network.logits(visual, ids, padding_mask(lengths, max(lengths), device))

@@ -13,8 +13,7 @@ from captionlab.scorers.scorer import ScorerNetwork, Visual
 class SingleStream(ScorerNetwork):
     """A BERT over [text, regions]. A family sets `REGIONS`, the module that embeds regions.
 
-    The originals pad differently (UNITER packs text and regions without a gap, ROSITA pads both), which changes
-    nothing: padding is masked, and regions have no position.
+    UNITER pads once behind both, ROSITA each, which changes nothing: padding is masked, and regions have no position.
     """
 
     REGIONS: type[nn.Module]

@@ -79,10 +79,7 @@ _PARTS = {
 
 
 class Connection(nn.Module):
-    """A layer in which each stream attends to the other, and then passes its own feed-forward layer.
-
-    Projections to queries, keys and values have the authors' numbers: 1 is vision, 2 is text.
-    """
+    """A layer in which each stream (1: vision, 2: text) attends to the other, and then passes its feed-forward layer."""
 
     def __init__(self, v: tuple[int, int], t: tuple[int, int], joint_width: int, heads: int, dropout: float):
         """`v` and `t` are the width and the units inside a feed-forward part of each stream."""
@@ -184,9 +181,7 @@ class Vilbert(ScorerNetwork):
         of the layers is not in the weights either. The retrieval head is in fine-tuned ones only.
         """
         published = {_rename(name): value for name, value in checkpoint.items()}
-        weights = {
-            name: value for name, value in published.items() if name.startswith(_KEPT) and ".q_dense" not in name
-        }
+        weights = {name: v for name, v in published.items() if name.startswith(_KEPT) and ".q_dense" not in name}
         source = "cls.bi_seq_relationship" if head == "itm" else "vil_logit"
         weights |= {f"head.{part}": published[f"{source}.{part}"] for part in ("weight", "bias")}
         visual_width, region_size = weights[f"{cls.PROJECTION}.weight"].shape
