@@ -29,15 +29,16 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from captionlab.captioners.newfc import NewFC
+from captionlab.declarations import family_class
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.generation.contract import Decoding
+from captionlab.networks.wordpiece import WordPieces
 from captionlab.networks.words import learn_words
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import embeddings_schema
-from captionlab.scorers.boxes import corners
 from captionlab.scorers.images import ScorerImages
-from captionlab.scorers.store import build_scorer
+from captionlab.scorers.scorer import NetworkScorer
 from captionlab.tables import write_table
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
 from captionlab.training.loop.optimizers import build_optimizer
@@ -218,9 +219,10 @@ def itm_scorer(family: str, sizes: Sizes, folder: Path) -> tuple[Any, ScorerImag
     count = CASED if family == "uniter" and sizes.pieces > CASED else sizes.pieces
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words_of(sizes)]
     pieces += [f"[unused{number}]" for number in range(count - len(pieces))]
-    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n")
-    block = {"family": family, "architecture": sizes.architecture(family)}
-    scorer = build_scorer(block, folder / "vocab.txt", sizes.region_size).eval().requires_grad_(False)
+    kind = family_class("scorers", family)
+    words = WordPieces(pieces, kind.MATCHING.lowercase, kind.MATCHING.strip_punctuation)
+    network = kind(**sizes.architecture(family), vocabulary=len(pieces), region_size=sizes.region_size)
+    scorer = NetworkScorer(network, words, kind.MATCHING).eval().requires_grad_(False)
     for parameter in scorer.parameters():
         # As initialised, a scorer finds all captions equally good.
         parameter.mul_(SPREAD if parameter.dim() > 1 else 1)
@@ -246,8 +248,7 @@ def itm_scorer(family: str, sizes: Sizes, folder: Path) -> tuple[Any, ScorerImag
         regions = table.batch([f"image-{image}" for image in batch.images[batch.rows].tolist()])
         with torch.no_grad():
             if family == "lxmert":
-                boxes = corners(regions.boxes, regions.sizes)
-                read = scorer.network.lxmert(ids, regions.features, boxes, attention_mask=mask.float())
+                read = scorer.network.lxmert(ids, regions.features, regions.corners, attention_mask=mask.float())
                 logits = scorer.network.head(read.pooled_output)
             else:
                 logits = scorer.network.logits(scorer.encode_image(regions), ids, mask)

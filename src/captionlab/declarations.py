@@ -73,7 +73,8 @@ class ScorerFamily:
     imported: Mapping[str, Any]
     """keys of its block, each with its JSON schema, that only this family has when it is imported or adopted"""
     architecture: Mapping[str, Any]
-    """keys of `architecture`, each with its JSON schema; none where it cannot be trained here"""
+    """keys of `architecture`, each with its JSON schema, beside or in place of those that the config's schema has for
+    every scorer; none where it cannot be trained here"""
 
 
 @dataclass(frozen=True, kw_only=True)

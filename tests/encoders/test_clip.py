@@ -16,9 +16,8 @@ from snakemake.iocontainers import InputFiles
 from torch.nn.functional import normalize
 from torchvision import transforms
 
-from captionlab.encoders import clip_weights
-from captionlab.encoders.clip import MEAN, STD, Clip, build, encode_tokens, open_clip, pad, tokenise
-from captionlab.encoders.clip_weights import import_weights
+from captionlab.encoders import clip as clip_module
+from captionlab.encoders.clip import MEAN, STD, Clip, build, encode_tokens, import_weights, open_clip, pad, tokenise
 from captionlab.encoders.images import normalise
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.schemas import CAPTIONS as CAPTION_TABLE
@@ -249,7 +248,7 @@ class TestImport:
         assert found.config["image_mean"] == list(MEAN)
 
     def test_a_published_model_of_another_family(self, monkeypatch):
-        monkeypatch.setattr(clip_weights, "_read", lambda path: {})
+        monkeypatch.setattr(clip_module, "read_checkpoint", lambda path: {})
         monkeypatch.setattr(open_clip, "download_pretrained", lambda published: "nowhere")
         with pytest.raises(CheckpointError, match="no CLIP"):
             import_weights({"model": "coca_ViT-B-32", "weights": "laion2b_s13b_b90k"})

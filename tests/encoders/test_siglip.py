@@ -12,8 +12,7 @@ from transformers.models.siglip.image_processing_pil_siglip import SiglipImagePr
 
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.images import embed_images
-from captionlab.encoders.siglip import Siglip
-from captionlab.encoders.siglip_weights import import_weights
+from captionlab.encoders.siglip import Siglip, import_weights
 from captionlab.encoders.store import load_encoder
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.schemas import IMAGES

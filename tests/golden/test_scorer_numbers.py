@@ -9,9 +9,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from captionlab.regions.batches import RegionBatch
-from captionlab.scorers.boxes import corners, corners_area, corners_sides_area
+from captionlab.scorers.scorer import padding_mask
 from captionlab.scorers.store import import_scorer, load_scorer
-from captionlab.scorers.visual import padding_mask
 
 FOLDER = Path(__file__).parent
 TOLERANCE = 1e-5
@@ -111,7 +110,9 @@ def test_sequences(golden):
     """At all positions that are no padding."""
     visual = golden.scorer.encode_image(golden.regions)
     mask = padding_mask(golden.lengths, golden.ids.shape[1], golden.ids.device)
-    text, image = golden.scorer.network.states(visual, golden.ids, mask)
+    states, tokens = golden.scorer.network.states(visual, golden.ids, mask), golden.ids.shape[1]
+    # One stream has text and regions after each other.
+    text, image = (states[:, :tokens], states[:, tokens:]) if isinstance(states, torch.Tensor) else states
     for row, (length, count) in enumerate(zip(golden.lengths, golden.counts, strict=True)):
         if golden.family == "uniter":  # their rows have text and regions without a gap
             ours = torch.cat([text[row, :length], image[row, :count]])
@@ -127,27 +128,24 @@ def test_sequences(golden):
         close(image[row, :positions], golden.io[f"out.{image_name}"][row, :positions])
 
 
-@pytest.mark.parametrize(
-    ("family", "encode", "name"),
-    [
-        ("uniter", corners_sides_area, "img_pos_feat"),
-        ("rosita", corners_area, "imgfeat_bbox"),
-        ("lxmert", corners, "visual_pos"),
-    ],
-)
-def test_boxes(family, encode, name):
-    io = load_file(FOLDER / family / "io.safetensors")
-    ours = encode(io["in.boxes_xyxy_pixels"], io["in.image_wh"].float())
-    for row, count in enumerate(lengths(family, io)[1]):
-        torch.testing.assert_close(ours[row, :count], io[f"in.{name}"][row, :count], atol=1e-6, rtol=0)
+# The authors' boxes, and the module that is given ours; ViLBERT's have the whole image in front.
+BOXES = {
+    "uniter": ("img_pos_feat", "img_embeddings", 0),
+    "rosita": ("imgfeat_bbox", "img_embeddings", 0),
+    "vilbert": ("spatials", "v_embeddings", 1),
+    "lxmert": ("visual_pos", "lxmert.encoder.visn_fc", 0),
+}
 
 
-def test_boxes_of_vilbert():
-    """The authors' reader puts the whole image in front."""
-    io = load_file(FOLDER / "vilbert" / "io.safetensors")
-    ours = corners_area(io["in.boxes_xyxy_pixels"], io["in.image_wh"].float())
-    for row, count in enumerate(io["in.num_regions"].tolist()):
-        torch.testing.assert_close(ours[row, :count], io["in.spatials"][row, 1 : 1 + count], atol=1e-6, rtol=0)
+def test_boxes(golden):
+    (name, reader, first), given = BOXES[golden.family], []
+    module = golden.scorer.network.get_submodule(reader)
+    hook = module.register_forward_pre_hook(lambda _, inputs: given.append(inputs[1]))
+    golden.scorer.encode_image(golden.regions)
+    hook.remove()
+    for row, count in enumerate(golden.counts):
+        kept = slice(first, first + count)
+        torch.testing.assert_close(given[0][row, kept], golden.io[f"in.{name}"][row, kept], atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize(("family", "prefix"), [("lxmert", "module."), ("vilbert", "module."), ("uniter", "bert.")])

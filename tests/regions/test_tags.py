@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 import torch
 
-from captionlab.regions.tables import ImageRegions, write_regions
+from captionlab.regions.tables import ImageRegions, RegionError, write_regions
 from captionlab.regions.tagged_images import TaggedImages, objects_of, read_tags
-from captionlab.regions.tags import TAGS, TagError, labelled_rows, read_vinvl_tags, write_tags
+from captionlab.regions.tags import TAGS, labelled_rows, read_vinvl_tags, write_tags
 from captionlab.schemas import OBJECTS
 from captionlab.tables import TableError, read_table, write_table
 
@@ -80,7 +80,7 @@ def test_files_of_vinvl(tmp_path, caplog):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("42 []", "line 1 has no tab"),
+        ("42 []", "line 1 does not start with the name of an image and a tab"),
         ("42\t[", "line 1 has no list of objects"),
         ('42\t[{"conf": 1}]', "class and rect"),
         ('42\t[{"class": "man", "rect": [1, 2, 3]}]', "class and rect"),
@@ -89,7 +89,7 @@ def test_files_of_vinvl(tmp_path, caplog):
 )
 def test_other_files(line, message, tmp_path):
     (tmp_path / "x.label.tsv").write_text(line + "\n")
-    with pytest.raises(TagError, match=message):
+    with pytest.raises(RegionError, match=message):
         list(read_vinvl_tags(tmp_path / "x.label.tsv", {"42"}))
 
 

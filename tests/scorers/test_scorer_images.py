@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from scorer_stand_in import build_scorer
 
 from captionlab.encoders.clip import Clip, build
 from captionlab.encoders.embeddings import embedding_rows
@@ -15,7 +16,7 @@ from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import embeddings_schema
 from captionlab.scorers.clip import ClipScorer
 from captionlab.scorers.images import ScorerImages
-from captionlab.scorers.store import build_scorer, load_scorer, save_scorer
+from captionlab.scorers.store import load_scorer, save_scorer
 from captionlab.tables import TableError, write_table
 
 DIMENSIONS = 8

@@ -12,6 +12,7 @@ import pytest
 import torch
 from PIL import Image
 from safetensors.torch import save_file
+from scorer_stand_in import build_scorer
 
 from captionlab.encoders.clip import Clip, build
 from captionlab.encoders.embeddings import embedding_rows
@@ -19,7 +20,7 @@ from captionlab.regions.batches import RegionTable
 from captionlab.regions.readers import image_name
 from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, OBJECTS, TRAINING, embeddings_schema
 from captionlab.scorers.images import ScorerImages
-from captionlab.scorers.store import build_scorer, load_scorer
+from captionlab.scorers.store import load_scorer
 from captionlab.tables import read_metadata, read_table, write_table
 from captionlab.training.itm_evaluation import MATCHING
 from captionlab.training.objectives.itm import MatchingObjective

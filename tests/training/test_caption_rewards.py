@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 from pycocoevalcap.cider.cider import Cider as TheirCider
+from scorer_stand_in import build_scorer
 
 from captionlab.declarations import RewardKind, declared
 from captionlab.networks.words import words_of
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.scorers.images import ScorerImages
-from captionlab.scorers.store import build_scorer
 from captionlab.texts.ngram import score, train
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
 from captionlab.training.rewards.alternate import Alternate

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from scorer_stand_in import build_scorer
 
 from captionlab.captioners import images
 from captionlab.captioners.store import load_captioner
@@ -19,7 +20,7 @@ from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import CAPTIONS, IMAGES, TRAINING, embeddings_schema
-from captionlab.scorers.store import build_scorer, save_scorer
+from captionlab.scorers.store import save_scorer
 from captionlab.tables import read_table, write_table
 from captionlab.training.loop import data as training_data
 from captionlab.training.loop.data import encode_references, references, training_images

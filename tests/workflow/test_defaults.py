@@ -8,7 +8,7 @@ from captionlab.declarations import family_class
 from captionlab.generation.contract import Decoding
 from captionlab.language.construction import Plan
 from captionlab.regions.detection import Detector
-from captionlab.scorers.matching import Matching
+from captionlab.scorers.scorer import Matching
 from captionlab.training.loop.optimizers import Adam
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.cross_entropy import MeanTeacher
@@ -35,7 +35,8 @@ def given(function):
 @pytest.mark.parametrize(("package", "family"), FAMILIES)
 def test_families_are_made_as_they_declare(package, family):
     declared, of_family = KINDS[package][family], family_class(package, family)
-    made = defaults(declared.architecture)
+    shared = Schema(SCHEMA).definitions["scorer_architecture"]["properties"]
+    made = defaults(({**shared} if package == "scorers" and declared.architecture else {}) | declared.architecture)
     assert given(of_family.__init__).items() >= made.items()
     adopted = package == "scorers" and declared.reads == "embeddings"
     imported = of_family.__init__ if adopted else of_family.from_published

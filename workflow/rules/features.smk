@@ -59,7 +59,7 @@ rule import_encoder:
         mem_mb=lab.memory(8000, weights=4),
         runtime=30,
     params:
-        **lab.software("import_encoder", "torch", loads=lab.embedding.imported),
+        **lab.software("import_encoder", "torch", loads=lab.embedding.used),
         config=lab.embedding.block,
     message:
         "import the encoder {wildcards.encoder}"

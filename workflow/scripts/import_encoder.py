@@ -7,6 +7,6 @@ from captionlab.scripting import folder_of, script
 @script
 def main(snakemake):
     config = snakemake.params.config
-    import_weights = defined("encoders", f"{config['family']}_weights", "import_weights")
+    import_weights = defined("encoders", config["family"], "import_weights")
     encoder = import_weights(config, *snakemake.input.get("weights", []))
     encoder.save(folder_of(snakemake.output.weights))

@@ -5,6 +5,8 @@ cropped as CLIP's are, as Dessì et al. 2023 did, while LAVIS squashes them to a
 longer than torch, so it is imported when a tower is built.
 """
 
+import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +17,7 @@ from torch import Tensor
 from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.images import crop, normalise
+from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 
 DECLARATION = EncoderFamily(
     libraries=("transformers",),
@@ -28,6 +31,19 @@ DECLARATION = EncoderFamily(
 EPSILON = 1e-6
 # Those of CLIP, which BLIP took over.
 MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
+
+TOWER = "visual_encoder."
+# salesforce/BLIP's names, which are timm's, and transformers'.
+_NAMES = {
+    r"cls_token": "embeddings.class_embedding",
+    r"pos_embed": "embeddings.position_embedding",
+    r"patch_embed\.proj\.": "embeddings.patch_embedding.",
+    r"blocks\.(\d+)\.norm(\d)\.": r"encoder.layers.\1.layer_norm\2.",
+    r"blocks\.(\d+)\.attn\.qkv\.": r"encoder.layers.\1.self_attn.qkv.",
+    r"blocks\.(\d+)\.attn\.proj\.": r"encoder.layers.\1.self_attn.projection.",
+    r"blocks\.(\d+)\.mlp\.": r"encoder.layers.\1.mlp.",
+    r"norm\.": "post_layernorm.",
+}
 
 
 class BlipEncoder(Encoder):
@@ -79,6 +95,38 @@ class BlipEncoder(Encoder):
         with torch.autocast("cuda", torch.float16, enabled=images.is_cuda):
             states: Tensor = self.model(images).last_hidden_state
         return states.float()
+
+
+def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> BlipEncoder:
+    """The vision tower in weights of LAVIS or BLIP, CheckpointError for others; without `heads`, a head is 64 wide."""
+    checkpoint = read_checkpoint(file)
+    found: Mapping[str, Tensor] = checkpoint.get("model", checkpoint)
+    tower = {_renamed(name.removeprefix(TOWER)): v for name, v in found.items() if name.startswith(TOWER)}
+    try:
+        width, _, patch, _ = tower["embeddings.patch_embedding.weight"].shape
+        places = tower["embeddings.position_embedding"].shape[1] - 1
+        sizes = {
+            "image_size": round(places**0.5) * patch,
+            "patch_size": patch,
+            "width": width,
+            "layers": count_layers(tower, "encoder.layers"),
+            "heads": int(config.get("heads", max(1, width // 64))),
+            "inner": len(tower["encoder.layers.0.mlp.fc1.bias"]),
+        }
+        model = BlipEncoder.with_random_weights({"sizes": sizes})
+        model.load_state_dict(tower)
+    except (KeyError, RuntimeError) as error:
+        shown = ", ".join(list(found)[:5])
+        raise CheckpointError(
+            f"{file} has no vision tower of BLIP ({error}); its {len(found)} tensors start with {shown}"
+        ) from error
+    return BlipEncoder(model, {"sizes": sizes})
+
+
+def _renamed(name: str) -> str:
+    for pattern, replacement in _NAMES.items():
+        name = re.sub(f"^{pattern}", replacement, name)
+    return name
 
 
 FAMILY = BlipEncoder

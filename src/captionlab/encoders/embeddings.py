@@ -5,7 +5,6 @@ Patch features, a vector for each place, are embeddings with a shape, (places, d
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -22,20 +21,14 @@ SHAPE = "shape"
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
-@dataclass(frozen=True)
 class Embeddings:
     """The embeddings `values` (n, d), or (n, places, d), float32, of images `ids`; `index` says which row is whose."""
 
-    ids: list[str]
-    values: Tensor
-    files: list[str]
-    index: dict[str, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "index", {image_id: row for row, image_id in enumerate(self.ids)})
-        if len(self.index) < len(self.ids):
-            repeated = next(image_id for row, image_id in enumerate(self.ids) if self.index[image_id] != row)
-            raise _repeated(self.files, repeated)
+    def __init__(self, ids: list[str], values: Tensor, files: list[str]):
+        self.ids, self.values, self.files = ids, values, files
+        self.index = {image_id: row for row, image_id in enumerate(ids)}
+        if len(self.index) < len(ids):
+            raise _repeated(files, next(image_id for row, image_id in enumerate(ids) if self.index[image_id] != row))
 
     def rows(self, ids: Sequence[str]) -> Tensor:
         """The embeddings (len(ids), ...) of these images, in this order; TableError names the first that has none."""
@@ -128,12 +121,9 @@ def _files(paths: Paths) -> tuple[list[str], TableSchema, tuple[int, ...]]:
 def _schema_of(path: str) -> TableSchema:
     schema = read_schema(path)
     stored = schema.field("embedding").type if "embedding" in schema.names else pa.null()
-    for precision in ("float16", "float32"):
-        if pa.types.is_fixed_size_list(stored):
-            kind = embeddings_schema(stored.list_size, precision)
-            if kind.columns["embedding"].type.equals(stored):
-                return kind
-    raise TableError(f"{path} is no table of embeddings; it has the columns {', '.join(schema.names)}")
+    if not pa.types.is_fixed_size_list(stored):
+        raise TableError(f"{path} is no table of embeddings; it has the columns {', '.join(schema.names)}")
+    return embeddings_schema(stored.list_size, "float16" if pa.types.is_float16(stored.value_type) else "float32")
 
 
 def _arrays(files: Sequence[str], kind: TableSchema) -> Iterator[tuple[list[str], np.ndarray]]:

@@ -1,14 +1,15 @@
 """What every encoder offers: the contract of a family, with defaults for what not every family can.
 
 A family is a module of this package: its FAMILY is a subclass of Encoder, its DECLARATION says what the graph must know
-of it (captionlab.declarations.EncoderFamily), and its name is the name of the module. A module `<family>_weights`
-beside it has `import_weights`, which reads what was published.
+of it (captionlab.declarations.EncoderFamily), and its name is the name of the module. Its `import_weights` reads what
+was published.
 """
 
 import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -21,10 +22,7 @@ from captionlab.networks.checkpoints import write_model
 
 
 class Encoder(Member, ABC):
-    """A frozen model that turns images, and perhaps texts, into vectors.
-
-    `config` has all that its model is built by and its preprocessing needs; it is stored beside the weights.
-    """
+    """A frozen model that turns images, and perhaps texts, into vectors; its `config` is stored beside the weights."""
 
     batch: ClassVar[int] = 256
     """so many preprocessed images are embedded at once; 1 where they differ in size"""
@@ -84,3 +82,34 @@ class Encoder(Member, ABC):
     def text_tower(self, notes: Mapping[str, Any]) -> Self:
         """The same encoder for texts alone, of which images can no longer be embedded; `notes` join its config."""
         raise NotImplementedError(f"a {self.family} embeds no texts")
+
+
+class DualEncoder(Encoder):
+    """A frozen model of images and texts; `config` has its `architecture` and what its preprocessing needs."""
+
+    image_tower: ClassVar[str]
+    """name of the module that only images need"""
+
+    @staticmethod
+    @abstractmethod
+    def build(architecture: Mapping[str, Any]) -> Any:
+        """A model of that architecture, with both towers and random weights."""
+
+    @classmethod
+    def with_random_weights(cls, config: Mapping[str, Any]) -> Any:
+        """The model that this config describes, perhaps without its image tower."""
+        model = cls.build(config["architecture"])
+        if not config.get("image_tower", True):
+            delattr(model, cls.image_tower)
+        return model
+
+    @property
+    def logit_scale(self) -> float:
+        """The learned factor between cosine and logit."""
+        return float(self.model.logit_scale.exp())
+
+    def text_tower(self, notes: Mapping[str, Any]) -> Self:
+        """The same encoder for texts alone, of which images can no longer be embedded; `notes` join its config."""
+        model = copy(self.model)
+        model._modules = {name: module for name, module in self.model._modules.items() if name != self.image_tower}
+        return type(self)(model, {**self.config, "image_tower": False, **notes}, self.device)

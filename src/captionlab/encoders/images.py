@@ -33,8 +33,7 @@ def normalise(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Te
 def crop(image: Image.Image, size: int) -> Tensor:
     """An image as bytes (3, size, size), RGB: its shorter side resized to `size` (bicubic), then the middle cut out.
 
-    As in github.com/openai/CLIP (`_transform`), except that the colours are converted first: Pillow resizes an image
-    with a palette without any filter.
+    As in github.com/openai/CLIP (`_transform`), but for colours, converted first: Pillow resizes palettes unfiltered.
     """
     image = image.convert("RGB")
     width, height = image.size

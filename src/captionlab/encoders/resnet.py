@@ -5,6 +5,7 @@ scripts/prepro_feats.py): the network of He et al. (2016) with its strides as in
 a crop. Importing this module imports torchvision, which takes longer than torch.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from torchvision.models.resnet import Bottleneck, ResNet
 from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.images import colours, normalise
+from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
 
 DECLARATION = EncoderFamily(
     libraries=("torchvision",), texts=False, patches=False, files=("weights",), imported={}, architecture={}
@@ -63,6 +65,24 @@ def build(blocks: Sequence[int]) -> ResNet:
     for stage in (network.layer2, network.layer3, network.layer4):
         stage[0].conv1.stride, stage[0].conv2.stride = (2, 2), (1, 1)
     return network
+
+
+def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> ResnetEncoder:
+    """The encoder in weights by torchvision's names, as resnet101.pth of the same repository; else CheckpointError."""
+    weights = {name: value for name, value in read_checkpoint(file).items() if not name.startswith("fc.")}
+    blocks = [len({name.split(".")[1] for name in weights if name.startswith(f"layer{s}.")}) for s in range(1, 5)]
+    if not all(blocks) or "layer1.0.conv3.weight" not in weights:
+        shown = ", ".join(list(weights)[:5])
+        raise CheckpointError(f"{file} holds no ResNet with bottlenecks; its {len(weights)} tensors start with {shown}")
+    network = build(blocks)
+    try:
+        missing, unexpected = network.load_state_dict(weights, strict=False)
+    except RuntimeError as error:
+        raise CheckpointError(f"{file} does not fit a ResNet with {blocks} blocks: {error}") from error
+    # Old files do not count batches, which is of no use here.
+    if wrong := [*(name for name in missing if not name.endswith("num_batches_tracked")), *unexpected]:
+        raise CheckpointError(f"{file}: {len(wrong)} tensors are missing or unexpected, the first is {wrong[0]}")
+    return ResnetEncoder(network, {"blocks": blocks})
 
 
 FAMILY = ResnetEncoder

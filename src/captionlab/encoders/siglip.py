@@ -4,9 +4,11 @@ After github.com/google-research/big_vision, by the names of transformers' Sigli
 google/siglip-base-patch16-224, whose tokenizer.json is needed too. Importing this module imports transformers.
 """
 
+import os
 import re
 import string
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import tokenizers
@@ -17,8 +19,9 @@ from transformers.models.siglip.configuration_siglip import SiglipConfig
 from transformers.models.siglip.modeling_siglip import SiglipModel
 
 from captionlab.declarations import EncoderFamily
-from captionlab.encoders.dual_encoder import DualEncoder
+from captionlab.encoders.encoder import DualEncoder
 from captionlab.encoders.images import squeeze
+from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 
 DECLARATION = EncoderFamily(
     libraries=("transformers",),
@@ -61,11 +64,6 @@ class Siglip(DualEncoder):
         """Height and width of an image that the image tower takes, in pixels."""
         return int(self.config["architecture"]["vision_config"]["image_size"])
 
-    @property
-    def context_length(self) -> int:
-        """The number of tokens that every text is filled up to or cut to."""
-        return int(self.config["architecture"]["text_config"]["max_position_embeddings"])
-
     def preprocess(self, image: Image.Image) -> Tensor:
         """An image as the bytes (3, image_size, image_size) that `embed_images` takes, squeezed and not cut."""
         return squeeze(image, self.image_size)
@@ -89,8 +87,58 @@ class Siglip(DualEncoder):
     def _encode(self, caption: str) -> list[int]:
         text = caption.lower().translate(str.maketrans("", "", string.punctuation))
         text = re.sub(r"\s+", " ", text).strip()
-        ids = self.tokenizer.encode(text, add_special_tokens=False).ids[: self.context_length - 1]
-        return [*ids, *[self.end] * (self.context_length - len(ids))]
+        length = self.config["architecture"]["text_config"]["max_position_embeddings"]
+        ids = self.tokenizer.encode(text, add_special_tokens=False).ids[: length - 1]
+        return [*ids, *[self.end] * (length - len(ids))]
+
+
+def import_weights(
+    config: Mapping[str, Any], weights: str | os.PathLike[str], tokenizer: str | os.PathLike[str]
+) -> Siglip:
+    """The encoder of weights and a tokenizer.json, CheckpointError for others; a head is 64 wide without `heads`."""
+    heads = config.get("heads")
+    try:
+        state = {name: value for name, value in read_checkpoint(weights).items() if not name.endswith(".position_ids")}
+        width, _, _, patch = state["vision_model.embeddings.patch_embedding.weight"].shape
+        patches = len(state["vision_model.embeddings.position_embedding.weight"])
+        vocabulary, text_width = state["text_model.embeddings.token_embedding.weight"].shape
+        architecture = {
+            "vision_config": {
+                **_tower(state, "vision_model", width, heads),
+                "patch_size": patch,
+                "image_size": round(patches**0.5) * patch,
+            },
+            "text_config": {
+                **_tower(state, "text_model", text_width, heads),
+                "vocab_size": vocabulary,
+                "max_position_embeddings": len(state["text_model.embeddings.position_embedding.weight"]),
+                "projection_size": len(state["text_model.head.bias"]),
+            },
+        }
+        model = Siglip.build(architecture)
+        model.load_state_dict({name: value.float() for name, value in state.items()})
+    except (KeyError, RuntimeError, CheckpointError) as error:
+        raise CheckpointError(
+            f"{weights} does not hold a SigLIP under the names of transformers, as model.safetensors of "
+            f"google/siglip-base-patch16-224 does: {error}"
+        ) from error
+    content = Path(tokenizer).read_text(encoding="utf-8")
+    try:
+        encoder = Siglip(model, {"architecture": architecture, "tokenizer": content})
+    except Exception as error:  # the library raises bare Exception
+        raise CheckpointError(f"{tokenizer} is no tokenizer.json of the tokenizers library: {error}") from error
+    if encoder.end is None or encoder.tokenizer.get_vocab_size() > vocabulary:
+        raise CheckpointError(f"{tokenizer} is not the tokenizer that {weights} was trained with")
+    return encoder
+
+
+def _tower(state: Mapping[str, Tensor], name: str, width: int, heads: int | None) -> dict[str, Any]:
+    return {
+        "hidden_size": width,
+        "intermediate_size": len(state[f"{name}.encoder.layers.0.mlp.fc1.bias"]),
+        "num_hidden_layers": count_layers(state, f"{name}.encoder.layers"),
+        "num_attention_heads": heads or max(1, width // 64),
+    }
 
 
 FAMILY = Siglip

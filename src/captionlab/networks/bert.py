@@ -144,6 +144,20 @@ class TextEmbeddings(nn.Module):
         return self.dropout(self.LayerNorm(self.sum(ids)))
 
 
+class RegionEmbeddings(nn.Module):
+    """Features and boxes of regions, projected, summed and normalised, by the names of ViLBERT's checkpoints."""
+
+    def __init__(self, region_size: int, width: int, dropout: float):
+        super().__init__()
+        self.image_embeddings, self.image_location_embeddings = nn.Linear(region_size, width), nn.Linear(5, width)
+        self.LayerNorm, self.dropout = nn.LayerNorm(width, eps=EPSILON), nn.Dropout(dropout)
+
+    def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
+        """Embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 5)."""
+        summed = self.image_embeddings(features) + self.image_location_embeddings(boxes)
+        return self.dropout(self.LayerNorm(summed))
+
+
 class Pooler(nn.Module):
     """A linear layer on the state of the first position, to be squashed by the caller."""
 

@@ -34,8 +34,7 @@ class Cache:
     def reorder(self, index: Tensor) -> "Cache":
         """The cache of the rows `index` (rows may be repeated or left out), for the positions read so far.
 
-        This cache lends its memory to the next reordering, as allocating it takes longer than the copy: do not use it
-        any more.
+        This cache lends its memory to the next reordering, which saves an allocation: do not use it any more.
         """
         shape = (*self.keys.shape[:2], len(index), *self.keys.shape[3:])
         if self.spare is not None and self.spare[0].shape == shape:

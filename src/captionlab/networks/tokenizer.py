@@ -74,21 +74,14 @@ class Tokenizer:
 
     def decode(self, tokens: Sequence[Sequence[int]]) -> list[str]:
         """Texts of token ids up to the first end token, special tokens left out, no space before punctuation."""
-        texts = self.tokenizer.decode_batch([_before(ids, self.end) for ids in tokens], skip_special_tokens=True)
-        return [_clean(text) for text in texts]
+        ended = [ids[: ids.index(self.end)] if self.end in ids else ids for ids in tokens]
+        texts: list[str] = self.tokenizer.decode_batch(ended, skip_special_tokens=True)
+        for spaced in _SPACED:
+            texts = [text.replace(spaced, spaced.strip()) for text in texts]
+        return texts
 
     def _stop_ids(self, text: str) -> list[int]:
         """Ids of all tokens whose text contains `text`; special tokens have no text."""
         ids = list(range(self.size))
         texts = self.tokenizer.decode_batch([[number] for number in ids], skip_special_tokens=True)
         return [number for number, decoded in zip(ids, texts, strict=True) if text in decoded]
-
-
-def _before(ids: Sequence[int], end: int) -> Sequence[int]:
-    return ids[: ids.index(end)] if end in ids else ids
-
-
-def _clean(text: str) -> str:
-    for spaced in _SPACED:
-        text = text.replace(spaced, spaced.strip())
-    return text

@@ -55,9 +55,13 @@ class WordPieces:
         self.start, self.end = self.pieces.index(START), self.pieces.index(END)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], lowercase: bool = True, strip_punctuation: bool = False) -> Self:
-        """Read a vocab.txt; ValueError names the file when it is none."""
-        return _read(path, lambda pieces: cls(pieces, lowercase, strip_punctuation))
+    def load(
+        cls, path: str | os.PathLike[str], lowercase: bool = True, strip_punctuation: bool = False, *added: str
+    ) -> Self:
+        """Read a vocab.txt and add what it has not; ValueError names the file when it is none."""
+        return _read(
+            path, lambda own: cls([*own, *(new for new in added if new not in own)], lowercase, strip_punctuation)
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a vocab.txt."""

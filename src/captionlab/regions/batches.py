@@ -41,22 +41,24 @@ class RegionBatch:
     counts: Sequence[int]
     """number of regions of each image"""
 
+    @property
+    def corners(self) -> Tensor:
+        """(N, R, 4), x1/W, y1/H, x2/W, y2/H of each box in an image of W x H pixels."""
+        return self.boxes / self.sizes.repeat(1, 2)[:, None]
+
+    @property
+    def sides(self) -> Tensor:
+        """(N, R, 2), w/W and h/H of each box."""
+        return (self.boxes[..., 2:] - self.boxes[..., :2]) / self.sizes[:, None]
+
+    @property
+    def areas(self) -> Tensor:
+        """(N, R, 1), the share of its image that each box covers."""
+        return self.sides.prod(-1, keepdim=True)
+
     def to(self, device: str | torch.device) -> RegionBatch:
         """The same batch on another device."""
         return RegionBatch(self.features.to(device), self.boxes.to(device), self.sizes.to(device), self.counts)
-
-
-@dataclass(frozen=True)
-class _Group:
-    """A group of rows of a file, as it is stored."""
-
-    features: np.ndarray
-    boxes: np.ndarray
-    sizes: np.ndarray
-
-    @property
-    def bytes(self) -> int:
-        return self.features.nbytes + self.boxes.nbytes + self.sizes.nbytes
 
 
 class RegionTable:
@@ -75,7 +77,8 @@ class RegionTable:
         if not self.files:
             raise TableError("no file of regions was given")
         self.memory, self._kept = memory, 0
-        self._groups: OrderedDict[tuple[int, int], _Group] = OrderedDict()
+        # Features, boxes and sizes of a group of rows, by file and number.
+        self._groups: OrderedDict[tuple[int, int], tuple[np.ndarray, ...]] = OrderedDict()
         kinds = [regions_kind(path) for path in self.files]
         stored = [kind.columns["features"].type for kind in kinds]
         for path, type in zip(self.files, stored, strict=True):
@@ -114,9 +117,9 @@ class RegionTable:
         for row in sorted(range(len(images)), key=lambda row: places[row]):
             file, number, start, end = places[row]
             group = self._group(file, number)
-            features[row, : end - start] = group.features[start:end]
-            boxes[row, : end - start] = group.boxes[start:end]
-            sizes[row] = group.sizes[start]
+            features[row, : end - start] = group[0][start:end]
+            boxes[row, : end - start] = group[1][start:end]
+            sizes[row] = group[2][start]
         return features, boxes, sizes, counts
 
     def places(self, images: Sequence[str]) -> Places:
@@ -147,20 +150,16 @@ class RegionTable:
                     )
                 self._place[image] = (file, number, *bounds)
 
-    def _group(self, file: int, number: int) -> _Group:
+    def _group(self, file: int, number: int) -> tuple[np.ndarray, ...]:
         """A group of rows, from memory when it is there."""
         if (file, number) in self._groups:
             self._groups.move_to_end((file, number))
             return self._groups[file, number]
         table = self._open[file][number]
         values = table["features"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        group = _Group(
-            features=values.reshape(-1, self.region_size),
-            boxes=np.stack([table[name].to_numpy() for name in _BOX], axis=1),
-            sizes=np.stack([table[name].to_numpy() for name in _SIZE], axis=1).astype(np.float32),
-        )
-        self._groups[file, number] = group
-        self._kept += group.bytes
+        boxes, sizes = (np.stack([table[name].to_numpy() for name in names], axis=1) for names in (_BOX, _SIZE))
+        self._groups[file, number] = group = values.reshape(-1, self.region_size), boxes, sizes.astype(np.float32)
+        self._kept += sum(part.nbytes for part in group)
         while self._kept > self.memory and len(self._groups) > 1:
-            self._kept -= self._groups.popitem(last=False)[1].bytes
+            self._kept -= sum(part.nbytes for part in self._groups.popitem(last=False)[1])
         return group

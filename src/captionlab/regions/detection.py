@@ -9,19 +9,13 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import torch
-from torch import Tensor
 from torchvision.models.detection import FasterRCNN_ResNet50_FPN_V2_Weights, fasterrcnn_resnet50_fpn_v2
 
 from captionlab.encoders.images import colours, decode
 from captionlab.networks.checkpoints import read_checkpoint
 from captionlab.regions.tables import ImageRegions, RegionError
-
-# What is left after one detection suppressed another is cut to the best; none is refused for low confidence, so that
-# every image has regions, as in bottom-up features with a fixed number.
-_ANY_CONFIDENCE = 0.0
 
 
 class Detector:
@@ -41,7 +35,8 @@ class Detector:
                 weights_backbone=None,
                 num_classes=classes,
                 min_size=size,
-                box_score_thresh=_ANY_CONFIDENCE,
+                # None is refused, so that every image has regions, as in bottom-up features with a fixed number.
+                box_score_thresh=0.0,
                 box_detections_per_img=count,
             )
             model.load_state_dict(state)
@@ -56,33 +51,29 @@ class Detector:
         self.labels = names if len(names) == classes else None
 
     @torch.no_grad()
-    def detect(self, image: Tensor) -> dict[str, np.ndarray]:
-        """Boxes (R, 4) in pixels, label_id (R,), confidence (R,) and features (R, 1024) of an image (3, H, W), bytes.
-
-        The regions are in the order of their confidence; there is at least one.
-        """
-        pixels = image.to(self.device).float() / 255
-        batch, _ = self.model.transform([pixels])
-        maps = self.model.backbone(batch.tensors)
-        proposals, _ = self.model.rpn(batch, maps)
-        heads = self.model.roi_heads
-        found, _ = heads(maps, proposals, batch.image_sizes)
-        if not len(found[0]["boxes"]):
-            height, width = batch.image_sizes[0]
-            whole = pixels.new_tensor([[0, 0, width, height]])
-            found = [{"boxes": whole, "labels": torch.zeros(1, dtype=torch.long), "scores": torch.zeros(1)}]
-        features = heads.box_head(heads.box_roi_pool(maps, [found[0]["boxes"]], batch.image_sizes))
-        found = self.model.transform.postprocess(found, batch.image_sizes, [tuple(image.shape[1:])])
-        return {
-            "boxes": found[0]["boxes"].cpu().numpy(),
-            "label_id": found[0]["labels"].cpu().numpy(),
-            "confidence": found[0]["scores"].cpu().numpy(),
-            "features": features.cpu().numpy(),
-        }
-
     def regions(self, images: pa.Table, threads: int = 1) -> Iterator[ImageRegions]:
-        """The regions of each image of a table (image_id, path, data)."""
+        """The regions of each image of a table (image_id, path, data), at least one, in the order of confidence."""
+        transform, heads = self.model.transform, self.model.roi_heads
         for image_id, image in zip(images["image_id"].to_pylist(), decode(images, colours, threads, 16), strict=True):
-            found = self.detect(image)
-            label = self.labels and [self.labels[number] for number in found["label_id"]]
-            yield ImageRegions(image_id, width=image.shape[2], height=image.shape[1], label=label, **found)
+            pixels = image.to(self.device).float() / 255
+            batch, _ = transform([pixels])
+            maps = self.model.backbone(batch.tensors)
+            proposals, _ = self.model.rpn(batch, maps)
+            found, _ = heads(maps, proposals, batch.image_sizes)
+            if not len(found[0]["boxes"]):
+                height, width = batch.image_sizes[0]
+                whole = pixels.new_tensor([[0, 0, width, height]])
+                found = [{"boxes": whole, "labels": torch.zeros(1, dtype=torch.long), "scores": torch.zeros(1)}]
+            features = heads.box_head(heads.box_roi_pool(maps, [found[0]["boxes"]], batch.image_sizes))
+            (kept,) = transform.postprocess(found, batch.image_sizes, [tuple(image.shape[1:])])
+            numbers = kept["labels"].cpu().numpy()
+            yield ImageRegions(
+                image_id,
+                width=image.shape[2],
+                height=image.shape[1],
+                boxes=kept["boxes"].cpu().numpy(),
+                features=features.cpu().numpy(),
+                confidence=kept["scores"].cpu().numpy(),
+                label=self.labels and [self.labels[number] for number in numbers],
+                label_id=numbers,
+            )

@@ -2,49 +2,48 @@
 
 A reader is given a file or folder and the images that are asked for, each with its width and height in pixels. It
 finds them by their name in the file: the number of an image of COCO, else the name of its file without ending, as in
-the tables of images. Nothing is unpickled.
+the tables of images. Of what a file holds, nothing is run.
 """
 
+import base64
+import binascii
+import io
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+import zipfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
+import lmdb
 import numpy as np
 
 from captionlab.progress import progress
-from captionlab.regions.arrays import (
-    Sizes,
-    decode,
-    field,
-    image_name,
-    in_pixels,
-    read_npz,
-    take,
-    text_of,
-    uniter_regions,
-)
-from captionlab.regions.databases import read_uniter_lmdb, read_vilbert_lmdb
+from captionlab.regions.plain_values import decode_msgpack, decode_pickle
 from captionlab.regions.tables import ImageRegions, RegionError
 
 logger = logging.getLogger(__name__)
 
+# Images, each with its width and height in pixels.
+Sizes = Mapping[str, tuple[int, int]]
 # Enough of a line to hold the name of an image.
 _NAME_BYTES = 512
+_ZIP = b"PK\x03\x04"
+# UNITER's choice among the regions of a file, which are in the order of their confidence: those above the threshold,
+# but at least 10 and at most 100 (scripts/convert_imgdir.py of its repository).
+_THRESHOLD, _LEAST, _MOST = 0.2, 10, 100
 
 
 def read_regions(format: str, paths: Iterable[str | os.PathLike[str]], images: Sizes) -> Iterator[ImageRegions]:
-    """The regions of `images` from files or folders in one of the formats of READERS.
+    """The regions of `images` from files or folders in one of the formats of READERS, each image once.
 
-    An image that is found twice counts once; what is not found is logged. A RegionError says that nothing was found, or
-    what cannot be read.
+    What is not found is logged. A RegionError says that nothing was found, or what cannot be read.
     """
-    if format not in READERS:
-        raise RegionError(f"format is {format!r}; it must be one of {', '.join(READERS)}")
     places = [Path(path) for path in paths]
     if absent := [place for place in places if not place.exists()]:
         raise RegionError(f"{absent[0]}: no such file or folder of regions")
@@ -61,26 +60,30 @@ def read_regions(format: str, paths: Iterable[str | os.PathLike[str]], images: S
         logger.warning("%s: no regions of %d of %d images, as %r", names, len(missing), len(images), missing[0])
 
 
-def read_rosita_npz(folder: Path, images: Sizes) -> Iterator[ImageRegions]:
-    """A folder with a file per image, as ROSITA reads and github.com/MILVLG/bottom-up-attention.pytorch writes them."""
-    for where, image_id, arrays in _read_npz(folder, images):
-        yield ImageRegions(
-            image_id,
-            width=int(take(arrays, "image_w", where, 0)),
-            height=int(take(arrays, "image_h", where, 0)),
-            boxes=take(arrays, "boxes", where, 2),
-            features=take(arrays, "x", where, 2),
-            confidence=arrays.get("objects_conf"),
-            label_id=_whole(arrays.get("objects_id")),
-            attribute_id=_whole(arrays.get("attrs_id")),
-            attribute_confidence=arrays.get("attrs_conf"),
-        )
+def _read_npz(
+    folder: Path, images: Sizes, regions: Callable[[str, dict[str, np.ndarray], tuple[int, int], str], ImageRegions]
+) -> Iterator[ImageRegions]:
+    """A folder with a file per image."""
+    if not folder.is_dir():
+        raise RegionError(f"{folder} is no folder; the format has a file per image, so give their folder")
+    for path in sorted(folder.glob("*.npz")):
+        if (image_id := image_name(path.name)) in images:
+            yield regions(image_id, _arrays_in(path, str(path)), images[image_id], str(path))
 
 
-def read_uniter_npz(folder: Path, images: Sizes) -> Iterator[ImageRegions]:
-    """A folder of UNITER's files, one per image (github.com/ChenRocks/UNITER, scripts/convert_imgdir.py)."""
-    for where, image_id, arrays in _read_npz(folder, images):
-        yield uniter_regions(image_id, arrays, images[image_id], where)
+def _rosita_regions(image_id: str, arrays: dict[str, np.ndarray], size: tuple[int, int], where: str) -> ImageRegions:
+    """The regions of an image from arrays as ROSITA reads them, their size among them."""
+    ids = {"label_id": "objects_id", "attribute_id": "attrs_id"}
+    return ImageRegions(
+        image_id,
+        width=int(_take(arrays, "image_w", where, 0)),
+        height=int(_take(arrays, "image_h", where, 0)),
+        boxes=_take(arrays, "boxes", where, 2),
+        features=_take(arrays, "x", where, 2),
+        confidence=arrays.get("objects_conf"),
+        attribute_confidence=arrays.get("attrs_conf"),
+        **{ours: arrays[theirs].astype(np.int32) for ours, theirs in ids.items() if theirs in arrays},
+    )
 
 
 def read_vinvl_tsv(path: Path, images: Sizes) -> Iterator[ImageRegions]:
@@ -93,26 +96,26 @@ def read_vinvl_tsv(path: Path, images: Sizes) -> Iterator[ImageRegions]:
     if path.name == "features.tsv":
         yield from _read_vinvl_pair(path, images)
         return
-    for where, image_id, line in _lines_about(path, images):
+    for where, image_id, line in lines_about(path, images):
         document = _document(_split(line, 2, where)[1], where)
         if "objects" in document:
-            encoded = [field(found, "feature", where) for found in document["objects"]]
-            features = np.concatenate([decode(text, 1, f"{where}: feature") for text in encoded])
+            encoded = [_field(found, "feature", where) for found in document["objects"]]
+            features = np.concatenate([_decode(text, 1, f"{where}: feature") for text in encoded])
             yield _vinvl_regions(image_id, images[image_id], document, features, where)
         else:
-            count = int(field(document, "num_boxes", where))
-            features = decode(field(document, "features", where), count, f"{where}: features")
-            boxes = in_pixels(features[:, -6:-2], images[image_id])
+            count = int(_field(document, "num_boxes", where))
+            features = _decode(_field(document, "features", where), count, f"{where}: features")
+            boxes = _in_pixels(features[:, -6:-2], images[image_id])
             yield ImageRegions(image_id, *images[image_id], boxes=boxes, features=features)
 
 
 def _read_tsv(path: Path, images: Sizes, columns: Sequence[str]) -> Iterator[ImageRegions]:
-    for where, image_id, line in _lines_about(path, images):
+    for where, image_id, line in lines_about(path, images):
         values = dict(zip(columns, _split(line, len(columns), where), strict=True))
         width, height, count = (_number(values.pop(name), f"{where}: {name}") for name in ("width", "height", "count"))
         arrays: dict[str, Any] = {}
         for name in values.keys() - {"name"}:
-            array = decode(values[name], count, f"{where}: {name}", whole=name.endswith("_id"))
+            array = _decode(values[name], count, f"{where}: {name}", whole=name.endswith("_id"))
             arrays[name] = array if name in ("boxes", "features") else array[:, 0]
         yield ImageRegions(image_id, width, height, **arrays)
 
@@ -128,10 +131,10 @@ def _read_vinvl_pair(path: Path, images: Sizes) -> Iterator[ImageRegions]:
             name, count, encoded = _split(line, 3, where)
             other_name, text = _split(described, 2, place)
             if name != other_name:
-                raise RegionError(f"{where} is about {text_of(name)!r}, and {place} about {text_of(other_name)!r}")
-            image_id = image_name(text_of(name))
+                raise RegionError(f"{where} is about {_text(name)!r}, and {place} about {_text(other_name)!r}")
+            image_id = image_name(_text(name))
             if image_id in images:
-                features = decode(encoded, _number(count, where), f"{where}: features")
+                features = _decode(encoded, _number(count, where), f"{where}: features")
                 yield _vinvl_regions(image_id, images[image_id], _document(text, place), features, place)
 
 
@@ -139,56 +142,40 @@ def _vinvl_regions(
     image_id: str, size: tuple[int, int], document: Mapping[str, Any], features: np.ndarray, where: str
 ) -> ImageRegions:
     """The regions of an image whose objects VinVL's detector describes; their size is theirs, or else the given one."""
-    objects = field(document, "objects", where)
+    objects = _field(document, "objects", where)
     return ImageRegions(
         image_id,
         width=int(document.get("image_w", size[0])),
         height=int(document.get("image_h", size[1])),
-        boxes=np.array([field(found, "rect", where) for found in objects], np.float32).reshape(-1, 4),
+        boxes=np.array([_field(found, "rect", where) for found in objects], np.float32).reshape(-1, 4),
         features=features,
-        confidence=np.array([field(found, "conf", where) for found in objects], np.float32),
-        label=[field(found, "class", where) for found in objects],
+        confidence=np.array([_field(found, "conf", where) for found in objects], np.float32),
+        label=[_field(found, "class", where) for found in objects],
     )
 
 
-def _lines_about(path: Path, images: Sizes) -> Iterator[tuple[str, str, bytes]]:
+def lines_about(path: Path, images: Collection[str]) -> Iterator[tuple[str, str, bytes]]:
     """The lines about `images`: where each is, which image it is about, and the line.
 
     Where the byte offsets of all lines are in a file of the same name that ends in .lineidx, other lines are not read.
     """
     index = path.with_suffix(".lineidx")
-    offsets = [int(offset) for offset in index.read_text(encoding="ascii").split()] if index.is_file() else None
-    number = 0
+    offsets = map(int, index.read_text(encoding="ascii").split()) if index.is_file() else repeat(None)
     with path.open("rb") as file:
-        while offsets is None or number < len(offsets):
-            if offsets is not None:
-                file.seek(offsets[number])
-            line = file.readline(_NAME_BYTES)
-            if not line:
+        for number, offset in enumerate(offsets, start=1):
+            if offset is not None:
+                file.seek(offset)
+            if not (line := file.readline(_NAME_BYTES)):
                 break
-            number += 1
             where = f"{path}: line {number}"
             name, tab, _ = line.partition(b"\t")
             if not tab:
                 raise RegionError(f"{where} does not start with the name of an image and a tab; is it the right file?")
-            image_id = image_name(text_of(name))
-            if not line.endswith(b"\n") and (offsets is None or image_id in images):
+            image_id = image_name(_text(name))
+            if not line.endswith(b"\n") and (offset is None or image_id in images):
                 line += file.readline()
             if image_id in images:
                 yield where, image_id, line
-
-
-def _read_npz(folder: Path, images: Sizes) -> Iterator[tuple[str, str, dict[str, np.ndarray]]]:
-    """The arrays in the files about `images`: which file, which image, and the arrays by name."""
-    if not folder.is_dir():
-        raise RegionError(f"{folder} is no folder; the format has a file per image, so give their folder")
-    for path in sorted(folder.glob("*.npz")):
-        if (image_id := image_name(path.name)) in images:
-            yield str(path), image_id, read_npz(path, str(path))
-
-
-def _whole(numbers: np.ndarray | None) -> np.ndarray | None:
-    return None if numbers is None else numbers.astype(np.int32)
 
 
 def _split(line: bytes, columns: int, where: str) -> list[bytes]:
@@ -202,17 +189,128 @@ def _number(value: bytes, where: str) -> int:
     try:
         return int(value)
     except ValueError as error:
-        raise RegionError(f"{where} is {text_of(value)[:40]!r} and no whole number; is it of this format?") from error
+        raise RegionError(f"{where} is {_text(value)[:40]!r} and no whole number; is it of this format?") from error
 
 
 def _document(value: bytes, where: str) -> dict[str, Any]:
     try:
-        document = json.loads(value)
-    except ValueError as error:
-        raise RegionError(f"{where} has no JSON in its second column: {error}") from error
-    if not isinstance(document, dict):
-        raise RegionError(f"{where} has a list in its second column; a document with features is expected")
-    return document
+        return dict(json.loads(value))
+    except (TypeError, ValueError) as error:
+        raise RegionError(f"{where} has no JSON document in its second column: {error}") from error
+
+
+def read_uniter_lmdb(path: Path, images: Sizes) -> Iterator[ImageRegions]:
+    """UNITER's databases, such as feat_th0.2_max100_min10 (github.com/ChenRocks/UNITER, scripts/convert_imgdir.py).
+
+    A key is the name of a file, a value its arrays: in MessagePack, or as a compressed npz file.
+    """
+    with _open(path) as database:
+        names = {image_name(_text(key)): key for key in database.cursor().iternext(values=False)}
+        for image_id in images:
+            if image_id in names:
+                where, value = f"{path}: {_text(names[image_id])}", database.get(names[image_id])
+                zipped = value.startswith(_ZIP)
+                arrays = _arrays_in(io.BytesIO(value), where) if zipped else decode_msgpack(value, where)
+                if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
+                    raise RegionError(f"{where} holds no arrays; is it of this format?")
+                yield _uniter_regions(image_id, arrays, images[image_id], where)
+
+
+def read_vilbert_lmdb(path: Path, images: Sizes) -> Iterator[ImageRegions]:
+    """ViLBERT's databases, of either repository: a key is the number of an image, a value a pickle of what is known.
+
+    In github.com/jiasenlu/vilbert_beta (script/convert_lmdb.py) that is a row of a bottom-up tsv file, with arrays in
+    base64; in github.com/facebookresearch/vilbert-multi-task the arrays themselves.
+    """
+    with _open(path) as database:
+        for image_id in images:
+            if (value := database.get(image_id.encode())) is not None:
+                where = f"{path}: image {image_id}"
+                row = decode_pickle(value, where)
+                width, height, count = (int(_field(row, name, where)) for name in ("image_w", "image_h", "num_boxes"))
+                arrays: dict[str, Any] = {}
+                for name in ("boxes", "features"):
+                    found = _field(row, name, where)
+                    if isinstance(found, (bytes, str)):
+                        found = _decode(found, count, f"{where}: {name}")
+                    arrays[name] = np.asarray(found, np.float32).reshape(count, -1)
+                yield ImageRegions(image_id, width, height, **arrays)
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    try:
+        environment = lmdb.open(str(path), subdir=path.is_dir(), readonly=True, lock=False, readahead=False)
+    except lmdb.Error as error:
+        raise RegionError(f"{path} cannot be read as an LMDB database: {error}") from error
+    with environment, environment.begin(buffers=False) as transaction:
+        yield transaction
+
+
+def image_name(name: str) -> str:
+    """The identifier of an image from its name in a file of features, which may be that of a file."""
+    stem = re.sub(r"(\.(npz|jpg|jpeg|png))+$", "", name.rsplit("/", 1)[-1], flags=re.IGNORECASE)
+    number = re.fullmatch(r"coco_[a-z]+20\d\d_(\d{12})", stem, flags=re.IGNORECASE)
+    return str(int(number[1])) if number else stem
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", errors="replace")
+
+
+def _field(document: Any, name: str, where: str) -> Any:
+    """A field of a document; RegionError where it has none of this name, or is no document at all."""
+    found = document if isinstance(document, Mapping) else {}
+    if name not in found:
+        raise RegionError(f"{where} has no field {name!r}; it has {', '.join(map(str, found))}")
+    return found[name]
+
+
+def _arrays_in(file: Any, where: str) -> dict[str, np.ndarray]:
+    """The arrays in an npz file, which is open or a path."""
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise RegionError(f"{where} cannot be read: {error}; is the download complete?") from error
+
+
+def _take(arrays: Mapping[str, np.ndarray], name: str, where: str, dimensions: int) -> np.ndarray:
+    """An array of a file, with so many dimensions."""
+    if name not in arrays:
+        raise RegionError(f"{where} has no array {name!r}; it has {', '.join(arrays)}. Is it of this format?")
+    if arrays[name].ndim != dimensions:
+        raise RegionError(f"{where}: {name} has the shape {arrays[name].shape}; {dimensions} dimensions are expected")
+    return arrays[name]
+
+
+def _decode(value: bytes | str, count: int, where: str, whole: bool = False) -> np.ndarray:
+    """Numbers in base64 as (count, numbers of each); whole ones may be stored as int64 or as float32."""
+    try:
+        raw = base64.b64decode(value, validate=True)
+        kind = np.dtype(np.int64) if whole and len(raw) == 8 * count else np.dtype(np.float32)
+        array = np.frombuffer(raw, kind).reshape(count, -1)
+    except (binascii.Error, ValueError) as error:
+        raise RegionError(f"{where} is not {count} times the same number of values in base64: {error}") from error
+    return array.astype(np.int32) if whole else array
+
+
+def _in_pixels(relative: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """Boxes (R, 4) in pixels, from corners as shares of the width and height of an image."""
+    return relative.astype(np.float32) * np.array([*size, *size], np.float32)
+
+
+def _uniter_regions(image_id: str, arrays: Mapping[str, np.ndarray], size: tuple[int, int], where: str) -> ImageRegions:
+    """UNITER's choice of regions from the arrays that it stores of an image of this width and height, in pixels."""
+    confidence = _take(arrays, "conf", where, 2)[:, 0].astype(np.float32)
+    count = min(max(int((confidence > _THRESHOLD).sum()), _LEAST), _MOST)
+    return ImageRegions(
+        image_id,
+        *size,
+        boxes=_in_pixels(_take(arrays, "norm_bb", where, 2)[:count, :4], size),
+        features=_take(arrays, "features", where, 2)[:count],
+        confidence=confidence[:count],
+    )
 
 
 # Columns of the tab-separated formats. All but name, width, height and count are arrays in base64.
@@ -227,8 +325,10 @@ READERS: dict[str, Callable[[Path, Sizes], Iterator[ImageRegions]]] = {
     "rosita-tsv": partial(_read_tsv, columns=_ROSITA),
     # github.com/peteanderson80/bottom-up-attention, tools/generate_tsv.py.
     "bottom-up-tsv": partial(_read_tsv, columns=_BOTTOM_UP),
-    "rosita-npz": read_rosita_npz,
-    "uniter-npz": read_uniter_npz,
+    # github.com/MILVLG/bottom-up-attention.pytorch writes these.
+    "rosita-npz": partial(_read_npz, regions=_rosita_regions),
+    # github.com/ChenRocks/UNITER, scripts/convert_imgdir.py.
+    "uniter-npz": partial(_read_npz, regions=_uniter_regions),
     "uniter-lmdb": read_uniter_lmdb,
     "vilbert-lmdb": read_vilbert_lmdb,
     "vinvl-tsv": read_vinvl_tsv,

@@ -46,11 +46,7 @@ def with_objects(
     number: int,
 ) -> dict[str, str]:
     """Of images, each with its scene, those that are samples of so many objects; the rest as in `samples`."""
-    depicting: dict[str, list[str]] = {}
-    for image, scene in classes.items():
-        depicting.setdefault(scene, []).append(image)
-    kept = {sample.image for sample in samples(depicting, diagnostic, objects, number)}
-    return {image: scene for image, scene in classes.items() if image in kept}
+    return {image: of for image, of in classes.items() if samples({of: [image]}, diagnostic, objects, number)}
 
 
 class Removal:

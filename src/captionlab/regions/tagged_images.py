@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from captionlab.order import Places
-from captionlab.regions.batches import RegionBatch, RegionTable
+from captionlab.regions.batches import RegionTable
 from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.regions.tags import TAGS
 from captionlab.tables import TableError, read_schema_name, read_table
@@ -60,7 +60,10 @@ class TaggedImages:
         batch = self.table.batch(images)
         features = batch.features
         if self.region_size > self.table.region_size:
-            features = torch.cat([features, relative_boxes(batch)], dim=2)
+            # x1/W, y1/H, x2/W, y2/H, w/W, h/H, bottom-up-attention's order. Which one the published files have is not
+            # known; theirs are read as they are.
+            corners = batch.corners
+            features = torch.cat([features, corners, corners[..., 2:] - corners[..., :2]], dim=2)
         kept = [row[:count] for row, count in zip(features, batch.counts, strict=True)]
         pieces = [torch.tensor([piece for piece, _ in self._kept(image)] + [self.end]) for image in images]
         return TaggedRegions(*padded(pieces, self.max_pieces), *padded(kept, self.max_regions))
@@ -126,15 +129,6 @@ def read_tags(paths: Paths) -> dict[str, list[Tag]]:
             raise TableError(f"{path} has tags of image {min(repeated)!r}, which other tables have too")
         found |= of_file
     return found
-
-
-def relative_boxes(batch: RegionBatch) -> Tensor:
-    """Six numbers (N, R, 6) for each region: x1/W, y1/H, x2/W, y2/H, w/W, h/H (bottom-up-attention's order).
-
-    Which order the published files have is not known; theirs are read as they are.
-    """
-    corners = batch.boxes / batch.sizes.repeat(1, 2)[:, None]
-    return torch.cat([corners, corners[..., 2:] - corners[..., :2]], dim=2)
 
 
 def objects_of(tags: Mapping[str, Sequence[Tag]]) -> dict[str, list[str]]:

@@ -7,14 +7,16 @@ nothing but their boxes tells which region shows which object.
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from captionlab.regions.readers import image_name
-from captionlab.regions.tables import regions_kind
+from captionlab.regions.readers import lines_about
+from captionlab.regions.tables import RegionError, regions_kind
 from captionlab.schemas import IMAGE_ID
 from captionlab.tables import Column, TableSchema, TableWriter, read_table
 
@@ -40,61 +42,40 @@ Row = dict[str, Any]
 _BOX = ("x1", "y1", "x2", "y2")
 
 
-class TagError(ValueError):
-    """Tags cannot be read; the message says which file and line, and what is wrong."""
-
-
 def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> Iterator[Row]:
     """The tags of `images` in a file *.label.tsv of VinVL: name, tab, and a JSON list of {"class", "conf", "rect"}.
 
-    A TagError names a line that is of another format. An image that is found twice counts once.
+    A RegionError names a line that is of another format. An image that is found twice counts once.
     """
     found: set[str] = set()
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            where = f"{path}: line {number}"
-            name, tab, text = line.rstrip("\r\n").partition("\t")
-            if not tab:
-                raise TagError(f"{where} has no tab; it must be the name of an image, a tab and a list of objects")
-            image = image_name(name)
-            if image not in images or image in found:
-                continue
-            found.add(image)
-            try:
-                objects = json.loads(text)
-                # Some files have the objects in a document, as those of regions do.
-                objects = objects["objects"] if isinstance(objects, dict) else objects
-                for index, described in enumerate(objects):
-                    box = map(float, described["rect"])
-                    yield _row(image, index, described["class"], described.get("conf"), box)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise TagError(
-                    f"{where} has no list of objects with class and rect after the tab: {error!r}"
-                ) from error
+    for where, image, line in lines_about(Path(path), images):
+        if image in found:
+            continue
+        found.add(image)
+        try:
+            objects = json.loads(line.partition(b"\t")[2])
+            # Some files have the objects in a document, as those of regions do.
+            objects = objects["objects"] if isinstance(objects, dict) else objects
+            for index, described in enumerate(objects):
+                row = {"image_id": image, "tag_index": index, "label": described["class"]}
+                box = dict(zip(_BOX, map(float, described["rect"]), strict=True))
+                yield row | {"confidence": described.get("conf"), **box}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RegionError(f"{where} has no list of objects with class and rect after the tab: {error!r}") from error
     if not found:
-        raise TagError(f"{path} has tags of none of the {len(images)} images; is it the right file?")
+        raise RegionError(f"{path} has tags of none of the {len(images)} images; is it the right file?")
     if missing := len(images) - len(found):
         logger.warning("%s has no tags of %d of %d images", path, missing, len(images))
 
 
 def labelled_rows(table: pa.Table, index: str) -> Iterator[Row]:
     """Tags from objects or regions ranked by the column `index`; without a label, as the whole image, they are none."""
-    columns = {name: table[name].to_pylist() for name in ("image_id", index, "label", *_BOX)}
-    confidence = table["confidence"].to_pylist() if "confidence" in table.column_names else [None] * len(table)
-    rank: dict[str, int] = {}
-    place = {image: number for number, image in enumerate(dict.fromkeys(columns["image_id"]))}
-    keys = list(zip((place[image] for image in columns["image_id"]), columns[index], strict=True))
-    for row in sorted(range(len(table)), key=keys.__getitem__):
-        image = columns["image_id"][row]
-        if columns["label"][row] is not None:
-            rank[image] = rank.get(image, -1) + 1
-            box = (columns[name][row] for name in _BOX)
-            yield _row(image, rank[image], columns["label"][row], confidence[row], box)
-
-
-def _row(image: str, index: int, label: str, confidence: float | None, box: Iterable[float]) -> Row:
-    described = {"image_id": image, "tag_index": index, "label": label, "confidence": confidence}
-    return described | dict(zip(_BOX, box, strict=True))
+    place = {image: number for number, image in enumerate(table["image_id"].unique().to_pylist())}
+    rank: Counter[str] = Counter()
+    for row in sorted(table.to_pylist(), key=lambda row: (place[row["image_id"]], row[index])):
+        if row["label"] is not None:
+            yield {name: row.get(name) for name in TAGS.columns} | {"tag_index": rank[row["image_id"]]}
+            rank[row["image_id"]] += 1
 
 
 def read_region_labels(path: str | os.PathLike[str]) -> pa.Table:
@@ -104,13 +85,8 @@ def read_region_labels(path: str | os.PathLike[str]) -> pa.Table:
 
 def write_tags(path: str | os.PathLike[str], rows: Iterable[Row], metadata: Mapping[str, Any] | None = None) -> int:
     """Write a table of tags; returns the number of rows."""
-    waiting: list[Row] = []
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    rows = iter(rows)
     with TableWriter(path, TAGS, metadata) as writer:
-        for row in rows:
-            waiting.append(row)
-            if len(waiting) >= GROUP:
-                writer.write(pa.Table.from_pylist(waiting, TAGS.schema))
-                waiting = []
-        writer.write(pa.Table.from_pylist(waiting, TAGS.schema))
+        while part := list(islice(rows, GROUP)):
+            writer.write(part)
     return writer.rows

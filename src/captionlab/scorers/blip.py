@@ -5,6 +5,7 @@ model.safetensors or pytorch_model.bin of Salesforce/blip-itm-base-coco. Importi
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import torch
@@ -15,26 +16,23 @@ from transformers.models.blip.modeling_blip_text import BlipTextModel
 
 from captionlab.declarations import ScorerFamily
 from captionlab.encoders.clip import MEAN, STD
-from captionlab.encoders.images import normalise
+from captionlab.encoders.images import decode, normalise, squeeze
 from captionlab.networks.bert import read_sizes
 from captionlab.networks.checkpoints import count_layers
-from captionlab.scorers.images import PixelTable
-from captionlab.scorers.matching import Matching
-from captionlab.scorers.scorer import ScorerNetwork
-from captionlab.scorers.visual import Visual
+from captionlab.schemas import IMAGES
+from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
+from captionlab.tables import TableError, read_table
 
 DECLARATION = ScorerFamily(
     reads="pixels",
     libraries=("transformers", "open_clip_torch", "pillow"),
     imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
         "visual_heads": {"type": "integer", "minimum": 1, "description": "those of the image when not width / 64"},
     },
     architecture={},
 )
 
-_KEPT = ("vision_model.", "text_encoder.", "itm_head.")
-_POSITIONS = ("text_encoder.embeddings.position_ids",)
+_KEPT, _POSITIONS = ("vision_model.", "text_encoder.", "itm_head."), "text_encoder.embeddings.position_ids"
 
 
 class Blip(ScorerNetwork):
@@ -91,9 +89,7 @@ class Blip(ScorerNetwork):
         """As for every family; by default a head is 64 wide. Retrieval by BLIP uses the itm head."""
         if head != "itm":
             raise ValueError("BLIP's head for matching is its itm head; set head: itm")
-        weights = {
-            name: value for name, value in checkpoint.items() if name.startswith(_KEPT) and name not in _POSITIONS
-        }
+        weights = {name: v for name, v in checkpoint.items() if name.startswith(_KEPT) and name != _POSITIONS}
         visual_width, _, _, patch_size = weights["vision_model.embeddings.patch_embedding.weight"].shape
         patches = weights["vision_model.embeddings.position_embedding"].shape[1] - 1
         network = cls(
@@ -117,14 +113,19 @@ class Blip(ScorerNetwork):
                 self.get_submodule(module).position_ids = torch.arange(buffer.shape[-1])[None]
         return result
 
-    @property
-    def image_size(self) -> int:
-        """Width and height of the images, in pixels."""
-        return int(self.architecture["image_size"])
-
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Tensor]:
-        """What gives images of these tables by their identifiers, as pixels."""
-        return PixelTable(paths, self.image_size).batch
+        """What decodes images of these tables, squeezed to a square; TableError names the first that is not there."""
+        table = read_table(paths, IMAGES, ["image_id", "path", "data"])
+        row = {image: row for row, image in enumerate(table["image_id"].to_pylist())}
+        prepare = partial(squeeze, size=self.architecture["image_size"])
+
+        def batch(images: Sequence[str]) -> Tensor:
+            if missing := [image for image in images if image not in row]:
+                raise TableError(f"{', '.join(paths)}: there is no image {missing[0]!r}")
+            rows = table.take([row[image] for image in images])
+            return torch.stack(list(decode(rows, prepare, threads=torch.get_num_threads())))
+
+        return batch
 
     def encode_image(self, pixels: Tensor) -> Visual:
         """The patches, and the token before them, of images (N, 3, image_size, image_size) as bytes."""

@@ -16,8 +16,7 @@ from captionlab.declarations import Member, ScorerFamily
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.store import load_encoder
-from captionlab.scorers.scorer import Scorer
-from captionlab.scorers.visual import Visual
+from captionlab.scorers.scorer import Scorer, Visual
 
 DECLARATION = ScorerFamily(
     reads="embeddings",

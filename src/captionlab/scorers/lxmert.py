@@ -17,25 +17,14 @@ from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import initialise, read_sizes
 from captionlab.networks.checkpoints import count_layers
 from captionlab.regions.batches import RegionBatch
-from captionlab.scorers.boxes import corners
-from captionlab.scorers.matching import Matching
-from captionlab.scorers.scorer import ScorerNetwork
-from captionlab.scorers.visual import Visual
+from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
 
 DECLARATION = ScorerFamily(
     reads="regions",
     libraries=("transformers",),
-    imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
-    },
+    imported={},
     architecture={
-        "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
-        "positions": {"type": "integer", "minimum": 3, "description": "most tokens of a text"},
-        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
         "layers": {"type": "integer", "minimum": 1, "description": "layers of the text alone"},
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
-        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
-        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
         "visual_layers": {"type": "integer", "minimum": 1, "description": "layers of the regions alone"},
         "cross_layers": {"type": "integer", "minimum": 1, "description": "layers of both together"},
     },
@@ -102,7 +91,7 @@ class Lxmert(ScorerNetwork):
 
     def encode_image(self, regions: RegionBatch) -> Visual:
         """The regions after the object-relation layers."""
-        states = self.lxmert.encoder.visn_fc(regions.features, corners(regions.boxes, regions.sizes))
+        states = self.lxmert.encoder.visn_fc(regions.features, regions.corners)
         visual = Visual(states, regions.counts)
         for layer in self.lxmert.encoder.r_layers:
             states = layer(states, self._additive(visual.mask))[0]

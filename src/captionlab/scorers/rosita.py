@@ -6,31 +6,20 @@ After github.com/MILVLG/rosita: rosita/modeling/transformer.py and rosita/modeli
 from collections.abc import Mapping
 from typing import Any, Self
 
-from torch import Tensor, nn
+import torch
+from torch import Tensor
 
 from captionlab.declarations import ScorerFamily
-from captionlab.networks.bert import EPSILON
+from captionlab.networks.bert import RegionEmbeddings
 from captionlab.regions.batches import RegionBatch
-from captionlab.scorers.boxes import corners_area
-from captionlab.scorers.matching import Matching
+from captionlab.scorers.scorer import Matching, Visual
 from captionlab.scorers.single_stream import SingleStream
-from captionlab.scorers.visual import Visual
 
 DECLARATION = ScorerFamily(
     reads="regions",
     libraries=(),
-    imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
-    },
-    architecture={
-        "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
-        "positions": {"type": "integer", "minimum": 3, "description": "most tokens of a text"},
-        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
-        "layers": {"type": "integer", "minimum": 1, "description": "layers"},
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
-        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
-        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
-    },
+    imported={},
+    architecture={"layers": {"type": "integer", "minimum": 1, "description": "layers"}},
 )
 
 # The modules that scoring needs, as the checkpoints name them and as they are named here.
@@ -52,27 +41,16 @@ _PARTS = {
     "ffn.dense0.": "intermediate.dense.",
     "ffn.dense1.": "output.dense.",
     "layer_norm.": "LayerNorm.",
+    "dense_imgfeat.": "image_embeddings.",
+    "dense_bboxfeat.": "image_location_embeddings.",
     "head.dense.": "head.",
 }
-
-
-class RegionEmbeddings(nn.Module):
-    """Features and boxes of regions, projected, summed and normalised."""
-
-    def __init__(self, region_size: int, width: int, dropout: float):
-        super().__init__()
-        self.dense_imgfeat, self.dense_bboxfeat = nn.Linear(region_size, width), nn.Linear(5, width)
-        self.LayerNorm, self.dropout = nn.LayerNorm(width, eps=EPSILON), nn.Dropout(dropout)
-
-    def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
-        """Embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 5)."""
-        return self.dropout(self.LayerNorm(self.dense_imgfeat(features) + self.dense_bboxfeat(boxes)))
 
 
 class Rosita(SingleStream):
     """The network; a match is index 1. Text is cut to 30 tokens, as in the authors' retrieval."""
 
-    REGIONS, PROJECTION = RegionEmbeddings, "img_embeddings.dense_imgfeat"
+    REGIONS, PROJECTION = RegionEmbeddings, "img_embeddings.image_embeddings"
     MATCHING = Matching(match_index=1, max_tokens=30, strip_punctuation=True)
 
     @classmethod
@@ -88,7 +66,7 @@ class Rosita(SingleStream):
 
     def encode_image(self, regions: RegionBatch) -> Visual:
         """The embeddings of regions."""
-        boxes = corners_area(regions.boxes, regions.sizes)
+        boxes = torch.cat([regions.corners, regions.areas], dim=-1)
         return Visual(self.img_embeddings(regions.features, boxes), regions.counts)
 
 

@@ -7,6 +7,7 @@ name is the name of the module.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
 import torch
@@ -17,8 +18,63 @@ from captionlab.declarations import Member
 from captionlab.networks.checkpoints import Rebuilt
 from captionlab.networks.wordpiece import WordPieces
 from captionlab.regions.batches import RegionBatch, RegionTable
-from captionlab.scorers.matching import Matching
-from captionlab.scorers.visual import Visual, padding_mask
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Settings of a scorer. Every family has its own defaults, those of its authors' code."""
+
+    match_index: int
+    """which of the two outputs of the itm head says that image and text belong together"""
+    max_tokens: int
+    """longer texts are cut to so many tokens, the two special ones included"""
+    head: str = "itm"
+    """itm: two outputs, trained to tell pairs from strangers; retrieval: one output, fine-tuned to rank"""
+    scale: float = 1.0
+    """factor on the probability; 100 gives per cent"""
+    lowercase: bool = True
+    """whether text is put in lower case and loses its accents, as the vocabulary asks for"""
+    strip_punctuation: bool = False
+    """whether punctuation is taken out of the text first"""
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs of the head."""
+        return 2 if self.head == "itm" else 1
+
+    def score(self, logits: Tensor) -> Tensor:
+        """Matching scores (B,), from 0 to `scale`, of the head's outputs (B, 2 or 1)."""
+        # UNITER was fine-tuned on the sigmoid, which orders images and texts as the output itself does.
+        probability = logits.softmax(1)[:, self.match_index] if self.head == "itm" else logits[:, 0].sigmoid()
+        return self.scale * probability
+
+
+def padding_mask(lengths: Sequence[int], longest: int, device: torch.device) -> Tensor | None:
+    """Which positions (B, longest) hold something, for rows of these lengths; None when none is padding."""
+    if min(lengths) == longest:
+        return None
+    return torch.arange(longest, device=device) < torch.tensor(lengths, device=device)[:, None]
+
+
+@dataclass(frozen=True)
+class Visual:
+    """Images as a scorer has read them."""
+
+    states: Tensor
+    """(N, R, width), padded at the end of each row"""
+    counts: Sequence[int]
+    """the number of positions of each image that are no padding, N numbers"""
+
+    @property
+    def mask(self) -> Tensor | None:
+        """Which positions (N, R) are no padding; None when none is."""
+        return padding_mask(self.counts, self.states.shape[1], self.states.device)
+
+    def select(self, rows: Sequence[int]) -> "Visual":
+        """The images at these rows, which may be repeated or left out, with no more padding than they need."""
+        counts = [self.counts[row] for row in rows]
+        index = torch.tensor(rows, device=self.states.device)
+        return Visual(self.states[:, : max(counts)].index_select(0, index), counts)
 
 
 class Scorer(nn.Module, ABC):
@@ -59,9 +115,8 @@ class ScorerNetwork(Rebuilt, Member, ABC):
     def from_published(cls, *checkpoint: Any, **options: Any) -> tuple[Self, dict[str, Tensor]]:
         """A network of the sizes that a published state dict has, and the weights to load into it.
 
-        `options` are the `head` of `Matching` and what the weights do not tell: the keys of the config that the family
-        declares. A KeyError names a tensor that a checkpoint of this family must have; ValueError for a head that there
-        is not.
+        `options` are the `head` of `Matching` and the keys of the config that the family declares, which the weights do
+        not tell. A KeyError names a tensor that is missing; ValueError for a head that there is not.
         """
 
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Any]:
@@ -141,7 +196,13 @@ class NetworkScorer(Scorer):
         images = rows.tolist() if isinstance(rows, Tensor) else rows
         pairs = [(image, tuple(ids)) for image, ids in zip(images, tokens, strict=True)]
         order = sorted(dict.fromkeys(pairs), key=lambda pair: (visual.counts[pair[0]], len(pair[1])))
-        parts = [self._logits(visual, order[start : start + batch]) for start in range(0, len(order), batch)]
+        parts, device = [], visual.states.device
+        for start in range(0, len(order), batch):
+            part = order[start : start + batch]
+            lengths = [len(ids) for _, ids in part]
+            padded = pad_sequence([torch.tensor(ids) for _, ids in part], batch_first=True).to(device)
+            mask = padding_mask(lengths, max(lengths), device)
+            parts.append(self.network.logits(visual.select([image for image, _ in part]), padded, mask))
         rank = {pair: row for row, pair in enumerate(order)}
         return torch.cat(parts)[[rank[pair] for pair in pairs]]
 
@@ -151,10 +212,3 @@ class NetworkScorer(Scorer):
     ) -> Tensor:
         """Matching scores (B,) of captions, without gradient; `rows` and `batch` as for `logits`."""
         return self.matching.score(self.logits(visual, self.encode_text(captions), rows, batch))
-
-    def _logits(self, visual: Visual, pairs: Sequence[tuple[int, tuple[int, ...]]]) -> Tensor:
-        lengths = [len(ids) for _, ids in pairs]
-        device = visual.states.device
-        ids = pad_sequence([torch.tensor(ids) for _, ids in pairs], batch_first=True).to(device)
-        visual = visual.select([image for image, _ in pairs])
-        return self.network.logits(visual, ids, padding_mask(lengths, max(lengths), device))

@@ -7,15 +7,13 @@ import torch
 from torch import Tensor, nn
 
 from captionlab.networks.bert import FIRST, Layer, Pooler, TextEmbeddings, initialise, join, read_sizes
-from captionlab.scorers.scorer import ScorerNetwork
-from captionlab.scorers.visual import Visual
+from captionlab.scorers.scorer import ScorerNetwork, Visual
 
 
 class SingleStream(ScorerNetwork):
     """A BERT over [text, regions]. A family sets `REGIONS`, the module that embeds regions.
 
-    The originals pad differently (UNITER packs text and regions without a gap, ROSITA pads both), which changes
-    nothing: padding is masked, and regions have no position.
+    UNITER pads once behind both, ROSITA each, which changes nothing: padding is masked, and regions have no position.
     """
 
     REGIONS: type[nn.Module]
@@ -47,24 +45,18 @@ class SingleStream(ScorerNetwork):
         region_size, outputs = weights[f"{cls.PROJECTION}.weight"].shape[1], len(weights["head.bias"])
         return cls(region_size=region_size, outputs=outputs, **read_sizes(weights, heads))
 
-    def states(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Final states of text (B, T, width) and regions (B, R, width); `mask` (B, T) hides padding of `ids` (B, T)."""
-        states, mask = self._before_last(visual, ids, mask)
-        states = self.layer[-1](states, mask)
-        return states[:, : ids.shape[1]], states[:, ids.shape[1] :]
-
-    def pooled(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """A summary (B, width) of each image and text; the last layer is computed for the first token alone."""
-        states, mask = self._before_last(visual, ids, mask)
-        return torch.tanh(self.pooler(self.layer[-1](states, mask, FIRST)))
-
-    def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """What the head says (B, outputs) about each image and text."""
-        return self.head(self.pooled(visual, ids, mask))
-
-    def _before_last(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    def states(self, visual: Visual, ids: Tensor, mask: Tensor | None, positions: slice = slice(None)) -> Tensor:
+        """Final states (B, T + R, width) of text and regions, at all positions or some."""
         states = torch.cat([self.embeddings(ids), visual.states], dim=1)
         mask = join(mask, ids.shape[1], visual.mask, visual.states.shape[1])
         for layer in self.layer[:-1]:
             states = layer(states, mask)
-        return states, mask
+        return self.layer[-1](states, mask, positions)
+
+    def pooled(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """A summary (B, width) of each image and text; the last layer is computed for the first token alone."""
+        return torch.tanh(self.pooler(self.states(visual, ids, mask, FIRST)))
+
+    def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """What the head says (B, outputs) about each image and text."""
+        return self.head(self.pooled(visual, ids, mask))

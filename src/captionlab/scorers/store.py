@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -14,50 +14,26 @@ from captionlab.declarations import family_class
 from captionlab.files import replacing
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.wordpiece import WordPieces, learn_pieces
-from captionlab.scorers.matching import Matching
-from captionlab.scorers.scorer import NetworkScorer, Scorer
+from captionlab.scorers.scorer import Matching, NetworkScorer, Scorer
 
 FILES = ("config.json", "model.safetensors", "vocab.txt")
-
-
-def build_scorer(
-    config: Mapping[str, Any], vocabulary: str | os.PathLike[str], region_size: int, device: str | torch.device = "cpu"
-) -> NetworkScorer:
-    """A scorer with random weights, to be trained, for regions with `region_size` numbers.
-
-    `config` is its block of the config: `family`, `architecture` (all sizes but those of vocabulary, regions and head),
-    and perhaps settings of `Matching`. A CheckpointError says what does not fit.
-    """
-    matching = _matching(config)
-    return _build(config, config["architecture"], lambda: _words(vocabulary, matching), matching, region_size, device)
 
 
 def new_scorer(
     config: Mapping[str, Any], texts: Iterable[str], region_size: int, device: str | torch.device = "cpu"
 ) -> NetworkScorer:
-    """The same, with word pieces learnt from texts: `architecture` also says how many there may be, `vocabulary`.
+    """A scorer with random weights, to be trained, for regions with `region_size` numbers; its word pieces are learnt.
 
-    It reads texts as long as it has positions, unless `max_tokens` says otherwise.
+    `config` is its block of the config: `family`, `architecture` (all sizes but those of regions and head; `vocabulary`
+    is how many word pieces there may be), and perhaps settings of `Matching`. It reads texts as long as it has
+    positions, unless `max_tokens` says otherwise. A CheckpointError says what does not fit.
     """
     sizes = dict(config["architecture"])
     count = sizes.pop("vocabulary")
     matching = _matching({"max_tokens": sizes["positions"], **config})
     how = matching.lowercase, matching.strip_punctuation
-    return _build(
-        config, sizes, lambda: WordPieces(learn_pieces(texts, count, *how), *how), matching, region_size, device
-    )
-
-
-def _build(
-    config: Mapping[str, Any],
-    sizes: Mapping[str, Any],
-    vocabulary: Callable[[], WordPieces],
-    matching: Matching,
-    region_size: int,
-    device: str | torch.device,
-) -> NetworkScorer:
     try:
-        words = vocabulary()
+        words = WordPieces(learn_pieces(texts, count, *how), *how)
         given = {"vocabulary": len(words.pieces), "region_size": region_size, "outputs": matching.outputs}
         network = family_class("scorers", config["family"])(**sizes, **given)
         return NetworkScorer(network, words, matching).to(device)
@@ -84,7 +60,8 @@ def import_scorer(
     try:
         with torch.device("meta"):
             network, state = family.from_published(checkpoint, head=matching.head, **options)
-        scorer = NetworkScorer(network, _words(vocabulary, matching, family.ADDED), matching)
+        words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation, *family.ADDED)
+        scorer = NetworkScorer(network, words, matching)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         reason = f"it has no tensor {error}" if isinstance(error, KeyError) else str(error)
         shown = ", ".join(list(checkpoint)[:5])
@@ -122,7 +99,8 @@ def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = 
         matching = Matching(**described["matching"])
         with torch.device("meta"):
             network = family_class("scorers", described["family"])(**described["architecture"])
-        scorer = NetworkScorer(network, _words(vocabulary, matching), matching)
+        words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation)
+        scorer = NetworkScorer(network, words, matching)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{config} does not describe a scorer: {error!r}; make the scorer again") from error
     _load_weights(scorer, read_checkpoint(weights), weights)
@@ -132,17 +110,7 @@ def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = 
 def _matching(config: Mapping[str, Any]) -> Matching:
     """The settings of the family of a config with those that it gives."""
     given = {field.name: config[field.name] for field in fields(Matching) if field.name in config}
-    try:
-        return replace(family_class("scorers", config["family"]).MATCHING, **given)
-    except ValueError as error:
-        raise CheckpointError(str(error)) from error
-
-
-def _words(vocabulary: str | os.PathLike[str], matching: Matching, added: Sequence[str] = ()) -> WordPieces:
-    words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation)
-    if not (missing := [piece for piece in added if piece not in words.pieces]):
-        return words
-    return WordPieces([*words.pieces, *missing], matching.lowercase, matching.strip_punctuation)
+    return replace(family_class("scorers", config["family"]).MATCHING, **given)
 
 
 def _load_weights(scorer: NetworkScorer, weights: Mapping[str, Tensor], path: str | os.PathLike[str]) -> None:

@@ -6,31 +6,20 @@ After github.com/ChenRocks/UNITER: model/model.py, model/pretrain.py, model/itm.
 from collections.abc import Mapping
 from typing import Any, Self
 
+import torch
 from torch import Tensor, nn
 
 from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import EPSILON, without_prefixes
 from captionlab.regions.batches import RegionBatch
-from captionlab.scorers.boxes import corners_sides_area
-from captionlab.scorers.matching import Matching
+from captionlab.scorers.scorer import Matching, Visual
 from captionlab.scorers.single_stream import SingleStream
-from captionlab.scorers.visual import Visual
 
 DECLARATION = ScorerFamily(
     reads="regions",
     libraries=(),
-    imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
-    },
-    architecture={
-        "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
-        "positions": {"type": "integer", "minimum": 3, "description": "most tokens of a text"},
-        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
-        "layers": {"type": "integer", "minimum": 1, "description": "layers"},
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
-        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
-        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
-    },
+    imported={},
+    architecture={"layers": {"type": "integer", "minimum": 1, "description": "layers"}},
 )
 
 
@@ -75,7 +64,7 @@ class Uniter(SingleStream):
 
     def encode_image(self, regions: RegionBatch) -> Visual:
         """The embeddings of regions."""
-        boxes = corners_sides_area(regions.boxes, regions.sizes)
+        boxes = torch.cat([regions.corners, regions.sides, regions.areas], dim=-1)
         token_type = self.embeddings.token_type_embeddings.weight[1]
         return Visual(self.img_embeddings(regions.features, boxes, token_type), regions.counts)
 

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import (
-    EPSILON,
     FIRST,
     Expansion,
     Layer,
     Pooler,
     Projection,
+    RegionEmbeddings,
     TextEmbeddings,
     attend,
     check_heads,
@@ -29,16 +29,12 @@ from captionlab.networks.bert import (
 )
 from captionlab.networks.checkpoints import count_layers
 from captionlab.regions.batches import RegionBatch
-from captionlab.scorers.boxes import corners_area
-from captionlab.scorers.matching import Matching
-from captionlab.scorers.scorer import ScorerNetwork
-from captionlab.scorers.visual import Visual
+from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
 
 DECLARATION = ScorerFamily(
     reads="regions",
     libraries=(),
     imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
         "visual_heads": {"type": "integer", "minimum": 1, "description": "those of regions when not width / 128"},
         "joint_heads": {"type": "integer", "minimum": 1, "description": "those of connections when not width / 128"},
         "task": {"type": "integer", "minimum": 0, "default": 7, "description": "of several: 7 is retrieval in COCO"},
@@ -58,13 +54,7 @@ DECLARATION = ScorerFamily(
         },
     },
     architecture={
-        "vocabulary": {"type": "integer", "minimum": 5, "description": "most word pieces"},
-        "positions": {"type": "integer", "minimum": 3, "description": "most tokens of a text"},
-        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
         "layers": {"type": "integer", "minimum": 1, "description": "layers of the text"},
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
-        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
-        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
         "visual_width": {"type": "integer", "minimum": 1, "description": "numbers in a state of a region"},
         "visual_layers": {"type": "integer", "minimum": 1, "description": "layers of the regions"},
         "visual_heads": {"type": "integer", "minimum": 1, "description": "attention heads of these"},
@@ -79,63 +69,27 @@ DECLARATION = ScorerFamily(
 _KEPT = ("embeddings.", "task_embeddings.", "v_embeddings.", "layer.", "v_layer.", "c_layer.", "t_pooler.", "v_pooler.")
 
 
-class RegionEmbeddings(nn.Module):
-    """Features and boxes of regions, projected, summed and normalised."""
-
-    def __init__(self, region_size: int, width: int, dropout: float):
-        super().__init__()
-        self.image_embeddings, self.image_location_embeddings = nn.Linear(region_size, width), nn.Linear(5, width)
-        self.LayerNorm, self.dropout = nn.LayerNorm(width, eps=EPSILON), nn.Dropout(dropout)
-
-    def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
-        """Embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 5)."""
-        summed = self.image_embeddings(features) + self.image_location_embeddings(boxes)
-        return self.dropout(self.LayerNorm(summed))
-
-
-class CoAttention(nn.Module):
-    """What each stream asks of the other: 1 is vision, 2 is text."""
-
-    def __init__(self, v_width: int, t_width: int, joint_width: int, heads: int, dropout: float):
-        super().__init__()
-        check_heads(joint_width, heads)
-        self.heads, self.dropout = heads, dropout
-        self.query1, self.key1, self.value1 = (nn.Linear(v_width, joint_width) for _ in range(3))
-        self.query2, self.key2, self.value2 = (nn.Linear(t_width, joint_width) for _ in range(3))
-
-    def forward(self, v: Tensor, v_mask: Tensor | None, t: Tensor, t_mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """What regions (B, R, joint_width) gather from text, and text (B, T, joint_width) from regions."""
-        dropout = self.dropout if self.training else 0.0
-        from_text = attend(self.query1(v), self.key2(t), self.value2(t), self.heads, t_mask, dropout)
-        from_image = attend(self.query2(t), self.key1(v), self.value1(v), self.heads, v_mask, dropout)
-        return from_text, from_image
-
-
-class CoOutput(nn.Module):
-    """The projections of what was gathered, each back into its stream: 1 is vision, 2 is text."""
-
-    def __init__(self, v_width: int, t_width: int, joint_width: int, dropout: float):
-        super().__init__()
-        self.dense1, self.LayerNorm1 = nn.Linear(joint_width, v_width), nn.LayerNorm(v_width, eps=EPSILON)
-        self.dense2, self.LayerNorm2 = nn.Linear(joint_width, t_width), nn.LayerNorm(t_width, eps=EPSILON)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, from_text: Tensor, v: Tensor, from_image: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
-        """The streams, (B, R, v_width) and (B, T, t_width)."""
-        v = self.LayerNorm1(self.dropout(self.dense1(from_text)) + v)
-        t = self.LayerNorm2(self.dropout(self.dense2(from_image)) + t)
-        return v, t
+_PARTS = {
+    "biattention.": "",
+    "biOutput.dense1.": "v_gathered.dense.",
+    "biOutput.LayerNorm1.": "v_gathered.LayerNorm.",
+    "biOutput.dense2.": "t_gathered.dense.",
+    "biOutput.LayerNorm2.": "t_gathered.LayerNorm.",
+}
 
 
 class Connection(nn.Module):
-    """A layer in which each stream attends to the other, and then passes its own feed-forward layer."""
+    """A layer in which each stream (1: vision, 2: text) attends to the other, before a feed-forward layer of its own."""
 
     def __init__(self, v: tuple[int, int], t: tuple[int, int], joint_width: int, heads: int, dropout: float):
         """`v` and `t` are the width and the units inside a feed-forward part of each stream."""
         super().__init__()
+        check_heads(joint_width, heads)
+        self.heads, self.dropout = heads, dropout
         (v_width, v_feed_forward), (t_width, t_feed_forward) = v, t
-        self.biattention = CoAttention(v_width, t_width, joint_width, heads, dropout)
-        self.biOutput = CoOutput(v_width, t_width, joint_width, dropout)
+        self.query1, self.key1, self.value1 = (nn.Linear(v_width, joint_width) for _ in range(3))
+        self.query2, self.key2, self.value2 = (nn.Linear(t_width, joint_width) for _ in range(3))
+        self.v_gathered, self.t_gathered = (Projection(joint_width, width, dropout) for width in (v_width, t_width))
         self.v_intermediate = Expansion(v_width, v_feed_forward)
         self.v_output = Projection(v_feed_forward, v_width, dropout)
         self.t_intermediate = Expansion(t_width, t_feed_forward)
@@ -143,8 +97,10 @@ class Connection(nn.Module):
 
     def forward(self, v: Tensor, v_mask: Tensor | None, t: Tensor, t_mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """The streams, (B, R, v_width) and (B, T, t_width), with what they learnt of each other."""
-        from_text, from_image = self.biattention(v, v_mask, t, t_mask)
-        v, t = self.biOutput(from_text, v, from_image, t)
+        dropout = self.dropout if self.training else 0.0
+        from_text = attend(self.query1(v), self.key2(t), self.value2(t), self.heads, t_mask, dropout)
+        from_image = attend(self.query2(t), self.key1(v), self.value1(v), self.heads, v_mask, dropout)
+        v, t = self.v_gathered(from_text, v), self.t_gathered(from_image, t)
         return self.v_output(self.v_intermediate(v), v), self.t_output(self.t_intermediate(t), t)
 
 
@@ -225,13 +181,11 @@ class Vilbert(ScorerNetwork):
         of the layers is not in the weights either. The retrieval head is in fine-tuned ones only.
         """
         published = {_rename(name): value for name, value in checkpoint.items()}
-        weights = {
-            name: value for name, value in published.items() if name.startswith(_KEPT) and ".q_dense" not in name
-        }
+        weights = {name: v for name, v in published.items() if name.startswith(_KEPT) and ".q_dense" not in name}
         source = "cls.bi_seq_relationship" if head == "itm" else "vil_logit"
         weights |= {f"head.{part}": published[f"{source}.{part}"] for part in ("weight", "bias")}
         visual_width, region_size = weights[f"{cls.PROJECTION}.weight"].shape
-        joint_width = len(weights["c_layer.0.biattention.query1.bias"])
+        joint_width = len(weights["c_layer.0.query1.bias"])
         tasks = len(weights.get("task_embeddings.weight", ()))
         network = cls(
             **read_sizes(weights, heads),
@@ -254,7 +208,7 @@ class Vilbert(ScorerNetwork):
         """The regions after the layers that see no text, behind a token for the image: the mean of its regions."""
         counts = torch.tensor(regions.counts, device=regions.features.device)
         mean = regions.features.sum(dim=1, keepdim=True) / counts[:, None, None]
-        boxes = corners_area(regions.boxes, regions.sizes)
+        boxes = torch.cat([regions.corners, regions.areas], dim=-1)
         whole = boxes.new_tensor([0, 0, 1, 1, 1]).expand(len(boxes), 1, 5)
         states = self.v_embeddings(torch.cat([mean, regions.features], dim=1), torch.cat([whole, boxes], dim=1))
         visual = Visual(states, [count + 1 for count in regions.counts])
@@ -262,22 +216,10 @@ class Vilbert(ScorerNetwork):
             states = layer(states, visual.mask)
         return Visual(states, visual.counts)
 
-    def states(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Final states of text (B, T, width) and regions (B, R, visual_width), special tokens of both included."""
-        return self._streams(visual, ids, mask, slice(None))
-
-    def pooled(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Summaries of text and image, (B, joint_width) each; the last layer of each for one token alone."""
-        t, v = self._streams(visual, ids, mask, FIRST)
-        return torch.relu(self.t_pooler(t)), torch.relu(self.v_pooler(v))
-
-    def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """What the head says (B, outputs) about each image and text."""
-        t, v = self.pooled(visual, ids, mask)
-        return self.head(self.dropout(t * v))
-
-    def _streams(self, visual: Visual, ids: Tensor, mask: Tensor | None, positions: slice) -> tuple[Tensor, Tensor]:
-        """The streams after all layers, of which the last give these positions only."""
+    def states(
+        self, visual: Visual, ids: Tensor, mask: Tensor | None, positions: slice = slice(None)
+    ) -> tuple[Tensor, Tensor]:
+        """Final states of text (B, T, width) and regions (B, R, visual_width), at all positions or some of each."""
         t, t_mask = self._embed_text(ids, mask)
         v, v_mask = visual.states, visual.mask
         for layer in self.layer[: self.t_done[0]]:
@@ -289,6 +231,16 @@ class Vilbert(ScorerNetwork):
             t = _through(self.layer[self.t_done[number] : t_ends[number]], t, t_mask, kept)
             v = _through(self.v_layer[self.v_done[number] : v_ends[number]], v, v_mask, kept)
         return t, v
+
+    def pooled(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Summaries of text and image, (B, joint_width) each; the last layer of each for one token alone."""
+        t, v = self.states(visual, ids, mask, FIRST)
+        return torch.relu(self.t_pooler(t)), torch.relu(self.v_pooler(v))
+
+    def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """What the head says (B, outputs) about each image and text."""
+        t, v = self.pooled(visual, ids, mask)
+        return self.head(self.dropout(t * v))
 
     def _embed_text(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         if self.task_embeddings is None:
@@ -323,7 +275,10 @@ def _through(layers: nn.ModuleList, states: Tensor, mask: Tensor | None, positio
 
 def _rename(name: str) -> str:
     """The name here of a tensor, with or without the prefixes that it may have."""
-    return without_prefixes(name, "module", "bert", "encoder").replace("embeddings.task_embed", "task_embed", 1)
+    name = without_prefixes(name, "module", "bert", "encoder").replace("embeddings.task_embed", "task_embed", 1)
+    for original, ours in _PARTS.items():
+        name = name.replace(original, ours)
+    return name
 
 
 FAMILY = Vilbert

@@ -46,10 +46,6 @@ class Embedding:
         """What a script loads that uses the encoder of a job."""
         return self.loaded([wildcards.encoder])
 
-    def imported(self, wildcards: Wildcards) -> Loaded:
-        """What a script loads that reads the published weights of the encoder of a job."""
-        return {f"{module}_weights": libraries for module, libraries in self.used(wildcards).items()}
-
     def _seen_by(self, encoder: str) -> str:
         return str(self.encoders[encoder].get("patches_of", encoder))
 

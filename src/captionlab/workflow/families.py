@@ -64,10 +64,11 @@ def a_family(names: Iterable[str]) -> str:
     return " or ".join(f"a {name}" for name in names)
 
 
-def declared_cases() -> dict[str, Block]:
+def declared_cases(sizes: Mapping[str, Any]) -> dict[str, Block]:
     """For unions of the schema, by name, the cases that modules declare. Each extends parts that others extend too.
 
     A family that cannot be trained here is checked as one that is imported, or adopted, which says which keys it has.
+    `sizes` are the keys of `architecture` of every scorer that can.
     """
     unions = ("captioner_imported", "captioner_made", "encoder_imported", "encoder_trained", "scorer_imported")
     cases: dict[str, Block] = {union: {} for union in ("corpus", "reward", *unions, "scorer_trained", "scorer_adopted")}
@@ -87,7 +88,8 @@ def declared_cases() -> dict[str, Block]:
     for name, scorer in scorers().items():
         way, reads = "adopted" if scorer.reads == "embeddings" else "imported", f"scorer_reads_{scorer.reads}"
         cases[f"scorer_{way}"][name] = given = _part(f"any_scorer_{way}", reads, keys=scorer.imported)
-        cases["scorer_trained"][name] = _trained(given, scorer.architecture, "any_scorer_trained", reads)
+        own = scorer.architecture and {**sizes, **scorer.architecture}
+        cases["scorer_trained"][name] = _trained(given, own, "any_scorer_trained", reads)
     return cases
 
 

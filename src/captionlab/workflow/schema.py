@@ -43,7 +43,7 @@ class Schema:
     def __init__(self, path: Path):
         """Read the file; DeclarationError for a module or paper that does not say what it must."""
         document = read_yaml(path)
-        for union, cases in declared_cases().items():
+        for union, cases in declared_cases(document["$defs"]["scorer_architecture"]["properties"]).items():
             document["$defs"][union]["cases"] = dict(sorted({**document["$defs"][union]["cases"], **cases}.items()))
         document["properties"]["papers"]["properties"] = paper_parts()
         self.definitions: Block = document["$defs"]
