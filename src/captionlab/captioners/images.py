@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.captioner import Captioner, Images
-from captionlab.encoders.embeddings import load_embeddings, stream_embeddings
+from captionlab.encoders.embeddings import stream_embeddings
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.order import Places
 
@@ -37,23 +37,10 @@ class Rows:
             yield self[start : start + size]
 
 
-def read_images(
-    captioner: Captioner[Any],
-    tokenizer: Tokenizer,
-    features: Sequence[str],
-    ids: Sequence[str],
-    device: str | torch.device,
-) -> Tensor | Rows:
-    """The images `ids` from their tables by row, as a captioner reads them: embeddings (images, ...), or Rows."""
-    if (images := captioner.open_images(features, tokenizer)) is not None:
-        return Rows(images, ids, device)
-    return load_embeddings(features, ids).values.to(device)
-
-
 def stream_images(
     captioner: Captioner[Any], tokenizer: Tokenizer, features: Sequence[str], ids: Sequence[str], batch: int
 ) -> Iterator[Any]:
-    """The same, `batch` at a time, on the captioner's device; of embeddings, few are in memory."""
+    """The images `ids` as a captioner reads them, `batch` at a time, on its device; of embeddings, few in memory."""
     device = next(captioner.parameters()).device
     if (images := captioner.open_images(features, tokenizer)) is not None:
         yield from Rows(images, ids, device).split(batch)

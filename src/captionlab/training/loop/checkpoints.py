@@ -50,19 +50,18 @@ class Resumable:
     def state_dict(self) -> dict[str, Any]:
         """What is kept, by name."""
         values = {name: getattr(self, name) for name in self.kept}
-        return {name: value.state_dict() if _has_state(value) else value for name, value in values.items()}
+        return {name: value.state_dict() if isinstance(value, OWNERS) else value for name, value in values.items()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         for name in self.kept:
-            if _has_state(value := getattr(self, name)):
+            if isinstance(value := getattr(self, name), OWNERS):
                 value.load_state_dict(state[name])
             else:
                 setattr(self, name, state[name])
 
 
-def _has_state(value: Any) -> bool:
-    return isinstance(value, (Resumable, torch.nn.Module))
+OWNERS = (Resumable, torch.nn.Module)  # of a state
 
 
 class Checkpoints:
@@ -106,7 +105,12 @@ class Checkpoints:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(partial, self.directory / f"{self.key}-{step:09d}-{digest(partial)}.pt")
-            _sync_directory(self.directory)
+            # A rename is on the disk only when its directory is.
+            descriptor = os.open(self.directory, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
             for path in self._saved()[:-KEPT]:
                 path.unlink()
         except (OSError, RuntimeError) as error:
@@ -123,12 +127,3 @@ class Checkpoints:
 def remove(directory: str | os.PathLike[str]) -> None:
     """Delete all checkpoints, when the outputs of the training are in their places."""
     shutil.rmtree(directory, ignore_errors=True)
-
-
-def _sync_directory(directory: Path) -> None:
-    # A rename is on the disk only when its directory is.
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -15,12 +15,10 @@ from captionlab.generation.contract import Decoded, Decoding
 from captionlab.generation.decoding import decode, decode_with_gradient
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
+from captionlab.training.loop.data import TrainingData
 from captionlab.training.loop.trainer import Objective
-from captionlab.training.objectives.learner import Learner
-from captionlab.training.objectives.reinforce import caption_log_probs, policy_loss
-from captionlab.training.rewards.reward import Reward
-
-BASELINES = ("greedy", "leave-one-out")
+from captionlab.training.objectives.reinforce import caption_log_probs, freeze_token_embeddings, policy_loss
+from captionlab.training.rewards.reward import Reward, Rewarded, build_reward
 
 
 def self_critical_loss(
@@ -64,12 +62,8 @@ class SelfCritical(Objective):
     a second pass; without, one over tokens."""
 
     def __post_init__(self) -> None:
-        if self.baseline not in BASELINES:
-            raise ValueError(f"objective.baseline is {self.baseline!r}; it must be {' or '.join(BASELINES)}")
         if self.baseline == "leave-one-out" and self.samples < 2:
             raise ValueError("objective.samples is 1; the baseline leave-one-out needs at least 2")
-        if self.kl and self.parent is None:
-            raise ValueError("objective.kl needs a parent to stay close to")
         greedy = self.greedy
         self.sampling = Decoding("sample", greedy.max_tokens, greedy.stop, temperature=self.temperature)
 
@@ -116,9 +110,7 @@ class SelfCritical(Objective):
             return sampled, sampled.log_prob
         return sampled, caption_log_probs(log_probs, sampled.tokens, self.tokenizer.end, self.log_prob)
 
-    def _rewards(
-        self, batch: ImageBatch, captions: Sequence[Sequence[str]]
-    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def _rewards(self, batch: ImageBatch, captions: Sequence[Sequence[str]]) -> Rewarded:
         """Rewards and statistics (images, captions of an image) of the samples and perhaps a greedy caption.
 
         The reward sees all captions at once, because a scorer reads each image only once, and equal captions too.
@@ -143,11 +135,12 @@ class SelfCritical(Objective):
         return ((decoded.log_prob - parents) / decoded.lengths).view(len(visual), copies)
 
 
-def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, ImageBatches]:
+def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, ImageBatches]:
     """The objective of a config block, and the images to be captioned; may freeze parameters of the captioner."""
     settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
-    if settings.pop("freeze_embeddings", False):
-        learner.freeze_token_embeddings()
-    parent = copy.deepcopy(learner.captioner).requires_grad_(False).eval() if config.get("kl") else None
-    decoding, reward = Decoding.from_config(config["decoding"]), learner.reward(config["reward"])
-    return SelfCritical(learner.tokenizer, decoding, reward, parent=parent, **settings), learner.images()
+    if settings.pop("freeze_embeddings"):
+        freeze_token_embeddings(data.captioner, data.tokenizer.size)
+    parent = copy.deepcopy(data.captioner).requires_grad_(False).eval() if config["kl"] else None
+    decoding, reward = Decoding.from_config(config["decoding"]), build_reward(config["reward"], data)
+    objective = SelfCritical(data.tokenizer, decoding, reward, parent=parent, **settings)
+    return objective, ImageBatches(data.visual, **data.order)
