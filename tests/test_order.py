@@ -17,7 +17,7 @@ from captionlab.regions.batches import RegionTable
 from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.tables import write_table
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
-from captionlab.training.loop.data import RewardModel, TrainingData
+from captionlab.training.loop.data import TrainingData
 from captionlab.training.objectives.mlm import MaskedBatches
 
 IDS = ["4", "2", "1", "3"]
@@ -66,7 +66,7 @@ def corpus(tmp_path):
 def test_places_are_those_of_the_regions_that_are_read(corpus):
     regions, embeddings, images = (str(corpus / f"{name}.parquet") for name in ("regions", "embeddings", "images"))
     reward_models = {
-        name: RewardModel("none", [path])
+        name: {"directory": "none", "features": [path]}
         for name, path in (("encoders/a", embeddings), ("scorers/b", images), ("scorers/c", regions))
     }
     expected = RegionTable(regions).places(IDS)

@@ -109,11 +109,8 @@ class Blip(Captioner[State]):
     ) -> tuple[Self, dict[str, Tensor]]:
         """As for every family; without `heads`, a head is 64 wide. What is not the decoder's is left to the encoder."""
         found: Mapping[str, Tensor] = checkpoint.get("model", checkpoint)
-        weights = {
-            name: value
-            for name, value in found.items()
-            if name.startswith(DECODER) and not name.endswith("position_ids")
-        }
+        decoder = (name for name in found if name.startswith(DECODER) and not name.endswith("position_ids"))
+        weights = {name: found[name] for name in decoder}
         keys = weights[f"{DECODER}bert.encoder.layer.0.crossattention.self.key.weight"]
         sizes = read_sizes(weights, heads, f"{DECODER}bert.", "encoder.layer")
         return cls(visual_size=keys.shape[1], prompt=prompt, **sizes), weights

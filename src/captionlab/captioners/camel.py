@@ -81,12 +81,6 @@ class Projections(nn.Module):
             values = torch.cat([values, self.memory**0.5 * self.m_v.expand(rows, -1, -1)], dim=1)
         return split(keys, self.heads), split(values, self.heads)
 
-    def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-        """What states (B, T, width) gather from keys and values (B, heads, S, head size)."""
-        query = split(self.fc_q(states), self.heads)
-        gathered = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
-        return self.fc_o(gathered.transpose(1, 2).flatten(2))
-
 
 class Attention(nn.Module):
     """Attention, added to its input and normalised."""
@@ -97,8 +91,10 @@ class Attention(nn.Module):
         self.dropout, self.layer_norm = nn.Dropout(dropout), nn.LayerNorm(width)
 
     def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Map (B, T, width) to the same shape; see `Projections.forward`."""
-        return self.layer_norm(states + self.dropout(self.attention(states, keys, values, mask)))
+        """Map (B, T, width) to the same shape, with what it gathers from keys and values (B, heads, S, head size)."""
+        query = split(self.attention.fc_q(states), self.attention.heads)
+        gathered = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
+        return self.layer_norm(states + self.dropout(self.attention.fc_o(gathered.transpose(1, 2).flatten(2))))
 
 
 class FeedForward(nn.Module):
@@ -220,7 +216,8 @@ class Camel(Captioner[State]):
         every word is equally likely, as the original treats 0 wherever it stands. `longest` counts the end token.
         """
         super().__init__(locals())
-        self.start_id, self.padding, self.longest, self.meshed = start, padding, longest, meshed
+        self.start_id, self.longest, self.meshed = start, longest, meshed
+        self.padding = -1 if padding is None else padding  # no token has the id -1
         self.heads, self.head_size = heads, head_size
         sizes = width, heads, head_size, feed_forward
         self.encoder = Encoder(visual_size, encoder_layers, (*sizes, memory, dropout), grid_positions)
@@ -291,7 +288,7 @@ class Camel(Captioner[State]):
         """Logits (B, T, vocabulary), with gradient, of each of the tokens (B, T) after those before it."""
         self.check_length(tokens.shape[1])
         words = torch.cat([torch.full_like(tokens[:, :1], self.start_id), tokens[:, :-1]], dim=1)
-        length, padded = words.shape[1], self._padded(words)
+        length, padded = words.shape[1], words == self.padding
         causal = torch.ones(length, length, dtype=torch.bool, device=words.device).tril()
         # A word that is padding sees itself, which changes nothing: what it becomes is set to 0 below.
         seen = causal & (~padded[:, None] | torch.eye(length, dtype=torch.bool, device=words.device))
@@ -313,7 +310,7 @@ class Camel(Captioner[State]):
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place."""
-        cache, padded = state.captions, self._padded(tokens)
+        cache, padded = state.captions, tokens == self.padding
         place = cache.length
         state.hidden[place] = padded
         seen = ~state.hidden[: place + 1].T
@@ -342,11 +339,6 @@ class Camel(Captioner[State]):
         outputs = self.encoder(visual)
         levels = outputs if self.meshed else outputs[-1:]
         return [[layer.enc_att.attention.context(level) for level in levels] for layer in self.decoder.layers]
-
-    def _padded(self, tokens: Tensor) -> Tensor:
-        if self.padding is None:
-            return torch.zeros_like(tokens, dtype=torch.bool)
-        return tokens == self.padding
 
 
 FAMILY = Camel

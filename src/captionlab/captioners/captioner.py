@@ -7,7 +7,7 @@ know of it (captionlab.declarations.CaptionerFamily), and its name is the name o
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from torch import Tensor
 from torch.nn import functional
@@ -16,19 +16,8 @@ from captionlab.declarations import Member
 from captionlab.encoders.embeddings import embedding_shape
 from captionlab.networks.checkpoints import Rebuilt
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.order import Places
 
 State = TypeVar("State")
-
-
-class Images(Protocol):
-    """Images by their identifiers, as a family reads them that reads no embeddings."""
-
-    def rows(self, images: Sequence[str]) -> Any:
-        """These images, in this order: what the captioner takes as `visual`."""
-
-    def places(self, images: Sequence[str]) -> Places:
-        """Where these images lie in their table."""
 
 
 class Captioner(Rebuilt, Member, ABC, Generic[State]):
@@ -82,13 +71,17 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
         """The tokenizer that goes with published weights; by default a tokenizer.json."""
         return Tokenizer.load(path)
 
-    @classmethod
-    def measure_images(cls, features: Sequence[str]) -> tuple[int, list[str]]:
+    @staticmethod
+    def measure_images(features: Sequence[str]) -> tuple[int, list[str]]:
         """How many numbers a vector of an image has in these tables, and what the tokenizer must know of them."""
         return embedding_shape(features)[-1], []
 
-    def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> Images | None:
-        """The images of these tables; None, the default, where they are embeddings."""
+    def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> Any:
+        """The images of these tables; None, the default, where they are embeddings.
+
+        Of images by their identifiers, `rows` gives what the captioner takes as `visual`, in that order, and `places`
+        where they lie in their table (captionlab.order.Places).
+        """
         return None
 
     @abstractmethod
@@ -119,17 +112,14 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Logits (N, vocabulary) after `tokens` (N,), and the next state; the old one is not used again."""
 
-    @abstractmethod
-    def reorder(self, state: State, index: Tensor) -> State:
+    def reorder(self, state: Any, index: Tensor) -> Any:
         """The rows `index` (N,) of a state, in that order, repeated or left out; the old state is not used again."""
+        return state.reorder(index)
 
     def check_length(self, tokens: int) -> None:
         """Raise ValueError for more tokens than the longest caption has, for families whose positions set that."""
         if tokens > self.longest:
-            raise ValueError(
-                f"{tokens} tokens are asked for and a caption has up to {self.longest}; lower max_tokens, or give the "
-                "captioner more positions in its architecture"
-            )
+            raise ValueError(f"{tokens} tokens are asked for and a caption has up to {self.longest}; lower max_tokens")
 
 
 def log_probs_of(output: Callable[[Tensor], Tensor], states: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -121,9 +121,5 @@ class ClipCap(Captioner[Cache]):
         hidden = self.gpt.transformer(self.gpt.transformer.wte(tokens)[:, None], state)
         return self.gpt.lm_head(hidden[:, -1]), state
 
-    def reorder(self, state: Cache, index: Tensor) -> Cache:
-        """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
-        return state.reorder(index)
-
 
 FAMILY = ClipCap

@@ -6,26 +6,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from captionlab.captioners.captioner import Captioner, Images
+from captionlab.captioners.captioner import Captioner
 from captionlab.encoders.embeddings import stream_embeddings
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.order import Places
 
 
 class Rows:
     """Images of a family that opens them by itself, read when they are asked for, in the place of a tensor."""
 
-    def __init__(self, images: Images, ids: Sequence[str], device: str | torch.device):
-        """The images `ids`, in this order, on a device."""
+    def __init__(self, images: Any, ids: Sequence[str], device: str | torch.device):
+        """The images `ids`, in this order, on a device, of what a family opens (Captioner.open_images)."""
         self.images, self.ids, self.device = images, list(ids), torch.device(device)
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @property
-    def places(self) -> Places:
-        """Where these images lie in their table."""
-        return self.images.places(self.ids)
 
     def __getitem__(self, rows: Tensor | slice) -> Any:
         ids = self.ids[rows] if isinstance(rows, slice) else [self.ids[row] for row in rows.tolist()]

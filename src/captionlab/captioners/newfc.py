@@ -103,7 +103,10 @@ class NewFC(Captioner[State]):
         outputs: list[Tensor] = []
         for position in range(tokens.shape[1]):
             if sampled and position:
-                words = self._mixed(outputs[-1], tokens[:, position - 1], sampled)
+                with torch.no_grad():
+                    drawn = torch.multinomial(self.logit(outputs[-1]).float().softmax(1), 1)[:, 0]
+                    own = torch.rand(len(words), device=words.device) < sampled
+                words = torch.where(own, drawn, tokens[:, position - 1])
             state = self._core(self._core.i2h(self.embed(words)) if sampled else given[position], state)
             outputs.append(self.dropout(state[0]))
         return log_probs_of(self.logit, torch.stack(outputs, dim=1), tokens, mask)
@@ -126,12 +129,6 @@ class NewFC(Captioner[State]):
         check_features(visual, self.architecture["visual_size"], "vectors")
         nothing = visual.new_zeros(len(visual), self.logit.in_features)
         return self._core(self._core.i2h(self.fc_embed(visual)), (nothing, nothing))
-
-    def _mixed(self, output: Tensor, given: Tensor, sampled: float) -> Tensor:
-        """The given words (B,), each replaced with probability `sampled` by a draw from the last prediction."""
-        with torch.no_grad():
-            drawn = torch.multinomial(self.logit(output).float().softmax(1), 1)[:, 0]
-            return torch.where(torch.rand(len(given), device=given.device) < sampled, drawn, given)
 
 
 FAMILY = NewFC

@@ -86,11 +86,6 @@ class State:
     captions: Cache
     """keys and values of the words so far, with room for one more: the mask's"""
 
-    @property
-    def rows(self) -> int:
-        """N."""
-        return self.captions.keys.shape[2]
-
 
 class Bert(nn.Module):
     """Embeddings of word pieces and of regions, and layers: width, heads, feed-forward units and dropout of each."""
@@ -112,10 +107,6 @@ class Bert(nn.Module):
         tables = self.embeddings
         summed = tables.word_embeddings(ids) + tables.position_embeddings(positions)
         return tables.dropout(tables.LayerNorm(summed + tables.token_type_embeddings.weight[segment]))
-
-    def embed_regions(self, regions: Tensor) -> Tensor:
-        """Embeddings (B, R, width) of features (B, R, region_size): no position, no segment."""
-        return self.dropout(self.LayerNorm(self.img_embedding(regions)))
 
 
 class Predictions(nn.Module):
@@ -194,11 +185,7 @@ class Vinvl(Captioner[State]):
         return cls(vocabulary=tokenizer.size, region_size=visual_size, **ids, **sizes), tokenizer
 
     read_tokenizer = staticmethod(read_pieces)
-
-    @classmethod
-    def measure_images(cls, features: Sequence[str]) -> tuple[int, list[str]]:
-        """How many numbers a region has, its box included, and the labels of all tags."""
-        return measure_tagged_images(features)
+    measure_images = staticmethod(measure_tagged_images)
 
     def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> TaggedImages:
         """The images of their tables of regions and of tags."""
@@ -295,7 +282,7 @@ class Vinvl(Captioner[State]):
 
     def reorder(self, state: State, index: Tensor) -> State:
         """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
-        kept = images_kept(state.rows, len(state.hidden), index)
+        kept = images_kept(state.captions.keys.shape[2], len(state.hidden), index)
         captions = state.captions.reorder(index)
         if kept is None:
             return State(state.keys, state.values, state.hidden, captions)
@@ -303,7 +290,7 @@ class Vinvl(Captioner[State]):
 
     def _attend_step(self, query: Tensor, words: tuple[Tensor, Tensor], layer: int, state: State) -> Tensor:
         """What the last positions gather, (N, T, width), from `words`, their own keys and values, and from images."""
-        rows, images, positions = state.rows, len(state.hidden), query.shape[2]
+        rows, images, positions = len(query), len(state.hidden), query.shape[2]
         query = query / query.shape[-1] ** 0.5
         keys, values = words
         own = query @ keys.transpose(2, 3)
@@ -352,7 +339,9 @@ class Vinvl(Captioner[State]):
         self._check_positions(self.tag_position + visual.tags.shape[1])
         positions = torch.arange(self.tag_position, self.tag_position + visual.tags.shape[1], device=visual.device)
         tags = self.bert.embed_text(visual.tags, positions, TAGS)
-        return torch.cat([tags, self.bert.embed_regions(visual.regions)], dim=1)
+        # Regions have no position and no segment.
+        regions = self.bert.dropout(self.bert.LayerNorm(self.bert.img_embedding(visual.regions)))
+        return torch.cat([tags, regions], dim=1)
 
     def _whole(self, visual: TaggedRegions, ids: Tensor, layers: int | None) -> tuple[Tensor, Tensor]:
         """States (B, N, width) of captions, tags and regions after so many layers, and who sees whom, (B, N, N)."""

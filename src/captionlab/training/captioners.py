@@ -1,9 +1,11 @@
 """The training of a captioner as a rule asks for it: by any objective, of any family, from scratch or from a parent."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from captionlab import paths
 from captionlab.captioners.captioner import Captioner
@@ -11,19 +13,20 @@ from captionlab.captioners.store import save_captioner
 from captionlab.declarations import defined
 from captionlab.distributed import is_first
 from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.scripting import device
 from captionlab.training.loop.checkpoints import fingerprint, intervals, remove
-from captionlab.training.loop.data import RewardModel, TrainingData, references, training_images
+from captionlab.training.loop.data import TrainingData, references, training_images
 from captionlab.training.loop.trainer import Validation, train
+from captionlab.training.rewards.cider import CiderD
 
 
 def training_data(job: Any) -> TrainingData:
     """What a rule's inputs have: images and features, captions where the rule has them, and what its reward asks."""
-    batch, asked = job.params.config["optimizer"]["batch"], job.params.get("reward_models", {})
-    models = {name: RewardModel(**reward_model) for name, reward_model in asked.items()}
-    captions = next(iter(job.input.get("captions", [])), "")
-    return TrainingData(job.input.images, job.input.features, device(), batch, job.params.seed, captions, models)
+    batch, captions = job.params.config["optimizer"]["batch"], next(iter(job.input.get("captions", [])), "")
+    asked = job.params.get("reward_models", {})
+    return TrainingData(job.input.images, job.input.features, device(), batch, job.params.seed, captions, asked)
 
 
 def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, data: TrainingData) -> None:
@@ -35,6 +38,11 @@ def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, d
     data = replace(data, captioner=captioner, tokenizer=tokenizer)
     build = defined("training.objectives", config["objective"]["kind"], "build")
     objective, batches = build(config["objective"], data)
+    validation = None
+    if chosen := config.get("validation"):
+        ids, decoding = training_images(data.images, chosen["split"]), Decoding.from_config(chosen["decoding"])
+        score = CiderOfCaptions(data.visual_of(ids), references(data.captions, ids), tokenizer, decoding)
+        validation = Validation(score, chosen["every"], "cider", chosen["select"])
     directory = Path(job.output.weights).parent
     state_directory = paths.state(job.rule, directory.name)
     train(
@@ -48,19 +56,51 @@ def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, d
         fingerprint=fingerprint(job),
         device=device(),
         **intervals(job.config),
-        validation=build_validation(config["validation"], data) if "validation" in config else None,
+        validation=validation,
     )
     if is_first():
         save_captioner(captioner, tokenizer, directory, {"config": config, "seed": params.seed})
         remove(state_directory)
 
 
-def build_validation(config: Mapping[str, Any], data: TrainingData) -> Validation:
-    """Selection of weights by CIDEr on a split of the training corpus."""
-    # Not at the top: CIDEr's references are tokenised in Java, which no other training needs.
-    from captionlab.training.caption_quality import CiderOfCaptions
+class CiderOfCaptions:
+    """CIDEr of a captioner's captions of some images: pycocoevalcap's, as the evaluation has it.
 
-    ids = training_images(data.images, config["split"])
-    decoding = Decoding.from_config(config["decoding"])
-    score = CiderOfCaptions(data.visual_of(ids), references(data.captions, ids), data.tokenizer, decoding)
-    return Validation(score, config["every"], "cider", select=config["select"])
+    The references are tokenised as in the Penn treebank once, and counted once. A caption is tokenised word by word,
+    each word once: those of the captioner's vocabulary together with the references, others when they first come up.
+    (As a whole, a caption could only differ by an abbreviation before a full stop.)
+    """
+
+    def __init__(
+        self,
+        visual: torch.Tensor,
+        references: Sequence[Sequence[str]],
+        tokenizer: Tokenizer,
+        decoding: Decoding,
+        batch: int = 250,
+    ):
+        """Caption `visual` (images, ...), `batch` images at a time; `references` are texts of each of these images."""
+        # Not at the top: it is in Java, which no other training needs.
+        from captionlab.evaluation.ptb import tokenize
+
+        self.visual, self.tokenizer, self.decoding, self.batch = visual, tokenizer, decoding, batch
+        self.tokenize = tokenize
+        texts = [text for of_image in references for text in of_image]
+        vocabulary = tokenizer.decode([[token] for token in range(tokenizer.size)])
+        words = sorted({word for text in vocabulary for word in text.split()})
+        tokenized = iter(tokenize([*texts, *words]))
+        kept = [[tokens for _ in of_image if (tokens := next(tokenized).split())] for of_image in references]
+        self.cider = CiderD(kept)
+        self.tokens = {word: next(tokenized).split() for word in words}
+
+    def __call__(self, captioner: Any) -> float:
+        """The mean over the images, 0 to 10."""
+        captions: list[str] = []
+        for visual in self.visual.split(self.batch):
+            decoded = decode(captioner, visual, self.decoding, self.tokenizer)
+            captions += self.tokenizer.decode(decoded.tokens.tolist())
+        words = [caption.split() for caption in captions]
+        if new := sorted({word for caption in words for word in caption} - self.tokens.keys()):
+            self.tokens |= {word: tokens.split() for word, tokens in zip(new, self.tokenize(new), strict=True)}
+        tokens = [[token for word in caption for token in self.tokens[word]] for caption in words]
+        return float(self.cider.score(range(len(captions)), tokens).mean())

@@ -146,10 +146,7 @@ class ImageBatches(Batches):
     """Batches of images alone, for objectives that judge the captioner's own captions."""
 
     def __init__(self, visual: torch.Tensor, size: int, seed: int, places: Places | None = None):
-        """Make batches of `visual`, (images, ...), on the device where the batches are wanted.
-
-        `places` says where what is read of the images lies, where it may be larger than memory.
-        """
+        """Make batches of `size` images; `visual` and `places` are as of CaptionBatches."""
         self.visual = visual
         self.order = Order(len(visual), size, seed, places)
 

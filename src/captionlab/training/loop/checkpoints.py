@@ -34,11 +34,7 @@ def fingerprint(job: Any) -> str:
 
 
 def intervals(config: Mapping[str, Any]) -> dict[str, Any]:
-    """How often checkpoints are written, as arguments of `train`, by the section `checkpoints` of a run's whole config.
-
-    It is read from there and is no parameter of a rule, because it says nothing about results: a parameter that
-    changes makes Snakemake train again, and a fingerprint that changes discards the checkpoints.
-    """
+    """How often checkpoints are written, as arguments of `train`: a section of the config, no parameter of a rule."""
     return {f"checkpoint_{name}": value for name, value in config.get("checkpoints", {}).items()}
 
 

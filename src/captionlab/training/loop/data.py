@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from captionlab.captioners.images import Rows
 from captionlab.encoders.embeddings import load_embeddings
@@ -23,17 +24,6 @@ Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class RewardModel:
-    """A retriever or scorer that a reward asks."""
-
-    directory: str
-    features: Sequence[str]
-    """feature tables of the training corpus that it reads"""
-    neighbours: Sequence[str] = ()
-    """the table of hard negatives in that corpus, where the reward has some"""
-
-
-@dataclass(frozen=True)
 class TrainingData:
     """What a captioner is trained with; what its objective does not ask for is not read."""
 
@@ -44,8 +34,9 @@ class TrainingData:
     seed: int
     captions: Path = ""
     """nothing where no objective reads references"""
-    reward_models: Mapping[str, RewardModel] = field(default_factory=dict)
-    """the retrievers and scorers that its reward names, as encoders/{name} and scorers/{name}"""
+    reward_models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """the retrievers and scorers that its reward names, as encoders/{name} and scorers/{name}: its `directory`, tables
+    of `features` of the training corpus that it reads, and of `neighbours` there, where a reward has hard negatives"""
     captioner: Any = None
     """who learns, as soon as it is made"""
     tokenizer: Any = None
@@ -68,7 +59,9 @@ class TrainingData:
 
     @cached_property
     def texts(self) -> list[list[str]]:
-        """The references of each training image."""
+        """The references of each training image; ValueError where the objective was not to read any."""
+        if not self.captions:
+            raise ValueError("this objective reads references, and no table of captions was given")
         return references(self.captions, self.ids)
 
     @property
@@ -88,10 +81,10 @@ class TrainingData:
         The captioner's own regions, or else those of the first reward model that has some.
         """
         if isinstance(self.visual, Rows):
-            return self.visual.places
+            return self.visual.images.places(self.ids)
         for asked in self.reward_models.values():
-            if read_schema_name(asked.features[0]) == "regions":
-                return RegionTable(asked.features).places(self.ids)
+            if read_schema_name(asked["features"][0]) == "regions":
+                return RegionTable(asked["features"]).places(self.ids)
         return None
 
 
@@ -128,9 +121,8 @@ def texts_by_image(captions: pa.Table, ids: Sequence[str]) -> list[list[str]]:
 
 def other_texts(captions: Path, ids: Sequence[str]) -> list[str]:
     """The captions of all images that are not among `ids`."""
-    table = read_table(captions, CAPTIONS, ["image_id", "caption"]).to_pydict()
-    known = set(ids)
-    return [text for image, text in zip(table["image_id"], table["caption"], strict=True) if image not in known]
+    table = read_table(captions, CAPTIONS, ["image_id", "caption"])
+    return table.filter(pc.invert(pc.is_in(table["image_id"], pa.array(ids))))["caption"].to_pylist()
 
 
 def encode_references(

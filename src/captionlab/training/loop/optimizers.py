@@ -16,11 +16,7 @@ class Adam:
     """
 
     def __init__(
-        self,
-        parameters: Iterable[torch.nn.Parameter],
-        betas: tuple[float, float],
-        weight_decay: float,
-        decoupled: bool,
+        self, parameters: Iterable[torch.nn.Parameter], betas: tuple[float, float], weight_decay: float, decoupled: bool
     ):
         """Optimise the parameters that are not frozen; ValueError when all are."""
         self.parameters = [parameter for parameter in parameters if parameter.requires_grad]
@@ -96,10 +92,6 @@ def learning_rate(config: dict[str, Any], step: int, steps: int, per_epoch: int 
         return peak * step / warmup
     share = (step - warmup) / max(1, steps - warmup)
     schedule = config.get("schedule", "constant")
-    if schedule == "constant":
-        return peak
-    if schedule == "linear":
-        return peak * (1 - share)
-    if schedule == "cosine":
-        return peak * 0.5 * (1 + math.cos(math.pi * share))
-    return peak * float(config["decay"]) ** (step // per_epoch // int(config["decay_epochs"]))
+    if schedule == "staircase":
+        return peak * float(config["decay"]) ** (step // per_epoch // int(config["decay_epochs"]))
+    return peak * {"constant": 1.0, "linear": 1 - share, "cosine": 0.5 * (1 + math.cos(math.pi * share))}[schedule]

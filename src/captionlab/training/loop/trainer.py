@@ -10,7 +10,6 @@ import math
 import os
 import random
 import signal
-import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator, Mapping
@@ -31,10 +30,6 @@ from captionlab.training.loop.optimizers import Adam, build_optimizer, learning_
 logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LINES = 10.0
-
-
-class TrainingError(RuntimeError):
-    """A training that cannot go on."""
 
 
 class Objective(Resumable):
@@ -139,7 +134,7 @@ def train(
     the outputs are in their places. Of several processes each calls this with the same arguments; the first writes.
 
     SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
-    A loss or gradient that is not finite: TrainingError, and nothing is written.
+    A loss or gradient that is not finite: FloatingPointError, and nothing is written.
     """
     _set_up_arithmetic(device, optimizer.get("precision") == "tf32")
     per_epoch = len(batches)
@@ -161,7 +156,7 @@ def train(
     with _stop_requests() as stop:
         for step in progress(range(first, steps), what="updates", total=steps - first):
             lr = learning_rate(optimizer, step, scheduled, per_epoch)
-            statistics = _gradients(model, objective, stepper, batches[step], optimizer, device, (seed, step))
+            statistics = _gradients(model, objective, stepper, batches[step], optimizer, (seed, step))
             done = step + 1
             stepper.step(lr)
             if validation:
@@ -202,17 +197,11 @@ def _set_up_arithmetic(device: str, tf32: bool) -> None:
 
 
 def _gradients(
-    model: torch.nn.Module,
-    objective: Objective,
-    stepper: Adam,
-    batch: Any,
-    config: dict[str, Any],
-    device: str,
-    place: tuple[int, int],
+    model: Any, objective: Objective, stepper: Adam, batch: Any, config: dict[str, Any], place: tuple[int, int]
 ) -> dict[str, float]:
-    """Give the parameters their clipped gradients for a batch; returns its statistics, TrainingError where infinite.
+    """Give the parameters their clipped gradients for a batch, whose seed and step are `place`; returns its statistics.
 
-    `place` is seed and step of the batch. What is computed here is the share of this process, what comes out is of all.
+    What is computed here is the share of this process, what comes out is of all. FloatingPointError: not finite.
     """
     count = max(int(config.get("accumulate", 1)), processes())
     parts = batch.split(count) if count > 1 else [batch]
@@ -225,8 +214,12 @@ def _gradients(
     sums: dict[str, torch.Tensor] = {}
     for number in share(range(count)):
         fraction = weights[number] / sum(weights)
-        _seed(*place, number)
-        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=half):
+        # Every generator of random numbers that an objective may draw from.
+        high, low = np.random.SeedSequence((*place, number)).generate_state(2)
+        random.seed(int(low))
+        np.random.seed(low)  # noqa: NPY002
+        torch.manual_seed(int(high) << 32 | int(low))
+        with torch.autocast(stepper.parameters[0].device.type, torch.bfloat16, enabled=half):
             loss, statistics = objective.loss(model, parts[number])
         (loss * fraction).backward()
         for name, value in {"loss": loss, **statistics}.items():
@@ -243,7 +236,7 @@ def _gradients(
     # One transfer from the device for all numbers.
     statistics = dict(zip(sums, torch.stack(list(sums.values())).tolist(), strict=True))
     if not math.isfinite(statistics["loss"]) or not math.isfinite(statistics["gradient_norm"]):
-        raise TrainingError(
+        raise FloatingPointError(
             f"The loss of update {place[1] + 1} is not finite, so training stops and nothing is written; its "
             f"statistics: {_in_words(statistics)}. A smaller optimizer.lr or a clip_norm may help."
         )
@@ -254,25 +247,12 @@ def _in_words(statistics: dict[str, float]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in statistics.items())
 
 
-def _seed(*numbers: int) -> None:
-    """Seed every generator of random numbers that an objective may draw from."""
-    high, low = np.random.SeedSequence(numbers).generate_state(2)
-    random.seed(int(low))
-    np.random.seed(low)  # noqa: NPY002
-    torch.manual_seed(int(high) << 32 | int(low))
-
-
 @contextmanager
 def _stop_requests() -> Iterator[list[int]]:
-    """The signals that asked the training to stop, as they come; only a main thread receives any."""
+    """The signals that asked the training to stop, as they come."""
     received: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
-    previous = {
-        number: signal.signal(number, lambda number, frame: received.append(number))
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
+    signals = (signal.SIGTERM, signal.SIGINT)
+    previous = {one: signal.signal(one, lambda number, frame: received.append(number)) for one in signals}
     try:
         yield received
     finally:

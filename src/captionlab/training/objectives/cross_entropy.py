@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from captionlab.training.loop.data import TrainingData
 from captionlab.training.loop.trainer import Objective
 
 
+@dataclass(eq=False)
 class CrossEntropy(Objective):
     """Mean negative log-probability (nats) of the tokens of the references, the end token included.
 
@@ -19,21 +21,16 @@ class CrossEntropy(Objective):
     wherever it stands, because it pads with 0.)
     """
 
-    def __init__(self, scheduled_sampling: Mapping[str, float] | None = None):
-        """Set up the objective.
-
-        With `scheduled_sampling` (Bengio et al. 2015), words drawn from the captioner's own prediction replace given
-        ones with a probability that grows by `increase` every `epochs` epochs, from 0 to `maximum`; the captioner's
-        `log_probs` takes it as `sampled`.
-        """
-        self.scheduled_sampling = scheduled_sampling
+    scheduled_sampling: Mapping[str, float] | None = None
+    """With it (Bengio et al. 2015), words drawn from the captioner's own prediction replace given ones with a
+    probability that grows by `increase` every `epochs` epochs, from 0 to `maximum`: `sampled` of its `log_probs`."""
 
     def loss(self, model: Any, batch: CaptionBatch) -> tuple[torch.Tensor, dict[str, Any]]:
         """The loss of a batch with its gradient, and what to log."""
-        sampled = {}
+        sampled: dict[str, float] = {}
         if schedule := self.scheduled_sampling:
             share = schedule["increase"] * (batch.epoch // schedule["epochs"])
-            sampled = {"sampled": min(share, schedule["maximum"])}
+            sampled["sampled"] = min(share, schedule["maximum"])
         log_probs = model.log_probs(batch.visual, batch.tokens, batch.mask, **sampled)
         tokens = batch.mask.sum()
         return -(log_probs * batch.mask).sum() / tokens, {"caption_length": tokens / len(batch.tokens), **sampled}

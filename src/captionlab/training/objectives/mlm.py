@@ -43,15 +43,9 @@ class MaskedBatch:
 
     def split(self, parts: int) -> list["MaskedBatch"]:
         """The same batch in so many parts of nearly equal size."""
-        counts = [int(part.sum()) for part in self.chosen.tensor_split(parts)]
-        pieces = zip(
-            self.visual.tensor_split(parts),
-            self.ids.tensor_split(parts),
-            self.chosen.tensor_split(parts),
-            self.targets.split(counts),
-            strict=True,
-        )
-        return [MaskedBatch(*piece) for piece in pieces]
+        visual, ids, chosen = (whole.tensor_split(parts) for whole in (self.visual, self.ids, self.chosen))
+        targets = self.targets.split([int(part.sum()) for part in chosen])
+        return [MaskedBatch(*piece) for piece in zip(visual, ids, chosen, targets, strict=True)]
 
 
 class MaskedBatches(Batches):
@@ -69,12 +63,7 @@ class MaskedBatches(Batches):
         vocabulary: int,
         places: Places | None = None,
     ):
-        """Make batches of `size` references.
-
-        `visual` gives images by their rows, on the device where the batches are wanted; `captions` has, for each image,
-        the token ids of each of its references, the end token included. `start` and `mask` are ids of a vocabulary of
-        so many tokens. `places` says where the images lie, where their table may be larger than memory.
-        """
+        """Make batches of `size` references; as CaptionBatches, with two ids of a vocabulary of so many tokens."""
         self.visual, self.mask, self.vocabulary = visual, mask, vocabulary
         self.images = np.repeat(np.arange(len(captions)), [len(references) for references in captions])
         flat = [[start, *caption] for references in captions for caption in references]

@@ -1,7 +1,7 @@
 """REINFORCE: the captioner captions images, and a caption that earned more than the baseline becomes more likely."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -71,10 +71,9 @@ class Reinforce(Objective):
     log_prob: str = "mean"
     """see caption_log_probs"""
     dropout: bool = True
+    rewards: list[torch.Tensor] = field(default_factory=list)
+    """of the parts of this batch so far"""
     kept = ("baseline",)
-
-    def __post_init__(self) -> None:
-        self._rewards: list[torch.Tensor] = []
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
         """The policy loss of a batch with its gradient, and what to log."""
@@ -83,7 +82,7 @@ class Reinforce(Objective):
             tokens = self.generate(model, batch.visual)
         captions = self.decode(tokens)
         reward, statistics = self.reward(batch, captions)
-        self._rewards.append(reward)
+        self.rewards.append(reward)
         log_probs = model.log_probs(batch.visual, tokens, through_end(tokens, self.end))
         log_prob = caption_log_probs(log_probs, tokens, self.end, self.log_prob)
         baseline = self.baseline.predict(batch)
@@ -98,8 +97,8 @@ class Reinforce(Objective):
 
     def end_batch(self) -> None:
         """Tell the baseline the rewards of the whole batch, which it was not to know before."""
-        self.baseline.update(gathered(torch.cat(self._rewards)))
-        self._rewards.clear()
+        self.baseline.update(gathered(torch.cat(self.rewards)))
+        self.rewards.clear()
 
 
 def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, ImageBatches]:

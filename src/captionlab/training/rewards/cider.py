@@ -80,13 +80,9 @@ class CiderD:
         ranks = np.asarray(images, np.int64)
         new: dict[str, int] = {}
         known = self.words
-        stream = np.fromiter(
-            (
-                known[word] if word in known else len(known) + new.setdefault(word, len(new))
-                for word in chain(*captions)
-            ),
-            np.int64,
-        )
+        words = chain(*captions)
+        ids = (known[word] if word in known else len(known) + new.setdefault(word, len(new)) for word in words)
+        stream = np.fromiter(ids, np.int64)
         text, offsets = _places(captions)
         lengths = np.array([max(0, len(words) - 1) for words in captions], np.int64)
         number = self.first[ranks + 1] - self.first[ranks]

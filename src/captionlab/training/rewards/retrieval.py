@@ -85,12 +85,12 @@ class Discriminative:
 def build_retrieval(config: Mapping[str, Any], data: TrainingData) -> Discriminative:
     """The reward of a config block of any of the three kinds."""
     asked = data.reward_models[f"encoders/{config['retriever']}"]
-    retriever = load_encoder(asked.directory, data.device)
+    retriever = load_encoder(asked["directory"], data.device)
     scale = retriever.logit_scale if config["scale"] == "logit-scale" else 1.0
     images = data.visual
-    if list(asked.features) != list(data.features):
-        images = load_embeddings(asked.features, data.ids).values.to(data.device)
+    if list(asked["features"]) != list(data.features):
+        images = load_embeddings(asked["features"], data.ids).values.to(data.device)
     neighbours = None
     if hard := config.get("hard_negatives"):
-        neighbours = read_neighbours(asked.neighbours[0], data.ids, hard).to(data.device)
+        neighbours = read_neighbours(asked["neighbours"][0], data.ids, hard).to(data.device)
     return Discriminative(config["kind"], retriever.embed_texts, images, config["candidates"], scale, neighbours)

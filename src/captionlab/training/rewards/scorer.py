@@ -46,5 +46,6 @@ class MatchingScore:
 def build(config: Mapping[str, Any], data: TrainingData) -> MatchingScore:
     """The reward of a config block."""
     asked = data.reward_models[f"scorers/{config['scorer']}"]
-    scorer = load_scorer(asked.directory, data.device)
-    return MatchingScore(scorer, ScorerImages(scorer, asked.features, data.device).visual, data.ids, config["scale"])
+    scorer = load_scorer(asked["directory"], data.device)
+    images = ScorerImages(scorer, asked["features"], data.device)
+    return MatchingScore(scorer, images.visual, data.ids, config["scale"])
