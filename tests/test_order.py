@@ -1,5 +1,6 @@
 """Batches of images that lie in a table larger than memory: a few groups of its rows at a time, for every training."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -9,14 +10,14 @@ import pytest
 import torch
 import vinvl_stand_in as tiny
 
+from captionlab.declarations import defined
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.order import Places
 from captionlab.regions.batches import RegionTable
 from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.tables import write_table
-from captionlab.training.captioners import build_objective, find_places
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
-from captionlab.training.loop.data import RewardModel, TrainingData
+from captionlab.training.loop.data import TrainingData
 from captionlab.training.objectives.mlm import MaskedBatches
 
 IDS = ["4", "2", "1", "3"]
@@ -65,39 +66,39 @@ def corpus(tmp_path):
 def test_places_are_those_of_the_regions_that_are_read(corpus):
     regions, embeddings, images = (str(corpus / f"{name}.parquet") for name in ("regions", "embeddings", "images"))
     reward_models = {
-        name: RewardModel("none", [path])
+        name: {"directory": "none", "features": [path]}
         for name, path in (("encoders/a", embeddings), ("scorers/b", images), ("scorers/c", regions))
     }
     expected = RegionTable(regions).places(IDS)
-    on_embeddings = TrainingData(images, [embeddings], "cpu")
-    of_the_scorer = find_places(on_embeddings, reward_models)
-    assert of_the_scorer.groups.tolist() == expected.groups.tolist()
-    assert of_the_scorer.mixed == expected.mixed
-    assert find_places(on_embeddings, {name: reward_models[name] for name in ("encoders/a", "scorers/b")}) is None
-    captioner = (tiny.captioner(), tiny.tokenizer())
-    on_regions = TrainingData(images, [regions, str(corpus / "tags.parquet")], "cpu", reader=captioner)
-    assert find_places(on_regions, {}).groups.tolist() == expected.groups.tolist()
+    on_embeddings = TrainingData(images, [embeddings], "cpu", 2, 1, reward_models=reward_models)
+    without_regions = {name: reward_models[name] for name in ("encoders/a", "scorers/b")}
+    elsewhere = replace(on_embeddings, reward_models=without_regions)
+    for data in (on_embeddings, elsewhere):
+        data.__dict__["visual"] = torch.eye(4, 2)
+    assert on_embeddings.places.groups.tolist() == expected.groups.tolist()
+    assert on_embeddings.places.mixed == expected.mixed
+    assert elsewhere.places is None
+    captioner = {"captioner": tiny.captioner(), "tokenizer": tiny.tokenizer()}
+    on_regions = TrainingData(images, [regions, str(corpus / "tags.parquet")], "cpu", 2, 1, **captioner)
+    assert on_regions.places.groups.tolist() == expected.groups.tolist()
 
 
 @pytest.mark.parametrize("kind", ["cross-entropy", "mlm", "reinforce", "self-critical"])
 def test_every_objective_reads_in_that_order(corpus, kind, monkeypatch):
     """A captioner on regions, with CIDEr as reward, two batches in an epoch."""
-    captioner, tokenizer = tiny.captioner(), tiny.tokenizer()
+    captioner = {"captioner": tiny.captioner(), "tokenizer": tiny.tokenizer()}
     paths = [str(corpus / f"{name}.parquet") for name in ("regions", "tags")]
-    data = TrainingData(corpus / "images.parquet", paths, "cpu", reader=(captioner, tokenizer))
+    data = TrainingData(corpus / "images.parquet", paths, "cpu", batch=2, seed=1, **captioner)
     data.__dict__["texts"] = [["a boat", "the sea"]] * 4
     monkeypatch.setattr(RegionTable, "places", lambda table, images: Places(np.array([0, 1, 1, 0]), 1))
+    rewarded = {"reward": {"kind": "cider"}, "decoding": {"kind": "sample", "max_tokens": 5}}
     config = {
-        "kind": kind,
-        "baseline": "none",
-        "reward": {"kind": "cider"},
-        "decoding": {"kind": "sample", "max_tokens": 5},
-    }
-    if kind in ("cross-entropy", "mlm"):
-        config = {"kind": kind}
-    elif kind == "self-critical":
-        del config["baseline"]
-    _, batches = build_objective(config, captioner, tokenizer, data, {}, batch=2, seed=1)
+        "cross-entropy": {"captions_per_image": 1},
+        "mlm": {"freeze_embeddings": False},
+        "reinforce": {**rewarded, "baseline": "none", "dropout": True},
+        "self-critical": {**rewarded, "freeze_embeddings": False, "kl": 0.0},
+    }[kind]
+    _, batches = defined("training.objectives", kind, "build")({"kind": kind, **config}, data)
     for epoch in range(4):
         rows = batches.order[len(batches) * epoch].tolist()
         assert len({batches.order.places.groups[row] for row in rows}) == 1

@@ -176,5 +176,5 @@ def test_a_captioner_for_a_corpus(tmp_path):
 
 
 def test_embeddings_of_another_encoder():
-    with pytest.raises(ValueError, match=r"7 dimensions and this captioner reads 5"):
+    with pytest.raises(ValueError, match=r"are \(7,\) and this captioner reads vectors of 5 numbers"):
         tiny().start(torch.zeros(1, 7), 3)

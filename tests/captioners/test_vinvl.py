@@ -362,15 +362,6 @@ def test_batches_of_references():
     assert torch.equal(again.chosen, epoch[0].chosen)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [({"smoothing": 1.0}, "objective.smoothing is 1.0"), ({"drop_worst": -0.1}, "objective.drop_worst is -0.1")],
-)
-def test_a_wrong_share_is_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        MaskedLanguageModelling(**settings)
-
-
 @torch.no_grad()
 def test_the_benchmark_compares_the_same_captions():
     """At a tiny size; and its counts of operations are torch's."""

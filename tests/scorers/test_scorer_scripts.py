@@ -20,9 +20,9 @@ from captionlab.regions.batches import RegionTable
 from captionlab.regions.readers import image_name
 from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, OBJECTS, TRAINING, embeddings_schema
 from captionlab.scorers.images import ScorerImages
+from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.store import load_scorer
 from captionlab.tables import read_metadata, read_table, write_table
-from captionlab.training.itm_evaluation import MATCHING
 from captionlab.training.objectives.itm import MatchingObjective
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"

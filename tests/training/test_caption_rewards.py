@@ -17,13 +17,11 @@ from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.scorers.images import ScorerImages
 from captionlab.texts.ngram import score, train
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
-from captionlab.training.rewards.alternate import Alternate
-from captionlab.training.rewards.bleu import Bleu
-from captionlab.training.rewards.cider import Cider
-from captionlab.training.rewards.fluency import Fluency
+from captionlab.training.loop.data import TrainingData
+from captionlab.training.rewards.alternate import in_turn
 from captionlab.training.rewards.reward import build_reward
 from captionlab.training.rewards.scorer import MatchingScore
-from captionlab.training.rewards.sum import Sum
+from captionlab.training.rewards.sum import weighted_sum
 
 torch.set_num_threads(1)
 REFERENCES = [
@@ -43,6 +41,13 @@ CAPTIONS = [
     "a dog runs fast",
 ]
 IMAGES = [2, 0, 3, 1]
+
+
+def reward_of(kind):
+    """A reward by these references."""
+    data = TrainingData("images.parquet", [], "cpu", batch=1, seed=1)
+    data.__dict__["texts"] = REFERENCES
+    return build_reward({"kind": kind}, data)
 
 
 @pytest.fixture
@@ -104,7 +109,7 @@ def test_a_part_of_a_batch_reads_its_own_images(batch, scorer, regions):
 
 
 def test_cider_has_the_end_as_a_word(batch):
-    ours, _ = Cider(REFERENCES)(batch, CAPTIONS)
+    ours, _ = reward_of("cider")(batch, CAPTIONS)
     ended = {i: [" ".join([*words_of(t), "<end>"]) for t in of_image] for i, of_image in enumerate(REFERENCES)}
     for row, caption in enumerate(CAPTIONS):
         image = IMAGES[row // 2]
@@ -139,7 +144,7 @@ def test_bleu_has_the_end_as_a_word(batch):
         "two dogs on the",
         "the grass on two dogs",
     ]
-    ours, _ = Bleu(REFERENCES)(batch, captions)
+    ours, _ = reward_of("bleu")(batch, captions)
     for row, caption in enumerate(captions):
         of_image = [[*words_of(text), "<end>"] for text in REFERENCES[IMAGES[row // 2]]]
         assert float(ours[row]) == pytest.approx(plain_bleu([*words_of(caption), "<end>"], of_image), rel=1e-5)
@@ -152,12 +157,13 @@ def test_fluency_is_the_perplexity_and_unknown_words_do_not_pay(batch):
     sentences = [words_of(text) for of_image in REFERENCES for text in of_image]
     model = train(sentences)
     rarest = math.log10(1 / sum(len(words) + 1 for words in sentences))
-    ours, _ = Fluency(model)(batch, CAPTIONS)
+    fluency = reward_of("fluency")
+    ours, _ = fluency(batch, CAPTIONS)
     for row, caption in enumerate(CAPTIONS):
         words = words_of(caption)
         found = float(score(model, [words]).log_probs[0]) + rarest * words.count("zebra")
         assert float(ours[row]) == pytest.approx(found / (len(words) + 1), abs=1e-6)
-    known, unknown = Fluency(model)(batch, ["a cat on a sofa", "a zebra on a sofa"])[0]
+    known, unknown = fluency(batch, ["a cat on a sofa", "a zebra on a sofa"])[0]
     assert float(unknown) < float(known)
 
 
@@ -170,7 +176,7 @@ def ranks(batch, captions):
 
 
 def test_sum(batch):
-    total, statistics = Sum({"length": (0.5, lengths), "rank": (-2.0, ranks)})(batch, CAPTIONS)
+    total, statistics = weighted_sum([0.5, -2.0], {"length": lengths, "rank": ranks}, batch, CAPTIONS)
     expected = [0.5 * len(caption) - 2 * IMAGES[row // 2] for row, caption in enumerate(CAPTIONS)]
     assert total.tolist() == expected
     assert statistics["reward_length"].tolist() == [len(caption) for caption in CAPTIONS]
@@ -180,12 +186,11 @@ def test_sum(batch):
 
 def test_alternate_takes_turns_by_the_number_of_the_update():
     batches = ImageBatches(torch.zeros(9, 1), 3, seed=0)
-    reward = Alternate({"length": lengths, "rank": ranks})
     for step in (0, 1, 4, 7):
         batch = batches[step]
         for part in (batch, batch.split(3)[1]):
             captions = ["abcd"] * len(part.rows)
-            values, statistics = reward(part, captions)
+            values, statistics = in_turn({"length": lengths, "rank": ranks}, part, captions)
             assert f"reward_{'rank' if step % 2 else 'length'}" in statistics
             assert torch.equal(values, (ranks if step % 2 else lengths)(part, captions)[0])
 
@@ -201,4 +206,4 @@ def test_what_rewards_declare_is_what_their_modules_have():
 
 def test_a_reward_that_there_is_not_is_told_which_there_are():
     with pytest.raises(ValueError, match=r"training.rewards have no 'meteor'; there are accuracy, alternate, bleu"):
-        build_reward({"kind": "meteor"}, None, {})
+        build_reward({"kind": "meteor"}, None)

@@ -10,7 +10,6 @@ import pytest
 import torch
 from scorer_stand_in import build_scorer
 
-from captionlab.captioners import images
 from captionlab.captioners.store import load_captioner
 from captionlab.encoders.clip import Clip, build
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings
@@ -38,6 +37,7 @@ OUTPUTS = {
     "training": "training.parquet",
 }
 TRAIN, DIMENSIONS = 12, 8
+DISCRIMINATIVE = {"kind": "discriminative", "retriever": "clip", "candidates": 3, "scale": "logit-scale"}
 
 
 def script(name):
@@ -116,7 +116,7 @@ def pretraining(directory):
     config = {
         "family": "clipcap",
         "architecture": {**sizes, "vocabulary": 270},
-        "objective": {"kind": "cross-entropy"},
+        "objective": {"kind": "cross-entropy", "captions_per_image": 1},
         "optimizer": {"kind": "adamw", "lr": 1e-2, "batch": 4, "epochs": 3, "schedule": "cosine", "accumulate": 2},
     }
     return job(directory, config, "pretrain_captioner", captions=["captions.parquet"])
@@ -126,9 +126,10 @@ def finetuning(directory, **objective):
     config = {
         "objective": {
             "kind": "reinforce",
-            "reward": {"kind": "discriminative", "retriever": "clip", "candidates": 3},
+            "reward": DISCRIMINATIVE,
             "baseline": "running-mean",
             "decoding": {"kind": "sample", "max_tokens": 6},
+            "dropout": True,
             **objective,
         },
         "optimizer": {"kind": "adam", "lr": 1e-2, "batch": 6, "steps": 7},
@@ -220,7 +221,7 @@ def test_features_are_read_once_where_captioner_and_retriever_share_them(world, 
     script("pretrain_captioner").main(pretraining("parent"))
     run = script("finetune_captioner").main
     read = []
-    for module in (training_data, images, retrieval):
+    for module in (training_data, retrieval):
         monkeypatch.setattr(module, "load_embeddings", lambda *given: (read.append(given), load_embeddings(*given))[1])
     run(finetuning("shared"))
     assert len(read) == 1
@@ -241,7 +242,7 @@ def newfc_pretraining(directory):
             "captions_per_image": 3,
             "scheduled_sampling": {"increase": 0.2, "epochs": 1, "maximum": 0.3},
         },
-        "validation": {"split": "test", "every": 2, "decoding": {"kind": "greedy", "max_tokens": 6}},
+        "validation": {"split": "test", "every": 2, "select": True, "decoding": {"kind": "greedy", "max_tokens": 6}},
         "optimizer": {
             "kind": "adam",
             "lr": 5e-2,
@@ -263,6 +264,8 @@ def self_critical(directory, reward, **objective):
         "reward": reward,
         "decoding": {"kind": "greedy", "max_tokens": 6},
         "samples": 2,
+        "kl": 0.0,
+        "freeze_embeddings": False,
         **objective,
     }
     finetuned.input["captions"] = ["captions.parquet"]
@@ -306,7 +309,7 @@ def test_self_critical_finetuning(world, monkeypatch, family):
     reward = {
         "kind": "alternate",
         "of": [
-            {"kind": "discriminative", "retriever": "clip", "candidates": 3},
+            DISCRIMINATIVE,
             {
                 "kind": "sum",
                 "of": [
@@ -333,10 +336,9 @@ def test_self_critical_finetuning_as_by_reinforce(world):
     script("pretrain_captioner").main(pretraining("parent"))
     parent, _ = load_captioner("parent")
     run = script("finetune_captioner").main
-    reward = {"kind": "discriminative", "retriever": "clip", "candidates": 3}
     for frozen in (True, False):
         settings = {"samples": 1, "temperature": 1e-3, "log_prob": "mean", "freeze_embeddings": frozen}
-        run(self_critical(f"frozen-{frozen}", reward, **settings))
+        run(self_critical(f"frozen-{frozen}", DISCRIMINATIVE, **settings))
         child, _ = load_captioner(f"frozen-{frozen}")
         assert torch.equal(child.gpt.transformer.wte.weight, parent.gpt.transformer.wte.weight) == frozen
         assert not torch.equal(child.gpt.transformer.wpe.weight, parent.gpt.transformer.wpe.weight)
@@ -431,7 +433,7 @@ def test_families_that_read_grids(world, monkeypatch, family):
     pretrain.params.config |= {
         "family": family,
         "architecture": {**READERS_OF_GRIDS[family], "vocabulary": 270},
-        "objective": {"kind": "cross-entropy", "teacher": {"weight": 0.1, "decay": 0.9}},
+        "objective": {"kind": "cross-entropy", "captions_per_image": 1, "teacher": {"weight": 0.1, "decay": 0.9}},
     }
     pretrain.input["features"] = ["grids.parquet"]
     script("pretrain_captioner").main(pretrain)
@@ -444,9 +446,7 @@ def test_families_that_read_grids(world, monkeypatch, family):
     ids = training_images("images.parquet")
     rows, similarities = nearest(load_embeddings(["features-0.parquet", "features-1.parquet"], ids).values, 3)
     write_table("neighbours.parquet", NEIGHBOURS, neighbour_columns(ids, rows, similarities))
-    finetune = finetuning(
-        "child", reward={"kind": "discriminative", "retriever": "clip", "candidates": 5, "hard_negatives": 2}
-    )
+    finetune = finetuning("child", reward={**DISCRIMINATIVE, "candidates": 5, "hard_negatives": 2})
     finetune.input["features"] = ["grids.parquet"]
     finetune.params.reward_models["encoders/clip"]["neighbours"] = ["neighbours.parquet"]
     asked = []

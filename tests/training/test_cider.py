@@ -65,7 +65,7 @@ def test_cider_of_a_captioner_is_the_evaluation_s(references):
     from captionlab.generation.contract import Decoding
     from captionlab.generation.decoding import decode
     from captionlab.networks.words import learn_words
-    from captionlab.training.caption_quality import CiderOfCaptions
+    from captionlab.training.captioners import CiderOfCaptions
 
     torch.set_num_threads(1)
     texts = [
@@ -92,7 +92,7 @@ def test_cider_of_captions_in_the_words_of_the_references(references, monkeypatc
 
     from captionlab.generation.contract import Decoding
     from captionlab.networks.words import learn_words
-    from captionlab.training import caption_quality
+    from captionlab.training import captioners
 
     texts = [[" ".join(words) for words in of_image] for of_image in references[:20]]
     texts[-1] = ["sofa"]
@@ -101,8 +101,8 @@ def test_cider_of_captions_in_the_words_of_the_references(references, monkeypatc
     tokens = tokenizer.encode(said)
     longest = max(map(len, tokens))
     padded = torch.tensor([[*ids, *[tokenizer.end] * (longest - len(ids))] for ids in tokens])
-    monkeypatch.setattr(caption_quality, "decode", lambda *_: SimpleNamespace(tokens=padded))
-    cider = caption_quality.CiderOfCaptions(torch.zeros(20, 3), texts, tokenizer, Decoding("greedy", 9), batch=20)
+    monkeypatch.setattr(captioners, "decode", lambda *_: SimpleNamespace(tokens=padded))
+    cider = captioners.CiderOfCaptions(torch.zeros(20, 3), texts, tokenizer, Decoding("greedy", 9), batch=20)
     expected = theirs([[text.split() for text in of_image] for of_image in texts], [text.split() for text in said])
     assert cider(None) == pytest.approx(float(np.mean(expected)), abs=1e-6)
     assert cider(None) > 3

@@ -12,9 +12,16 @@ from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.wordpiece import WordPieces, learn_pieces
 from captionlab.regions.batches import RegionBatch, RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
+from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.store import new_scorer
-from captionlab.training.itm_evaluation import MATCHING, examine
-from captionlab.training.objectives.itm import MatchingBatches, MatchingObjective, Negatives, PairBatch, align_words
+from captionlab.training.objectives.itm import (
+    MatchingBatches,
+    MatchingObjective,
+    Negatives,
+    PairBatch,
+    align_words,
+    examine,
+)
 
 CAPTIONS = [
     ["a red dog", "a dog runs"],

@@ -73,20 +73,20 @@ def test_against_the_updates_written_out():
 
 def test_goes_on_from_a_saved_state():
     model = captioner()
-    whole = train(model, MeanTeacher(model), range(6))
+    whole = train(model, MeanTeacher(model, 0.1, 0.999), range(6))
     model = captioner()
-    objective = MeanTeacher(model)
+    objective = MeanTeacher(model, 0.1, 0.999)
     first = train(model, objective, range(3))
     other = captioner()
     other.load_state_dict(model.state_dict())
-    resumed = MeanTeacher(captioner())
+    resumed = MeanTeacher(captioner(), 0.1, 0.999)
     resumed.load_state_dict(objective.state_dict())
     assert first + train(other, resumed, range(3, 6)) == whole
 
 
 def test_the_teacher_learns_nothing_by_itself():
     model = captioner()
-    objective = MeanTeacher(model)
+    objective = MeanTeacher(model, 0.1, 0.999)
     before = copy.deepcopy(objective.teacher.state_dict())
     objective.loss(model, batch(0))[0].backward()
     assert all(parameter.grad is None for parameter in objective.teacher.parameters())

@@ -75,12 +75,10 @@ def test_several_captions_of_an_image_are_neighbours_or_drawn_again():
         assert images[::3] == images[1::3] == images[2::3]
 
 
-def test_too_few_images_or_no_caption_is_one_sentence():
+def test_too_few_images_is_one_sentence():
     visual, captions = data()
     with pytest.raises(ValueError, match=r"set optimizer\.batch to 23 or less"):
         CaptionBatches(visual, captions, 24, 0, END)
-    with pytest.raises(ValueError, match="number 4"):
-        CaptionBatches(visual, [*captions[:4], [], *captions[5:]], 5, 0, END)
 
 
 def test_parts_are_the_whole():

@@ -242,14 +242,6 @@ def test_temperature_sharpens_samples_and_not_the_gradient(tokenizer):
     assert float(statistics["reward"]) == pytest.approx(float(statistics["baseline"]))
 
 
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"baseline": "mean"}, "it must be greedy or leave-one-out"),
-        ({"baseline": "leave-one-out", "samples": 1}, "needs at least 2"),
-        ({"kl": 0.1}, "needs a parent"),
-    ],
-)
-def test_settings_that_make_no_sense(tokenizer, settings, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        SelfCritical(tokenizer, GREEDY, RewardModel(), **settings)
+def test_one_sample_is_no_baseline_of_the_others(tokenizer):
+    with pytest.raises(ValueError, match="needs at least 2"):
+        SelfCritical(tokenizer, GREEDY, RewardModel(), baseline="leave-one-out", samples=1)

@@ -10,9 +10,8 @@ from training_stand_in import END, TinyCaptioner, data
 from captionlab.schemas import TRAINING
 from captionlab.tables import read_table
 from captionlab.training.loop.batches import CaptionBatches
-from captionlab.training.loop.optimizers import build_optimizer, learning_rate, total_steps
-from captionlab.training.loop.trainer import TrainingError, train
-from captionlab.training.loop.validation import Validation
+from captionlab.training.loop.optimizers import build_optimizer, learning_rate
+from captionlab.training.loop.trainer import Validation, train
 from captionlab.training.objectives.cross_entropy import CrossEntropy
 
 ADAM = {"kind": "adam", "lr": 0.01, "steps": 9}
@@ -169,7 +168,7 @@ def test_a_loss_that_is_not_finite_stops_the_training(batches, tmp_path):
             return loss * (float("nan") if self.steps == 4 else 1), statistics
 
     model = TinyCaptioner()
-    with pytest.raises(TrainingError, match=r"update 4 is not finite.*caption length"):
+    with pytest.raises(FloatingPointError, match=r"update 4 is not finite.*caption length"):
         train(
             model,
             Diverges(),
@@ -204,13 +203,3 @@ def test_staircase():
     rates = [learning_rate(config, step, 100, per_epoch=4) for step in range(36)]
     steps = [2.0] * 12 + [2.0 * 0.8] * 12 + [2.0 * 0.8 * 0.8] * 12
     assert rates == pytest.approx([0.0, 1.0, *steps[2:]])
-
-
-def test_wrong_configs_are_one_sentence(batches):
-    with pytest.raises(ValueError, match="adam or adamw"):
-        build_optimizer(TinyCaptioner().parameters(), {"kind": "sgd", "lr": 1.0})
-    with pytest.raises(ValueError, match="constant, linear or cosine"):
-        learning_rate({"lr": 1.0, "schedule": "step"}, 0, 1)
-    for config in ({}, {"steps": 3, "epochs": 3}):
-        with pytest.raises(ValueError, match="either `steps` or `epochs`"):
-            total_steps(config, 3)

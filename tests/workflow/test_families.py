@@ -118,7 +118,7 @@ DECLARATION = RewardKind(
 )
 
 
-def build(config, data, reward_models):
+def build(config, data):
     return None
 """
 CONFIG = {

@@ -1,6 +1,5 @@
 """Say which scenes the images of a corpus depict: the nouns of their scene captions, or of their references."""
 
-
 from captionlab.ablation.scenes import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
 from captionlab.ablation.schemas import CHOSEN, LABELS
 from captionlab.progress import progress

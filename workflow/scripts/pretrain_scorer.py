@@ -14,11 +14,10 @@ from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.store import new_scorer, save_scorer
 from captionlab.scripting import device, folder_of, parallel_script
 from captionlab.tables import write_table
-from captionlab.training.itm_evaluation import examine
 from captionlab.training.loop.checkpoints import job_arguments, remove
 from captionlab.training.loop.data import references, training_images
 from captionlab.training.loop.trainer import train
-from captionlab.training.objectives.itm import MatchingBatches, MatchingObjective, Negatives, align_words
+from captionlab.training.objectives.itm import MatchingBatches, MatchingObjective, Negatives, align_words, examine
 
 
 def pairs(snakemake, ids):

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from captionlab.captioners.captioner import Captioner, check_patches, log_probs_of
+from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
 from captionlab.declarations import CaptionerFamily
 from captionlab.networks.bert import read_sizes, split
 from captionlab.networks.caches import Cache, images_kept
@@ -80,7 +80,8 @@ class Blip(Captioner[State]):
         super().__init__({**locals(), "prompt": list(prompt)})
         from transformers import BlipTextConfig, BlipTextLMHeadModel
 
-        self.heads, self.positions, self.dropout = heads, positions, dropout
+        self.heads, self.dropout = heads, dropout
+        self.prompt_length, self.longest = len(prompt), positions - len(prompt)
         self.text_decoder = BlipTextLMHeadModel(
             BlipTextConfig(
                 vocab_size=vocabulary,
@@ -108,11 +109,8 @@ class Blip(Captioner[State]):
     ) -> tuple[Self, dict[str, Tensor]]:
         """As for every family; without `heads`, a head is 64 wide. What is not the decoder's is left to the encoder."""
         found: Mapping[str, Tensor] = checkpoint.get("model", checkpoint)
-        weights = {
-            name: value
-            for name, value in found.items()
-            if name.startswith(DECODER) and not name.endswith("position_ids")
-        }
+        decoder = (name for name in found if name.startswith(DECODER) and not name.endswith("position_ids"))
+        weights = {name: found[name] for name in decoder}
         keys = weights[f"{DECODER}bert.encoder.layer.0.crossattention.self.key.weight"]
         sizes = read_sizes(weights, heads, f"{DECODER}bert.", "encoder.layer")
         return cls(visual_size=keys.shape[1], prompt=prompt, **sizes), weights
@@ -125,20 +123,9 @@ class Blip(Captioner[State]):
         pieces = Path(path).read_text(encoding="utf-8").split()
         return pieces_tokenizer([*pieces, *(piece for piece in ADDED if piece not in pieces)])
 
-    @property
-    def prompt_length(self) -> int:
-        """Positions before a caption that the authors' decoding begins with: those of the prompt."""
-        return len(self.architecture["prompt"])
-
-    @property
-    def longest(self) -> int:
-        """The most tokens of a reference that are learnt, the end token included."""
-        return self.positions - len(self.architecture["prompt"])
-
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
         """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32."""
-        mask = mask.bool()
-        return log_probs_of(self.text_decoder.cls(self._hidden(visual, tokens)[mask]), tokens, mask)
+        return log_probs_of(self.text_decoder.cls, self._hidden(visual, tokens), tokens, mask)
 
     def logits(self, visual: Tensor, tokens: Tensor) -> Tensor:
         """Logits (B, T, vocabulary), with gradient, of each of the tokens (B, T) after those before it."""
@@ -146,9 +133,10 @@ class Blip(Captioner[State]):
 
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
         """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
-        self._check(visual, max_tokens)
+        check_features(visual, self.architecture["visual_size"], "patches")
+        self.check_length(max_tokens)
         prompt = self.prompt.expand(len(visual), -1)
-        readers = [layer.crossattention.self for layer in self._layers]
+        readers = [layer.crossattention.self for layer in self.text_decoder.bert.encoder.layer]
         image = [(split(part.key(visual), self.heads), split(part.value(visual), self.heads)) for part in readers]
         size = self.architecture["width"] // self.heads
         cache = Cache.empty(visual, len(self.prompt) + max_tokens, len(image), len(visual), self.heads, size)
@@ -166,13 +154,10 @@ class Blip(Captioner[State]):
             image = [(keys[kept], values[kept]) for keys, values in image]
         return State(image, state.captions.reorder(index))
 
-    @property
-    def _layers(self) -> list[Any]:
-        return list(self.text_decoder.bert.encoder.layer)
-
     def _hidden(self, visual: Tensor, tokens: Tensor) -> Tensor:
         """States (B, T, width) from which the tokens (B, T) are predicted."""
-        self._check(visual, tokens.shape[1])
+        check_features(visual, self.architecture["visual_size"], "patches")
+        self.check_length(tokens.shape[1])
         ids = torch.cat([self.prompt.expand(len(tokens), -1), tokens[:, :-1]], dim=1)
         states = self.text_decoder.bert(ids, encoder_hidden_states=visual, is_decoder=True, use_cache=False)
         return states.last_hidden_state[:, len(self.prompt) - 1 :]
@@ -181,7 +166,8 @@ class Blip(Captioner[State]):
         """Logits after new tokens (N, T), which follow those of the state; several only at the start."""
         cache, new = state.captions, tokens.shape[1]
         states = self.text_decoder.bert.embeddings(input_ids=tokens, past_key_values_length=cache.length)
-        for number, (layer, (keys, values)) in enumerate(zip(self._layers, state.image, strict=True)):
+        layers = zip(self.text_decoder.bert.encoder.layer, state.image, strict=True)
+        for number, (layer, (keys, values)) in enumerate(layers):
             own = layer.attention.self
             words = cache.extend(number, split(own.key(states), self.heads), split(own.value(states), self.heads))
             gathered = self._gather(own.query(states), *words, causal=new > 1)
@@ -202,14 +188,6 @@ class Blip(Captioner[State]):
             split(query, self.heads), keys, values, dropout_p=dropout, is_causal=causal
         )
         return gathered.transpose(1, 2).flatten(2)
-
-    def _check(self, visual: Tensor, tokens: int) -> None:
-        check_patches(visual, self.architecture["visual_size"])
-        if len(self.prompt) + tokens > self.positions:
-            raise ValueError(
-                f"a prompt of {len(self.prompt)} and {tokens} tokens do not fit into {self.positions} positions; lower "
-                "max_tokens, or give the captioner more positions in its architecture"
-            )
 
 
 FAMILY = Blip

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionlab.captioners.captioner import Captioner, check_patches, log_probs_of
+from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
 from captionlab.declarations import CaptionerFamily
 from captionlab.networks.bert import split
 from captionlab.networks.caches import Cache, images_kept
@@ -81,12 +81,6 @@ class Projections(nn.Module):
             values = torch.cat([values, self.memory**0.5 * self.m_v.expand(rows, -1, -1)], dim=1)
         return split(keys, self.heads), split(values, self.heads)
 
-    def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-        """What states (B, T, width) gather from keys and values (B, heads, S, head size)."""
-        query = split(self.fc_q(states), self.heads)
-        gathered = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
-        return self.fc_o(gathered.transpose(1, 2).flatten(2))
-
 
 class Attention(nn.Module):
     """Attention, added to its input and normalised."""
@@ -97,8 +91,10 @@ class Attention(nn.Module):
         self.dropout, self.layer_norm = nn.Dropout(dropout), nn.LayerNorm(width)
 
     def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Map (B, T, width) to the same shape; see `Projections.forward`."""
-        return self.layer_norm(states + self.dropout(self.attention(states, keys, values, mask)))
+        """Map (B, T, width) to the same shape, with what it gathers from keys and values (B, heads, S, head size)."""
+        query = split(self.attention.fc_q(states), self.attention.heads)
+        gathered = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
+        return self.layer_norm(states + self.dropout(self.attention.fc_o(gathered.transpose(1, 2).flatten(2))))
 
 
 class FeedForward(nn.Module):
@@ -176,17 +172,6 @@ class Encoder(nn.Module):
         return states[1:]
 
 
-class Decoder(nn.Module):
-    """Tables of words and positions, layers, and the output layer."""
-
-    def __init__(self, vocabulary: int, longest: int, layers: int, layer: tuple[int, int, int, int, int, float]):
-        super().__init__()
-        self.word_emb = nn.Embedding(vocabulary, layer[0])
-        self.pos_emb = nn.Embedding(longest + 1, layer[0]).requires_grad_(False)
-        self.layers = nn.ModuleList(DecoderLayer(*layer) for _ in range(layers))
-        self.fc = nn.Linear(layer[0], vocabulary, bias=False)
-
-
 Image = list[list[tuple[Tensor, Tensor]]]
 
 
@@ -231,11 +216,20 @@ class Camel(Captioner[State]):
         every word is equally likely, as the original treats 0 wherever it stands. `longest` counts the end token.
         """
         super().__init__(locals())
-        self.start_id, self.padding, self.meshed = start, padding, meshed
+        self.start_id, self.longest, self.meshed = start, longest, meshed
+        self.padding = -1 if padding is None else padding  # no token has the id -1
         self.heads, self.head_size = heads, head_size
         sizes = width, heads, head_size, feed_forward
         self.encoder = Encoder(visual_size, encoder_layers, (*sizes, memory, dropout), grid_positions)
-        self.decoder = Decoder(vocabulary, longest, decoder_layers, (*sizes, encoder_layers if meshed else 0, dropout))
+        layers = (DecoderLayer(*sizes, encoder_layers if meshed else 0, dropout) for _ in range(decoder_layers))
+        self.decoder: Any = nn.ModuleDict(
+            {
+                "word_emb": nn.Embedding(vocabulary, width),
+                "pos_emb": nn.Embedding(longest + 1, width).requires_grad_(False),
+                "layers": nn.ModuleList(layers),
+                "fc": nn.Linear(width, vocabulary, bias=False),
+            }
+        )
         for parameter in self.parameters():
             if parameter.ndim > 1:  # tables of positions too: in the original they are no sinusoids
                 nn.init.xavier_uniform_(parameter)
@@ -286,27 +280,21 @@ class Camel(Captioner[State]):
         )
         return captioner, weights
 
-    @property
-    def longest(self) -> int:
-        """The most tokens of a caption, the end token included."""
-        return int(self.architecture["longest"])
-
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
         """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32."""
-        mask = mask.bool()
-        return log_probs_of(self.logits(visual, tokens)[mask], tokens, mask)
+        return log_probs_of(nn.Identity(), self.logits(visual, tokens), tokens, mask)
 
     def logits(self, visual: Tensor, tokens: Tensor) -> Tensor:
         """Logits (B, T, vocabulary), with gradient, of each of the tokens (B, T) after those before it."""
-        self._check_length(tokens.shape[1])
+        self.check_length(tokens.shape[1])
         words = torch.cat([torch.full_like(tokens[:, :1], self.start_id), tokens[:, :-1]], dim=1)
-        length, padded = words.shape[1], self._padded(words)
+        length, padded = words.shape[1], words == self.padding
         causal = torch.ones(length, length, dtype=torch.bool, device=words.device).tril()
         # A word that is padding sees itself, which changes nothing: what it becomes is set to 0 below.
         seen = causal & (~padded[:, None] | torch.eye(length, dtype=torch.bool, device=words.device))
         places = torch.arange(1, length + 1, device=words.device).expand_as(words).masked_fill(padded, 0)
         states = self.decoder.word_emb(words) + self.decoder.pos_emb(places)
-        for layer, image in zip(self._layers, self._read_image(visual), strict=True):
+        for layer, image in zip(self.decoder.layers, self._read_image(visual), strict=True):
             attention = layer.self_att
             states = attention(states, *attention.attention.context(states), seen[:, None])
             states = layer.read(states, image).masked_fill(padded[:, :, None], 0)
@@ -314,21 +302,21 @@ class Camel(Captioner[State]):
 
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
         """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
-        self._check_length(max_tokens)
-        captions = Cache.empty(visual, max_tokens, len(self._layers), len(visual), self.heads, self.head_size)
+        self.check_length(max_tokens)
+        captions = Cache.empty(visual, max_tokens, len(self.decoder.layers), len(visual), self.heads, self.head_size)
         hidden = torch.zeros(max_tokens, len(visual), dtype=torch.bool, device=visual.device)
         state = State(self._read_image(visual), captions, hidden)
         return self.step(torch.full((len(visual),), self.start_id, device=visual.device), state)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place."""
-        cache, padded = state.captions, self._padded(tokens)
+        cache, padded = state.captions, tokens == self.padding
         place = cache.length
         state.hidden[place] = padded
         seen = ~state.hidden[: place + 1].T
         seen[:, -1] = True
         states = (self.decoder.word_emb(tokens) + self.decoder.pos_emb.weight[place + 1])[:, None]
-        for number, (layer, image) in enumerate(zip(self._layers, state.image, strict=True)):
+        for number, (layer, image) in enumerate(zip(self.decoder.layers, state.image, strict=True)):
             attention = layer.self_att
             words = cache.extend(number, *attention.attention.context(states))
             states = layer.read(attention(states, *words, seen[:, None, None]), image)
@@ -345,25 +333,12 @@ class Camel(Captioner[State]):
             image = [[(keys[kept], values[kept]) for keys, values in levels] for levels in image]
         return State(image, state.captions.reorder(index), state.hidden[:, index])
 
-    @property
-    def _layers(self) -> list[Any]:
-        return list(self.decoder.layers)
-
     def _read_image(self, visual: Tensor) -> Image:
         """What each layer of the decoder reads of images, keys and values of each level."""
-        check_patches(visual, self.architecture["visual_size"])
+        check_features(visual, self.architecture["visual_size"], "patches")
         outputs = self.encoder(visual)
         levels = outputs if self.meshed else outputs[-1:]
-        return [[layer.enc_att.attention.context(level) for level in levels] for layer in self._layers]
-
-    def _padded(self, tokens: Tensor) -> Tensor:
-        if self.padding is None:
-            return torch.zeros_like(tokens, dtype=torch.bool)
-        return tokens == self.padding
-
-    def _check_length(self, tokens: int) -> None:
-        if tokens > self.longest:
-            raise ValueError(f"{tokens} tokens are asked for and a caption has up to {self.longest}; lower max_tokens")
+        return [[layer.enc_att.attention.context(level) for level in levels] for layer in self.decoder.layers]
 
 
 FAMILY = Camel

@@ -6,8 +6,8 @@ know of it (captionlab.declarations.CaptionerFamily), and its name is the name o
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from torch import Tensor
 from torch.nn import functional
@@ -16,19 +16,8 @@ from captionlab.declarations import Member
 from captionlab.encoders.embeddings import embedding_shape
 from captionlab.networks.checkpoints import Rebuilt
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.order import Places
 
 State = TypeVar("State")
-
-
-class Images(Protocol):
-    """Images by their identifiers, as a family reads them that reads no embeddings."""
-
-    def rows(self, images: Sequence[str]) -> Any:
-        """These images, in this order: what the captioner takes as `visual`."""
-
-    def places(self, images: Sequence[str]) -> Places:
-        """Where these images lie in their table."""
 
 
 class Captioner(Rebuilt, Member, ABC, Generic[State]):
@@ -44,6 +33,10 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
     """whether a reference that is cut still ends"""
     differentiable_steps: ClassVar[bool] = False
     """whether `step` changes no tensor in place, so that a caption can be sampled with gradient"""
+    longest: int
+    """the most tokens of a reference that are learnt, the end token included"""
+    prompt_length: int = 1
+    """positions before a caption that the original's decoding begins with: prefix, prompt, or the start token"""
 
     @classmethod
     def for_corpus(
@@ -78,19 +71,18 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
         """The tokenizer that goes with published weights; by default a tokenizer.json."""
         return Tokenizer.load(path)
 
-    @classmethod
-    def measure_images(cls, features: Sequence[str]) -> tuple[int, list[str]]:
+    @staticmethod
+    def measure_images(features: Sequence[str]) -> tuple[int, list[str]]:
         """How many numbers a vector of an image has in these tables, and what the tokenizer must know of them."""
         return embedding_shape(features)[-1], []
 
-    def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> Images | None:
-        """The images of these tables; None, the default, where they are embeddings."""
-        return None
+    def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> Any:
+        """The images of these tables; None, the default, where they are embeddings.
 
-    @property
-    @abstractmethod
-    def longest(self) -> int:
-        """The most tokens of a reference that are learnt, the end token included."""
+        Of images by their identifiers, `rows` gives what the captioner takes as `visual`, in that order, and `places`
+        where they lie in their table (captionlab.order.Places).
+        """
+        return None
 
     @abstractmethod
     def log_probs(self, visual: Any, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -112,11 +104,6 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
         """
         raise NotImplementedError(f"a {self.family} predicts no masked tokens")
 
-    @property
-    def prompt_length(self) -> int:
-        """Positions before a caption that the original's decoding begins with: prefix, prompt, or the start token."""
-        return 1
-
     @abstractmethod
     def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, State]:
         """Logits (B, vocabulary) of the first token, and a state: a row for each image, room for `max_tokens`."""
@@ -125,33 +112,30 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Logits (N, vocabulary) after `tokens` (N,), and the next state; the old one is not used again."""
 
-    @abstractmethod
-    def reorder(self, state: State, index: Tensor) -> State:
+    def reorder(self, state: Any, index: Tensor) -> Any:
         """The rows `index` (N,) of a state, in that order, repeated or left out; the old state is not used again."""
+        return state.reorder(index)
+
+    def check_length(self, tokens: int) -> None:
+        """Raise ValueError for more tokens than the longest caption has, for families whose positions set that."""
+        if tokens > self.longest:
+            raise ValueError(f"{tokens} tokens are asked for and a caption has up to {self.longest}; lower max_tokens")
 
 
-def log_probs_of(logits: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
-    """Log-probabilities (B, T) of tokens (B, T), by the n logits (n, vocabulary) where `mask` is set, and 0 elsewhere.
+def log_probs_of(output: Callable[[Tensor], Tensor], states: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+    """Log-probabilities (B, T) of tokens (B, T) by an output layer on states (B, T, any); 0 where `mask` is not set.
 
-    The output layer is the largest matrix by far, so that padding need not go through it.
+    The output layer is the largest matrix by far, so padding does not go through it.
     """
-    losses = functional.cross_entropy(logits.float(), tokens[mask], reduction="none")
+    mask = mask.bool()
+    losses = functional.cross_entropy(output(states[mask]).float(), tokens[mask], reduction="none")
     return losses.new_zeros(tokens.shape).masked_scatter(mask, -losses)
 
 
-def check_vectors(visual: Tensor, size: int) -> None:
-    """Raise ValueError for embeddings (B, any) of another encoder than a captioner was trained with."""
-    if visual.shape[1] != size:
+def check_features(visual: Tensor, size: int, what: Literal["vectors", "patches"]) -> None:
+    """Raise ValueError for features of other images than a captioner reads: (B, size), or of patches (B, S, size)."""
+    if visual.ndim != {"vectors": 2, "patches": 3}[what] or visual.shape[-1] != size:
         raise ValueError(
-            f"the embeddings have {visual.shape[1]} dimensions and this captioner reads {size}; give it the encoder "
-            "that it was trained with"
-        )
-
-
-def check_patches(visual: Tensor, size: int) -> None:
-    """The same for patch features (B, S, size)."""
-    if visual.ndim != 3 or visual.shape[2] != size:
-        raise ValueError(
-            f"the features of an image are {tuple(visual.shape[1:])} and this captioner reads patch features of "
-            f"{size} numbers; give it the encoder that it was trained with"
+            f"the features of an image are {tuple(visual.shape[1:])} and this captioner reads {what} of {size} "
+            "numbers; give it the encoder that it was trained with"
         )

@@ -11,7 +11,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from captionlab.captioners.captioner import Captioner, check_vectors, log_probs_of
+from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
 from captionlab.declarations import CaptionerFamily
 from captionlab.networks.caches import Cache
 from captionlab.networks.checkpoints import count_layers
@@ -66,7 +66,7 @@ class ClipCap(Captioner[Cache]):
         if mapper_hidden is None:
             mapper_hidden = outputs // 2 if prefix_length <= 10 else 0
         self.architecture["mapper_hidden"] = mapper_hidden
-        self.prefix_length, self.positions = prefix_length, positions
+        self.prompt_length, self.longest = prefix_length, positions - prefix_length
         self.clip_project: nn.Module
         if mapper_hidden:
             mapper = nn.Sequential(nn.Linear(prefix_size, mapper_hidden), nn.Tanh(), nn.Linear(mapper_hidden, outputs))
@@ -95,34 +95,23 @@ class ClipCap(Captioner[Cache]):
         )
         return captioner, weights
 
-    @property
-    def prompt_length(self) -> int:
-        """Positions before a caption that the authors' decoding begins with: the prefix."""
-        return self.prefix_length
-
-    @property
-    def longest(self) -> int:
-        """The most tokens of a reference that are learnt, the end token included."""
-        return self.positions - self.prefix_length
-
     def prefix(self, visual: Tensor) -> Tensor:
         """The prefix of each image, (B, prefix_length, width); ValueError for embeddings of another encoder."""
-        check_vectors(visual, self.architecture["prefix_size"])
-        return self.clip_project(visual).view(len(visual), self.prefix_length, -1)
+        check_features(visual, self.architecture["prefix_size"], "vectors")
+        return self.clip_project(visual).view(len(visual), self.prompt_length, -1)
 
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
         """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32."""
-        self._check_positions(tokens.shape[1])
+        self.check_length(tokens.shape[1])
         embeddings = torch.cat([self.prefix(visual), self.gpt.transformer.wte(tokens[:, :-1])], dim=1)
-        hidden = self.gpt.transformer(embeddings)[:, self.prefix_length - 1 :]
-        mask = mask.bool()
-        return log_probs_of(self.gpt.lm_head(hidden[mask]), tokens, mask)
+        hidden = self.gpt.transformer(embeddings)[:, self.prompt_length - 1 :]
+        return log_probs_of(self.gpt.lm_head, hidden, tokens, mask)
 
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, Cache]:
         """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
-        self._check_positions(max_tokens)
+        self.check_length(max_tokens)
         layers, heads, width = (self.architecture[name] for name in ("layers", "heads", "width"))
-        shape = self.prefix_length + max_tokens, layers, len(visual), heads, width // heads
+        shape = self.prompt_length + max_tokens, layers, len(visual), heads, width // heads
         cache = Cache.empty(self.gpt.transformer.wpe.weight, *shape)
         hidden = self.gpt.transformer(self.prefix(visual), cache)
         return self.gpt.lm_head(hidden[:, -1]), cache
@@ -131,17 +120,6 @@ class ClipCap(Captioner[Cache]):
         """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place."""
         hidden = self.gpt.transformer(self.gpt.transformer.wte(tokens)[:, None], state)
         return self.gpt.lm_head(hidden[:, -1]), state
-
-    def reorder(self, state: Cache, index: Tensor) -> Cache:
-        """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
-        return state.reorder(index)
-
-    def _check_positions(self, tokens: int) -> None:
-        if self.prefix_length + tokens > self.positions:
-            raise ValueError(
-                f"a prefix of {self.prefix_length} and {tokens} tokens do not fit into {self.positions} positions; "
-                "lower max_tokens, or give the captioner more positions in its architecture"
-            )
 
 
 FAMILY = ClipCap

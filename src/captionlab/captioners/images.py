@@ -6,26 +6,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from captionlab.captioners.captioner import Captioner, Images
-from captionlab.encoders.embeddings import load_embeddings, stream_embeddings
+from captionlab.captioners.captioner import Captioner
+from captionlab.encoders.embeddings import stream_embeddings
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.order import Places
 
 
 class Rows:
     """Images of a family that opens them by itself, read when they are asked for, in the place of a tensor."""
 
-    def __init__(self, images: Images, ids: Sequence[str], device: str | torch.device):
-        """The images `ids`, in this order, on a device."""
+    def __init__(self, images: Any, ids: Sequence[str], device: str | torch.device):
+        """The images `ids`, in this order, on a device, of what a family opens (Captioner.open_images)."""
         self.images, self.ids, self.device = images, list(ids), torch.device(device)
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @property
-    def places(self) -> Places:
-        """Where these images lie in their table."""
-        return self.images.places(self.ids)
 
     def __getitem__(self, rows: Tensor | slice) -> Any:
         ids = self.ids[rows] if isinstance(rows, slice) else [self.ids[row] for row in rows.tolist()]
@@ -37,23 +31,10 @@ class Rows:
             yield self[start : start + size]
 
 
-def read_images(
-    captioner: Captioner[Any],
-    tokenizer: Tokenizer,
-    features: Sequence[str],
-    ids: Sequence[str],
-    device: str | torch.device,
-) -> Tensor | Rows:
-    """The images `ids` from their tables by row, as a captioner reads them: embeddings (images, ...), or Rows."""
-    if (images := captioner.open_images(features, tokenizer)) is not None:
-        return Rows(images, ids, device)
-    return load_embeddings(features, ids).values.to(device)
-
-
 def stream_images(
     captioner: Captioner[Any], tokenizer: Tokenizer, features: Sequence[str], ids: Sequence[str], batch: int
 ) -> Iterator[Any]:
-    """The same, `batch` at a time, on the captioner's device; of embeddings, few are in memory."""
+    """The images `ids` as a captioner reads them, `batch` at a time, on its device; of embeddings, few in memory."""
     device = next(captioner.parameters()).device
     if (images := captioner.open_images(features, tokenizer)) is not None:
         yield from Rows(images, ids, device).split(batch)

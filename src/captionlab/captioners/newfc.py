@@ -10,7 +10,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from captionlab.captioners.captioner import Captioner, check_vectors, log_probs_of
+from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
 from captionlab.declarations import CaptionerFamily
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.words import learn_words, read_words
@@ -56,10 +56,7 @@ class MaxoutCell(nn.Module):
 class NewFC(Captioner[State]):
     """The captioner. `visual` is one vector for each image, (B, visual_size): the encoder's embedding, as it is."""
 
-    # A step changes no tensor in place, so a caption can be sampled with gradient.
-    differentiable_steps = True
-    # A reference that is cut keeps its end token.
-    cut_keeps_end = True
+    differentiable_steps = cut_keeps_end = True
 
     def __init__(
         self, visual_size: int, width: int, input_width: int, vocabulary: int, dropout: float = 0.5, max_words: int = 16
@@ -70,6 +67,7 @@ class NewFC(Captioner[State]):
         on what they put out, not on what they pass on. References are cut to `max_words`.
         """
         super().__init__(locals())
+        self.longest = max_words + 1
         self.embed = nn.Embedding(vocabulary, input_width)
         self.fc_embed = nn.Linear(visual_size, input_width)
         self.logit = nn.Linear(width, vocabulary)
@@ -94,11 +92,6 @@ class NewFC(Captioner[State]):
 
     read_tokenizer = staticmethod(read_words)
 
-    @property
-    def longest(self) -> int:
-        """The most tokens of a reference that are learnt, the end token included."""
-        return int(self.architecture["max_words"]) + 1
-
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor, sampled: float = 0.0) -> Tensor:
         """As for every family; with probability `sampled`, words are drawn from the last prediction (Bengio et al.)."""
         state = self._read_image(visual)
@@ -109,16 +102,14 @@ class NewFC(Captioner[State]):
             given = self._core.i2h(self.embed(torch.cat([words[:, None], tokens[:, :-1]], dim=1))).unbind(dim=1)
         outputs: list[Tensor] = []
         for position in range(tokens.shape[1]):
-            if given:
-                projected = given[position]
-            else:
-                if position:
-                    words = self._mixed(outputs[-1], tokens[:, position - 1], sampled)
-                projected = self._core.i2h(self.embed(words))
-            state = self._core(projected, state)
+            if sampled and position:
+                with torch.no_grad():
+                    drawn = torch.multinomial(self.logit(outputs[-1]).float().softmax(1), 1)[:, 0]
+                    own = torch.rand(len(words), device=words.device) < sampled
+                words = torch.where(own, drawn, tokens[:, position - 1])
+            state = self._core(self._core.i2h(self.embed(words)) if sampled else given[position], state)
             outputs.append(self.dropout(state[0]))
-        mask = mask.bool()
-        return log_probs_of(self.logit(torch.stack(outputs, dim=1)[mask]), tokens, mask)
+        return log_probs_of(self.logit, torch.stack(outputs, dim=1), tokens, mask)
 
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
         """Logits (B, vocabulary) of the first word, and the state after it; captions may have any length."""
@@ -135,15 +126,9 @@ class NewFC(Captioner[State]):
         return state[0][index], state[1][index]
 
     def _read_image(self, visual: Tensor) -> State:
-        check_vectors(visual, self.architecture["visual_size"])
+        check_features(visual, self.architecture["visual_size"], "vectors")
         nothing = visual.new_zeros(len(visual), self.logit.in_features)
         return self._core(self._core.i2h(self.fc_embed(visual)), (nothing, nothing))
-
-    def _mixed(self, output: Tensor, given: Tensor, sampled: float) -> Tensor:
-        """The given words (B,), each replaced with probability `sampled` by a draw from the last prediction."""
-        with torch.no_grad():
-            drawn = torch.multinomial(self.logit(output).float().softmax(1), 1)[:, 0]
-            return torch.where(torch.rand(len(given), device=given.device) < sampled, drawn, given)
 
 
 FAMILY = NewFC

@@ -14,14 +14,12 @@ from captionlab.files import replacing
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.tokenizer import Tokenizer
 
+AnyPath = str | os.PathLike[str]
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
 def save_captioner(
-    captioner: Captioner[Any],
-    tokenizer: Tokenizer,
-    directory: str | os.PathLike[str],
-    origin: Mapping[str, Any] | None = None,
+    captioner: Captioner[Any], tokenizer: Tokenizer, directory: AnyPath, origin: Mapping[str, Any] | None = None
 ) -> None:
     """Write the three files of a captioner; `origin` is what config.json shall say about where it comes from."""
     config = {"family": captioner.family, "architecture": captioner.architecture, "origin": dict(origin or {})}
@@ -31,9 +29,7 @@ def save_captioner(
         tokenizer.save(path)
 
 
-def load_captioner(
-    directory: str | os.PathLike[str], device: str | torch.device = "cpu"
-) -> tuple[Captioner[Any], Tokenizer]:
+def load_captioner(directory: AnyPath, device: str | torch.device = "cpu") -> tuple[Captioner[Any], Tokenizer]:
     """Read a captioner, in evaluation mode, and its tokenizer; a CheckpointError names the file that does not fit."""
     config, weights, tokenizer = (Path(directory) / name for name in FILES)
     try:
@@ -45,17 +41,11 @@ def load_captioner(
     return captioner.to(device).eval(), Tokenizer.load(tokenizer)
 
 
-def import_captioner(
-    family: str,
-    weights: str | os.PathLike[str],
-    tokenizer: str | os.PathLike[str],
-    directory: str | os.PathLike[str],
-    **options: Any,
-) -> None:
-    """Store a captioner whose weights were published as a PyTorch or safetensors file; sizes are read off the weights.
+def import_captioner(family: str, weights: AnyPath, tokenizer: AnyPath, directory: AnyPath, **options: Any) -> None:
+    """Store a captioner whose weights were published as a PyTorch or safetensors file.
 
-    `options` are what cannot be read off the weights, as `heads` of a ClipCap (`from_published` of the family says what
-    there is). A CheckpointError says which keys are missing or unexpected, or why a file cannot be read.
+    Sizes are read off the weights, and `options`, those of `from_published` of the family, are what cannot be. A
+    CheckpointError says which keys are missing or unexpected, or why a file cannot be read.
     """
     checkpoint = read_checkpoint(weights)
     try:
@@ -83,7 +73,7 @@ def _aliases(captioner: torch.nn.Module) -> dict[str, str]:
     return {name: stored for name, stored in names.items() if name != stored}
 
 
-def _load_weights(captioner: torch.nn.Module, weights: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+def _load_weights(captioner: torch.nn.Module, weights: Mapping[str, Any], path: AnyPath) -> None:
     """Load weights strictly; a tied weight may be there under any of its names, or under several with equal values."""
     expected, aliases = captioner.state_dict(), _aliases(captioner)
     stored = {aliases[name]: value for name, value in weights.items() if name in aliases}

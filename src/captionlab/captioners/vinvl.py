@@ -6,6 +6,7 @@ tags and all regions; tags and regions attend to each other and never to the cap
 image, in every layer, is computed once per image, whatever the caption, the step and the beam.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -85,22 +86,9 @@ class State:
     captions: Cache
     """keys and values of the words so far, with room for one more: the mask's"""
 
-    @property
-    def rows(self) -> int:
-        """N."""
-        return self.captions.keys.shape[2]
-
-
-class Encoder(nn.Module):
-    """The layers: width, heads, feed-forward units and dropout of each are `layer`."""
-
-    def __init__(self, layers: int, layer: tuple[int, int, int, float]):
-        super().__init__()
-        self.layer = nn.ModuleList(Layer(*layer) for _ in range(layers))
-
 
 class Bert(nn.Module):
-    """Embeddings of word pieces and of regions, and the layers."""
+    """Embeddings of word pieces and of regions, and layers: width, heads, feed-forward units and dropout of each."""
 
     def __init__(
         self, vocabulary: int, positions: int, region_size: int, layers: int, layer: tuple[int, int, int, float]
@@ -108,7 +96,7 @@ class Bert(nn.Module):
         super().__init__()
         width, dropout = layer[0], layer[-1]
         self.embeddings = TextEmbeddings(vocabulary, positions, width, dropout)
-        self.encoder = Encoder(layers, layer)
+        self.encoder: Any = nn.ModuleDict({"layer": nn.ModuleList(Layer(*layer) for _ in range(layers))})
         # Published with the rest; captioning does not use it.
         self.pooler = Pooler(width, width).requires_grad_(False)
         self.img_embedding, self.LayerNorm = nn.Linear(region_size, width), nn.LayerNorm(width, eps=EPSILON)
@@ -120,22 +108,6 @@ class Bert(nn.Module):
         summed = tables.word_embeddings(ids) + tables.position_embeddings(positions)
         return tables.dropout(tables.LayerNorm(summed + tables.token_type_embeddings.weight[segment]))
 
-    def embed_regions(self, regions: Tensor) -> Tensor:
-        """Embeddings (B, R, width) of features (B, R, region_size): no position, no segment."""
-        return self.dropout(self.LayerNorm(self.img_embedding(regions)))
-
-
-class Transform(nn.Module):
-    """The hidden layer of the head."""
-
-    def __init__(self, width: int):
-        super().__init__()
-        self.dense, self.LayerNorm = nn.Linear(width, width), nn.LayerNorm(width, eps=EPSILON)
-
-    def forward(self, states: Tensor) -> Tensor:
-        """Map (..., width) to the same shape."""
-        return self.LayerNorm(functional.gelu(self.dense(states)))
-
 
 class Predictions(nn.Module):
     """Logits of the vocabulary; the output matrix is that of the word embeddings."""
@@ -143,7 +115,8 @@ class Predictions(nn.Module):
     def __init__(self, words: nn.Embedding):
         super().__init__()
         vocabulary, width = words.weight.shape
-        self.transform = Transform(width)
+        hidden = {"dense": nn.Linear(width, width), "act": nn.GELU(), "LayerNorm": nn.LayerNorm(width, eps=EPSILON)}
+        self.transform = nn.Sequential(OrderedDict(hidden))
         self.decoder = nn.Linear(width, vocabulary, bias=False)
         self.decoder.weight = words.weight
         self.bias = nn.Parameter(torch.zeros(vocabulary))
@@ -153,16 +126,10 @@ class Predictions(nn.Module):
         return functional.linear(self.transform(states), self.decoder.weight, self.bias)
 
 
-class Head(nn.Module):
-    """The head of masked-token prediction."""
-
-    def __init__(self, words: nn.Embedding):
-        super().__init__()
-        self.predictions = Predictions(words)
-
-
 class Vinvl(Captioner[State]):
     """The captioner. `visual` always is the tags and regions of B images; tokens do not include [CLS]."""
+
+    cut_keeps_end = True
 
     def __init__(
         self,
@@ -189,9 +156,9 @@ class Vinvl(Captioner[State]):
         super().__init__(locals())
         self.bert = Bert(vocabulary, positions, region_size, layers, (width, heads, feed_forward, dropout))
         initialise(self)
-        self.cls = Head(self.bert.embeddings.word_embeddings)
+        self.cls: Any = nn.ModuleDict({"predictions": Predictions(self.bert.embeddings.word_embeddings)})
         initialise(self.cls.predictions.transform)
-        self.heads, self.tag_position = heads, tag_position
+        self.heads, self.tag_position, self.longest = heads, tag_position, tag_position - 1  # [CLS] is before them
         self.start_id, self.mask_id = start, mask
 
     @classmethod
@@ -218,19 +185,7 @@ class Vinvl(Captioner[State]):
         return cls(vocabulary=tokenizer.size, region_size=visual_size, **ids, **sizes), tokenizer
 
     read_tokenizer = staticmethod(read_pieces)
-
-    @classmethod
-    def measure_images(cls, features: Sequence[str]) -> tuple[int, list[str]]:
-        """How many numbers a region has, its box included, and the labels of all tags."""
-        return measure_tagged_images(features)
-
-    # A reference that is cut to the places before the tags still ends.
-    cut_keeps_end = True
-
-    @property
-    def longest(self) -> int:
-        """The most tokens of a reference that are learnt, the end token included: [CLS] and they stand before tags."""
-        return int(self.tag_position) - 1
+    measure_images = staticmethod(measure_tagged_images)
 
     def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> TaggedImages:
         """The images of their tables of regions and of tags."""
@@ -251,7 +206,6 @@ class Vinvl(Captioner[State]):
         """As for every family; each token is read at a [MASK] that sees those before it, as in generation."""
         length, device = tokens.shape[1], tokens.device
         self._check_positions(length + 1)
-        mask = mask.bool()
         words = torch.cat([torch.full_like(tokens[:, :1], self.start_id), tokens[:, :-1]], dim=1)
         ids = torch.cat([words, torch.full_like(words, self.mask_id)], dim=1)
         places = torch.arange(length, device=device)
@@ -261,15 +215,15 @@ class Vinvl(Captioner[State]):
         seen = torch.cat([before, before]), torch.cat([torch.zeros_like(before), itself])
         embedded = self.bert.embed_text(ids, positions, CAPTION)
         states = self._read(embedded, torch.cat(seen, dim=1), visual)[:, length:]
-        return log_probs_of(self.cls.predictions(states[mask]), tokens, mask)
+        return log_probs_of(self.cls.predictions, states, tokens, mask)
 
     def context(self, visual: TaggedRegions) -> list[tuple[Tensor, Tensor]]:
         """What captions attend to in B images, with gradient: keys and values (B, S, width) of each layer."""
         states, found = self._embed_image(visual), []
-        for number, layer in enumerate(self._layers, 1):
+        for number, layer in enumerate(self.bert.encoder.layer, 1):
             heads = layer.attention.self
             found.append((heads.key(states), heads.value(states)))
-            if number < len(self._layers):
+            if number < len(self.bert.encoder.layer):
                 states = self._layer(layer, states, *found[-1], visual.mask)
         return found
 
@@ -283,7 +237,7 @@ class Vinvl(Captioner[State]):
         Rows of padding mean nothing; columns of padding are 0 in all others.
         """
         states, mask = self._whole(visual, ids, 0)
-        for layer in self._layers:
+        for layer in self.bert.encoder.layer:
             heads = layer.attention.self
             query, key = (split(project(states), self.heads) for project in (heads.query, heads.key))
             scores = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
@@ -292,8 +246,8 @@ class Vinvl(Captioner[State]):
 
     def attention(self, visual: TaggedRegions, ids: Tensor, layer: int) -> Tensor:
         """Attention in one layer, from 1; ValueError for a layer that there is not."""
-        if not 1 <= layer <= len(self._layers):
-            raise ValueError(f"there is no layer {layer}, but 1 to {len(self._layers)}")
+        if not 1 <= layer <= len(self.bert.encoder.layer):
+            raise ValueError(f"there is no layer {layer}, but 1 to {len(self.bert.encoder.layer)}")
         return next(islice(self.attentions(visual, ids), layer - 1, None))
 
     def start(self, visual: TaggedRegions, max_tokens: int) -> tuple[Tensor, State]:
@@ -314,8 +268,8 @@ class Vinvl(Captioner[State]):
         place = cache.length
         ids = torch.stack([tokens, torch.full_like(tokens, self.mask_id)], dim=1)
         states = self.bert.embed_text(ids, torch.arange(place, place + 2, device=tokens.device), CAPTION)
-        last = len(self._layers) - 1
-        for number, layer in enumerate(self._layers):
+        last = len(self.bert.encoder.layer) - 1
+        for number, layer in enumerate(self.bert.encoder.layer):
             heads = layer.attention.self
             words = cache.extend(number, *(split(part(states), self.heads) for part in (heads.key, heads.value)))
             if number == last:
@@ -328,19 +282,15 @@ class Vinvl(Captioner[State]):
 
     def reorder(self, state: State, index: Tensor) -> State:
         """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
-        kept = images_kept(state.rows, len(state.hidden), index)
+        kept = images_kept(state.captions.keys.shape[2], len(state.hidden), index)
         captions = state.captions.reorder(index)
         if kept is None:
             return State(state.keys, state.values, state.hidden, captions)
         return State(state.keys[:, kept], state.values[:, kept], state.hidden[kept], captions)
 
-    @property
-    def _layers(self) -> list[Any]:
-        return list(self.bert.encoder.layer)
-
     def _attend_step(self, query: Tensor, words: tuple[Tensor, Tensor], layer: int, state: State) -> Tensor:
         """What the last positions gather, (N, T, width), from `words`, their own keys and values, and from images."""
-        rows, images, positions = state.rows, len(state.hidden), query.shape[2]
+        rows, images, positions = len(query), len(state.hidden), query.shape[2]
         query = query / query.shape[-1] ** 0.5
         keys, values = words
         own = query @ keys.transpose(2, 3)
@@ -366,7 +316,7 @@ class Vinvl(Captioner[State]):
         rows, length, _ = states.shape
         image = visual.mask[:, None].expand(-1, length, -1)
         mask = torch.cat([seen.expand(rows, -1, -1), image], dim=2)
-        for layer, (keys, values) in zip(self._layers, self.context(visual), strict=True):
+        for layer, (keys, values) in zip(self.bert.encoder.layer, self.context(visual), strict=True):
             heads = layer.attention.self
             keys = torch.cat([heads.key(states), keys], dim=1)
             values = torch.cat([heads.value(states), values], dim=1)
@@ -389,7 +339,9 @@ class Vinvl(Captioner[State]):
         self._check_positions(self.tag_position + visual.tags.shape[1])
         positions = torch.arange(self.tag_position, self.tag_position + visual.tags.shape[1], device=visual.device)
         tags = self.bert.embed_text(visual.tags, positions, TAGS)
-        return torch.cat([tags, self.bert.embed_regions(visual.regions)], dim=1)
+        # Regions have no position and no segment.
+        regions = self.bert.dropout(self.bert.LayerNorm(self.bert.img_embedding(visual.regions)))
+        return torch.cat([tags, regions], dim=1)
 
     def _whole(self, visual: TaggedRegions, ids: Tensor, layers: int | None) -> tuple[Tensor, Tensor]:
         """States (B, N, width) of captions, tags and regions after so many layers, and who sees whom, (B, N, N)."""
@@ -400,7 +352,7 @@ class Vinvl(Captioner[State]):
         mask = torch.zeros(rows, total, total, dtype=torch.bool, device=ids.device)
         mask[:, :length, :length] = mask.new_ones(length, length).tril()
         mask[:, :, length:] = visual.mask[:, None]
-        for layer in self._layers[:layers]:
+        for layer in self.bert.encoder.layer[:layers]:
             states = layer(states, mask)
         return states, mask
 

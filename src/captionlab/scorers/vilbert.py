@@ -79,7 +79,7 @@ _PARTS = {
 
 
 class Connection(nn.Module):
-    """A layer in which each stream (1: vision, 2: text) attends to the other, before a feed-forward layer of its own."""
+    """A layer in which each stream (1: vision, 2: text) attends to the other, then a feed-forward layer of its own."""
 
     def __init__(self, v: tuple[int, int], t: tuple[int, int], joint_width: int, heads: int, dropout: float):
         """`v` and `t` are the width and the units inside a feed-forward part of each stream."""

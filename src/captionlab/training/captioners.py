@@ -1,34 +1,30 @@
 """The training of a captioner as a rule asks for it: by any objective, of any family, from scratch or from a parent."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from captionlab import paths
+import torch
+
 from captionlab.captioners.captioner import Captioner
-from captionlab.captioners.images import Rows
 from captionlab.captioners.store import save_captioner
 from captionlab.declarations import defined
 from captionlab.distributed import is_first
 from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.order import Places
-from captionlab.regions.batches import RegionTable
-from captionlab.scripting import device
-from captionlab.tables import read_schema_name
-from captionlab.training.loop.batches import Batches
-from captionlab.training.loop.checkpoints import fingerprint, intervals, remove
-from captionlab.training.loop.data import RewardModel, TrainingData, training_images
-from captionlab.training.loop.trainer import Objective, train
-from captionlab.training.loop.validation import Validation
-from captionlab.training.objectives.learner import Learner
+from captionlab.scripting import device, folder_of
+from captionlab.training.loop.checkpoints import job_arguments, remove
+from captionlab.training.loop.data import TrainingData, references, training_images
+from captionlab.training.loop.trainer import Validation, train
+from captionlab.training.rewards.cider import CiderD
 
 
 def training_data(job: Any) -> TrainingData:
-    """The corpus of a rule's inputs: images and features, and captions where the rule has them."""
-    captions = list(job.input.get("captions", []))
-    return TrainingData(job.input.images, job.input.features, device(), captions[0] if captions else None)
+    """What a rule's inputs have: images and features, captions where the rule has them, and what its reward asks."""
+    batch, captions = job.params.config["optimizer"]["batch"], next(iter(job.input.get("captions", [])), "")
+    asked = job.params.get("reward_models", {})
+    return TrainingData(job.input.images, job.input.features, device(), batch, job.params.seed, captions, asked)
 
 
 def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, data: TrainingData) -> None:
@@ -37,78 +33,59 @@ def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, d
     `job` is the `snakemake` object. Checkpoints lie in results/state until all outputs are in their places.
     """
     params, config = job.params, job.params.config
-    data = replace(data, reader=(captioner, tokenizer))
-    objective, batches = build_objective(
-        config["objective"],
-        captioner,
-        tokenizer,
-        data,
-        {name: RewardModel(**reward_model) for name, reward_model in params.get("reward_models", {}).items()},
-        batch=config["optimizer"]["batch"],
-        seed=params.seed,
-    )
-    directory = Path(job.output.weights).parent
-    state_directory = paths.state(job.rule, directory.name)
-    train(
-        captioner.to(device()),
-        objective,
-        batches,
-        config["optimizer"],
-        seed=params.seed,
-        log_path=job.output.training,
-        state_directory=state_directory,
-        fingerprint=fingerprint(job),
-        device=device(),
-        **intervals(job.config),
-        validation=build_validation(config.get("validation"), tokenizer, data),
-    )
+    data = replace(data, captioner=captioner, tokenizer=tokenizer)
+    build = defined("training.objectives", config["objective"]["kind"], "build")
+    objective, batches = build(config["objective"], data)
+    validation = None
+    if chosen := config.get("validation"):
+        ids, decoding = training_images(data.images, chosen["split"]), Decoding.from_config(chosen["decoding"])
+        score = CiderOfCaptions(data.visual_of(ids), references(data.captions, ids), tokenizer, decoding)
+        validation = Validation(score, chosen["every"], "cider", chosen["select"])
+    options = job_arguments(job)
+    train(captioner.to(device()), objective, batches, config["optimizer"], validation=validation, **options)
     if is_first():
-        save_captioner(captioner, tokenizer, directory, {"config": config, "seed": params.seed})
-        remove(state_directory)
+        save_captioner(captioner, tokenizer, folder_of(job.output.weights), {"config": config, "seed": params.seed})
+        remove(options["state_directory"])
 
 
-def build_objective(
-    config: Mapping[str, Any],
-    captioner: Captioner[Any],
-    tokenizer: Tokenizer,
-    data: TrainingData,
-    reward_models: Mapping[str, RewardModel],
-    *,
-    batch: int,
-    seed: int,
-) -> tuple[Objective, Batches]:
-    """What the module named as the kind of objective builds, and the batches of so many images to train with.
+class CiderOfCaptions:
+    """CIDEr of a captioner's captions of some images: pycocoevalcap's, as the evaluation has it.
 
-    `config` is `objective` of the config with its decoding spelled out; `reward_models` are the retrievers and scorers
-    that its reward names, as encoders/{name} and scorers/{name}. May freeze parameters of the captioner.
+    The references are tokenised as in the Penn treebank once, and counted once. A caption is tokenised word by word,
+    each word once: those of the captioner's vocabulary together with the references, others when they first come up.
+    (As a whole, a caption could only differ by an abbreviation before a full stop.)
     """
-    order = {"size": batch, "seed": seed, "places": find_places(data, reward_models)}
-    build = defined("training.objectives", config["kind"], "build")
-    objective, batches = build(config, Learner(captioner, tokenizer, data, reward_models, order))
-    return objective, batches
 
+    def __init__(
+        self,
+        visual: torch.Tensor,
+        references: Sequence[Sequence[str]],
+        tokenizer: Tokenizer,
+        decoding: Decoding,
+        batch: int = 250,
+    ):
+        """Caption `visual` (images, ...), `batch` images at a time; `references` are texts of each of these images."""
+        # Not at the top: it is in Java, which no other training needs.
+        from captionlab.evaluation.ptb import tokenize
 
-def find_places(data: TrainingData, reward_models: Mapping[str, RewardModel]) -> Places | None:
-    """Where the training images lie in the regions that a training reads; None where it reads embeddings or pixels.
+        self.visual, self.tokenizer, self.decoding, self.batch = visual, tokenizer, decoding, batch
+        self.tokenize = tokenize
+        texts = [text for of_image in references for text in of_image]
+        vocabulary = tokenizer.decode([[token] for token in range(tokenizer.size)])
+        words = sorted({word for text in vocabulary for word in text.split()})
+        tokenized = iter(tokenize([*texts, *words]))
+        kept = [[tokens for _ in of_image if (tokens := next(tokenized).split())] for of_image in references]
+        self.cider = CiderD(kept)
+        self.tokens = {word: next(tokenized).split() for word in words}
 
-    The captioner's own regions, or else those of the first reward_model that has some.
-    """
-    if isinstance(data.visual, Rows):
-        return data.visual.places
-    for reward_model in reward_models.values():
-        if read_schema_name(reward_model.features[0]) == "regions":
-            return RegionTable(reward_model.features).places(data.ids)
-    return None
-
-
-def build_validation(config: Mapping[str, Any] | None, tokenizer: Tokenizer, data: TrainingData) -> Validation | None:
-    """Selection of weights by CIDEr on a split of the training corpus, when the config asks for it."""
-    if config is None:
-        return None
-    # Not at the top: CIDEr's references are tokenised in Java, which no other training needs.
-    from captionlab.training.caption_quality import CiderOfCaptions
-
-    ids = training_images(data.images, config["split"])
-    decoding = Decoding.from_config(config["decoding"])
-    score = CiderOfCaptions(data.visual_of(ids), data.texts_of(ids), tokenizer, decoding)
-    return Validation(score, config["every"], "cider", select=config.get("select", True))
+    def __call__(self, captioner: Any) -> float:
+        """The mean over the images, 0 to 10."""
+        captions: list[str] = []
+        for visual in self.visual.split(self.batch):
+            decoded = decode(captioner, visual, self.decoding, self.tokenizer)
+            captions += self.tokenizer.decode(decoded.tokens.tolist())
+        words = [caption.split() for caption in captions]
+        if new := sorted({word for caption in words for word in caption} - self.tokens.keys()):
+            self.tokens |= {word: tokens.split() for word, tokens in zip(new, self.tokenize(new), strict=True)}
+        tokens = [[token for word in caption for token in self.tokens[word]] for caption in words]
+        return float(self.cider.score(range(len(captions)), tokens).mean())

@@ -22,7 +22,7 @@ class Batches:
         return self.order.per_epoch
 
     def __getitem__(self, step: int) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no batch by its step")
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,6 @@ class CaptionBatches(Batches):
         ids of each of its references, the end token included; `padding` is the id that fills up short captions;
         `places` says where what is read of the images lies, where it may be larger than memory.
         """
-        if empty := [row for row, references in enumerate(captions) if not references]:
-            raise ValueError(f"{len(empty)} training images have no caption, the first is number {empty[0]}")
         self.visual, self.padding, self.per_image = visual, padding, per_image
         self.order = Order(len(captions), size, seed, places)
         # One flat array of ids, with the bounds of each caption and the first caption of each image.
@@ -148,10 +146,7 @@ class ImageBatches(Batches):
     """Batches of images alone, for objectives that judge the captioner's own captions."""
 
     def __init__(self, visual: torch.Tensor, size: int, seed: int, places: Places | None = None):
-        """Make batches of `visual`, (images, ...), on the device where the batches are wanted.
-
-        `places` says where what is read of the images lies, where it may be larger than memory.
-        """
+        """Make batches of `size` images; `visual` and `places` are as of CaptionBatches."""
         self.visual = visual
         self.order = Order(len(visual), size, seed, places)
 

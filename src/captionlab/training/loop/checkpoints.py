@@ -35,15 +35,6 @@ def fingerprint(job: Any) -> str:
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
-def intervals(config: Mapping[str, Any]) -> dict[str, Any]:
-    """How often checkpoints are written, as arguments of `train`, by the section `checkpoints` of a run's whole config.
-
-    It is read from there and is no parameter of a rule, because it says nothing about results: a parameter that
-    changes makes Snakemake train again, and a fingerprint that changes discards the checkpoints.
-    """
-    return {f"checkpoint_{name}": value for name, value in config.get("checkpoints", {}).items()}
-
-
 def job_arguments(job: Any) -> dict[str, Any]:
     """What `train` is told of a rule's job: its seed, its device, where its log and checkpoints go, and how often.
 
@@ -55,7 +46,8 @@ def job_arguments(job: Any) -> dict[str, Any]:
         "state_directory": paths.state(job.rule, folder_of(job.output.weights).name),
         "fingerprint": fingerprint(job),
         "device": device(),
-        **intervals(job.config),
+        # A section of the config and no parameter of the rule: how often they are written invalidates nothing.
+        **{f"checkpoint_{name}": value for name, value in job.config.get("checkpoints", {}).items()},
     }
 
 
@@ -67,19 +59,18 @@ class Resumable:
     def state_dict(self) -> dict[str, Any]:
         """What is kept, by name."""
         values = {name: getattr(self, name) for name in self.kept}
-        return {name: value.state_dict() if _has_state(value) else value for name, value in values.items()}
+        return {name: value.state_dict() if isinstance(value, OWNERS) else value for name, value in values.items()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         for name in self.kept:
-            if _has_state(value := getattr(self, name)):
+            if isinstance(value := getattr(self, name), OWNERS):
                 value.load_state_dict(state[name])
             else:
                 setattr(self, name, state[name])
 
 
-def _has_state(value: Any) -> bool:
-    return isinstance(value, (Resumable, torch.nn.Module))
+OWNERS = (Resumable, torch.nn.Module)  # of a state
 
 
 class Checkpoints:
@@ -123,7 +114,12 @@ class Checkpoints:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(partial, self.directory / f"{self.key}-{step:09d}-{digest(partial)}.pt")
-            _sync_directory(self.directory)
+            # A rename is on the disk only when its directory is.
+            descriptor = os.open(self.directory, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
             for path in self._saved()[:-KEPT]:
                 path.unlink()
         except (OSError, RuntimeError) as error:
@@ -140,12 +136,3 @@ class Checkpoints:
 def remove(directory: str | os.PathLike[str]) -> None:
     """Delete all checkpoints, when the outputs of the training are in their places."""
     shutil.rmtree(directory, ignore_errors=True)
-
-
-def _sync_directory(directory: Path) -> None:
-    # A rename is on the disk only when its directory is.
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

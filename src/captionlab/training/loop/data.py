@@ -1,20 +1,22 @@
-"""What captioners are trained on: the train split of a corpus, with or without its references."""
+"""What captioners are trained with: the train split of a corpus, perhaps its references, and what a reward asks."""
 
 import logging
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from captionlab.captioners.captioner import Captioner
-from captionlab.captioners.images import read_images
+from captionlab.captioners.images import Rows
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.networks.tokenizer import Tokenizer
+from captionlab.order import Places
+from captionlab.regions.batches import RegionTable
 from captionlab.schemas import CAPTIONS, IMAGES
-from captionlab.tables import read_table
+from captionlab.tables import read_schema_name, read_table
 
 logger = logging.getLogger(__name__)
 
@@ -22,27 +24,22 @@ Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class RewardModel:
-    """A retriever or scorer that a reward asks."""
-
-    directory: str
-    features: Sequence[str]
-    """feature tables of the training corpus that it reads"""
-    neighbours: Sequence[str] = ()
-    """the table of hard negatives in that corpus, where the reward has some"""
-
-
-@dataclass(frozen=True)
 class TrainingData:
-    """The corpus that a captioner is trained on; what an objective does not ask for is not read."""
+    """What a captioner is trained with; what its objective does not ask for is not read."""
 
     images: Path
     features: Sequence[str]
     device: str
-    captions: Path | None = None
+    batch: int
+    seed: int
+    captions: Path = ""
     """nothing where no objective reads references"""
-    reader: tuple[Captioner[Any], Tokenizer] | None = None
-    """the captioner that reads the images, and its tokenizer; without one, images are embeddings"""
+    reward_models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """the retrievers and scorers that its reward names, as encoders/{name} and scorers/{name}: its `directory`, tables
+    of `features` of the training corpus that it reads, and of `neighbours` there, where a reward has hard negatives"""
+    captioner: Any = None
+    """who learns, as soon as it is made"""
+    tokenizer: Any = None
 
     @cached_property
     def ids(self) -> list[str]:
@@ -56,20 +53,39 @@ class TrainingData:
 
     def visual_of(self, ids: Sequence[str]) -> Any:
         """The same of these images."""
-        if self.reader is None:
-            return load_embeddings(self.features, ids).values.to(self.device)
-        return read_images(*self.reader, self.features, ids, self.device)
+        if (images := self.captioner.open_images(self.features, self.tokenizer)) is not None:
+            return Rows(images, ids, self.device)
+        return load_embeddings(self.features, ids).values.to(self.device)
 
     @cached_property
     def texts(self) -> list[list[str]]:
-        """The references of each training image."""
-        return self.texts_of(self.ids)
-
-    def texts_of(self, ids: Sequence[str]) -> list[list[str]]:
-        """The references of each of these images; ValueError where the objective was not to read any."""
-        if self.captions is None:
+        """The references of each training image; ValueError where the objective was not to read any."""
+        if not self.captions:
             raise ValueError("this objective reads references, and no table of captions was given")
-        return references(self.captions, ids)
+        return references(self.captions, self.ids)
+
+    @property
+    def encoded(self) -> list[list[list[int]]]:
+        """Token ids of each of them."""
+        return encode_references(self.texts, self.tokenizer, self.captioner.longest, self.captioner.cut_keeps_end)
+
+    @property
+    def order(self) -> dict[str, Any]:
+        """Size, seed and places of batches."""
+        return {"size": self.batch, "seed": self.seed, "places": self.places}
+
+    @property
+    def places(self) -> Places | None:
+        """Where the training images lie in the regions that are read; None for embeddings or pixels.
+
+        The captioner's own regions, or else those of the first reward model that has some.
+        """
+        if isinstance(self.visual, Rows):
+            return self.visual.images.places(self.ids)
+        for asked in self.reward_models.values():
+            if read_schema_name(asked["features"][0]) == "regions":
+                return RegionTable(asked["features"]).places(self.ids)
+        return None
 
 
 def training_images(images: Path, of: str = "train") -> list[str]:
@@ -105,9 +121,8 @@ def texts_by_image(captions: pa.Table, ids: Sequence[str]) -> list[list[str]]:
 
 def other_texts(captions: Path, ids: Sequence[str]) -> list[str]:
     """The captions of all images that are not among `ids`."""
-    table = read_table(captions, CAPTIONS, ["image_id", "caption"]).to_pydict()
-    known = set(ids)
-    return [text for image, text in zip(table["image_id"], table["caption"], strict=True) if image not in known]
+    table = read_table(captions, CAPTIONS, ["image_id", "caption"])
+    return table.filter(pc.invert(pc.is_in(table["image_id"], pa.array(ids))))["caption"].to_pylist()
 
 
 def encode_references(

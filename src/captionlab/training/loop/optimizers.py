@@ -16,11 +16,7 @@ class Adam:
     """
 
     def __init__(
-        self,
-        parameters: Iterable[torch.nn.Parameter],
-        betas: tuple[float, float] = (0.9, 0.999),
-        weight_decay: float = 0.0,
-        decoupled: bool = False,
+        self, parameters: Iterable[torch.nn.Parameter], betas: tuple[float, float], weight_decay: float, decoupled: bool
     ):
         """Optimise the parameters that are not frozen; ValueError when all are."""
         self.parameters = [parameter for parameter in parameters if parameter.requires_grad]
@@ -80,26 +76,8 @@ class Adam:
 
 def build_optimizer(parameters: Iterable[torch.nn.Parameter], config: dict[str, Any]) -> Adam:
     """The optimizer of a config: `kind` (adam, adamw), and perhaps `betas` and `weight_decay` (default 0)."""
-    if config["kind"] not in ("adam", "adamw"):
-        raise ValueError(f"optimizer.kind is {config['kind']!r}; it must be adam or adamw")
     first, second = config.get("betas", (0.9, 0.999))
     return Adam(parameters, (first, second), float(config.get("weight_decay", 0.0)), config["kind"] == "adamw")
-
-
-def total_steps(config: dict[str, Any], per_epoch: int) -> int:
-    """Number of updates: `steps` of the config, or its `epochs` times the batches of an epoch."""
-    if ("steps" in config) == ("epochs" in config):
-        raise ValueError("the optimizer needs either `steps` or `epochs`, and not both")
-    return int(config["steps"]) if "steps" in config else int(config["epochs"]) * per_epoch
-
-
-def last_step(config: dict[str, Any], per_epoch: int) -> int:
-    """Number of updates after which training stops: all, or those of the first `stop_after` epochs of the config.
-
-    The schedule is that of all, so that the weights are those that a longer training passes through.
-    """
-    stop = int(config.get("stop_after", 0)) * per_epoch
-    return min(stop, total_steps(config, per_epoch)) if stop else total_steps(config, per_epoch)
 
 
 def learning_rate(config: dict[str, Any], step: int, steps: int, per_epoch: int = 1) -> float:
@@ -114,12 +92,6 @@ def learning_rate(config: dict[str, Any], step: int, steps: int, per_epoch: int 
         return peak * step / warmup
     share = (step - warmup) / max(1, steps - warmup)
     schedule = config.get("schedule", "constant")
-    if schedule == "constant":
-        return peak
-    if schedule == "linear":
-        return peak * (1 - share)
-    if schedule == "cosine":
-        return peak * 0.5 * (1 + math.cos(math.pi * share))
     if schedule == "staircase":
         return peak * float(config["decay"]) ** (step // per_epoch // int(config["decay_epochs"]))
-    raise ValueError(f"optimizer.schedule is {schedule!r}; it must be constant, linear or cosine, or staircase")
+    return peak * {"constant": 1.0, "linear": 1 - share, "cosine": 0.5 * (1 + math.cos(math.pi * share))}[schedule]

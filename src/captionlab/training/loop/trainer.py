@@ -10,12 +10,11 @@ import math
 import os
 import random
 import signal
-import threading
 import time
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,16 +25,11 @@ from captionlab.schemas import TRAINING
 from captionlab.tables import write_table
 from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.checkpoints import Checkpoints, Resumable
-from captionlab.training.loop.optimizers import Adam, build_optimizer, last_step, learning_rate, total_steps
-from captionlab.training.loop.validation import Validation
+from captionlab.training.loop.optimizers import Adam, build_optimizer, learning_rate
 
 logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LINES = 10.0
-
-
-class TrainingError(RuntimeError):
-    """A training that cannot go on."""
 
 
 class Objective(Resumable):
@@ -43,49 +37,78 @@ class Objective(Resumable):
 
     def loss(self, model: Any, batch: Any) -> tuple[torch.Tensor, dict[str, Any]]:
         """The scalar loss of a batch, or of a part of it, with its gradient; and scalars for the log, by name."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no loss")
 
     def end_batch(self) -> None:
         """All parts of the batch were seen, and their gradients are known."""
+
+
+class Validation(Resumable):
+    """Which of the weights that a training passes through are kept: the best so far, by a score of the model."""
+
+    kept = ("best", "step", "weights")
+
+    def __init__(self, score: Callable[[Any], float], every: int, name: str, select: bool = True):
+        """Score the model every so many updates, under this name in the log; of equal scores the first one counts.
+
+        Without `select`, scores are logged and the weights of the last update stay. The score must not draw random
+        numbers: a training that goes on from a checkpoint would draw others.
+        """
+        self.score, self.every, self.name, self.select = score, every, f"validation_{name}", select
+        self.best, self.step = float("-inf"), 0
+        self.weights: dict[str, torch.Tensor] = {}
+
+    def check(self, steps: int) -> None:
+        """Raise a ValueError when a training of so many updates is too short to be validated once."""
+        if steps < (every := self.every):
+            raise ValueError(f"validation.every is {every} and there are {steps} updates; set it to {steps} or less")
+
+    def after(self, model: Any, done: int) -> dict[str, float]:
+        """What to log after so many updates: the score, when it is due. Before the first, nothing is selected."""
+        if done % self.every:
+            return {}
+        training = model.training
+        with torch.no_grad():
+            score = self.score(model.eval())
+        model.train(training)
+        if done and self.select and score > self.best:
+            self.best, self.step = score, done
+            self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        return {self.name: score}
 
 
 class Log:
     """The rows of the log of a training of so many steps, compact enough to travel with each checkpoint."""
 
     def __init__(self, steps: int) -> None:
-        self.steps, self.epochs, self.values = array("q"), array("q"), array("d")
+        self.numbers = {"steps": array("q"), "epochs": array("q"), "values": array("d")}
         self.statistics: list[str] = []
         self._of, self._said = steps, time.monotonic()
 
     def add(self, step: int, epoch: int, statistics: dict[str, float]) -> None:
         """Add the statistics of an update; now and then, and of the last one, people are told."""
-        for name, value in statistics.items():
-            self.steps.append(step)
-            self.epochs.append(epoch)
-            self.statistics.append(name)
-            self.values.append(value)
+        self.numbers["steps"].extend([step] * len(statistics))
+        self.numbers["epochs"].extend([epoch] * len(statistics))
+        self.numbers["values"].extend(statistics.values())
+        self.statistics += statistics
         if time.monotonic() - self._said > SECONDS_BETWEEN_LINES or step == self._of:
             self._said = time.monotonic()
             logger.info("update %d of %d: %s", step, self._of, _in_words(statistics))
 
     def state_dict(self) -> dict[str, Any]:
         """The rows, as tensors and a list of names."""
-        return {
-            "steps": torch.tensor(self.steps, dtype=torch.int64),
-            "epochs": torch.tensor(self.epochs, dtype=torch.int64),
-            "values": torch.tensor(self.values, dtype=torch.float64),
-            "statistics": self.statistics,
-        }
+        numbers = {name: torch.from_numpy(np.array(column)) for name, column in self.numbers.items()}
+        return {**numbers, "statistics": self.statistics}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take the rows of a saved log."""
-        self.steps, self.epochs = array("q", state["steps"].tolist()), array("q", state["epochs"].tolist())
-        self.values, self.statistics = array("d", state["values"].tolist()), list(state["statistics"])
+        self.numbers = {name: array(old.typecode, state[name].tolist()) for name, old in self.numbers.items()}
+        self.statistics = list(state["statistics"])
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the log as a table."""
-        rows = {"step": self.steps, "epoch": self.epochs, "statistic": self.statistics, "value": self.values}
-        write_table(path, TRAINING, rows)
+        steps, epochs, values = self.numbers.values()
+        write_table(path, TRAINING, {"step": steps, "epoch": epochs, "statistic": self.statistics, "value": values})
 
 
 def train(
@@ -105,18 +128,18 @@ def train(
 ) -> None:
     """Train `model` in place, on the device where its parameters and the batches are, and write the log.
 
-    `optimizer` is that block of the config: kind, lr, betas, weight_decay, epochs or steps, schedule, warmup,
-    stop_after, clip_norm, clip_value, accumulate, precision. In the end the model has the weights that `validation`
-    found best, or without one, those of the last update. Checkpoints go to `state_directory`, and training goes on from
-    the newest one of the same `fingerprint` there; on the CPU it then ends with the same bytes as without the
-    interruption. The caller deletes the directory (checkpoints.remove) when the outputs are in their places. Where
-    several processes train together, each calls this with the same arguments, and the first writes.
+    `optimizer` is that block of the config. In the end the model has the weights that `validation` found best, or else
+    those of the last update. Checkpoints go to `state_directory`, and training goes on from the newest one of the same
+    `fingerprint` there; on the CPU it ends with the same bytes as without the interruption. The caller deletes it when
+    the outputs are in their places. Of several processes each calls this with the same arguments; the first writes.
 
     SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
-    A loss or gradient that is not finite: TrainingError, and nothing is written.
+    A loss or gradient that is not finite: FloatingPointError, and nothing is written.
     """
     _set_up_arithmetic(device, optimizer.get("precision") == "tf32")
-    scheduled, steps = total_steps(optimizer, len(batches)), last_step(optimizer, len(batches))
+    per_epoch = len(batches)
+    scheduled = optimizer["steps"] if "steps" in optimizer else optimizer["epochs"] * per_epoch
+    steps = min(scheduled, optimizer["stop_after"] * per_epoch) if "stop_after" in optimizer else scheduled
     stepper = build_optimizer(model.parameters(), optimizer)
     log = Log(steps)
     saved: dict[str, Any] = {"model": model, "optimizer": stepper, "objective": objective, "log": log}
@@ -126,28 +149,43 @@ def train(
     with one_after_another():
         checkpoints = Checkpoints(state_directory, fingerprint, checkpoint_seconds, checkpoint_steps)
         state = checkpoints.newest()
-    first = _restore(state, saved, steps)
+    first = _restore(state, saved, steps) if state else 0
     if validation and not first:
         log.add(0, 0, validation.after(model, 0))
     model.train()
     with _stop_requests() as stop:
         for step in progress(range(first, steps), what="updates", total=steps - first):
-            lr = learning_rate(optimizer, step, scheduled, len(batches))
-            statistics = _gradients(model, objective, stepper, batches[step], optimizer, device, (seed, step))
+            lr = learning_rate(optimizer, step, scheduled, per_epoch)
+            statistics = _gradients(model, objective, stepper, batches[step], optimizer, (seed, step))
             done = step + 1
             stepper.step(lr)
             if validation:
                 statistics |= validation.after(model, done)
-            log.add(done, step // len(batches), {**statistics, "learning_rate": lr})
+            log.add(done, step // per_epoch, {**statistics, "learning_rate": lr})
             stopped_by = largest(stop[0] if stop else 0, device)
             if done < steps and is_first() and (stopped_by or checkpoints.due(done)):
                 checkpoints.save(done, {"step": done, **{name: owner.state_dict() for name, owner in saved.items()}})
             if done < steps and stopped_by:
                 _stop(stopped_by, done, steps)
-    if validation:
-        validation.restore(model)
+    if validation and validation.select:
+        model.load_state_dict(validation.weights)
     if is_first():
         log.write(log_path)
+
+
+def _restore(state: Mapping[str, Any], saved: Mapping[str, Any], steps: int) -> int:
+    """Give everything the state that it had in a checkpoint; the number of updates done."""
+    for name, owner in saved.items():
+        owner.load_state_dict(state[name])
+    logger.info("Going on from the checkpoint of step %d of %d.", state["step"], steps)
+    return int(state["step"])
+
+
+def _stop(number: int, done: int, steps: int) -> None:
+    """End the process as a signal asked for, when all that train together got there."""
+    wait_for_all()
+    logger.warning("Stopped by %s after update %d of %d; run again to go on.", signal.Signals(number).name, done, steps)
+    raise SystemExit(128 + number)
 
 
 def _set_up_arithmetic(device: str, tf32: bool) -> None:
@@ -158,25 +196,12 @@ def _set_up_arithmetic(device: str, tf32: bool) -> None:
         torch.set_float32_matmul_precision("high" if tf32 else "highest")
 
 
-def _stop(number: int, done: int, steps: int) -> NoReturn:
-    """End the process as a signal asked for, when all that train together got there."""
-    wait_for_all()
-    logger.warning("Stopped by %s after update %d of %d; run again to go on.", signal.Signals(number).name, done, steps)
-    raise SystemExit(128 + number)
-
-
 def _gradients(
-    model: torch.nn.Module,
-    objective: Objective,
-    stepper: Adam,
-    batch: Any,
-    config: dict[str, Any],
-    device: str,
-    place: tuple[int, int],
+    model: Any, objective: Objective, stepper: Adam, batch: Any, config: dict[str, Any], place: tuple[int, int]
 ) -> dict[str, float]:
-    """Give the parameters their clipped gradients for a batch; returns its statistics, TrainingError where infinite.
+    """Give the parameters their clipped gradients for a batch, whose seed and step are `place`; returns its statistics.
 
-    `place` is seed and step of the batch. What is computed here is the share of this process, what comes out is of all.
+    What is computed here is the share of this process, what comes out is of all. FloatingPointError: not finite.
     """
     count = max(int(config.get("accumulate", 1)), processes())
     parts = batch.split(count) if count > 1 else [batch]
@@ -189,8 +214,12 @@ def _gradients(
     sums: dict[str, torch.Tensor] = {}
     for number in share(range(count)):
         fraction = weights[number] / sum(weights)
-        _seed(*place, number)
-        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=half):
+        # Every generator of random numbers that an objective may draw from.
+        high, low = np.random.SeedSequence((*place, number)).generate_state(2)
+        random.seed(int(low))
+        np.random.seed(low)  # noqa: NPY002
+        torch.manual_seed(int(high) << 32 | int(low))
+        with torch.autocast(stepper.parameters[0].device.type, torch.bfloat16, enabled=half):
             loss, statistics = objective.loss(model, parts[number])
         (loss * fraction).backward()
         for name, value in {"loss": loss, **statistics}.items():
@@ -206,51 +235,24 @@ def _gradients(
         torch.nn.utils.clip_grad_value_(stepper.parameters, clip_value)
     # One transfer from the device for all numbers.
     statistics = dict(zip(sums, torch.stack(list(sums.values())).tolist(), strict=True))
-    _check_finite(statistics, place[1] + 1)
-    return statistics
-
-
-def _check_finite(statistics: dict[str, float], step: int) -> None:
     if not math.isfinite(statistics["loss"]) or not math.isfinite(statistics["gradient_norm"]):
-        raise TrainingError(
-            f"The loss of update {step} is not finite, so training stops and nothing is written; its statistics: "
-            f"{_in_words(statistics)}. A smaller optimizer.lr or a clip_norm may help."
+        raise FloatingPointError(
+            f"The loss of update {place[1] + 1} is not finite, so training stops and nothing is written; its "
+            f"statistics: {_in_words(statistics)}. A smaller optimizer.lr or a clip_norm may help."
         )
+    return statistics
 
 
 def _in_words(statistics: dict[str, float]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in statistics.items())
 
 
-def _seed(*numbers: int) -> None:
-    """Seed every generator of random numbers that an objective may draw from."""
-    high, low = np.random.SeedSequence(numbers).generate_state(2)
-    random.seed(int(low))
-    np.random.seed(low)  # noqa: NPY002
-    torch.manual_seed(int(high) << 32 | int(low))
-
-
-def _restore(state: dict[str, Any] | None, saved: dict[str, Any], steps: int) -> int:
-    """Give everything the state that it had in a checkpoint; the number of updates done, 0 without a checkpoint."""
-    if state is None:
-        return 0
-    for name, owner in saved.items():
-        owner.load_state_dict(state[name])
-    logger.info("Going on from the checkpoint of step %d of %d.", state["step"], steps)
-    return int(state["step"])
-
-
 @contextmanager
 def _stop_requests() -> Iterator[list[int]]:
-    """The signals that asked the training to stop, as they come; only a main thread receives any."""
+    """The signals that asked the training to stop, as they come."""
     received: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
-    previous = {
-        number: signal.signal(number, lambda number, frame: received.append(number))
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
+    signals = (signal.SIGTERM, signal.SIGINT)
+    previous = {one: signal.signal(one, lambda number, frame: received.append(number)) for one in signals}
     try:
         yield received
     finally:

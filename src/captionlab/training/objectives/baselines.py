@@ -27,9 +27,7 @@ class RunningMean(Baseline):
     """
 
     kept = ("batches", "mean")
-
-    def __init__(self) -> None:
-        self.batches, self.mean = 0, 0.0
+    batches, mean = 0, 0.0
 
     def predict(self, batch: ImageBatch) -> float:
         """The mean so far."""

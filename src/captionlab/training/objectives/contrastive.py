@@ -1,7 +1,6 @@
 """Training CLIP from scratch: an image and its caption close together, all other pairs of the batch apart."""
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -77,14 +76,11 @@ def train_clip(
     captions: pa.Table,
     *,
     seed: int,
-    log_path: str | os.PathLike[str],
-    state_directory: str | os.PathLike[str],
-    fingerprint: str,
     device: str,
     threads: int = 1,
-    **intervals: Any,
+    **training: Any,
 ) -> Clip:
-    """Train a CLIP on images and captions, one random caption of an image at a time; the log goes to `log_path`.
+    """Train a CLIP on images and captions, one random caption of an image at a time.
 
     `config` has `architecture` (of open_clip) and `optimizer`; `images` has the columns image_id, path and data,
     `captions` image_id and caption. The images are decoded once and kept as bytes on the device. The other arguments
@@ -104,18 +100,8 @@ def train_clip(
     pixels = decode_all(images, architecture["vision_cfg"]["image_size"], threads).to(device)
     tokens = [[next(small) for _ in of_image] for of_image in texts]
     batches = CaptionBatches(pixels, tokens, config["optimizer"]["batch"], seed, padding=0)
-    train(
-        model,
-        ContrastiveObjective(MEAN, STD),
-        batches,
-        config["optimizer"],
-        seed=seed,
-        log_path=log_path,
-        state_directory=state_directory,
-        fingerprint=fingerprint,
-        device=device,
-        **intervals,
-    )
+    objective = ContrastiveObjective(MEAN, STD)
+    train(model, objective, batches, config["optimizer"], seed=seed, device=device, **training)
     vocabulary.restore()
     model.logit_scale.data.clamp_(max=math.log(LARGEST_SCALE))
     clip = Clip(model, {"architecture": architecture, "image_mean": list(MEAN), "image_std": list(STD)}, device)

@@ -2,16 +2,18 @@
 
 import copy
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.nn import functional
 
 from captionlab.training.loop.batches import CaptionBatch, CaptionBatches
+from captionlab.training.loop.data import TrainingData
 from captionlab.training.loop.trainer import Objective
-from captionlab.training.objectives.learner import Learner
 
 
+@dataclass(eq=False)
 class CrossEntropy(Objective):
     """Mean negative log-probability (nats) of the tokens of the references, the end token included.
 
@@ -19,25 +21,19 @@ class CrossEntropy(Objective):
     wherever it stands, because it pads with 0.)
     """
 
-    def __init__(self, scheduled_sampling: Mapping[str, float] | None = None):
-        """Set up the objective.
-
-        With `scheduled_sampling` (Bengio et al. 2015), words drawn from the captioner's own prediction replace given
-        ones with a probability that grows by `increase` every `epochs` epochs, from 0 to `maximum`; the captioner's
-        `log_probs` takes it as `sampled`.
-        """
-        self.scheduled_sampling = scheduled_sampling
+    scheduled_sampling: Mapping[str, float] | None = None
+    """With it (Bengio et al. 2015), words drawn from the captioner's own prediction replace given ones with a
+    probability that grows by `increase` every `epochs` epochs, from 0 to `maximum`: `sampled` of its `log_probs`."""
 
     def loss(self, model: Any, batch: CaptionBatch) -> tuple[torch.Tensor, dict[str, Any]]:
         """The loss of a batch with its gradient, and what to log."""
-        sampled = {"sampled": self._sampled(batch.epoch)} if self.scheduled_sampling else {}
+        sampled: dict[str, float] = {}
+        if schedule := self.scheduled_sampling:
+            share = schedule["increase"] * (batch.epoch // schedule["epochs"])
+            sampled["sampled"] = min(share, schedule["maximum"])
         log_probs = model.log_probs(batch.visual, batch.tokens, batch.mask, **sampled)
         tokens = batch.mask.sum()
         return -(log_probs * batch.mask).sum() / tokens, {"caption_length": tokens / len(batch.tokens), **sampled}
-
-    def _sampled(self, epoch: int) -> float:
-        schedule = self.scheduled_sampling or {}
-        return min(schedule["increase"] * (epoch // schedule["epochs"]), schedule["maximum"])
 
 
 class MeanTeacher(Objective):
@@ -52,23 +48,26 @@ class MeanTeacher(Objective):
 
     kept = ("teacher", "behind")
 
-    def __init__(self, captioner: torch.nn.Module, weight: float = 0.1, decay: float = 0.999):
+    def __init__(self, captioner: torch.nn.Module, weight: float, decay: float):
         """Set up the objective with a copy of the captioner as teacher.
 
-        After each update a weight of the teacher becomes `decay` times itself plus the rest times the captioner's. The
-        defaults are the original's. (There the teacher starts from other random weights.)
+        After each update a weight of the teacher becomes `decay` times itself plus the rest times the captioner's. (In
+        the original the teacher starts from other random weights.)
         """
-        self.teacher = copy.deepcopy(captioner).requires_grad_(False)
+        self.teacher: Any = copy.deepcopy(captioner).requires_grad_(False)
         self.weight, self.decay, self.behind = weight, decay, False
 
     def loss(self, model: Any, batch: CaptionBatch) -> tuple[torch.Tensor, dict[str, Any]]:
         """The loss of a batch with its gradient, and what to log."""
-        self._catch_up(model)
-        mask = batch.mask.bool()
+        mask = batch.mask
         logits = model.logits(batch.visual, batch.tokens)[mask]
         self.teacher.train(model.training)  # with dropout of its own, as in the original
         with torch.no_grad():
-            taught = self.teacher.logits(batch.visual, batch.tokens)[mask]  # type: ignore[operator]
+            if self.behind:
+                for ours, learnt in zip(self.teacher.parameters(), model.parameters(), strict=True):
+                    ours.mul_(self.decay).add_(learnt, alpha=1 - self.decay)
+            self.behind = False
+            taught = self.teacher.logits(batch.visual, batch.tokens)[mask]
         cross_entropy = functional.cross_entropy(logits.float(), batch.tokens[mask])
         distance = (logits - taught).square().mean()
         length = mask.sum() / len(batch.tokens)
@@ -79,18 +78,11 @@ class MeanTeacher(Objective):
         """The captioner is about to be updated; the teacher follows before the next batch."""
         self.behind = True
 
-    @torch.no_grad()
-    def _catch_up(self, model: torch.nn.Module) -> None:
-        if self.behind:
-            for ours, learnt in zip(self.teacher.parameters(), model.parameters(), strict=True):
-                ours.mul_(self.decay).add_(learnt, alpha=1 - self.decay)
-            self.behind = False
 
-
-def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, CaptionBatches]:
+def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, CaptionBatches]:
     """The objective of a config block, with a mean teacher where it has one, and the references to learn from."""
-    options = {"padding": learner.tokenizer.end, "per_image": config.get("captions_per_image", 1)}
-    batches = CaptionBatches(learner.data.visual, learner.references(), **options, **learner.order)
+    options = {"padding": data.tokenizer.end, "per_image": config["captions_per_image"], **data.order}
+    batches = CaptionBatches(data.visual, data.encoded, **options)
     if "teacher" in config:
-        return MeanTeacher(learner.captioner, **config["teacher"]), batches
+        return MeanTeacher(data.captioner, **config["teacher"]), batches
     return CrossEntropy(config.get("scheduled_sampling")), batches

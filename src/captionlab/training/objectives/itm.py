@@ -1,4 +1,4 @@
-"""Learning to match: a scorer tells captions that match an image from captions that do not.
+"""Learning to match: a scorer tells captions that match an image from captions that do not; and how well it does so.
 
 A negative is a caption of another image: of any (random), or of one of those that an encoder finds most alike (hard).
 A caption that the image itself has too is no negative.
@@ -13,14 +13,20 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, normalize
 
+from captionlab.intervals import resampled_sums, share_interval
 from captionlab.order import Order
+from captionlab.progress import progress
 from captionlab.regions.batches import RegionBatch, RegionTable
+from captionlab.scorers.images import ScorerImages
+from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.scorer import NetworkScorer
 from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.trainer import Objective
 
 # Draws of a negative before one that is also true of the image is accepted.
 DRAWS = 8
+# Images whose captions are scored together in an examination.
+CHUNK = 64
 
 
 class Negatives:
@@ -71,17 +77,12 @@ class PairBatch:
         """The same batch in so many parts with nearly the same number of images, each with its captions."""
         whole, pieces = self.regions, []
         for part in np.array_split(np.arange(len(whole.counts)), parts):
+            counts = [whole.counts[row] for row in part]
+            regions = RegionBatch(whole.features[part], whole.boxes[part], whole.sizes[part], counts)
             chosen = [pair for pair, row in enumerate(self.rows) if row in part]
-            pieces.append(
-                PairBatch(
-                    RegionBatch(
-                        whole.features[part], whole.boxes[part], whole.sizes[part], [whole.counts[row] for row in part]
-                    ),
-                    [self.captions[pair] for pair in chosen],
-                    [self.rows[pair] - int(part[0]) for pair in chosen],
-                    [self.matches[pair] for pair in chosen],
-                )
-            )
+            rows = [self.rows[pair] - int(part[0]) for pair in chosen]
+            captions, matches = ([given[pair] for pair in chosen] for given in (self.captions, self.matches))
+            pieces.append(PairBatch(regions, captions, rows, matches))
         return pieces
 
 
@@ -151,3 +152,47 @@ def align_words(scorer: NetworkScorer, encoder: Any) -> None:
         raise ValueError(f"words are {words.embedding_dim} wide and regions {regions.out_features}; both must be equal")
     projected = (texts - texts.mean(0)).to(regions.weight.device) @ regions.weight.T
     words.weight.copy_(projected * (words.weight.std() / projected.std()))
+
+
+def examine(
+    scorer: NetworkScorer,
+    images: ScorerImages,
+    ids: Sequence[str],
+    captions: Sequence[Sequence[str]],
+    negatives: Negatives,
+    split: str,
+    seed: int,
+) -> dict[str, list[Any]]:
+    """Columns of a table of MATCHING: each caption of the images `ids` against one random and one hard negative.
+
+    The images are none that the scorer was trained on.
+    """
+    generator = np.random.default_rng(seed)
+    drawn = {
+        kind: [
+            [negatives.draw(row, kind == "hard", generator) for _ in of_image] for row, of_image in enumerate(captions)
+        ]
+        for kind in ("random", "hard")
+    }
+    scores: dict[str, list[np.ndarray]] = {"match": [], "random": [], "hard": []}
+    for start in progress(range(0, len(ids), CHUNK), "parts of the images"):
+        visual = images.visual(ids[start : start + CHUNK])
+        for kind, texts in {"match": captions, **drawn}.items():
+            part = texts[start : start + CHUNK]
+            rows = [row for row, of_image in enumerate(part) for _ in of_image]
+            flat = [caption for of_image in part for caption in of_image]
+            scores[kind].append(scorer.score(visual, flat, rows).double().cpu().numpy())
+    match = np.concatenate(scores["match"])
+    image = np.repeat(np.arange(len(ids)), [len(of_image) for of_image in captions])
+    half = scorer.matching.scale / 2
+    found: list[tuple[Any, ...]] = []
+    for kind in ("random", "hard"):
+        other = np.concatenate(scores[kind])
+        right = {"accuracy": ((match > half).astype(float) + (other <= half)) / 2, "ranking": match > other}
+        for measure, hits in right.items():
+            of_images = np.stack([np.bincount(image, hits, len(ids)), np.bincount(image, minlength=len(ids))], axis=1)
+            sums = resampled_sums(of_images, seed)
+            share, variance = float(hits.mean()), float(np.var(sums[:, 0] / sums[:, 1]))
+            interval = share_interval(share, variance, len(ids), len(hits))
+            found.append((split, kind, measure, share, *interval, len(ids)))
+    return dict(zip(MATCHING.columns, map(list, zip(*found, strict=True)), strict=True))

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from captionlab.order import Order, Places
 from captionlab.training.loop.batches import Batches
+from captionlab.training.loop.data import TrainingData
 from captionlab.training.loop.trainer import Objective
-from captionlab.training.objectives.learner import Learner
+from captionlab.training.objectives.reinforce import freeze_token_embeddings
 
 # Oscar's defaults (run_captioning.py: mask_prob, max_masked_tokens).
 SHARE, MOST = 0.15, 3
@@ -42,15 +43,9 @@ class MaskedBatch:
 
     def split(self, parts: int) -> list["MaskedBatch"]:
         """The same batch in so many parts of nearly equal size."""
-        counts = [int(part.sum()) for part in self.chosen.tensor_split(parts)]
-        pieces = zip(
-            self.visual.tensor_split(parts),
-            self.ids.tensor_split(parts),
-            self.chosen.tensor_split(parts),
-            self.targets.split(counts),
-            strict=True,
-        )
-        return [MaskedBatch(*piece) for piece in pieces]
+        visual, ids, chosen = (whole.tensor_split(parts) for whole in (self.visual, self.ids, self.chosen))
+        targets = self.targets.split([int(part.sum()) for part in chosen])
+        return [MaskedBatch(*piece) for piece in zip(visual, ids, chosen, targets, strict=True)]
 
 
 class MaskedBatches(Batches):
@@ -68,12 +63,7 @@ class MaskedBatches(Batches):
         vocabulary: int,
         places: Places | None = None,
     ):
-        """Make batches of `size` references.
-
-        `visual` gives images by their rows, on the device where the batches are wanted; `captions` has, for each image,
-        the token ids of each of its references, the end token included. `start` and `mask` are ids of a vocabulary of
-        so many tokens. `places` says where the images lie, where their table may be larger than memory.
-        """
+        """Make batches of `size` references; as CaptionBatches, with two ids of a vocabulary of so many tokens."""
         self.visual, self.mask, self.vocabulary = visual, mask, vocabulary
         self.images = np.repeat(np.arange(len(captions)), [len(references) for references in captions])
         flat = [[start, *caption] for references in captions for caption in references]
@@ -97,6 +87,7 @@ class MaskedBatches(Batches):
         return MaskedBatch(visual, *tensors)
 
 
+@dataclass(eq=False)
 class MaskedLanguageModelling(Objective):
     """Mean divergence (nats) between smoothed targets and predictions, over the tokens to be predicted.
 
@@ -104,15 +95,11 @@ class MaskedLanguageModelling(Objective):
     the share `drop_worst` of the tokens with the largest losses does not count.
     """
 
+    smoothing: float = 0.0
+    drop_worst: float = 0.0
+    drop_after: int = 0
+    updates: int = 0
     kept = ("updates",)
-
-    def __init__(self, smoothing: float = 0.0, drop_worst: float = 0.0, drop_after: int = 0):
-        """Set up the loss; ValueError for a share that is none."""
-        for name, value in (("smoothing", smoothing), ("drop_worst", drop_worst)):
-            if not 0 <= value < 1:
-                raise ValueError(f"objective.{name} is {value}; it must be at least 0 and less than 1")
-        self.smoothing, self.drop_worst, self.drop_after = smoothing, drop_worst, drop_after
-        self.updates = 0
 
     def loss(self, model: Any, batch: MaskedBatch) -> tuple[Tensor, dict[str, Any]]:
         """The loss of a batch with its gradient, and what to log."""
@@ -160,17 +147,11 @@ def mask_tokens(
     return np.where(chosen, replaced, ids), chosen
 
 
-def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, MaskedBatches]:
+def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, MaskedBatches]:
     """The objective of a config block, and the references with masked tokens."""
     settings = {name: value for name, value in config.items() if name != "kind"}
-    if settings.pop("freeze_embeddings", False):
-        learner.freeze_token_embeddings()
-    batches = MaskedBatches(
-        learner.data.visual,
-        learner.references(),
-        start=learner.captioner.start_id,
-        mask=learner.captioner.mask_id,
-        vocabulary=learner.tokenizer.size,
-        **learner.order,
-    )
+    if settings.pop("freeze_embeddings"):
+        freeze_token_embeddings(data.captioner, data.tokenizer.size)
+    ids = {"start": data.captioner.start_id, "mask": data.captioner.mask_id, "vocabulary": data.tokenizer.size}
+    batches = MaskedBatches(data.visual, data.encoded, **ids, **data.order)
     return MaskedLanguageModelling(**settings), batches

@@ -1,7 +1,7 @@
 """REINFORCE: the captioner captions images, and a caption that earned more than the baseline becomes more likely."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -10,10 +10,10 @@ from captionlab.distributed import gathered
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
+from captionlab.training.loop.data import TrainingData
 from captionlab.training.loop.trainer import Objective
 from captionlab.training.objectives.baselines import Baseline, build_baseline
-from captionlab.training.objectives.learner import Learner
-from captionlab.training.rewards.reward import Reward
+from captionlab.training.rewards.reward import Reward, build_reward
 
 
 def policy_loss(reward: torch.Tensor, baseline: float | torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
@@ -35,16 +35,22 @@ def caption_log_probs(log_probs: torch.Tensor, tokens: torch.Tensor, end: int, r
     is divided by n + 1, and that over the T tokens of a caption without an end by T. That is how they finetune ClipCap;
     with BLIP and CaMEL it is `mean-with-end`, the mean over all tokens, the end included.
     """
-    before_end = (tokens == end).cumsum(1) == 0
-    if reduction == "sum":
-        return (log_probs * through_end(tokens, end)).sum(1)
-    if reduction == "mean":
-        length = (before_end.sum(1) + 1).clamp(max=tokens.shape[1])
-        return (log_probs * before_end).sum(1) / length
-    if reduction == "mean-with-end":
-        through = through_end(tokens, end)
-        return (log_probs * through).sum(1) / through.sum(1)
-    raise ValueError(f"objective.log_prob is {reduction!r}; it must be mean, mean-with-end or sum")
+    through = through_end(tokens, end)
+    counted = through & (tokens != end) if reduction == "mean" else through
+    summed = (log_probs * counted).sum(1)
+    return summed if reduction == "sum" else summed / through.sum(1)
+
+
+def freeze_token_embeddings(captioner: torch.nn.Module, vocabulary: int) -> None:
+    """Exclude the table of token embeddings, and an output layer tied to it, from training.
+
+    In the authors' code the optimizer was given the table before it was replaced by a larger copy, so it never changed.
+    """
+    tables = [m for m in captioner.modules() if isinstance(m, torch.nn.Embedding) and m.num_embeddings == vocabulary]
+    if not tables:
+        raise ValueError(f"objective.freeze_embeddings: the captioner has no table of {vocabulary} token embeddings")
+    for table in tables:
+        table.requires_grad_(False)
 
 
 @dataclass(eq=False)
@@ -65,10 +71,9 @@ class Reinforce(Objective):
     log_prob: str = "mean"
     """see caption_log_probs"""
     dropout: bool = True
+    rewards: list[torch.Tensor] = field(default_factory=list)
+    """of the parts of this batch so far"""
     kept = ("baseline",)
-
-    def __post_init__(self) -> None:
-        self._rewards: list[torch.Tensor] = []
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
         """The policy loss of a batch with its gradient, and what to log."""
@@ -77,7 +82,7 @@ class Reinforce(Objective):
             tokens = self.generate(model, batch.visual)
         captions = self.decode(tokens)
         reward, statistics = self.reward(batch, captions)
-        self._rewards.append(reward)
+        self.rewards.append(reward)
         log_probs = model.log_probs(batch.visual, tokens, through_end(tokens, self.end))
         log_prob = caption_log_probs(log_probs, tokens, self.end, self.log_prob)
         baseline = self.baseline.predict(batch)
@@ -92,23 +97,23 @@ class Reinforce(Objective):
 
     def end_batch(self) -> None:
         """Tell the baseline the rewards of the whole batch, which it was not to know before."""
-        self.baseline.update(gathered(torch.cat(self._rewards)))
-        self._rewards.clear()
+        self.baseline.update(gathered(torch.cat(self.rewards)))
+        self.rewards.clear()
 
 
-def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, ImageBatches]:
+def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, ImageBatches]:
     """The objective of a config block, and the images to be captioned; may freeze parameters of the captioner."""
-    decoding, tokenizer = Decoding.from_config(config["decoding"]), learner.tokenizer
-    settings = {**learner.captioner.finetuned_as, **config}
+    decoding, tokenizer = Decoding.from_config(config["decoding"]), data.tokenizer
+    settings = {**data.captioner.finetuned_as, **config}
     if settings["freeze_embeddings"]:
-        learner.freeze_token_embeddings()
+        freeze_token_embeddings(data.captioner, tokenizer.size)
     objective = Reinforce(
         generate=lambda model, visual: decode(model, visual, decoding, tokenizer).tokens,
         decode=lambda tokens: tokenizer.decode(tokens.tolist()),
         end=tokenizer.end,
-        reward=learner.reward(config["reward"]),
+        reward=build_reward(config["reward"], data),
         baseline=build_baseline(config),
         log_prob=settings["log_prob"],
-        dropout=config.get("dropout", True),
+        dropout=config["dropout"],
     )
-    return objective, learner.images()
+    return objective, ImageBatches(data.visual, **data.order)

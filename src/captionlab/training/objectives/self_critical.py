@@ -5,7 +5,7 @@ al. (2022) train. With the other baseline it is the "new self-critical" of the s
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,12 +15,10 @@ from captionlab.generation.contract import Decoded, Decoding
 from captionlab.generation.decoding import decode, decode_with_gradient
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
+from captionlab.training.loop.data import TrainingData
 from captionlab.training.loop.trainer import Objective
-from captionlab.training.objectives.learner import Learner
-from captionlab.training.objectives.reinforce import caption_log_probs, policy_loss
-from captionlab.training.rewards.reward import Reward
-
-BASELINES = ("greedy", "leave-one-out")
+from captionlab.training.objectives.reinforce import caption_log_probs, freeze_token_embeddings, policy_loss
+from captionlab.training.rewards.reward import Reward, build_reward
 
 
 def self_critical_loss(
@@ -64,28 +62,28 @@ class SelfCritical(Objective):
     a second pass; without, one over tokens."""
 
     def __post_init__(self) -> None:
-        if self.baseline not in BASELINES:
-            raise ValueError(f"objective.baseline is {self.baseline!r}; it must be {' or '.join(BASELINES)}")
         if self.baseline == "leave-one-out" and self.samples < 2:
             raise ValueError("objective.samples is 1; the baseline leave-one-out needs at least 2")
-        if self.kl and self.parent is None:
-            raise ValueError("objective.kl needs a parent to stay close to")
-        greedy = self.greedy
-        self.sampling = Decoding("sample", greedy.max_tokens, greedy.stop, temperature=self.temperature)
+        self.sampling = Decoding("sample", self.greedy.max_tokens, self.greedy.stop, temperature=self.temperature)
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
         """The loss of a batch with its gradient, and what to log."""
         model.train(self.dropout)
         sampled, log_prob = self._sample(model, batch.visual.repeat_interleave(self.samples, dim=0))
-        captions = [self.tokenizer.decode(sampled.tokens.tolist())]
+        samples = self.tokenizer.decode(sampled.tokens.tolist())
+        captions = [samples[first : first + self.samples] for first in range(0, len(samples), self.samples)]
         penalty = self._divergence(sampled, batch.visual, self.samples)
         if self.baseline == "greedy":
             model.eval()
             greedy = decode(model, batch.visual, self.greedy, self.tokenizer)
             model.train(self.dropout)
-            captions.append(self.tokenizer.decode(greedy.tokens.tolist()))
+            for of_image, best in zip(captions, self.tokenizer.decode(greedy.tokens.tolist()), strict=True):
+                of_image.append(best)
             penalty = torch.cat([penalty, self._divergence(greedy, batch.visual, 1)], dim=1)
-        rewards, statistics = self._rewards(batch, captions)
+        # All at once, because a scorer reads each image only once, and equal captions too.
+        asked = replace(batch, captions=len(captions[0]))
+        reward, of_captions = self.reward(asked, [caption for of_image in captions for caption in of_image])
+        rewards, *details = (values.view(len(captions), -1) for values in (reward, *of_captions.values()))
         net = self.scale * rewards - self.kl * penalty
         earned = net[:, : self.samples]
         if self.baseline == "greedy":
@@ -96,12 +94,12 @@ class SelfCritical(Objective):
         loss = policy_loss(*rewarded) if self.log_prob else self_critical_loss(*rewarded, sampled.lengths)
         return loss, {
             "reward": rewards[:, : self.samples].mean(),
-            **{name: values[:, : self.samples].mean() for name, values in statistics.items()},
+            **{name: of[:, : self.samples].mean() for name, of in zip(of_captions, details, strict=True)},
             **({"kl": penalty[:, : self.samples].mean()} if self.kl else {}),
             "baseline": baseline.mean(),
             "log_prob": log_prob.mean(),
             "caption_length": sampled.lengths.float().mean(),
-            "distinct": len(set(captions[0])) / len(captions[0]),
+            "distinct": len(set(samples)) / len(samples),
         }
 
     def _sample(self, model: Any, visual: torch.Tensor) -> tuple[Decoded, torch.Tensor]:
@@ -111,27 +109,9 @@ class SelfCritical(Objective):
             return sampled, sampled.log_prob
         sampled = decode(model, visual, self.sampling, self.tokenizer)
         log_probs = model.log_probs(visual, sampled.tokens, sampled.mask)
-        sampled = replace(sampled, log_prob=log_probs.sum(1))
-        if not self.log_prob:
-            return sampled, sampled.log_prob
-        return sampled, caption_log_probs(log_probs, sampled.tokens, self.tokenizer.end, self.log_prob)
-
-    def _rewards(
-        self, batch: ImageBatch, captions: Sequence[Sequence[str]]
-    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """Rewards and statistics (images, captions of an image) of the samples and perhaps a greedy caption.
-
-        The reward sees all captions at once, because a scorer reads each image only once, and equal captions too.
-        """
-        of_image = [
-            [*captions[0][row * self.samples : (row + 1) * self.samples], *(of_all[row] for of_all in captions[1:])]
-            for row in range(len(batch.visual))
-        ]
-        shape = len(of_image), len(of_image[0])
-        reward, statistics = self.reward(
-            replace(batch, captions=shape[1]), [caption for captions in of_image for caption in captions]
-        )
-        return reward.view(shape), {name: values.view(shape) for name, values in statistics.items()}
+        summed, end = log_probs.sum(1), self.tokenizer.end
+        weighed = caption_log_probs(log_probs, sampled.tokens, end, self.log_prob) if self.log_prob else summed
+        return replace(sampled, log_prob=summed), weighed
 
     @torch.no_grad()
     def _divergence(self, decoded: Decoded, visual: torch.Tensor, copies: int) -> torch.Tensor:
@@ -143,11 +123,12 @@ class SelfCritical(Objective):
         return ((decoded.log_prob - parents) / decoded.lengths).view(len(visual), copies)
 
 
-def build(config: Mapping[str, Any], learner: Learner) -> tuple[Objective, ImageBatches]:
+def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, ImageBatches]:
     """The objective of a config block, and the images to be captioned; may freeze parameters of the captioner."""
     settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
-    if settings.pop("freeze_embeddings", False):
-        learner.freeze_token_embeddings()
-    parent = copy.deepcopy(learner.captioner).requires_grad_(False).eval() if config.get("kl") else None
-    decoding, reward = Decoding.from_config(config["decoding"]), learner.reward(config["reward"])
-    return SelfCritical(learner.tokenizer, decoding, reward, parent=parent, **settings), learner.images()
+    if settings.pop("freeze_embeddings"):
+        freeze_token_embeddings(data.captioner, data.tokenizer.size)
+    parent = copy.deepcopy(data.captioner).requires_grad_(False).eval() if config["kl"] else None
+    decoding, reward = Decoding.from_config(config["decoding"]), build_reward(config["reward"], data)
+    objective = SelfCritical(data.tokenizer, decoding, reward, parent=parent, **settings)
+    return objective, ImageBatches(data.visual, **data.order)

@@ -7,6 +7,7 @@ batch are compared in a few array operations.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -18,8 +19,8 @@ from captionlab.declarations import RewardKind
 from captionlab.networks.words import words_of
 from captionlab.texts.ngram import find
 from captionlab.training.loop.batches import ImageBatch
-from captionlab.training.loop.data import RewardModel, TrainingData
-from captionlab.training.rewards.reward import Rewarded
+from captionlab.training.loop.data import TrainingData
+from captionlab.training.rewards.reward import Reward, Rewarded
 
 DECLARATION = RewardKind(keys={}, required=(), asks="nothing", references=True, of=False, libraries=("numpy",))
 
@@ -79,13 +80,9 @@ class CiderD:
         ranks = np.asarray(images, np.int64)
         new: dict[str, int] = {}
         known = self.words
-        stream = np.fromiter(
-            (
-                known[word] if word in known else len(known) + new.setdefault(word, len(new))
-                for word in chain(*captions)
-            ),
-            np.int64,
-        )
+        words = chain(*captions)
+        ids = (known[word] if word in known else len(known) + new.setdefault(word, len(new)) for word in words)
+        stream = np.fromiter(ids, np.int64)
         text, offsets = _places(captions)
         lengths = np.array([max(0, len(words) - 1) for words in captions], np.int64)
         number = self.first[ranks + 1] - self.first[ranks]
@@ -171,24 +168,16 @@ def ended(text: str) -> list[str]:
     return [*words_of(text), END]
 
 
-class Cider:
-    """CIDEr-D with the document frequencies of the training references (Rennie et al. 2017).
+def cider(references: CiderD, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
+    """CIDEr-D (B,), 0 to 10, of captions of a batch's images."""
+    scores = references.score(batch.images[batch.rows].cpu().numpy(), [ended(caption) for caption in captions])
+    return torch.from_numpy(scores).float().to(batch.images.device), {}
+
+
+def build(config: Mapping[str, Any], data: TrainingData) -> Reward:
+    """The reward, with the document frequencies of the training references (Rennie et al. 2017).
 
     As in github.com/ruotianluo/ImageCaptioning.pytorch (scripts/prepro_ngrams.py), words are those of the annotations,
     and the end of a caption is one of them.
     """
-
-    def __init__(self, references: Sequence[Sequence[str]]):
-        """Count the references, texts, of the training images, in the order of the batches' rows."""
-        self.cider = CiderD([[ended(text) for text in of_image] for of_image in references])
-
-    def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
-        """The reward (B,), 0 to 10, of captions of the batch's images."""
-        words = [ended(caption) for caption in captions]
-        scores = self.cider.score(batch.images[batch.rows].cpu().numpy(), words)
-        return torch.from_numpy(scores).float().to(batch.images.device), {}
-
-
-def build(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> Cider:
-    """The reward, from the references of the training images."""
-    return Cider(data.texts)
+    return partial(cider, CiderD([[ended(text) for text in of_image] for of_image in data.texts]))

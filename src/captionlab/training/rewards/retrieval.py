@@ -15,7 +15,7 @@ from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.neighbours import read_neighbours
 from captionlab.encoders.store import load_encoder
 from captionlab.training.loop.batches import ImageBatch
-from captionlab.training.loop.data import RewardModel, TrainingData
+from captionlab.training.loop.data import TrainingData
 from captionlab.training.rewards.reward import Rewarded
 
 
@@ -34,11 +34,7 @@ def rewards(kind: str, scores: torch.Tensor, target: torch.Tensor) -> tuple[torc
     accuracy = (right >= scores.max(1).values).to(scores.dtype)
     if kind == "discriminative":
         return right - scores.logsumexp(1), accuracy
-    if kind == "accuracy":
-        return accuracy, accuracy
-    if kind == "similarity":
-        return right, accuracy
-    raise ValueError(f"reward.kind is {kind!r}; it must be discriminative, accuracy or similarity")
+    return {"accuracy": accuracy, "similarity": right}[kind], accuracy
 
 
 @dataclass(eq=False)
@@ -86,17 +82,15 @@ class Discriminative:
         return reward, {"accuracy": accuracy}
 
 
-def build_retrieval(
-    config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]
-) -> Discriminative:
+def build_retrieval(config: Mapping[str, Any], data: TrainingData) -> Discriminative:
     """The reward of a config block of any of the three kinds."""
-    reward_model = reward_models[f"encoders/{config['retriever']}"]
-    retriever = load_encoder(reward_model.directory, data.device)
-    scale = retriever.logit_scale if config.get("scale", "logit-scale") == "logit-scale" else 1.0
+    asked = data.reward_models[f"encoders/{config['retriever']}"]
+    retriever = load_encoder(asked["directory"], data.device)
+    scale = retriever.logit_scale if config["scale"] == "logit-scale" else 1.0
     images = data.visual
-    if list(reward_model.features) != list(data.features):
-        images = load_embeddings(reward_model.features, data.ids).values.to(data.device)
+    if list(asked["features"]) != list(data.features):
+        images = load_embeddings(asked["features"], data.ids).values.to(data.device)
     neighbours = None
     if hard := config.get("hard_negatives"):
-        neighbours = read_neighbours(reward_model.neighbours[0], data.ids, hard).to(data.device)
+        neighbours = read_neighbours(asked["neighbours"][0], data.ids, hard).to(data.device)
     return Discriminative(config["kind"], retriever.embed_texts, images, config["candidates"], scale, neighbours)

@@ -10,13 +10,11 @@ from captionlab.declarations import RewardKind
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer
 from captionlab.training.loop.batches import ImageBatch
-from captionlab.training.loop.data import RewardModel, TrainingData
+from captionlab.training.loop.data import TrainingData
 from captionlab.training.rewards.reward import Rewarded
 
 DECLARATION = RewardKind(
-    keys={
-        "scale": {"type": "number", "exclusiveMinimum": 0, "default": 1.0, "description": "factor on the score"},
-    },
+    keys={"scale": {"type": "number", "exclusiveMinimum": 0, "default": 1.0, "description": "factor on the score"}},
     required=(),
     asks="scorer",
     references=False,
@@ -45,9 +43,9 @@ class MatchingScore:
         return self.scale * self.scorer.score(visual, captions, rows.tolist()).float(), {}
 
 
-def build(config: Mapping[str, Any], data: TrainingData, reward_models: Mapping[str, RewardModel]) -> MatchingScore:
+def build(config: Mapping[str, Any], data: TrainingData) -> MatchingScore:
     """The reward of a config block."""
-    reward_model = reward_models[f"scorers/{config['scorer']}"]
-    scorer = load_scorer(reward_model.directory, data.device)
-    images = ScorerImages(scorer, reward_model.features, data.device)
-    return MatchingScore(scorer, images.visual, data.ids, config.get("scale", 1.0))
+    asked = data.reward_models[f"scorers/{config['scorer']}"]
+    scorer = load_scorer(asked["directory"], data.device)
+    images = ScorerImages(scorer, asked["features"], data.device)
+    return MatchingScore(scorer, images.visual, data.ids, config["scale"])
