@@ -52,6 +52,10 @@ class Paper:
 
     name: ClassVar[str]
     citation: ClassVar[str]
+    TABLES: ClassVar[Sequence[str]] = ()
+    """those of the block, without the name of the paper before them"""
+    FIGURES: ClassVar[Mapping[str, str]] = {}
+    """the same, with their labels; the word before the first _ is the stem of the caption's file"""
 
     def __init__(self, lab: Any):
         self.lab = lab
@@ -59,11 +63,12 @@ class Paper:
 
     def tables(self) -> list[str]:
         """Names of the tables that the config asks for."""
-        return []
+        return [f"{self.name}_{table}" for table in self.TABLES] if self.block else []
 
     def figures(self) -> dict[str, Figure]:
         """The figures that the config asks for, by name."""
-        return {}
+        figures = self.FIGURES if self.block else {}
+        return {f"{self.name}_{name}": Figure(label, name.split("_")[0]) for name, label in figures.items()}
 
     def summarised(self) -> Needs | None:
         """What the paper's own values and differences are made of; None where it has none."""
