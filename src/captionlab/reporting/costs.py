@@ -6,6 +6,7 @@ job's log, so they belong together without being declared anywhere.
 
 import csv
 import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, markdown_rows
 from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
 from captionlab.schemas import COST
@@ -33,6 +34,9 @@ COSTS = TableSchema(
     gpu_memory_mb=Stored(pa.float64(), "most memory that torch held on a GPU, MB; 0 without a GPU"),
     device=Stored(pa.string(), "name of the GPU, or kind of processor; missing where unknown", nullable=True),
 )
+# Columns by the names that Snakemake gives them, and those of a job that captionlab.cost did not measure.
+MEASURED = {"s": "seconds", "cpu_time": "cpu_seconds", "max_rss": "memory_mb"}
+NO_GPU: dict[str, Any] = {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": None}
 SUMMED, HIGHEST = ("seconds", "cpu_seconds", "gpu_seconds"), ("memory_mb", "gpu_memory_mb")
 RECORD_COLUMNS = ("stage", "rule", "jobs", *SUMMED, *HIGHEST, *PROVENANCE)
 
@@ -46,20 +50,13 @@ def measured_jobs(results: Path) -> list[dict[str, Any]]:
             told = next(csv.DictReader(file, delimiter="\t"), None)
         if told is None:  # the job is under way or was killed
             continue
+        texts = {column: told.get(key) for key, column in MEASURED.items()}
+        # Snakemake writes NA or a dash for a job that was over before it looked.
+        numbers = {column: None if text in (None, "", "-", "NA") else float(text) for column, text in texts.items()}
         own = results / "cost" / name.with_suffix(".parquet")
-        of_gpu = {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": None}
-        if own.exists():
-            found = read_table(own, COST).to_pylist()[0]
-            of_gpu = {column: found[column] for column in of_gpu}
-        of_job = {"seconds": float(told["s"]), "cpu_seconds": _number(told.get("cpu_time"))}
-        job = {"rule": name.parts[0], "job": "/".join(name.parts[1:]), **of_job}
-        rows.append({**job, "memory_mb": _number(told.get("max_rss")), **of_gpu})
+        of_gpu = read_table(own, COST, [*NO_GPU]).to_pylist()[0] if own.exists() else NO_GPU
+        rows.append({"rule": name.parts[0], "job": "/".join(name.parts[1:]), **numbers, **of_gpu})
     return rows
-
-
-def _number(text: str | None) -> float | None:
-    """What Snakemake measured; it writes NA or a dash for a job that was over before it looked."""
-    return None if text in (None, "", "-", "NA") else float(text)
 
 
 def cost_table(rows: Sequence[Row], stages: Mapping[str, str], provenance: Mapping[str, Any]) -> Table:
@@ -94,7 +91,6 @@ def cost_table(rows: Sequence[Row], stages: Mapping[str, str], provenance: Mappi
 
 
 def _sum(rows: Sequence[Row]) -> dict[str, Any]:
-    """Some jobs together: their times in sum, their memory at its highest."""
     return {
         "jobs": len(rows),
         **{name: sum(row[name] or 0.0 for row in rows) for name in SUMMED},
@@ -104,11 +100,9 @@ def _sum(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _cells(name: str, one: Mapping[str, Any]) -> list[Cell]:
-    gpu_time = clock(one["gpu_seconds"]) if one["gpu_seconds"] else MISSING
-    gpu_memory = f"{one['gpu_memory_mb']:.0f} MB" if one["gpu_memory_mb"] else MISSING
-    times = (clock(one["seconds"]), clock(one["cpu_seconds"]), gpu_time)
-    memory = (f"{one['memory_mb']:.0f} MB", gpu_memory)
-    return [Cell(text) for text in (name, str(one["jobs"]), *times, *memory, one["device"] or MISSING)]
+    times = (clock(one["seconds"]), clock(one["cpu_seconds"]), one["gpu_seconds"] and clock(one["gpu_seconds"]))
+    memory = (f"{one['memory_mb']:.0f} MB", one["gpu_memory_mb"] and f"{one['gpu_memory_mb']:.0f} MB")
+    return [Cell(text or MISSING) for text in (name, str(one["jobs"]), *times, *memory, one["device"])]
 
 
 def clock(seconds: float) -> str:
@@ -135,10 +129,9 @@ def estimate(pending: Iterable[tuple[str, str]], earlier: Sequence[Row]) -> list
     `earlier` are rows of tables of costs, of one run or of several; the last run of a job counts.
     """
     known = {(row["rule"], row["job"]): row for row in earlier}
-    by_rule: dict[str, list[str]] = {}
+    by_rule, estimates = defaultdict(list), []
     for rule, job in pending:
-        by_rule.setdefault(rule, []).append(job)
-    estimates = []
+        by_rule[rule].append(job)
     for rule, jobs in by_rule.items():
         rows = [row for (other, _), row in known.items() if other == rule]
         if not rows:
@@ -153,12 +146,13 @@ def estimate(pending: Iterable[tuple[str, str]], earlier: Sequence[Row]) -> list
 
 def estimate_text(estimates: Sequence[Estimate], cores: int, gpus: int) -> str:
     """The estimates as a table in Markdown, and the least time in which so many cores and GPUs could be done."""
-    lines = ["| rule | jobs | time | GPU | longest job |", "| --- | ---: | ---: | ---: | ---: |"]
+    rows = []
     for one in estimates:
         times = [MISSING] * 3
         if one.seconds is not None:
             times = [clock(one.seconds), clock(one.gpu_seconds) if one.gpu_seconds else MISSING, clock(one.longest)]
-        lines.append(f"| {one.rule} | {one.jobs} | {' | '.join(times)} |")
+        rows.append([one.rule, str(one.jobs), *times])
+    lines = markdown_rows(["rule", "jobs", "time", "GPU", "longest job"], [False, True, True, True, True], rows)
     seconds, gpu_seconds = sum(one.seconds or 0.0 for one in estimates), sum(one.gpu_seconds for one in estimates)
     least = max([seconds / cores, gpu_seconds / gpus, *(one.longest for one in estimates)])
     jobs = sum(one.jobs for one in estimates)

@@ -52,10 +52,8 @@ class EvidenceClaim(Claim):
     """A claim that is judged by rows of a table of differences."""
 
     evidence: Mapping[str, Any]
-    needs: str = ""
-    """with what the claim can be tested where a run has nothing on it; nothing where any run may"""
-    repetitions: str = ""
-    """what the number of seeds counts, where that is not trainings"""
+    needs: str = ""  # with what the claim can be tested where a run has nothing on it; nothing where any run may
+    repetitions: str = ""  # what the number of seeds counts, where that is not trainings
 
     def rows(self, evidence: Evidence) -> list[Row]:
         """Those with the values that the claim names."""
