@@ -73,14 +73,12 @@ def available_models(folder: Path) -> tuple[list[Path], str]:
         status = json.loads((folder / STATUS).read_text())
     except (OSError, ValueError) as error:
         raise ModelsCorrupt(f"{folder / STATUS} cannot be read ({error}); delete {folder} and run again") from error
-    for name, expected in status.get("jars", {}).items():
-        found = _sha256(folder / name)
-        if found != expected:
-            raise ModelsCorrupt(
-                f"{folder / name} {'has sha256 ' + found if found else 'is missing'}, not {expected}; "
-                f"delete {folder} and run again"
-            )
-    return [folder / name for name in status.get("jars", {})], status.get("unavailable", "")
+    jars = {folder / name: expected for name, expected in status.get("jars", {}).items()}
+    for jar, expected in jars.items():
+        if (found := _sha256(jar)) != expected:
+            what = f"has sha256 {found}" if found else "is missing"
+            raise ModelsCorrupt(f"{jar} {what}, not {expected}; delete {folder} and run again")
+    return [*jars], status.get("unavailable", "")
 
 
 def read_coordinates(pom: Path) -> list[Coordinates]:
@@ -103,9 +101,9 @@ def _fetch(jar: Coordinates, expected: str, downloads: Path, target: Path) -> No
 
     # What Maven has already is only looked at; a corrupt file there is passed over.
     for local in ([default_maven_repo()], []):
-        context = MavenContext(repo_cache=downloads, local_repos=local, timeout=60)
+        project = MavenContext(repo_cache=downloads, local_repos=local, timeout=60).project(jar.group, jar.artifact)
         try:
-            found = context.project(jar.group, jar.artifact).at_version(jar.version).artifact(jar.classifier).resolve()
+            found = project.at_version(jar.version).artifact(jar.classifier).resolve()
         except (OSError, RuntimeError) as error:  # requests' errors are OSErrors
             raise ModelsUnavailable(
                 f"{jar.file} ({jar.group}:{jar.artifact}:{jar.version}) is not in {default_maven_repo()} "
@@ -140,8 +138,7 @@ def _replaced(folder: Path, status: dict[str, object]) -> Iterator[Path]:
 
 def _sha256(path: Path) -> str:
     """Of a file; "" when there is none."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
+    if not path.exists():
         return ""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

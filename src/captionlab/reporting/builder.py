@@ -1,6 +1,6 @@
 """The builder of tables of rows by measures: what a row and a column fill of a place, and how the paper calls it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,22 +35,18 @@ class Number:
     images: bool = False
     against: str | None = None
     decimals: int | None = None
-    sign: str = "+"
-    """that of a difference above 0"""
+    sign: str = "+"  # that of a difference above 0
     mark: Callable[[Place], str] = lambda place: ""
-
-    def columns(self) -> Iterator[Column]:
-        """Ours, and what stands beside it."""
-        yield Column(self.heading, self.detail, self.group)
-        if self.printed is not None:
-            yield Column("paper", group=self.group)
-        if self.images:
-            yield Column("images", group=self.group)
 
 
 def columns_of(heads: Sequence[str], numbers: Sequence[Number]) -> list[Column]:
     """The columns of a table: headings of the first cells, and all numbers."""
-    return [*(Column(head, numeric=False) for head in heads), *(one for number in numbers for one in number.columns())]
+    columns = [Column(head, numeric=False) for head in heads]
+    for number in numbers:
+        beside = ["paper"] * (number.printed is not None) + ["images"] * number.images
+        columns.append(Column(number.heading, number.detail, number.group))
+        columns += [Column(heading, group=number.group) for heading in beside]
+    return columns
 
 
 def rows_of(

@@ -32,7 +32,9 @@ def evaluation_table(summary: Sequence[Row], provenance: Mapping[str, Any]) -> T
             rows.append([*heads, *map(_cell, found)])
         blocks.append(Block(rows, f"{corpus}, {split}"))
     columns = [Column("captioner", numeric=False), Column("n")]
-    columns += [Column(metric, "", _group(retriever, candidates)) for retriever, candidates, metric in scored_by]
+    for retriever, candidates, metric in scored_by:
+        by = f"{retriever}, {candidates}" if candidates else f"alignment by {retriever}"
+        columns.append(Column(metric, "", by if retriever else "similarity to the references"))
     return table_of(
         "evaluation",
         "Every metric of this run",
@@ -47,12 +49,6 @@ def evaluation_table(summary: Sequence[Row], provenance: Mapping[str, Any]) -> T
         ],
         provenance,
     )
-
-
-def _group(retriever: str | None, candidates: str | None) -> str:
-    if retriever is None:
-        return "similarity to the references"
-    return f"{retriever}, {candidates}" if candidates else f"alignment by {retriever}"
 
 
 def _cell(row: Row | None) -> Cell:

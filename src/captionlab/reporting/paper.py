@@ -29,11 +29,9 @@ class Needs:
 
     inputs: Mapping[str, str | Sequence[str]]
     params: Mapping[str, Any] = field(default_factory=dict)
-    libraries: Sequence[str] = ()
-    """those whose versions matter to its numbers"""
+    libraries: Sequence[str] = ()  # those whose versions matter to its numbers
     mem_mb: int = 4000
-    runtime: int = 30
-    """minutes"""
+    runtime: int = 30  # minutes
 
 
 @dataclass(frozen=True)

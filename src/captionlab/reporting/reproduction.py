@@ -1,5 +1,6 @@
 """Which captioners and corpora of a run stand for which of a paper's, and how they descend from each other."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,17 +38,15 @@ class Reproduction:
         Retrieval among a set of candidates is what papers print; retrieval among all images of the split is taken where
         there is nothing else.
         """
-        values, differences = self._placed(summary), self._placed(comparisons)
-        return Run(values, differences, self.published, self.comparable, self.corpora)
+        return Run(self._placed(summary), self._placed(comparisons), self.published, self.comparable, self.corpora)
 
     def _placed(self, rows: Iterable[Row]) -> Iterator[Row]:
         shared = {"experiment": "generated", "source": None, "level": None, "seeds": 1}
-        by_place: dict[tuple[Any, ...], list[Row]] = {}
+        by_place = defaultdict[tuple[Any, ...], list[Row]](list)
         for row in rows:
             if self.evaluations is None or row["evaluation"] in self.evaluations:
                 place = {"subject": row["captioner"], "measure": row["metric"], "scorer": row["retriever"]}
-                key = (*place.values(), row["corpus"], row.get("against"))
-                by_place.setdefault(key, []).append({**row, **shared, **place})
+                by_place[*place.values(), row["corpus"], row.get("against")].append({**row, **shared, **place})
         for found in by_place.values():
             yield from [row for row in found if "full" not in (row["candidates"] or "")] or found
 
@@ -103,10 +102,8 @@ class Reproduction:
         """What must be said below a table where something printed in the paper is `shown`."""
         if not shown:
             return []
-        notes = ["paper: what the paper prints for its captioner and corpus."]
-        if not self.comparable:
-            notes.append("It is context, not to be compared: data and models of this run are not the paper's.")
-        return notes
+        context = "It is context, not to be compared: data and models of this run are not the paper's."
+        return ["paper: what the paper prints for its captioner and corpus.", *([] if self.comparable else [context])]
 
 
 def in_order(labels: Iterable[str], published: Sequence[str]) -> list[str]:

@@ -89,7 +89,7 @@ def difference_rows(
             others = [[results[name][place] for name in _origin(one, roles[reference], parents)] for one in captioners]
             for one, of_one in zip(found, others, strict=True):
                 for other in of_one:
-                    _same_images(one, other)
+                    one.check_images(other)
             apart = _ratio_difference if place[1] == PERPLEXITY else _difference
             yield {
                 **place_columns(role, place),
@@ -114,19 +114,9 @@ def _shared(results: Mapping[str, Results], captioners: Sequence[str]) -> list[P
     return [place for place in results[first] if all(place in results[other] for other in others)]
 
 
-def _same_images(one: Result, other: Result) -> None:
-    if one.images != other.images:
-        apart = min(set(one.images) ^ set(other.images))
-        raise ValueError(
-            f"{one.job.captioner} and {other.job.captioner} were evaluated on different images of {one.corpus} "
-            f"({one.metric}): only one of them has {apart!r}"
-        )
-
-
 def place_columns(role: str, place: Place) -> dict[str, Any]:
     """The columns that say what is measured of the captions of a role."""
-    corpus, measure, scorer = place
-    return asdict(runs.Place(role, corpus, measure, scorer))
+    return asdict(runs.Place(role, *place))
 
 
 def _numbers(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:

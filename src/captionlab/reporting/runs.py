@@ -103,11 +103,16 @@ class Run:
 
     def value(self, place: Place) -> Measured | None:
         """The value in a place."""
-        return _measured(self.row(place), "value")
+        return self._measured("value", place)
 
     def difference(self, place: Place, against: str) -> Measured | None:
         """How far the value in a place is above what it is held against."""
-        return _measured(self.row(place, against), "difference")
+        return self._measured("difference", place, against)
+
+    def _measured(self, name: str, place: Place, against: str | None = None) -> Measured | None:
+        if row := self.row(place, against):
+            return Measured(row[name], row["ci_low"], row["ci_high"], row["seeds"], row["n"], row.get("p_value"))
+        return None
 
     def either_difference(self, place: Place, against: str) -> Measured | None:
         """The difference between two subjects, whichever way round it was computed.
@@ -116,12 +121,12 @@ class Run:
         None where the run cannot tell.
         """
         other = replace(place, subject=against)
-        if (paired := self.difference(place, against)) is not None:
+        if paired := self.difference(place, against):
             return paired
-        if (paired := self.difference(other, place.subject)) is not None:
+        if paired := self.difference(other, place.subject):
             return -paired
         ours, theirs = self.value(place), self.value(other)
-        if ours is None or theirs is None:
+        if not (ours and theirs):
             return None
         return Measured(*independent_difference(ours.ends, theirs.ends), 1, min(ours.n, theirs.n))
 
@@ -130,9 +135,3 @@ class Run:
         wanted = {"experiment": experiment, **where}
         rows = (row for rows in self._rows.values() for row in rows if "value" in row)
         return list(dict.fromkeys(row[column] for row in rows if all(row[name] == wanted[name] for name in wanted)))
-
-
-def _measured(row: Row | None, name: str) -> Measured | None:
-    if row is None:
-        return None
-    return Measured(row[name], row["ci_low"], row["ci_high"], row["seeds"], row["n"], row.get("p_value"))

@@ -91,10 +91,7 @@ def smallest_difference(ours: Measured | None) -> float | None:
 
 
 def beside(published: PublishedValue | None, verdict: Verdict, smallest: float | None) -> Cell:
-    """The cell of a published value beside ours: its marker and, where the run cannot tell, what it could have shown.
-
-    `smallest` is the smallest difference of our value.
-    """
+    """The cell of a published value beside ours: its marker and, where the run cannot tell, our smallest difference."""
     if published is None:
         return Cell(MISSING)
     text = f"{published.text} {MARKERS[verdict][0]}" if verdict in MARKERS else published.text

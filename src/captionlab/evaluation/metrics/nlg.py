@@ -75,8 +75,7 @@ class Texts:
 
     corpus: str
     captions: Mapping[Key, list[str]]
-    references: Mapping[str, list[str]]
-    """of each image"""
+    references: Mapping[str, list[str]]  # of each image
     meteor: Meteor
 
     @property
@@ -89,12 +88,9 @@ class Texts:
 class TextMetric:
     """A metric of captions against references, or several that are computed together."""
 
-    columns: Mapping[str, Column]
-    """what is stored of each caption"""
-    score: Callable[[Texts], Mapping[str, Sequence[Any]]]
-    """these columns of all captions, in their order"""
-    metrics: Mapping[str, Metric]
-    """values of a corpus by their printed names, each from the sums of one column"""
+    columns: Mapping[str, Column]  # what is stored of each caption
+    score: Callable[[Texts], Mapping[str, Sequence[Any]]]  # these columns of all captions, in their order
+    metrics: Mapping[str, Metric]  # values of a corpus by their printed names, each from the sums of one column
 
 
 def score_corpus(
@@ -106,8 +102,7 @@ def score_corpus(
     that has no other is not scored. A caption of an image without references is not scored either. All are logged.
     With a single image the idf of every n-gram is 0, and so is CIDEr. Raises ValueError when an image has no caption.
     """
-    usable = _usable_references(corpus, references)
-    _check(corpus, captions, usable)
+    usable = _usable_references(corpus, captions, references)
     texts = Texts(corpus, {key: [tokens] for key, tokens in captions.items() if key[0] in usable}, usable, meteor)
     columns: dict[str, Any] = {
         "corpus": [corpus] * len(texts.captions),
@@ -128,8 +123,16 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
     return caption_results(job, read_table(path, NLG), seed, METRICS)
 
 
-def _check(corpus: str, captions: Mapping[Key, str], usable: Mapping[str, Sequence[str]]) -> None:
-    """Raise a ValueError where captions or references are missing, and log what is odd."""
+def _usable_references(
+    corpus: str, captions: Mapping[Key, str], references: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
+    """Those with a token; a ValueError where captions or references are missing, and log what is odd."""
+    spoken = {image: [tokens for tokens in of_image if tokens.strip()] for image, of_image in references.items()}
+    usable = {image: of_image for image, of_image in spoken.items() if of_image}
+    if dropped := sum(map(len, references.values())) - sum(map(len, usable.values())):
+        logger.warning("%s: %d references have no token and are left out", corpus, dropped)
+    if bare := [image for image in spoken if image not in usable]:
+        logger.warning("%s: %d images have no reference left and are not scored: %s", corpus, len(bare), bare[:10])
     if not usable:
         raise ValueError(f"corpus {corpus!r}: no image of the evaluated split has a reference to score against")
     described = {image for image, _ in captions}
@@ -144,15 +147,7 @@ def _check(corpus: str, captions: Mapping[Key, str], usable: Mapping[str, Sequen
         logger.warning("%s: %d captions have no token and score 0, first that of %s", corpus, len(empty), empty[0])
     if len(usable) == 1:
         logger.warning("%s: CIDEr is 0, because the idf of every n-gram is 0 with one image", corpus)
-
-
-def _usable_references(corpus: str, references: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    usable = {image: [tokens for tokens in of_image if tokens.strip()] for image, of_image in references.items()}
-    if dropped := sum(map(len, references.values())) - sum(map(len, usable.values())):
-        logger.warning("%s: %d references have no token and are left out", corpus, dropped)
-    if bare := [image for image in usable if not usable[image]]:
-        logger.warning("%s: %d images have no reference left and are not scored: %s", corpus, len(bare), bare[:10])
-    return {image: of_image for image, of_image in usable.items() if of_image}
+    return usable
 
 
 def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
@@ -179,7 +174,7 @@ def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
         line = [text.replace("|||", " ") for text in (*texts.captions[key], *of_image)]
         with _explained(f"METEOR failed at image {key[0]!r} of {texts.corpus!r}", meteor):
             answers.append(meteor._stat(line[0], line[1:]))
-            statistics.append([float(number) for number in answers[-1].split()])
+            statistics.append(list(map(float, answers[-1].split())))
             if len(statistics[-1]) != METEOR_STATISTICS:
                 raise ValueError(f"it gave {answers[-1]!r} for {METEOR_STATISTICS} statistics")
     with _explained(f"METEOR failed to add up the scores of {texts.corpus!r}", meteor):
@@ -208,8 +203,7 @@ def _counted_chunks(statistics: list[float]) -> list[float]:
 
     (MeteorStats.addStats and MeteorScorer.computeMetrics of meteor-1.5.jar.) With this, statistics can simply be added.
     """
-    caption, reference = statistics[:2]
-    whole = statistics[21:] == [caption, reference] and statistics[20] == 1
+    whole = statistics[21:] == statistics[:2] and statistics[20] == 1
     return [*statistics[:20], 0.0, *statistics[21:]] if whole else statistics
 
 
