@@ -5,12 +5,9 @@ job's log, so they belong together without being declared anywhere.
 """
 
 import csv
-import statistics
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -20,6 +17,9 @@ from captionlab.reporting.sheets import PROVENANCE, table_of
 from captionlab.schemas import COST
 from captionlab.tables import Column as Stored
 from captionlab.tables import TableSchema, read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COSTS = TableSchema(
     "costs of a run",
@@ -112,52 +112,37 @@ def clock(seconds: float) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------ estimates
-@dataclass(frozen=True)
-class Estimate:
-    """Of the pending jobs of a rule: how many, and their seconds in sum; None where no job of the rule ever ran."""
-
-    rule: str
-    jobs: int
-    seconds: float | None
-    gpu_seconds: float
-    longest: float
-
-
-def estimate(pending: Iterable[tuple[str, str]], earlier: Sequence[Row]) -> list[Estimate]:
+def estimate(pending: Sequence[tuple[str, str]], earlier: Sequence[Row]) -> "pd.DataFrame":
     """What jobs (rule, name) may cost: as they did earlier, or as the median of the rule's jobs where they are new.
 
-    `earlier` are rows of tables of costs, of one run or of several; the last run of a job counts.
+    `earlier` are rows of tables of costs, of one run or of several; the last run of a job counts. By rule the number of
+    `jobs`, their `seconds` and `gpu_seconds` in sum, and the `longest`; missing where no job of the rule ever ran.
     """
-    known = {(row["rule"], row["job"]): row for row in earlier}
-    by_rule, estimates = defaultdict(list), []
-    for rule, job in pending:
-        by_rule[rule].append(job)
-    for rule, jobs in by_rule.items():
-        rows = [row for (other, _), row in known.items() if other == rule]
-        if not rows:
-            estimates.append(Estimate(rule, len(jobs), None, 0.0, 0.0))
-            continue
-        usual = {name: statistics.median(row[name] for row in rows) for name in ("seconds", "gpu_seconds")}
-        each = [known.get((rule, job), usual) for job in jobs]
-        seconds, gpu_seconds = ([float(one[name]) for one in each] for name in ("seconds", "gpu_seconds"))
-        estimates.append(Estimate(rule, len(jobs), sum(seconds), sum(gpu_seconds), max(seconds)))
-    return estimates
+    import pandas as pd
+
+    key, times = ["rule", "job"], ["seconds", "gpu_seconds"]
+    known = pd.DataFrame([*earlier], columns=[*key, *times]).drop_duplicates(key, keep="last")
+    known = known.astype(dict.fromkeys(times, float))
+    jobs = pd.DataFrame([*pending], columns=key)
+    usual = jobs[["rule"]].join(known.groupby("rule")[times].median(), on="rule")
+    each = jobs.merge(known, "left", on=key).fillna(usual)
+    rules = each.groupby("rule", sort=False)
+    sums = rules[times].sum(min_count=1)
+    return sums.assign(jobs=rules.size(), longest=rules["seconds"].max())
 
 
-def estimate_text(estimates: Sequence[Estimate], cores: int, gpus: int) -> str:
+def estimate_text(estimates: "pd.DataFrame", cores: int, gpus: int) -> str:
     """The estimates as a table in Markdown, and the least time in which so many cores and GPUs could be done."""
+    measured = estimates.dropna()
     rows = []
-    for one in estimates:
-        times = [MISSING] * 3
-        if one.seconds is not None:
-            times = [clock(one.seconds), clock(one.gpu_seconds) if one.gpu_seconds else MISSING, clock(one.longest)]
-        rows.append([one.rule, str(one.jobs), *times])
+    for rule, one in estimates.iterrows():
+        times = [clock(one[name]) if one[name] > 0 else MISSING for name in ("seconds", "gpu_seconds", "longest")]
+        rows.append([str(rule), f"{one['jobs']:.0f}", *times])
     lines = markdown_rows(["rule", "jobs", "time", "GPU", "longest job"], [False, True, True, True, True], rows)
-    seconds, gpu_seconds = sum(one.seconds or 0.0 for one in estimates), sum(one.gpu_seconds for one in estimates)
-    least = max([seconds / cores, gpu_seconds / gpus, *(one.longest for one in estimates)])
-    jobs = sum(one.jobs for one in estimates)
+    seconds, gpu_seconds, jobs = measured["seconds"].sum(), measured["gpu_seconds"].sum(), estimates["jobs"].sum()
+    least = max([seconds / cores, gpu_seconds / gpus, *measured["longest"]])
     lines += ["", f"{jobs} jobs, {clock(seconds)} in sum, {clock(gpu_seconds)} of GPU."]
     lines.append(f"With {cores} jobs at once and {gpus} of them on a GPU: not before {clock(least)}.")
-    if unknown := [one.rule for one in estimates if one.seconds is None]:
+    if len(unknown := estimates.index.difference(measured.index, sort=False)):
         lines.append(f"Never measured and not in the sum: {', '.join(unknown)}.")
     return "\n".join(lines) + "\n"
