@@ -49,17 +49,14 @@ def mean(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Job:
-    """A captioner in an evaluation; `splits` says which split of each corpus was evaluated.
-
-    `device` names what its captions and scores were computed on; `factors` put the scores of scorers into per cent.
-    """
+    """A captioner in an evaluation."""
 
     captioner: str
     evaluation: str
     decoding: str
-    splits: Mapping[str, str]
-    device: str = ""
-    factors: Mapping[str, float] = field(default_factory=dict)
+    splits: Mapping[str, str]  # which split of each corpus was evaluated
+    device: str = ""  # what its captions and scores were computed on
+    factors: Mapping[str, float] = field(default_factory=dict)  # they put the scores of scorers into per cent
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from captionlab.reporting.sheets import PROVENANCE, table_of
 
 SCOPES = ("captioner", "metric", "retriever", "corpus")
 ALL = "all comparisons"
+# Corpora that a claim is about, and whether captioners were trained on them.
+DOMAINS = {"all": None, "in-domain": True, "cross-domain": False}
 DIRECTIONS = {"higher": 1, "lower": -1}
 RECORD_COLUMNS = (
     "paper", "claim", "section", "statement", "scope", "verdict", "evidence", "comparisons", "as_claimed", "opposite",
@@ -52,13 +54,6 @@ class CaptionersClaim(Claim):
     corpora: str | Sequence[str]
     without: Sequence[str] = ()
 
-    def __post_init__(self) -> None:
-        if isinstance(self.corpora, str) and self.corpora not in ("all", "in-domain", "cross-domain"):
-            raise ClaimError(
-                f"claim {self.claim!r} of {self.paper}: corpora is {self.corpora!r}; it must be all, in-domain, "
-                "cross-domain or a list"
-            )
-
     def rows(self, evidence: Evidence) -> list[Row]:
         """All comparisons that the claim asks for and the run could have made, by the paper's labels."""
         if evidence.captioners is None:
@@ -89,12 +84,10 @@ class CaptionersClaim(Claim):
 
     def _corpora(self, paper: Reproduction, captioner: str) -> list[str]:
         labels = sorted(paper.corpora.keys() - set(self.without))
-        if self.corpora == "all":
-            return labels
-        if self.corpora in ("in-domain", "cross-domain"):
-            wanted = self.corpora == "in-domain"
-            return [label for label in labels if paper.in_domain(captioner, label) is wanted]
-        return [label for label in labels if label in self.corpora]
+        if not isinstance(self.corpora, str):
+            return [label for label in labels if label in self.corpora]
+        wanted = DOMAINS[self.corpora]
+        return [label for label in labels if wanted is None or paper.in_domain(captioner, label) is wanted]
 
     def parts(self, row: Row) -> list[str]:
         """The scope that a difference is judged in: captioners, metric, retriever and corpus."""
@@ -152,6 +145,9 @@ def read_claims(path: str | os.PathLike[str], paper: str) -> list[AnyClaim]:
         for key in ("per", "evidence"):
             if unknown := [name for name in entry.get(key, ()) if name not in scopes]:
                 raise ClaimError(f"{where}: {key} names {unknown[0]!r}; it may name {', '.join(scopes)}")
+        corpora = entry.get("corpora")
+        if isinstance(corpora, str) and corpora not in DOMAINS:
+            raise ClaimError(f"{where}: corpora is {corpora!r}; it must be {', '.join(DOMAINS)} or a list")
         if not 0 < entry["share"] <= 1:
             raise ClaimError(f"{where}: share is {entry['share']}; it must be above 0 and at most 1")
         claims.append(kind(paper=paper, **entry))
@@ -185,17 +181,11 @@ def claims_table(claims: Sequence[AnyClaim], evidence: Mapping[str, Evidence], p
             rows.append(list(map(Cell, (scope, judged, _count(signs), ";\n".join(found), ";\n".join(smallest)))))
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
-    return table_of(
-        "claims",
-        "Claims of the papers, as this run sees them",
-        "What the papers claim, in our words, and whether the comparisons of this run bear it out.",
-        [Column(heading, numeric=False) for heading in headings],
-        blocks,
-        records,
-        RECORD_COLUMNS,
-        [*(f"{name}: {meaning}." for name, meaning in VERDICTS.items() if name in used), *NOTES],
-        provenance,
-    )
+    columns = [Column(heading, numeric=False) for heading in headings]
+    notes = [*(f"{name}: {meaning}." for name, meaning in VERDICTS.items() if name in used), *NOTES]
+    description = "What the papers claim, in our words, and whether the comparisons of this run bear it out."
+    texts = ("claims", "Claims of the papers, as this run sees them", description)
+    return table_of(*texts, columns, blocks, records, RECORD_COLUMNS, notes, provenance)
 
 
 def _interval(claim: Claim, row: Row) -> Interval:

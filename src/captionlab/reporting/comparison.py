@@ -83,16 +83,13 @@ def parameter_differences(before: Run, after: Run) -> list[tuple[str, ...]]:
 
     A job that only one run has is one difference, with the parameter "the job".
     """
-    found = []
-    for job in sorted(before.jobs.keys() | after.jobs.keys()):
-        if job not in before.jobs or job not in after.jobs:
-            found.append((job, "the job", *("there" if job in run.jobs else NONE for run in (before, after))))
-            continue
-        first, second = (_parameters(run.jobs[job]) for run in (before, after))
-        for name in sorted(first.keys() | second.keys()):
-            if first.get(name, NONE) != second.get(name, NONE):
-                found.append((job, name, first.get(name, NONE), second.get(name, NONE)))
-    return found
+    both, found = before.jobs.keys() & after.jobs.keys(), list[dict[tuple[str, str], str]]()
+    for run in (before, after):
+        given = {job: _parameters(made) if job in both else {"the job": "there"} for job, made in run.jobs.items()}
+        found.append({(job, name): value for job, of_job in given.items() for name, value in of_job.items()})
+    places = sorted(found[0].keys() | found[1].keys())
+    pairs = [(*place, *(of_run.get(place, NONE) for of_run in found)) for place in places]
+    return [pair for pair in pairs if pair[2] != pair[3]]
 
 
 def _parameters(made: Mapping[str, Any]) -> dict[str, str]:

@@ -38,6 +38,13 @@ COSTS = TableSchema(
 MEASURED = {"s": "seconds", "cpu_time": "cpu_seconds", "max_rss": "memory_mb"}
 NO_GPU: dict[str, Any] = {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": None}
 SUMMED, HIGHEST = ("seconds", "cpu_seconds", "gpu_seconds"), ("memory_mb", "gpu_memory_mb")
+HEADINGS = ("rule", "jobs", "time", "processors", "GPU", "memory", "GPU memory", "device")
+NOTES = (
+    "Times as hours:minutes:seconds. A job counts as it ran last; one that was interrupted, since it went on. Time is "
+    "summed over jobs, and jobs run at once, so the run itself took less.",
+    "Jobs that were not finished when this table was made are missing: figures may be among them. Jobs whose results "
+    "are still there count, also where the config no longer asks for them.",
+)
 RECORD_COLUMNS = ("stage", "rule", "jobs", *SUMMED, *HIGHEST, *PROVENANCE)
 
 
@@ -71,23 +78,10 @@ def cost_table(rows: Sequence[Row], stages: Mapping[str, str], provenance: Mappi
             blocks.append(Block([*map(_cells, sums, sums.values()), _cells("together", _sum(here))], stage))
         records += [{"stage": stage, "rule": rule, **one} for rule, one in sums.items()]
     blocks.append(Block([_cells("all", _sum(rows))], "the run"))
-    headings = ("jobs", "time", "processors", "GPU", "memory", "GPU memory")
-    return table_of(
-        "cost",
-        "What this run cost",
-        "The jobs of each rule, with their times in sum and their memory at its highest.",
-        [Column("rule", numeric=False), *map(Column, headings), Column("device", numeric=False)],
-        blocks,
-        records,
-        RECORD_COLUMNS,
-        [
-            "Times as hours:minutes:seconds. A job counts as it ran last; one that was interrupted, since it went on. "
-            "Time is summed over jobs, and jobs run at once, so the run itself took less.",
-            "Jobs that were not finished when this table was made are missing: figures may be among them. Jobs whose "
-            "results are still there count, also where the config no longer asks for them.",
-        ],
-        provenance,
-    )
+    columns = [Column(heading, numeric=heading not in ("rule", "device")) for heading in HEADINGS]
+    description = "The jobs of each rule, with their times in sum and their memory at its highest."
+    texts = ("cost", "What this run cost", description)
+    return table_of(*texts, columns, blocks, records, RECORD_COLUMNS, NOTES, provenance)
 
 
 def _sum(rows: Sequence[Row]) -> dict[str, Any]:

@@ -35,20 +35,11 @@ def evaluation_table(summary: Sequence[Row], provenance: Mapping[str, Any]) -> T
     for retriever, candidates, metric in scored_by:
         by = f"{retriever}, {candidates}" if candidates else f"alignment by {retriever}"
         columns.append(Column(metric, "", by if retriever else "similarity to the references"))
-    return table_of(
-        "evaluation",
-        "Every metric of this run",
-        "Each captioner on each corpus, with 95 % intervals. All metrics are times 100, the mean rank aside.",
-        columns,
-        blocks,
-        summary,
-        RECORD_COLUMNS,
-        [
-            f"{MISSING}: not measured.",
-            protocol_note({r["decoding"] for r in summary}, {r["candidates"] for r in summary}),
-        ],
-        provenance,
-    )
+    description = "Each captioner on each corpus, with 95 % intervals. All metrics are times 100, the mean rank aside."
+    texts = ("evaluation", "Every metric of this run", description)
+    protocol = protocol_note({r["decoding"] for r in summary}, {r["candidates"] for r in summary})
+    notes = [f"{MISSING}: not measured.", protocol]
+    return table_of(*texts, columns, blocks, summary, RECORD_COLUMNS, notes, provenance)
 
 
 def _cell(row: Row | None) -> Cell:

@@ -4,8 +4,10 @@
 columns. `level` may also be `largest`: of the rows that differ in nothing else the one with the largest level.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
@@ -22,15 +24,12 @@ NON_INFERIORITY = "non-inferiority of "
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run has on the claims of a paper.
+    """What a run has on the claims of a paper."""
 
-    differences: rows of ROLE_DIFFERENCES with the paper's labels. printed: what the paper prints of such a row, None
-    where it does not, or where the run is not comparable with it. captioners: for claims that name captioners, what
-    stands for which of the paper's, and their values.
-    """
-
-    differences: Sequence[Row]
+    differences: Sequence[Row]  # of ROLE_DIFFERENCES with the paper's labels
+    # What the paper prints of such a row, None where it does not, or where the run is not comparable with it.
     printed: Callable[[Row], float | None]
+    # For claims that name captioners, what stands for which of the paper's, and their values.
     captioners: tuple[Reproduction, Run] | None = None
 
 
@@ -61,12 +60,10 @@ class EvidenceClaim(Claim):
         found = [row for row in evidence.differences if all(_fits(row[name], value) for name, value in wanted.items())]
         if self.evidence.get("level") != LARGEST:
             return found
-        largest: dict[tuple[Any, ...], Row] = {}
+        alike = defaultdict[tuple[Any, ...], list[Row]](list)
         for row in found:
-            key = tuple(row[name] for name in COLUMNS if name != "level")
-            if key not in largest or row["level"] > largest[key]["level"]:
-                largest[key] = row
-        return list(largest.values())
+            alike[tuple(row[name] for name in COLUMNS if name != "level")].append(row)
+        return [max(rows, key=itemgetter("level")) for rows in alike.values()]
 
     def printed(self, row: Row, evidence: Evidence) -> float | None:
         """What the paper prints of a difference."""

@@ -16,6 +16,10 @@ from captionlab.reporting.sheets import PROVENANCE, table_of
 
 ByCaptioner = Mapping[str, Sequence[Row]]
 
+PATTERN_COLUMNS = (
+    "captioner", "corpus", "source", "model", "role", "rank", "pattern", "start", "whole", "n", "example", "published",
+    *PROVENANCE,
+)  # fmt: skip
 TOP = 10
 MINED = 2  # mined patterns of each role that are shown; the CSV has all
 EXAMPLE = 200  # characters of an example that are shown
@@ -54,18 +58,14 @@ def statistics_table(statistics: ByCaptioner, provenance: Mapping[str, Any]) -> 
                 records += [{"captioner": captioner, **found[name]} for name in names if name in found]
         blocks.append(Block(lines, corpus))
     shown = (STATISTICS_SHOWN[name] for name in names)
-    return table_of(
-        "language_statistics",
-        "Statistics of the captions",
+    columns = [Column("captioner", numeric=False), *(Column(heading, group=group) for group, heading, _, _ in shown)]
+    description = (
         "Fluency, length, nouns and variety of the captions of each captioner. Perplexity is that of a trigram model "
-        "over all words of a corpus; lengths and nouns are means per caption.",
-        [Column("captioner", numeric=False), *(Column(heading, group=group) for group, heading, _, _ in shown)],
-        blocks,
-        records,
-        ("captioner", "corpus", "statistic", "value", "n", "note", *PROVENANCE),
-        [],
-        provenance,
+        "over all words of a corpus; lengths and nouns are means per caption."
     )
+    texts = ("language_statistics", "Statistics of the captions", description)
+    kept = ("captioner", "corpus", "statistic", "value", "n", "note", *PROVENANCE)
+    return table_of(*texts, columns, blocks, records, kept, [], provenance)
 
 
 def _statistic(name: str, row: Row | None) -> Cell:
@@ -96,20 +96,15 @@ def patterns_table(
             if shown := _patterns_to_show(here, paper.labels(captioner)):
                 blocks.append(Block(list(map(_pattern, shown)), f"{corpus}: {captioner}"))
             records += here
-    columns = ("corpus", "source", "model", "role", "rank", "pattern", "start", "whole", "n", "example", "published")
-    return table_of(
-        name,
-        title,
+    headings = ("role", "source", "pattern", "share, %", "example")
+    columns = [Column(heading, numeric=heading == "share, %") for heading in headings]
+    description = (
         f"The {MINED} most frequent prefixes and sentence patterns mined from the captions of each captioner, and the "
         "paper's pattern that fits them best. The share is that of captions that start with a prefix, or follow a "
-        "sentence pattern to their last word.",
-        [Column(name, numeric=name == "share, %") for name in ("role", "source", "pattern", "share, %", "example")],
-        blocks,
-        records,
-        ("captioner", *columns, *PROVENANCE),
-        [f"{MISSING}: no caption follows it.", *paper.notes(any(record["published"] for record in records))],
-        provenance,
+        "sentence pattern to their last word."
     )
+    notes = [f"{MISSING}: no caption follows it.", *paper.notes(any(record["published"] for record in records))]
+    return table_of(name, title, description, columns, blocks, records, PATTERN_COLUMNS, notes, provenance)
 
 
 def _pattern(row: Row) -> list[Cell]:
@@ -162,18 +157,12 @@ def unigrams_table(
             records += [{"captioner": captioner, **row} for row in top]
             lists += [[Cell(row["ngram"]) for row in top], [Cell(f"{100 * row['share']:.1f}") for row in top]]
         blocks.append(Block(side_by_side(lists), corpus))
-    return table_of(
-        name,
-        title,
+    description = (
         f"The {TOP} most frequent words of the captions of each captioner, punctuation left out, and their share of "
-        "all words.",
-        columns,
-        blocks,
-        records,
-        ("captioner", "corpus", "rank", "ngram", "count", "share", *PROVENANCE),
-        [f"{MISSING}: there are no more words."],
-        provenance,
+        "all words."
     )
+    kept, notes = ("captioner", "corpus", "rank", "ngram", "count", "share"), [f"{MISSING}: there are no more words."]
+    return table_of(name, title, description, columns, blocks, records, (*kept, *PROVENANCE), notes, provenance)
 
 
 def _by_corpus(tables: ByCaptioner) -> dict[str, dict[str, list[Row]]]:

@@ -87,8 +87,7 @@ class Run:
         self._rows: dict[tuple[Place, str | None], list[Row]] = {}
         for row in (*values, *differences):
             self._rows.setdefault((Place(**{name: row[name] for name in PLACE}), row.get("against")), []).append(row)
-        self.published, self.comparable = published, comparable
-        self.corpora = dict(sorted(corpora.items()))
+        self.published, self.comparable, self.corpora = published, comparable, dict(sorted(corpora.items()))
 
     def row(self, place: Place, against: str | None = None) -> Row | None:
         """The row of a value, or of how far it is above what it is held against; AmbiguousError where there are two."""

@@ -139,18 +139,13 @@ def validity_table(findings: Sequence[Finding], notes: Sequence[str], provenance
             wanted = {"unit": condition.unit, "relation": condition.relation, "wanted": condition.bound, "met": met}
             records.append({**asdict(found), "ci_low": low, "ci_high": high, **wanted})
     headings = ("condition", "of", "measured", "wanted", "n", "met")
-    return table_of(
-        "validity",
-        "Validity of this run",
+    columns = [Column(heading, numeric=heading in ("measured", "wanted", "n")) for heading in headings]
+    description = (
         f"What must hold for experiments to mean something; {sum(record['met'] for record in records)} of "
-        f"{len(records)} are met. Values with 95 % intervals; it is the value that counts.",
-        [Column(heading, numeric=heading in ("measured", "wanted", "n")) for heading in headings],
-        [Block(rows)],
-        records,
-        RECORD_COLUMNS,
-        [*reasons, *absent, *notes],
-        provenance,
+        f"{len(records)} are met. Values with 95 % intervals; it is the value that counts."
     )
+    texts, below = ("validity", "Validity of this run", description), [*reasons, *absent, *notes]
+    return table_of(*texts, columns, [Block(rows)], records, RECORD_COLUMNS, below, provenance)
 
 
 def _row(found: Finding, condition: Condition, met: bool) -> list[Cell]:

@@ -1,7 +1,6 @@
 """BLEU, METEOR, ROUGE-L and CIDEr by pycocoevalcap, for each caption, with what their corpus values are computed from.
 
 TEXT_METRICS is the one place for a metric of a caption against references: its columns, how it scores, its values.
-
 Papineni et al. 2002 (BLEU), Denkowski and Lavie 2014 (METEOR 1.5), Lin 2004 (ROUGE), Vedantam et al. 2015 (CIDEr, here
 the CIDEr-D form that pycocoevalcap computes), over the tokens of captionlab.evaluation.ptb.
 """
@@ -46,8 +45,8 @@ class MeteorOf(Meteor):
 
     def __init__(self, paraphrases: Path):
         jar, pipe = Path(inspect.getfile(Meteor)).with_name(METEOR_JAR), subprocess.PIPE
-        self.meteor_cmd = ["java", "-jar", "-Xmx2G", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
-        self.meteor_cmd += ["-a", str(paraphrases)]
+        options = ["-", "-", "-stdio", "-l", "en", "-norm", "-a", str(paraphrases)]
+        self.meteor_cmd = ["java", "-jar", "-Xmx2G", str(jar), *options]
         self.meteor_p = subprocess.Popen(self.meteor_cmd, stdin=pipe, stdout=pipe, stderr=pipe)
         self.lock = threading.Lock()
 
@@ -56,8 +55,7 @@ class MeteorOf(Meteor):
 def meteor_process(paraphrases: Path | None = None) -> Iterator[Meteor]:
     """pycocoevalcap's METEOR with its Java process, which ends with the block.
 
-    Without a file of paraphrases (captionlab.evaluation.paraphrases) it reads its own, which takes about 10 s of
-    processor time and 1 GB.
+    Without a file of paraphrases (captionlab.evaluation.paraphrases) it reads its own, in 10 s of processor and 1 GB.
     """
     with java_on_path():
         meteor = MeteorOf(paraphrases) if paraphrases else Meteor()
@@ -104,14 +102,10 @@ def score_corpus(
     """
     usable = _usable_references(corpus, captions, references)
     texts = Texts(corpus, {key: [tokens] for key, tokens in captions.items() if key[0] in usable}, usable, meteor)
-    columns: dict[str, Any] = {
-        "corpus": [corpus] * len(texts.captions),
-        "image_id": [image for image, _ in texts.captions],
-        "caption_index": [index for _, index in texts.captions],
-    }
+    count, (images, indices) = len(texts.captions), zip(*texts.captions, strict=True)
+    columns: dict[str, Any] = {"corpus": [corpus] * count, "image_id": images, "caption_index": indices}
     for metric in reversed(TEXT_METRICS):  # the Java process of METEOR takes a moment to start
         columns |= metric.score(texts)
-    count = len(texts.captions)
     sums = {name: np.reshape(columns[name], (count, -1)).sum(axis=0) for name in {m.column for m in METRICS.values()}}
     shown = ", ".join(f"{name} {float(m.value(sums[m.column], np.array(count))):.3f}" for name, m in METRICS.items())
     logger.info("%s: %s of %d captions", corpus, shown, count)
@@ -164,10 +158,7 @@ def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
-    """METEOR of each caption, and its statistics.
-
-    Meteor.compute_score hides these and, when Java dies, waits for ever on its lock; so its lines are exchanged here.
-    """
+    # Meteor.compute_score hides the statistics and, when Java dies, waits for ever on its lock.
     answers, statistics, meteor = [], [], texts.meteor
     for key, of_image in texts.pairs.items():
         # Three bars separate the fields of a line.
@@ -189,7 +180,7 @@ def _rouge(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _cider(texts: Texts) -> dict[str, Sequence[Any]]:
-    """CIDEr of all first captions, then of the second, and so on: Cider counts an image once for each."""
+    # Of all first captions, then of the second, and so on: Cider counts an image once for each.
     scores: dict[Key, float] = {}
     for index in sorted({index for _, index in texts.captions}):
         of_index = {image: texts.captions.get((image, index), [""]) for image in texts.references}
@@ -199,10 +190,8 @@ def _cider(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _counted_chunks(statistics: list[float]) -> list[float]:
-    """The statistics with 0 chunks where caption and reference match as a whole: METEOR does not count such a chunk.
-
-    (MeteorStats.addStats and MeteorScorer.computeMetrics of meteor-1.5.jar.) With this, statistics can simply be added.
-    """
+    # With 0 chunks where caption and reference match as a whole, which METEOR does not count (MeteorStats.addStats and
+    # MeteorScorer.computeMetrics of meteor-1.5.jar), statistics can simply be added.
     whole = statistics[21:] == statistics[:2] and statistics[20] == 1
     return [*statistics[:20], 0.0, *statistics[21:]] if whole else statistics
 
@@ -274,14 +263,10 @@ METEOR = TextMetric(
     _meteor,
     {"METEOR": Metric("meteor_statistics", corpus_meteor, ends=PER_CENT)},
 )
-ROUGE = TextMetric(
-    {"rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1")}, _rouge, {"ROUGE-L": Metric("rouge_l", mean, ends=PER_CENT)}
-)
-CIDER = TextMetric(
-    {"cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus")},
-    _cider,
-    {"CIDEr": Metric("cider", mean)},
-)
+_ROUGE_L = {"rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1")}
+ROUGE = TextMetric(_ROUGE_L, _rouge, {"ROUGE-L": Metric("rouge_l", mean, ends=PER_CENT)})
+_CIDER = {"cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus")}
+CIDER = TextMetric(_CIDER, _cider, {"CIDEr": Metric("cider", mean)})
 TEXT_METRICS = (BLEU, METEOR, ROUGE, CIDER)
 
 METRICS = {name: metric for one in TEXT_METRICS for name, metric in one.metrics.items()}

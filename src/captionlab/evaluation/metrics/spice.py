@@ -124,10 +124,10 @@ def score_captions(
         raise ValueError(f"{len(bare)} captions have no reference to be scored against, the first is number {bare[0]}")
     if not captions:
         return {name: [] for name in [*SPICE.columns][3:]}
-    cut = [_cut(caption) for caption in captions]
+    cut, cut_references = list(map(_cut, captions)), [list(map(_cut, refs)) for refs in references]
     entries = [
-        {"image_id": index, "test": caption, "refs": [_cut(reference)[0] for reference in refs]}
-        for index, ((caption, _), refs) in enumerate(zip(cut, references, strict=True))
+        {"image_id": index, "test": caption, "refs": [reference for reference, _ in refs]}
+        for index, ((caption, _), refs) in enumerate(zip(cut, cut_references, strict=True))
     ]
     with tempfile.TemporaryDirectory(prefix="spice-") as name:
         folder = Path(name)
@@ -136,16 +136,15 @@ def score_captions(
             arguments += ["-cache", _cache(folder, parses)]
         _run(folder, entries, jars, memory_mb, threads, arguments)
         found = {entry["image_id"]: entry["scores"] for entry in json.loads((folder / "scores.json").read_text())}
-    if found.keys() != set(range(len(captions))):
-        raise SpiceError(
-            f"SPICE scored {len(found)} of {len(captions)} captions; run again, and report it if it stays so"
-        )
+    if found.keys() != {*range(len(captions))}:
+        counts = f"{len(found)} of {len(captions)} captions"
+        raise SpiceError(f"SPICE scored {counts}; run again, and report it if it stays so")
     scores = [found[index] for index in range(len(captions))]
     columns: dict[str, list[Any]] = {name.lower(): [score[name]["f"] for score in scores] for name in CATEGORIES}
     columns["candidate_tuples"] = [score["All"]["tp"] + score["All"]["fp"] for score in scores]
     columns["reference_tuples"] = [score["All"]["tp"] + score["All"]["fn"] for score in scores]
     columns["words_left_out"] = [left_out for _, left_out in cut]
-    long = sum(_cut(reference)[1] > 0 for refs in references for reference in refs)
+    long = sum(left_out > 0 for refs in cut_references for _, left_out in refs)
     for count, what in (
         (sum(left_out > 0 for _, left_out in cut), f"captions are longer than {LONGEST} words and were cut there"),
         (long, f"captions: so many references are longer than {LONGEST} words and were cut there"),
