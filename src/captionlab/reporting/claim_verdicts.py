@@ -39,10 +39,7 @@ class Interval:
     one_sided: bool = False  # a non-inferiority: missed on one side of the margin only; what is better exceeds it
 
     def sign(self, chances: int = 1) -> int:
-        """1 or -1 when the whole interval lies above or below 0, else 0.
-
-        With `chances`, of an interval that errs so many times less often (Bonferroni).
-        """
+        """1 or -1 when the whole interval, of one that errs `chances` times less, lies above or below 0, else 0."""
         factor = widening(chances, self.repetitions)
         low, high = (self.value + factor * (end - self.value) for end in (self.low, self.high))
         return int(low > 0) - int(high < 0)
@@ -99,7 +96,7 @@ def nearest(margin: float, reach: float, deviation: float) -> float | None:
 
 
 def widening(chances: int, repetitions: int) -> float:
-    """How many times as wide as at 95 % an interval is that errs `chances` times less often.
+    """How many times as wide as at 95 % an interval is that errs `chances` times less often (Bonferroni).
 
     As of a normal distribution, or with several repetitions of Student's t: that is exact where other repetitions are
     all that the interval is about, and too wide where other images count too.

@@ -18,11 +18,10 @@ def run_notes(provenance: Mapping[str, Any]) -> list[str]:
     corpora) and `versions` (library -> version); other keys are printed as they are. Within a job, its inputs follow.
     """
     notes = [TOY] if provenance.get("toy") else []
-    facts = {key: value for key, value in provenance.items() if key not in ("config", "toy", "versions")}
-    line = [f"Made from the config {provenance['config']!r}"]
-    line += [f"{key} {facts.pop(key)}" for key in ("seed", "commit", "device") if key in facts]
-    line += [f"{key} {facts[key]}" for key in sorted(facts)]
-    notes.append(", ".join(line) + ".")
+    first = [key for key in ("seed", "commit", "device") if key in provenance]
+    keys = [*first, *sorted(provenance.keys() - {"config", "toy", "versions", *first})]
+    facts = "".join(f", {key} {provenance[key]}" for key in keys)
+    notes.append(f"Made from the config {provenance['config']!r}{facts}.")
     if versions := provenance.get("versions"):
         notes.append(f"Versions: {', '.join(f'{name} {versions[name]}' for name in sorted(versions))}.")
     if inputs := current().get("inputs"):

@@ -11,11 +11,10 @@ from captionlab.reporting.runs import Row, Run
 class Reproduction:
     """A block `papers.<paper>` of the config with the lineage of the run's captioners and the paper's numbers.
 
-    The block has `comparable`, `captioners` and `corpora` (the paper's label -> name in the config), and perhaps
-    `retrievers` and `evaluations`; of an empty one nothing of the paper is found. The lineage gives for each captioner
-    its `parent` (or None), the `corpora` that it and its ancestors were trained on, its `family`, and the `retriever`
-    that gave its reward (or None). Labels that the paper does not have are allowed: their numbers have nothing beside
-    them.
+    The block has `comparable`, `captioners` and `corpora` (the paper's label -> name in the config; labels that it does
+    not have are allowed), and perhaps `retrievers` and `evaluations`; of an empty one nothing of the paper is found.
+    The lineage gives for each captioner its `parent` (or None), the `corpora` that it and its ancestors were trained
+    on, its `family`, and the `retriever` that gave its reward (or None).
     """
 
     def __init__(

@@ -62,10 +62,8 @@ def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results
                 value, low, high = geometric_interval(*_numbers(found), len(found[0].images))
             else:
                 value, low, high = seeds_interval(_numbers(found)[0], images_interval(found))
-            if found[0].ends == PER_CENT:
-                high = min(high, 100.0)
-            if found[0].ends != ANY:
-                low = max(low, 0.0)
+            high = min(high, 100.0) if found[0].ends == PER_CENT else high
+            low = low if found[0].ends == ANY else max(low, 0.0)
             yield {**place_columns(role, place), **_measured("value", (value, low, high), found)}
 
 

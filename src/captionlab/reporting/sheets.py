@@ -93,9 +93,8 @@ class Sheet:
     def heading(self, label: str) -> str:
         """Heading of the block of a corpus: the paper's name, ours, and how many images there are."""
         name = self.run.corpora[label]
-        counts = {int(str(r["n"])) for r in self.records if r["corpus"] == name and r["n"]}
-        images = f", {max(counts)} images" if counts else ""
-        return f"{label} (here {name}{images})"
+        largest = max((int(str(r["n"])) for r in self.records if r["corpus"] == name and r["n"]), default=0)
+        return f"{label} (here {name}{f', {largest} images' if largest else ''})"
 
     def footnotes(self, blocks: Sequence[Block]) -> list[str]:
         """The notes below the table: what markers mean, the sheet's own, what is missing, and what numbers are of."""

@@ -31,8 +31,11 @@ logger = logging.getLogger(__name__)
 DECLARATION = ScoreTable(place=3, asks="", references=True, switch="spice")
 METRICS = {"SPICE": Metric("all", mean, ends=PER_CENT)}
 _DOUBLE, _INT = pa.float64(), pa.int32()
-# The categories of the program; the paper prints Cardinality as Count.
-CATEGORIES = ("All", "Object", "Relation", "Attribute", "Color", "Cardinality", "Size")
+# The categories of the program beside All, and what is of them.
+CATEGORIES = {
+    "Object": "objects", "Relation": "relations", "Attribute": "attributes", "Color": "colours",
+    "Cardinality": "numbers from one to ten, which the paper prints as Count", "Size": "sizes",
+}  # fmt: skip
 # The parser takes time and memory with the third and second power of the length: 25 s and 300 MB for 100 words, and
 # when memory runs out it gives up on a sentence without a word. So longer ones are cut here, and counted.
 LONGEST = 60
@@ -50,15 +53,8 @@ SPICE = TableSchema(
     **CAPTION_KEY,
     all=Column(_DOUBLE, "f-score of all tuples, 0 to 1: SPICE"),
     **{
-        name: Column(_DOUBLE, f"f-score of {what}, 0 to 1; missing when no reference has one", nullable=True)
-        for name, what in {
-            "object": "objects",
-            "relation": "relations",
-            "attribute": "attributes",
-            "color": "colours",
-            "cardinality": "numbers from one to ten, which the paper prints as Count",
-            "size": "sizes",
-        }.items()
+        name.lower(): Column(_DOUBLE, f"f-score of {what}, 0 to 1; missing when no reference has one", nullable=True)
+        for name, what in CATEGORIES.items()
     },
     candidate_tuples=Column(_INT, "tuples found in the caption"),
     reference_tuples=Column(_INT, "tuples found in its references together; with 0, `all` is 0 by definition"),
@@ -123,7 +119,7 @@ def score_captions(
     if bare := [index for index, refs in enumerate(references) if not refs]:
         raise ValueError(f"{len(bare)} captions have no reference to be scored against, the first is number {bare[0]}")
     if not captions:
-        return {name: [] for name in [*SPICE.columns][3:]}
+        return {name: [] for name in SPICE.columns if name not in CAPTION_KEY}
     cut, cut_references = list(map(_cut, captions)), [list(map(_cut, refs)) for refs in references]
     entries = [
         {"image_id": index, "test": caption, "refs": [reference for reference, _ in refs]}
@@ -140,7 +136,9 @@ def score_captions(
         counts = f"{len(found)} of {len(captions)} captions"
         raise SpiceError(f"SPICE scored {counts}; run again, and report it if it stays so")
     scores = [found[index] for index in range(len(captions))]
-    columns: dict[str, list[Any]] = {name.lower(): [score[name]["f"] for score in scores] for name in CATEGORIES}
+    columns: dict[str, list[Any]] = {
+        name.lower(): [score[name]["f"] for score in scores] for name in ("All", *CATEGORIES)
+    }
     columns["candidate_tuples"] = [score["All"]["tp"] + score["All"]["fp"] for score in scores]
     columns["reference_tuples"] = [score["All"]["tp"] + score["All"]["fn"] for score in scores]
     columns["words_left_out"] = [left_out for _, left_out in cut]
