@@ -61,11 +61,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """A metric of a captioner on a corpus: its value, the resampled values, its images in order and its captions.
-
-    `shares` is there for a metric that is a share of the captions, whose mean it is: of each image the captions that
-    count, divided by the captions that an image has on average.
-    """
+    """A metric of a captioner on a corpus: its value, the resampled values, its images in order and its captions."""
 
     job: Job
     corpus: str
@@ -77,6 +73,7 @@ class Result:
     images: tuple[str, ...]
     captions: int
     ends: str
+    # Of a metric that is a share of the captions: of each image those that count, over the captions of an average image.
     shares: np.ndarray | None = None
 
     @property

@@ -196,10 +196,7 @@ def _interval(claim: Claim, row: Row) -> Interval:
 
 
 def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[float | None]) -> list[str]:
-    """In words, what each comparison could have shown, beside the paper's own difference where that is known.
-
-    With a remark where it shows nothing and the paper's is smaller.
-    """
+    """In words, what each comparison could have shown, beside the paper's own difference, larger or smaller."""
     chances, texts = choices(len(intervals), share), []
     for interval, printed in zip(intervals, theirs, strict=True):
         smallest, least = interval.smallest(chances), interval.least_margin(chances)

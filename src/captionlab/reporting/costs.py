@@ -85,12 +85,9 @@ def cost_table(rows: Sequence[Row], stages: Mapping[str, str], provenance: Mappi
 
 
 def _sum(rows: Sequence[Row]) -> dict[str, Any]:
-    return {
-        "jobs": len(rows),
-        **{name: sum(row[name] or 0.0 for row in rows) for name in SUMMED},
-        **{name: max((row[name] or 0.0 for row in rows), default=0.0) for name in HIGHEST},
-        "device": ", ".join(sorted({row["device"] for row in rows} - {None})),
-    }
+    times = {name: sum(row[name] or 0.0 for row in rows) for name in SUMMED}
+    memory = {name: max((row[name] or 0.0 for row in rows), default=0.0) for name in HIGHEST}
+    return {"jobs": len(rows), **times, **memory, "device": ", ".join(sorted({row["device"] for row in rows} - {None}))}
 
 
 def _cells(name: str, one: Mapping[str, Any]) -> list[Cell]:

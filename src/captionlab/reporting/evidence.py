@@ -57,7 +57,8 @@ class EvidenceClaim(Claim):
     def rows(self, evidence: Evidence) -> list[Row]:
         """Those with the values that the claim names."""
         wanted = {name: value for name, value in self.evidence.items() if (name, value) != ("level", LARGEST)}
-        found = [row for row in evidence.differences if all(_fits(row[name], value) for name, value in wanted.items())]
+        lists = {name: value if isinstance(value, list) else [value] for name, value in wanted.items()}
+        found = [row for row in evidence.differences if all(row[name] in values for name, values in lists.items())]
         if self.evidence.get("level") != LARGEST:
             return found
         alike = defaultdict[tuple[Any, ...], list[Row]](list)
@@ -94,7 +95,3 @@ class EvidenceClaim(Claim):
         trainings = self.repetitions or ("training" if row["seeds"] == 1 else "trainings")
         of = f"n = {row['n']}, {row['seeds']} {trainings}"
         return f"{what}{places} against {row['against']} {cell.text} {cell.detail}, {of}".strip()
-
-
-def _fits(value: Any, wanted: Any) -> bool:
-    return value in wanted if isinstance(wanted, list) else bool(value == wanted)

@@ -6,15 +6,14 @@ of its captioners with that of the reference which it was trained from, else wit
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import ANY, PER_CENT, Metric, Result, images_interval, mean, paired_interval
 from captionlab.intervals import geometric_interval, seeds_interval
-from captionlab.reporting import runs
 
 PERPLEXITY = "perplexity"
 # Corpus, measure, scorer.
@@ -64,7 +63,7 @@ def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results
                 value, low, high = seeds_interval(_numbers(found)[0], images_interval(found))
             high = min(high, 100.0) if found[0].ends == PER_CENT else high
             low = low if found[0].ends == ANY else max(low, 0.0)
-            yield {**place_columns(role, place), **_measured("value", (value, low, high), found)}
+            yield _row(role, place, (value, low, high), found)
 
 
 def difference_rows(
@@ -89,13 +88,8 @@ def difference_rows(
                 for other in of_one:
                     one.check_images(other)
             apart = _ratio_difference if place[1] == PERPLEXITY else _difference
-            yield {
-                **place_columns(role, place),
-                "against": reference,
-                "own": None if place[2] is None else place[2] in rewards.get(role, ()),
-                "margin": None,
-                **_measured("difference", apart(found, others), found),
-            }
+            own = None if place[2] is None else place[2] in rewards.get(role, ())
+            yield _row(role, place, apart(found, others), found, against=reference, own=own)
 
 
 def _origin(captioner: str, reference: Sequence[str], parents: Mapping[str, str | None]) -> Sequence[str]:
@@ -110,11 +104,6 @@ def _shared(results: Mapping[str, Results], captioners: Sequence[str]) -> list[P
     """What was measured of all these captioners, in the order of the first."""
     first, *others = captioners
     return [place for place in results[first] if all(place in results[other] for other in others)]
-
-
-def place_columns(role: str, place: Place) -> dict[str, Any]:
-    """The columns that say what is measured of the captions of a role."""
-    return asdict(runs.Place(role, *place))
 
 
 def _numbers(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:
@@ -139,6 +128,9 @@ def _ratio_difference(found: Sequence[Result], others: Sequence[Sequence[Result]
     return mean, low, high
 
 
-def _measured(name: str, number: tuple[float, float, float], results: Sequence[Result]) -> dict[str, Any]:
-    measured = dict(zip((name, "ci_low", "ci_high"), number, strict=True))
-    return {**measured, "seeds": len(results), "n": len(results[0].images)}
+def _row(
+    role: str, place: Place, number: tuple[float, float, float], found: Sequence[Result], **against: Any
+) -> dict[str, Any]:
+    corpus, measure, scorer = place
+    images, seeds = len(found[0].images), len(found)
+    return row(corpus, "generated", role, measure, number, images, seeds=seeds, scorer=scorer, **against)
