@@ -73,7 +73,7 @@ class Result:
     images: tuple[str, ...]
     captions: int
     ends: str
-    # Of a metric that is a share of the captions: of each image those that count, over the captions of an average image.
+    # Of a metric that is a share of the captions: of each image those that count, over the captions of a mean image.
     shares: np.ndarray | None = None
 
     @property

@@ -39,7 +39,7 @@ class Interval:
     one_sided: bool = False  # a non-inferiority: missed on one side of the margin only; what is better exceeds it
 
     def sign(self, chances: int = 1) -> int:
-        """1 or -1 when the whole interval, of one that errs `chances` times less, lies above or below 0, else 0."""
+        """1 or -1 when the whole interval, made to err `chances` times less often, is above or below 0, else 0."""
         factor = widening(chances, self.repetitions)
         low, high = (self.value + factor * (end - self.value) for end in (self.low, self.high))
         return int(low > 0) - int(high < 0)

@@ -17,12 +17,7 @@ class Reproduction:
     on, its `family`, and the `retriever` that gave its reward (or None).
     """
 
-    def __init__(
-        self,
-        block: Mapping[str, Any],
-        lineage: Mapping[str, Mapping[str, Any]] | None = None,
-        published: Published | None = None,
-    ):
+    def __init__(self, block: Row, lineage: Mapping[str, Row] | None = None, published: Published | None = None):
         self.comparable: bool = block.get("comparable", False)
         self.captioners: Mapping[str, str] = block.get("captioners", {})
         self.corpora: Mapping[str, str] = block.get("corpora", {})

@@ -5,7 +5,7 @@ geometric means, and their differences follow from ratios. A role is compared wi
 of its captioners with that of the reference which it was trained from, else with their mean.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ PERPLEXITY = "perplexity"
 # Corpus, measure, scorer.
 Place = tuple[str, str, str | None]
 Results = Mapping[Place, Result]
+# Of each role its captioners, or the labels of scorers.
+Names = Mapping[str, Sequence[str]]
 
 
 def corpus_perplexity(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
@@ -52,7 +54,7 @@ def fluency(measures: pa.Table) -> pa.Table:
     )
 
 
-def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results]) -> Iterator[dict[str, Any]]:
+def value_rows(roles: Names, results: Mapping[str, Results]) -> Iterator[dict[str, Any]]:
     """Rows of ROLE_VALUES: every measure that all captioners of a role have."""
     for role, captioners in roles.items():
         for place in _shared(results, captioners):
@@ -67,11 +69,7 @@ def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results
 
 
 def difference_rows(
-    roles: Mapping[str, Sequence[str]],
-    results: Mapping[str, Results],
-    reference: str,
-    parents: Mapping[str, str | None],
-    rewards: Mapping[str, Iterable[str]],
+    roles: Names, results: Mapping[str, Results], reference: str, parents: Mapping[str, str | None], rewards: Names
 ) -> Iterator[dict[str, Any]]:
     """Rows of ROLE_DIFFERENCES: each role against the reference role.
 
