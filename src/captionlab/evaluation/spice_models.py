@@ -44,8 +44,7 @@ def fetch_models(pom: Path, checksums: Path, folder: Path) -> None:
     """Put the jars that a pom.xml names into a folder, with a status.json that lists them and their sha256.
 
     A jar in the local Maven repository (M2_REPO, else ~/.m2/repository) is taken from there; else it is downloaded.
-    Raises ModelsUnavailable, or ModelsCorrupt when a download does not have its checksum. The folder appears when all
-    are there.
+    Raises ModelsUnavailable, or ModelsCorrupt at a wrong checksum. The folder appears when all are there.
     """
     expected = read_checksums(checksums)
     jars: dict[str, str] = {}
@@ -65,10 +64,7 @@ def write_unavailable(folder: Path, reason: str) -> None:
 
 
 def available_models(folder: Path) -> tuple[list[Path], str]:
-    """The jars in a folder of fetch_models, and "", or no jars and the reason why they are not there.
-
-    Raises ModelsCorrupt when a jar is missing or was changed since.
-    """
+    """The jars in a folder of fetch_models, and why there are none; ModelsCorrupt where one is missing or changed."""
     try:
         status = json.loads((folder / STATUS).read_text())
     except (OSError, ValueError) as error:

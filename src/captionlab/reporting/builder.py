@@ -20,23 +20,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of each row, with its columns.
+    """A number of each row, with its columns."""
 
-    `place` has the fields that it fills, also over those of the row. Beside it stands what the paper has under
-    `printed`, where that is given, or how many images it is of. With `against` it is a difference, and
-    nothing of what that is itself. `mark` follows it.
-    """
-
-    place: Mapping[str, Any]
+    place: Mapping[str, Any]  # the fields that it fills, also over those of the row
     group: str = ""
     heading: str = "this run"
     detail: str = ""
-    printed: str | None = None
-    images: bool = False
-    against: str | None = None
+    printed: str | None = None  # under what the paper has the number that stands beside it
+    images: bool = False  # whether beside it stands how many images it is of
+    against: str | None = None  # what it is a difference from, which has none itself
     decimals: int | None = None
     sign: str = "+"  # that of a difference above 0
-    mark: Callable[[Place], str] = lambda place: ""
+    mark: Callable[[Place], str] = lambda place: ""  # what follows it
 
 
 def columns_of(heads: Sequence[str], numbers: Sequence[Number]) -> list[Column]:

@@ -91,13 +91,9 @@ class CaptionersClaim(Claim):
 
     def parts(self, row: Row) -> list[str]:
         """The scope that a difference is judged in: captioners, metric, retriever and corpus."""
-        parts = {
-            "captioner": f"{row['subject']} against {row['against']}",
-            "metric": row["measure"],
-            "retriever": row["scorer"] and f"judged by {row['scorer']}",
-            "corpus": row["corpus"],
-        }
-        return [part for name, part in parts.items() if name in self.per and part]
+        retriever = row["scorer"] and f"judged by {row['scorer']}"
+        parts = (f"{row['subject']} against {row['against']}", row["measure"], retriever, row["corpus"])
+        return [part for name, part in zip(SCOPES, parts, strict=True) if name in self.per and part]
 
     def texts(self, rows: Sequence[Row]) -> list[str]:
         """The differences of a scope in words, and corpora on which the run has nothing to compare."""

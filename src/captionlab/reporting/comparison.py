@@ -60,20 +60,14 @@ def read_run(folder: Path) -> Run:
 def compare(before: Run, after: Run) -> str:
     """The comparison of two runs as a page of Markdown."""
     lines = [
-        f"# {escape_markdown(before.name)} and {escape_markdown(after.name)}",
-        "",
-        "## What they were made with",
-        "",
+        f"# {escape_markdown(before.name)} and {escape_markdown(after.name)}\n\n## What they were made with\n",
         *_making(before, after),
-        "",
-        "## What moved",
-        "",
+        "\n## What moved\n\n"
         "A cell moved when its two 95 % intervals have no value in common. By chance alone that happens to about one "
-        "cell in two hundred, if the runs saw different images of the same kind.",
-        "",
+        "cell in two hundred, if the runs saw different images of the same kind.\n",
     ]
     for name in sorted(before.tables.keys() | after.tables.keys()):
-        lines += [f"### {escape_markdown(name)}", "", *_changes(name, before, after), ""]
+        lines += [f"### {escape_markdown(name)}\n", *_changes(name, before, after), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -120,8 +114,7 @@ def _making(before: Run, after: Run) -> list[str]:
 def moved_cells(before: pd.DataFrame, after: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Cells of a table with intervals that moved, and the others that both runs have a value for and that changed.
 
-    A cell moved when the two intervals have no value in common. Its columns are those of `measured`, with `_before`
-    and `_after`.
+    A cell moved when the two intervals have no value in common. Columns: `measured`'s, with `_before` and `_after`.
     """
     suffixes = ("_before", "_after")
     shared = measured(before).merge(measured(after), left_index=True, right_index=True, suffixes=suffixes)
@@ -132,10 +125,7 @@ def moved_cells(before: pd.DataFrame, after: pd.DataFrame) -> tuple[pd.DataFrame
 
 
 def measured(rows: pd.DataFrame) -> pd.DataFrame:
-    """Values with their intervals, as numbers and as they are `shown`, by what they are values of.
-
-    Rows without a value are left out; of two rows of the same cell the last counts.
-    """
+    """Values there are with their intervals, as numbers and as they are `shown`, by what they are values of."""
     there = rows[rows["value"] != ""]
     names = [name for name in there if name not in (*INTERVAL, *PROVENANCE, *DERIVED)]
     cells = [", ".join(filter(None, row)) for row in there[names].itertuples(index=False, name=None)]

@@ -43,10 +43,7 @@ class Figure:
 
 
 class Paper:
-    """A paper and its block of a config, which is empty where the config does not ask for it.
-
-    `lab` is the graph: captionlab.workflow.experiments.Experiments.
-    """
+    """A paper and its block of a config, which is empty where the config does not ask for it."""
 
     name: ClassVar[str]
     citation: ClassVar[str]
@@ -56,7 +53,7 @@ class Paper:
     """the same, with their labels; the word before the first _ is the stem of the caption's file"""
 
     def __init__(self, lab: Any):
-        self.lab = lab
+        self.lab = lab  # the graph: captionlab.workflow.experiments.Experiments
         self.block: Block = lab.config.get("papers", {}).get(self.name, {})
 
     def tables(self) -> list[str]:

@@ -15,13 +15,10 @@ class PublishedError(ValueError):
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """A number as it is printed; `text` keeps its decimals, 73.0 is not 73.
-
-    A `note` that begins with "truncated" says that digits were cut off and not rounded.
-    """
+    """A number as it is printed; `text` keeps its decimals, 73.0 is not 73."""
 
     text: str
-    note: str = ""
+    note: str = ""  # one that begins with "truncated" says that digits were cut off and not rounded
 
     @property
     def value(self) -> float:

@@ -86,10 +86,7 @@ def has_cache() -> bool:
 def parse_captions(
     captions: Sequence[str], jars: Sequence[Path], memory_mb: int, threads: int
 ) -> dict[str, list[bytes]]:
-    """Columns of the table PARSES for tokenised captions; without rows where the program cannot keep parses.
-
-    Raises SpiceError when the program fails.
-    """
+    """Columns of PARSES for tokenised captions, empty where the program cannot keep parses; SpiceError if it fails."""
     different = sorted({_cut(caption)[0] for caption in captions})
     if not different or not has_cache():
         return {"key": [], "tuples": []}
