@@ -8,6 +8,7 @@ import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from snakemake.iocontainers import OutputFiles
 
@@ -116,7 +117,8 @@ def test_jobs_that_make_no_table_differ_too(tmp_path, monkeypatch):
     ],
 )
 def test_a_cell_moves_when_intervals_have_nothing_in_common(value, low, high, moved, changed):
-    found = moved_cells([row(), row("SPICE")], [row(value=value, low=low, high=high), row("SPICE")])
+    before, after = [row(), row("SPICE")], [row(value=value, low=low, high=high), row("SPICE")]
+    found = moved_cells(pd.DataFrame(before), pd.DataFrame(after))
     assert [len(cells) for cells in found] == [moved, changed]
 
 

@@ -1,14 +1,15 @@
 """What a run cost, and what the next one may cost."""
 
+import math
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from captionlab.reporting.costs import (
     COSTS,
-    Estimate,
     clock,
     cost_table,
     estimate,
@@ -101,13 +102,13 @@ def test_a_run_without_benchmarks_costs_nothing(tmp_path):
 def test_pending_jobs_cost_what_they_or_their_like_did(results):
     earlier = measured_jobs(results)
     pending = [("train_encoder", "a"), ("train_encoder", "new"), ("score_nlg", "base/main"), ("never", "x")]
-    found = {one.rule: one for one in estimate(pending, earlier)}
+    found = dict(estimate(pending, earlier).iterrows())
     assert found["train_encoder"].jobs == 2
     assert found["train_encoder"].seconds == pytest.approx(262.37 + (262.37 + 100) / 2)
     assert found["train_encoder"].gpu_seconds == pytest.approx(500 + 250)
     assert found["train_encoder"].longest == 262.37
     assert found["score_nlg"].seconds == 10.5
-    assert found["never"].seconds is None
+    assert math.isnan(found["never"].seconds)
 
 
 @pytest.mark.parametrize(
@@ -115,8 +116,9 @@ def test_pending_jobs_cost_what_they_or_their_like_did(results):
     [(1, 1, "0:01:40"), (2, 1, "0:01:00"), (100, 1, "0:01:00"), (100, 4, "0:00:40")],
 )
 def test_the_least_time(jobs, gpus, least):
-    estimates = [Estimate("a", 3, 60.0, 60.0, 20.0), Estimate("b", 1, 40.0, 0.0, 40.0)]
-    text = estimate_text([*estimates, Estimate("c", 2, None, 0.0, 0.0)], jobs, gpus)
+    columns = {"jobs": [3, 1, 2], "seconds": [60.0, 40.0, None], "gpu_seconds": [60.0, 0.0, None]}
+    estimates = pd.DataFrame({**columns, "longest": [20.0, 40.0, None]}, ["a", "b", "c"])
+    text = estimate_text(estimates, jobs, gpus)
     assert f"not before {least}." in text
     assert "6 jobs, 0:01:40 in sum" in text
     assert "Never measured and not in the sum: c." in text

@@ -12,5 +12,4 @@ def devices_of(paths: Iterable[str]) -> str:
 
 def device_note(paths: Iterable[str]) -> dict[str, str]:
     """The same as metadata of the table that is made of these; nothing where none says a device."""
-    devices = devices_of(paths)
-    return {"device": devices} if devices else {}
+    return {"device": devices} if (devices := devices_of(paths)) else {}

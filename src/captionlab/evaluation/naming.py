@@ -24,9 +24,8 @@ def names_of(label: str, toyworld: bool) -> frozenset[str]:
     """
     if not toyworld:
         name = label.lower()
-        if re.search(r"[^aeiou]y$", name):
-            return frozenset((name, f"{name[:-1]}ies"))
-        return frozenset((name, f"{name}es" if name.endswith(("s", "x", "z", "ch", "sh")) else f"{name}s"))
+        plural = f"{name}es" if name.endswith(("s", "x", "z", "ch", "sh")) else f"{name}s"
+        return frozenset((name, re.sub(r"(?<=[^aeiou])ys$", "ies", plural)))
     if label not in NOUNS:
         raise ValueError(f"the toy world has no nouns for the label {label!r}; there are {', '.join(NOUNS)}")
     return frozenset(name for noun in NOUNS[label] for name in (noun.singular, noun.plural))

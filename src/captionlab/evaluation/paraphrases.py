@@ -39,14 +39,9 @@ def index_paraphrases(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dic
     encoded = both.dictionary_encode().unify_dictionaries()
     phrases = encoded.chunk(0).dictionary
     of_pairs = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
-    return (
-        {"phrase": phrases, "words": pc.split_pattern_regex(phrases, BETWEEN)},
-        {
-            "probability": lines.take(places).cast(pa.float64()),
-            "phrase": of_pairs[: len(places)],
-            "paraphrase": of_pairs[len(places) :],
-        },
-    )
+    first, second = np.split(of_pairs, 2)
+    pairs = {"probability": lines.take(places).cast(pa.float64()), "phrase": first, "paraphrase": second}
+    return {"phrase": phrases, "words": pc.split_pattern_regex(phrases, BETWEEN)}, pairs
 
 
 def write_paraphrases(
@@ -62,12 +57,8 @@ def write_paraphrases(
     pairs = read_table(paraphrases, PARAPHRASES)
     first, second = pairs["phrase"].to_numpy(), pairs["paraphrase"].to_numpy()
     kept = np.flatnonzero(possible[first] & possible[second])
-    lines = zip(
-        pairs["probability"].to_numpy()[kept].tolist(),
-        table["phrase"].take(first[kept]).to_pylist(),
-        table["phrase"].take(second[kept]).to_pylist(),
-        strict=True,
-    )
+    ones, others = (table["phrase"].take(of[kept]).to_pylist() for of in (first, second))
+    lines = zip(pairs["probability"].to_numpy()[kept].tolist(), ones, others, strict=True)
     with gzip.open(path, "wt", encoding="utf-8", compresslevel=1) as file:
         file.writelines(f"{probability!r}\n{phrase}\n{paraphrase}\n" for probability, phrase, paraphrase in lines)
     return len(kept)

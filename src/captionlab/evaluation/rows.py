@@ -1,4 +1,4 @@
-"""Rows of ROLE_VALUES and ROLE_DIFFERENCES that are no matter of roles."""
+"""Rows of ROLE_VALUES and ROLE_DIFFERENCES."""
 
 from typing import Any
 
@@ -15,14 +15,16 @@ def row(
     seeds: int = 1,
     against: str | None = None,
     margin: float | None = None,
+    scorer: str | None = None,
+    own: bool | None = None,
 ) -> dict[str, Any]:
     """A row of values or, with `against`, of differences; `number` is the value with the ends of its interval.
 
     A nearness or a non-inferiority has the `margin` that it is of.
     """
     place = {"experiment": experiment, "subject": subject, "source": source, "level": level, "corpus": corpus}
+    what: dict[str, Any] = {"value": number[0]}
+    if against is not None:
+        what = {"against": against, "own": own, "difference": number[0], "margin": margin}
     ends = {"ci_low": number[1], "ci_high": number[2], "seeds": seeds, "n": n}
-    if against is None:
-        return {**place, "measure": measure, "scorer": None, "value": number[0], **ends}
-    what = {"against": against, "own": None, "difference": number[0], "margin": margin}
-    return {**place, "measure": measure, "scorer": None, **what, **ends}
+    return {**place, "measure": measure, "scorer": scorer, **what, **ends}

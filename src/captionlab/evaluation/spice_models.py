@@ -44,8 +44,7 @@ def fetch_models(pom: Path, checksums: Path, folder: Path) -> None:
     """Put the jars that a pom.xml names into a folder, with a status.json that lists them and their sha256.
 
     A jar in the local Maven repository (M2_REPO, else ~/.m2/repository) is taken from there; else it is downloaded.
-    Raises ModelsUnavailable, or ModelsCorrupt when a download does not have its checksum. The folder appears when all
-    are there.
+    Raises ModelsUnavailable, or ModelsCorrupt at a wrong checksum. The folder appears when all are there.
     """
     expected = read_checksums(checksums)
     jars: dict[str, str] = {}
@@ -65,22 +64,17 @@ def write_unavailable(folder: Path, reason: str) -> None:
 
 
 def available_models(folder: Path) -> tuple[list[Path], str]:
-    """The jars in a folder of fetch_models, and "", or no jars and the reason why they are not there.
-
-    Raises ModelsCorrupt when a jar is missing or was changed since.
-    """
+    """The jars in a folder of fetch_models, and why there are none; ModelsCorrupt where one is missing or changed."""
     try:
         status = json.loads((folder / STATUS).read_text())
     except (OSError, ValueError) as error:
         raise ModelsCorrupt(f"{folder / STATUS} cannot be read ({error}); delete {folder} and run again") from error
-    for name, expected in status.get("jars", {}).items():
-        found = _sha256(folder / name)
-        if found != expected:
-            raise ModelsCorrupt(
-                f"{folder / name} {'has sha256 ' + found if found else 'is missing'}, not {expected}; "
-                f"delete {folder} and run again"
-            )
-    return [folder / name for name in status.get("jars", {})], status.get("unavailable", "")
+    jars = {folder / name: expected for name, expected in status.get("jars", {}).items()}
+    for jar, expected in jars.items():
+        if (found := _sha256(jar)) != expected:
+            what = f"has sha256 {found}" if found else "is missing"
+            raise ModelsCorrupt(f"{jar} {what}, not {expected}; delete {folder} and run again")
+    return [*jars], status.get("unavailable", "")
 
 
 def read_coordinates(pom: Path) -> list[Coordinates]:
@@ -103,9 +97,9 @@ def _fetch(jar: Coordinates, expected: str, downloads: Path, target: Path) -> No
 
     # What Maven has already is only looked at; a corrupt file there is passed over.
     for local in ([default_maven_repo()], []):
-        context = MavenContext(repo_cache=downloads, local_repos=local, timeout=60)
+        project = MavenContext(repo_cache=downloads, local_repos=local, timeout=60).project(jar.group, jar.artifact)
         try:
-            found = context.project(jar.group, jar.artifact).at_version(jar.version).artifact(jar.classifier).resolve()
+            found = project.at_version(jar.version).artifact(jar.classifier).resolve()
         except (OSError, RuntimeError) as error:  # requests' errors are OSErrors
             raise ModelsUnavailable(
                 f"{jar.file} ({jar.group}:{jar.artifact}:{jar.version}) is not in {default_maven_repo()} "
@@ -140,8 +134,7 @@ def _replaced(folder: Path, status: dict[str, object]) -> Iterator[Path]:
 
 def _sha256(path: Path) -> str:
     """Of a file; "" when there is none."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
+    if not path.exists():
         return ""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -49,26 +49,19 @@ def mean(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Job:
-    """A captioner in an evaluation; `splits` says which split of each corpus was evaluated.
-
-    `device` names what its captions and scores were computed on; `factors` put the scores of scorers into per cent.
-    """
+    """A captioner in an evaluation."""
 
     captioner: str
     evaluation: str
     decoding: str
-    splits: Mapping[str, str]
-    device: str = ""
-    factors: Mapping[str, float] = field(default_factory=dict)
+    splits: Mapping[str, str]  # which split of each corpus was evaluated
+    device: str = ""  # what its captions and scores were computed on
+    factors: Mapping[str, float] = field(default_factory=dict)  # they put the scores of scorers into per cent
 
 
 @dataclass(frozen=True)
 class Result:
-    """A metric of a captioner on a corpus: its value, the resampled values, its images in order and its captions.
-
-    `shares` is there for a metric that is a share of the captions, whose mean it is: of each image the captions that
-    count, divided by the captions that an image has on average.
-    """
+    """A metric of a captioner on a corpus: its value, the resampled values, its images in order and its captions."""
 
     job: Job
     corpus: str
@@ -80,12 +73,22 @@ class Result:
     images: tuple[str, ...]
     captions: int
     ends: str
+    # Of a metric that is a share of the captions: of each image those that count, over the captions of a mean image.
     shares: np.ndarray | None = None
 
     @property
     def place(self) -> tuple[str, str, str | None, str | None, str]:
         """What two captioners must share for their results to be compared."""
         return self.job.evaluation, self.corpus, self.retriever, self.candidates, self.metric
+
+    def check_images(self, other: "Result") -> None:
+        """Raise ValueError where another result, which this one is held against, is of different images."""
+        if self.images != other.images:
+            apart = min(set(self.images) ^ set(other.images))
+            raise ValueError(
+                f"{self.job.captioner} and {other.job.captioner}, which it is held against, were evaluated on "
+                f"different images of {self.corpus} ({self.metric}): only one of them has {apart!r}"
+            )
 
 
 def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Metric]) -> Iterator[Result]:
@@ -116,20 +119,16 @@ def comparison_columns(
     """
     found = {(result.job.captioner, result.place): result for result in results}
     rows = []
-    pairs = [(key, result, of.get(key[0])) for key, result in found.items() for of in (parents, ends)]
-    for (captioner, place), result, against in pairs:
+    pairs = [(place, result, of.get(name)) for (name, place), result in found.items() for of in (parents, ends)]
+    for place, result, against in pairs:
         if against is None or (against, place) not in found:
             continue
         other = found[against, place]
-        if result.images != other.images:
-            apart = min(set(result.images) ^ set(other.images))
-            raise ValueError(
-                f"{captioner} and {against}, which it is held against, were evaluated on different images of "
-                f"{result.corpus} ({result.metric}): only one of them has {apart!r}"
-            )
+        result.check_images(other)
         low, high = paired_interval([result], [[other]])
+        shares = [one.shares > 0 for one in (result, other) if one.shares is not None]
         if result.metric == "P@1" and result.captions == other.captions == len(result.images):
-            test, p_value = "exact McNemar", mcnemar_p_value(_shares(result) > 0, _shares(other) > 0)
+            test, p_value = "exact McNemar", mcnemar_p_value(*shares)
         else:
             # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
             differences = (result.resampled - other.resampled).round(3)
@@ -154,36 +153,27 @@ def images_interval(results: Sequence[Result]) -> Ends:
 def paired_interval(results: Sequence[Result], others: Sequence[Sequence[Result]]) -> Ends:
     """The same of the difference of each from the mean of its others, averaged; all on the same images."""
     if results[0].shares is not None:
-        low, high = paired_share_interval(_paired(results, others, _shares))
+        low, high = paired_share_interval(_paired(results, others, "shares"))
         return 100 * low, 100 * high
     # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
-    differences = _paired(results, others, lambda one: one.resampled).round(3)
+    differences = _paired(results, others, "resampled").round(3)
     # An image of another kind may have everything of the one, and nothing of the other.
     every = [one.value for one in (*results, *(other for of_one in others for other in of_one))]
     far = 100.0 if results[0].ends == PER_CENT else max(1.0, *map(abs, every))
-    difference = float(_paired(results, others, lambda one: one.value))
+    difference = float(_paired(results, others, "value"))
     return bootstrap_interval(difference, differences, len(results[0].images), (-far, far), NOTHING)
 
 
 def _ends(ends: str, value: float) -> Ends:
     """Ends of the value of an image; of a metric without an end, twice as far from 0 as the value."""
-    if ends == PER_CENT:
-        return 0.0, 100.0
-    far = max(1.0, 2 * abs(value))
+    far = 100.0 if ends == PER_CENT else max(1.0, 2 * abs(value))
     return (-far, far) if ends == ANY else (0.0, far)
 
 
-def _paired(
-    results: Sequence[Result], others: Sequence[Sequence[Result]], column: Callable[[Result], Any]
-) -> np.ndarray:
-    """How far columns of results are above the mean of their others, on average."""
-    means = [np.mean([column(other) for other in of_one], axis=0) for of_one in others]
-    return np.asarray(np.mean(np.array([column(one) for one in results]) - np.array(means), axis=0))
-
-
-def _shares(result: Result) -> np.ndarray:
-    assert result.shares is not None
-    return result.shares
+def _paired(results: Sequence[Result], others: Sequence[Sequence[Result]], field: str) -> np.ndarray:
+    """How far a field of results is above the mean of their others, on average."""
+    means = [np.mean([getattr(other, field) for other in of_one], axis=0) for of_one in others]
+    return np.asarray(np.mean(np.array([getattr(one, field) for one in results]) - np.array(means), axis=0))
 
 
 def sums_of_images(table: pa.Table, columns: Mapping[str, np.ndarray]) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:

@@ -1,6 +1,6 @@
 """The builder of tables of rows by measures: what a row and a column fill of a place, and how the paper calls it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,37 +20,28 @@ class Line:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of each row, with its columns.
+    """A number of each row, with its columns."""
 
-    `place` has the fields that it fills, also over those of the row. Beside it stands what the paper has under
-    `printed`, where that is given, or how many images it is of. With `against` it is a difference, and
-    nothing of what that is itself. `mark` follows it.
-    """
-
-    place: Mapping[str, Any]
+    place: Mapping[str, Any]  # the fields that it fills, also over those of the row
     group: str = ""
     heading: str = "this run"
     detail: str = ""
-    printed: str | None = None
-    images: bool = False
-    against: str | None = None
+    printed: str | None = None  # under what the paper has the number that stands beside it
+    images: bool = False  # whether beside it stands how many images it is of
+    against: str | None = None  # what it is a difference from, which has none itself
     decimals: int | None = None
-    sign: str = "+"
-    """that of a difference above 0"""
-    mark: Callable[[Place], str] = lambda place: ""
-
-    def columns(self) -> Iterator[Column]:
-        """Ours, and what stands beside it."""
-        yield Column(self.heading, self.detail, self.group)
-        if self.printed is not None:
-            yield Column("paper", group=self.group)
-        if self.images:
-            yield Column("images", group=self.group)
+    sign: str = "+"  # that of a difference above 0
+    mark: Callable[[Place], str] = lambda place: ""  # what follows it
 
 
 def columns_of(heads: Sequence[str], numbers: Sequence[Number]) -> list[Column]:
     """The columns of a table: headings of the first cells, and all numbers."""
-    return [*(Column(head, numeric=False) for head in heads), *(one for number in numbers for one in number.columns())]
+    columns = [Column(head, numeric=False) for head in heads]
+    for number in numbers:
+        beside = ["paper"] * (number.printed is not None) + ["images"] * number.images
+        columns.append(Column(number.heading, number.detail, number.group))
+        columns += [Column(heading, group=number.group) for heading in beside]
+    return columns
 
 
 def rows_of(

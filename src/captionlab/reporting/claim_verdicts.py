@@ -34,18 +34,12 @@ class Interval:
     value: float
     low: float
     high: float
-    repetitions: int
-    """trainings, or splits, that the difference is a mean of"""
-    margin: float | None = None
-    """of a nearness or a non-inferiority what it is where nothing differs"""
-    one_sided: bool = False
-    """a non-inferiority: on one side of the margin only can it be missed, and what is better exceeds the margin"""
+    repetitions: int  # trainings, or splits, that the difference is a mean of
+    margin: float | None = None  # of a nearness or a non-inferiority what it is where nothing differs
+    one_sided: bool = False  # a non-inferiority: missed on one side of the margin only; what is better exceeds it
 
     def sign(self, chances: int = 1) -> int:
-        """1 or -1 when the whole interval lies above or below 0, else 0.
-
-        With `chances`, of an interval that errs so many times less often (Bonferroni).
-        """
+        """1 or -1 when the whole interval, made to err `chances` times less often, is above or below 0, else 0."""
         factor = widening(chances, self.repetitions)
         low, high = (self.value + factor * (end - self.value) for end in (self.low, self.high))
         return int(low > 0) - int(high < 0)
@@ -56,10 +50,11 @@ class Interval:
         By normal theory, with several repetitions too: Student's t needs a little more. Of a nearness as `nearest` has
         it. None where a margin is smaller than `least_margin`.
         """
+        reach, deviation = self._spread(chances)
         if self.margin is None or self.one_sided:
-            smallest = self._reach(chances) + _NORMAL.inv_cdf(POWERFUL) * self._deviation
+            smallest = reach + _NORMAL.inv_cdf(POWERFUL) * deviation
             return None if self.margin is not None and smallest > self.margin else smallest
-        return nearest(self.margin / self._deviation, self._reach(chances) / self._deviation, self._deviation)
+        return nearest(self.margin / deviation, reach / deviation, deviation)
 
     def least_margin(self, chances: int = 1) -> float:
         """The smallest margin within which a difference of 0 would have been shown to be in four of five runs.
@@ -67,25 +62,17 @@ class Interval:
         A nearness may be missed on either side, so its margin is that of two one-sided tests (Schuirmann 1987), each of
         half of the misses; a non-inferiority's is that of one.
         """
-        shown = POWERFUL if self.one_sided else (1 + POWERFUL) / 2
-        return self._reach(chances) + _NORMAL.inv_cdf(shown) * self._deviation
+        reach, deviation = self._spread(chances)
+        return reach + _NORMAL.inv_cdf(POWERFUL if self.one_sided else (1 + POWERFUL) / 2) * deviation
 
-    def _reach(self, chances: int) -> float:
-        """How far the ends that `sign` looks at are from the value."""
-        return widening(chances, self.repetitions) * self._half
-
-    @property
-    def _deviation(self) -> float:
-        return self._half / _NORMAL.inv_cdf(1 - TAIL)
-
-    @property
-    def _half(self) -> float:
-        """Half of the interval's width.
+    def _spread(self, chances: int) -> tuple[float, float]:
+        """How far the ends that `sign` looks at are from the value, and its standard deviation.
 
         The lower end decides what is as claimed; the upper one is nearer where an interval is folded at a margin (a
         nearness), and farther only where the lower one is cut at the end of a measure.
         """
-        return max(self.value - self.low, (self.high - self.low) / 2)
+        half = max(self.value - self.low, (self.high - self.low) / 2)
+        return widening(chances, self.repetitions) * half, half / _NORMAL.inv_cdf(1 - TAIL)
 
 
 def nearest(margin: float, reach: float, deviation: float) -> float | None:
@@ -109,7 +96,7 @@ def nearest(margin: float, reach: float, deviation: float) -> float | None:
 
 
 def widening(chances: int, repetitions: int) -> float:
-    """How many times as wide as at 95 % an interval is that errs `chances` times less often.
+    """How many times as wide as at 95 % an interval is that errs `chances` times less often (Bonferroni).
 
     As of a normal distribution, or with several repetitions of Student's t: that is exact where other repetitions are
     all that the interval is about, and too wide where other images count too.

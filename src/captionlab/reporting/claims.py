@@ -2,7 +2,8 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from itertools import product
 from typing import Any
@@ -17,11 +18,26 @@ from captionlab.reporting.runs import Place, Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
 
 SCOPES = ("captioner", "metric", "retriever", "corpus")
+ALL = "all comparisons"
+# Corpora that a claim is about, and whether captioners were trained on them.
+DOMAINS = {"all": None, "in-domain": True, "cross-domain": False}
 DIRECTIONS = {"higher": 1, "lower": -1}
 RECORD_COLUMNS = (
     "paper", "claim", "section", "statement", "scope", "verdict", "evidence", "comparisons", "as_claimed", "opposite",
     "required_share", "smallest_difference", *PROVENANCE,
 )  # fmt: skip
+NOTES = (
+    "Evidence: the difference with its 95 % interval and the p-value of a paired test on the same images; without p "
+    "where the interval follows from the two values alone, as if of different images, or from several trainings too. "
+    "n: images, or where images were ablated the captions averaged, of the captioner with fewer. Of 1 training the "
+    "interval is over images only (or scenes, or participants): another seed can give another verdict.",
+    "Could show: the smallest difference that such a comparison, with its interval and where a part of them is asked "
+    "for the wider one, would have told from 0 in four of five runs. That is normal theory, also where the interval is "
+    "Student's t over trainings or splits. A nearness is at most its margin, and may be missed on two sides, a "
+    "non-inferiority on one: where the margin is too small for so many images, even no difference at all could not "
+    "have been shown to be within it. Then the paper's own difference or nearness, where it prints the numbers and the "
+    "config calls the run comparable.",
+)
 
 
 class ClaimError(ValueError):
@@ -37,13 +53,6 @@ class CaptionersClaim(Claim):
     metrics: Sequence[str]
     corpora: str | Sequence[str]
     without: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        if isinstance(self.corpora, str) and self.corpora not in ("all", "in-domain", "cross-domain"):
-            raise ClaimError(
-                f"claim {self.claim!r} of {self.paper}: corpora is {self.corpora!r}; it must be all, in-domain, "
-                "cross-domain or a list"
-            )
 
     def rows(self, evidence: Evidence) -> list[Row]:
         """All comparisons that the claim asks for and the run could have made, by the paper's labels."""
@@ -75,38 +84,29 @@ class CaptionersClaim(Claim):
 
     def _corpora(self, paper: Reproduction, captioner: str) -> list[str]:
         labels = sorted(paper.corpora.keys() - set(self.without))
-        if self.corpora == "all":
-            return labels
-        if self.corpora in ("in-domain", "cross-domain"):
-            wanted = self.corpora == "in-domain"
-            return [label for label in labels if paper.in_domain(captioner, label) is wanted]
-        return [label for label in labels if label in self.corpora]
+        if not isinstance(self.corpora, str):
+            return [label for label in labels if label in self.corpora]
+        wanted = DOMAINS[self.corpora]
+        return [label for label in labels if wanted is None or paper.in_domain(captioner, label) is wanted]
 
     def parts(self, row: Row) -> list[str]:
         """The scope that a difference is judged in: captioners, metric, retriever and corpus."""
-        parts = {
-            "captioner": f"{row['subject']} against {row['against']}",
-            "metric": row["measure"],
-            "retriever": row["scorer"] and f"judged by {row['scorer']}",
-            "corpus": row["corpus"],
-        }
-        return [part for name, part in parts.items() if name in self.per and part]
+        retriever = row["scorer"] and f"judged by {row['scorer']}"
+        parts = (f"{row['subject']} against {row['against']}", row["measure"], retriever, row["corpus"])
+        return [part for name, part in zip(SCOPES, parts, strict=True) if name in self.per and part]
 
     def texts(self, rows: Sequence[Row]) -> list[str]:
         """The differences of a scope in words, and corpora on which the run has nothing to compare."""
         tested = [row for row in rows if row["difference"] is not None]
         named = len({(row["subject"], row["against"]) for row in tested}) > 1
         absent = sorted({row["corpus"] for row in rows if row["difference"] is None}) if tested else []
-        return [
-            *(self._text(row, named) for row in tested),
-            *([f"not in this run: {', '.join(absent)}"] if absent else []),
-        ]
+        missing = [f"not in this run: {', '.join(absent)}"] if absent else []
+        return [*(self._text(row, named) for row in tested), *missing]
 
     def _text(self, row: Row, named: bool) -> str:
         """One comparison in words: captioners where they are `named`, corpus, metric, difference, interval, images."""
-        what = row["corpus"] + (f" {row['measure']}" if len(self.metrics) > 1 and "metric" not in self.per else "")
-        if named:
-            what = f"{row['subject']} against {row['against']} on {what}"
+        what = f"{row['subject']} against {row['against']} on " if named else ""
+        what += row["corpus"] + (f" {row['measure']}" if len(self.metrics) > 1 and "metric" not in self.per else "")
         cell = interval_cell([row[name] for name in ENDS], "+.1f" if row["scorer"] else "+.2f")
         p_value = "" if row["p_value"] is None else f", {p_text(row['p_value'])}"
         return f"{what} {cell.text} {cell.detail}{p_value}, n = {row['n']}, 1 training"
@@ -135,19 +135,19 @@ def read_claims(path: str | os.PathLike[str], paper: str) -> list[AnyClaim]:
         lacking = {name for name, needed in required.items() if needed} - entry.keys()
         if odd := sorted(lacking | (entry.keys() - required.keys())):
             raise ClaimError(f"{where} {'lacks' if odd[0] in required else 'has an unknown key'} {odd[0]!r}")
-        _check(where, entry, COLUMNS if kind is EvidenceClaim else SCOPES)
+        if entry["direction"] not in DIRECTIONS:
+            raise ClaimError(f"{where}: direction is {entry['direction']!r}; it must be {' or '.join(DIRECTIONS)}")
+        scopes = COLUMNS if kind is EvidenceClaim else SCOPES
+        for key in ("per", "evidence"):
+            if unknown := [name for name in entry.get(key, ()) if name not in scopes]:
+                raise ClaimError(f"{where}: {key} names {unknown[0]!r}; it may name {', '.join(scopes)}")
+        corpora = entry.get("corpora")
+        if isinstance(corpora, str) and corpora not in DOMAINS:
+            raise ClaimError(f"{where}: corpora is {corpora!r}; it must be {', '.join(DOMAINS)} or a list")
+        if not 0 < entry["share"] <= 1:
+            raise ClaimError(f"{where}: share is {entry['share']}; it must be above 0 and at most 1")
         claims.append(kind(paper=paper, **entry))
     return claims
-
-
-def _check(where: str, entry: Mapping[str, Any], scopes: Sequence[str]) -> None:
-    if entry["direction"] not in DIRECTIONS:
-        raise ClaimError(f"{where}: direction is {entry['direction']!r}; it must be {' or '.join(DIRECTIONS)}")
-    for key in ("per", "evidence"):
-        if unknown := [name for name in entry.get(key, ()) if name not in scopes]:
-            raise ClaimError(f"{where}: {key} names {unknown[0]!r}; it may name {', '.join(scopes)}")
-    if not 0 < entry["share"] <= 1:
-        raise ClaimError(f"{where}: share is {entry['share']}; it must be above 0 and at most 1")
 
 
 def claims_table(claims: Sequence[AnyClaim], evidence: Mapping[str, Evidence], provenance: Mapping[str, Any]) -> Table:
@@ -157,73 +157,31 @@ def claims_table(claims: Sequence[AnyClaim], evidence: Mapping[str, Evidence], p
     it prints one, and where that is smaller and nothing was shown, that a replication of this size is too small to
     confirm it.
     """
-    records: list[dict[str, Value]] = []
-    blocks = []
+    records, blocks, used = list[dict[str, Value]](), list[Block](), set[str]()
     for claim in claims:
         if (of_paper := evidence.get(claim.paper)) is None:
             continue
-        rows = []
-        for scope, differences in _scopes(claim, claim.rows(of_paper)).items():
+        rows, scopes = [], defaultdict[str, list[Row]](list)
+        for row in claim.rows(of_paper):
+            scopes[", ".join(claim.parts(row)) or ALL].append(row)
+        for scope, differences in (scopes or {ALL: []}).items():
             tested = [row for row in differences if row["difference"] is not None]
             intervals, found = [_interval(claim, row) for row in tested], claim.texts(differences)
             signs = [interval.sign() for interval in intervals]
             smallest = _smallest(intervals, claim.share, [claim.printed(row, of_paper) for row in tested])
-            record: dict[str, Value] = {
-                **{name: getattr(claim, name) for name in ("paper", "claim", "section", "statement")},
-                "scope": scope,
-                "verdict": verdict(intervals, claim.share),
-                "evidence": "; ".join(found),
-                "comparisons": len(signs),
-                "as_claimed": signs.count(1),
-                "opposite": signs.count(-1),
-                "required_share": claim.share,
-                "smallest_difference": "; ".join(smallest),
-            }
-            records.append(record)
-            texts = (scope, str(record["verdict"]), _count(signs), ";\n".join(found), ";\n".join(smallest))
-            rows.append(list(map(Cell, texts)))
+            judged = verdict(intervals, claim.share)
+            used.add(judged)
+            stated = (claim.paper, claim.claim, claim.section, claim.statement, scope, judged, "; ".join(found))
+            counts = (len(signs), signs.count(1), signs.count(-1), claim.share)
+            records.append(dict(zip(RECORD_COLUMNS, (*stated, *counts, "; ".join(smallest)), strict=False)))
+            rows.append(list(map(Cell, (scope, judged, _count(signs), ";\n".join(found), ";\n".join(smallest)))))
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
-    return table_of(
-        "claims",
-        "Claims of the papers, as this run sees them",
-        "What the papers claim, in our words, and whether the comparisons of this run bear it out.",
-        [Column(heading, numeric=False) for heading in headings],
-        blocks,
-        records,
-        RECORD_COLUMNS,
-        _notes({str(record["verdict"]) for record in records}),
-        provenance,
-    )
-
-
-def _notes(used: Set[str]) -> list[str]:
-    """What the verdicts in use and the columns mean."""
-    notes = [f"{name}: {meaning}." for name, meaning in VERDICTS.items() if name in used]
-    notes.append(
-        "Evidence: the difference with its 95 % interval and the p-value of a paired test on the same images; "
-        "without p where the interval follows from the two values alone, as if of different images, or from several "
-        "trainings too. n: images, or where images were ablated the captions averaged, of the captioner with fewer. "
-        "Of 1 training the interval is over images only (or scenes, or participants): another seed can give another "
-        "verdict."
-    )
-    notes.append(
-        "Could show: the smallest difference that such a comparison, with its interval and where a part of them is "
-        "asked for the wider one, would have told from 0 in four of five runs. That is normal theory, also where the "
-        "interval is Student's t over trainings or splits. A nearness is at most its margin, and may be missed on two "
-        "sides, a non-inferiority on one: where the margin is too small for so many images, even no difference at all "
-        "could not have been shown to be within it. Then the paper's own difference or nearness, where it prints the "
-        "numbers and the config calls the run comparable."
-    )
-    return notes
-
-
-def _scopes(claim: AnyClaim, rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Differences by what is judged apart; one empty scope when there are none."""
-    scopes: dict[str, list[Row]] = {}
-    for row in rows:
-        scopes.setdefault(", ".join(claim.parts(row)) or "all comparisons", []).append(row)
-    return scopes or {"all comparisons": []}
+    columns = [Column(heading, numeric=False) for heading in headings]
+    notes = [*(f"{name}: {meaning}." for name, meaning in VERDICTS.items() if name in used), *NOTES]
+    description = "What the papers claim, in our words, and whether the comparisons of this run bear it out."
+    texts = ("claims", "Claims of the papers, as this run sees them", description)
+    return table_of(*texts, columns, blocks, records, RECORD_COLUMNS, notes, provenance)
 
 
 def _interval(claim: Claim, row: Row) -> Interval:
@@ -234,10 +192,7 @@ def _interval(claim: Claim, row: Row) -> Interval:
 
 
 def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[float | None]) -> list[str]:
-    """In words, what each comparison could have shown, beside the paper's own difference where that is known.
-
-    With a remark where it shows nothing and the paper's is smaller.
-    """
+    """In words, what each comparison could have shown, beside the paper's own difference, larger or smaller."""
     chances, texts = choices(len(intervals), share), []
     for interval, printed in zip(intervals, theirs, strict=True):
         smallest, least = interval.smallest(chances), interval.least_margin(chances)

@@ -8,6 +8,7 @@ from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, int
 from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
 
+ENDS = ("value", "ci_low", "ci_high")
 RECORD_COLUMNS = (
     "captioner", "corpus", "split", "decoding", "retriever", "candidates", "metric",
     "value", "ci_low", "ci_high", "n", "evaluation", *PROVENANCE,
@@ -29,33 +30,18 @@ def evaluation_table(summary: Sequence[Row], provenance: Mapping[str, Any]) -> T
             found = [cells.get((corpus, captioner, evaluation, *one)) for one in scored_by]
             counts = sorted({r["n"] for r in found if r})
             heads = [Cell(captioner, f"{evaluation}, {decoding}"), Cell(" to ".join(map(str, counts)))]
-            rows.append([*heads, *map(_cell, found)])
+            numbers = (
+                interval_cell([r[name] for name in ENDS], ".1f" if r["retriever"] else ".2f") if r else Cell(MISSING)
+                for r in found
+            )
+            rows.append([*heads, *numbers])
         blocks.append(Block(rows, f"{corpus}, {split}"))
     columns = [Column("captioner", numeric=False), Column("n")]
-    columns += [Column(metric, "", _group(retriever, candidates)) for retriever, candidates, metric in scored_by]
-    return table_of(
-        "evaluation",
-        "Every metric of this run",
-        "Each captioner on each corpus, with 95 % intervals. All metrics are times 100, the mean rank aside.",
-        columns,
-        blocks,
-        summary,
-        RECORD_COLUMNS,
-        [
-            f"{MISSING}: not measured.",
-            protocol_note({r["decoding"] for r in summary}, {r["candidates"] for r in summary}),
-        ],
-        provenance,
-    )
-
-
-def _group(retriever: str | None, candidates: str | None) -> str:
-    if retriever is None:
-        return "similarity to the references"
-    return f"{retriever}, {candidates}" if candidates else f"alignment by {retriever}"
-
-
-def _cell(row: Row | None) -> Cell:
-    if row is None:
-        return Cell(MISSING)
-    return interval_cell([row[name] for name in ("value", "ci_low", "ci_high")], ".1f" if row["retriever"] else ".2f")
+    for retriever, candidates, metric in scored_by:
+        by = f"{retriever}, {candidates}" if candidates else f"alignment by {retriever}"
+        columns.append(Column(metric, "", by if retriever else "similarity to the references"))
+    description = "Each captioner on each corpus, with 95 % intervals. All metrics are times 100, the mean rank aside."
+    texts = ("evaluation", "Every metric of this run", description)
+    protocol = protocol_note({r["decoding"] for r in summary}, {r["candidates"] for r in summary})
+    notes = [f"{MISSING}: not measured.", protocol]
+    return table_of(*texts, columns, blocks, summary, RECORD_COLUMNS, notes, provenance)

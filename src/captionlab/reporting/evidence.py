@@ -4,8 +4,10 @@
 columns. `level` may also be `largest`: of the rows that differ in nothing else the one with the largest level.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
@@ -22,15 +24,12 @@ NON_INFERIORITY = "non-inferiority of "
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run has on the claims of a paper.
+    """What a run has on the claims of a paper."""
 
-    differences: rows of ROLE_DIFFERENCES with the paper's labels. printed: what the paper prints of such a row, None
-    where it does not, or where the run is not comparable with it. captioners: for claims that name captioners, what
-    stands for which of the paper's, and their values.
-    """
-
-    differences: Sequence[Row]
+    differences: Sequence[Row]  # of ROLE_DIFFERENCES with the paper's labels
+    # What the paper prints of such a row, None where it does not, or where the run is not comparable with it.
     printed: Callable[[Row], float | None]
+    # For claims that name captioners, what stands for which of the paper's, and their values.
     captioners: tuple[Reproduction, Run] | None = None
 
 
@@ -52,23 +51,20 @@ class EvidenceClaim(Claim):
     """A claim that is judged by rows of a table of differences."""
 
     evidence: Mapping[str, Any]
-    needs: str = ""
-    """with what the claim can be tested where a run has nothing on it; nothing where any run may"""
-    repetitions: str = ""
-    """what the number of seeds counts, where that is not trainings"""
+    needs: str = ""  # with what the claim can be tested where a run has nothing on it; nothing where any run may
+    repetitions: str = ""  # what the number of seeds counts, where that is not trainings
 
     def rows(self, evidence: Evidence) -> list[Row]:
         """Those with the values that the claim names."""
         wanted = {name: value for name, value in self.evidence.items() if (name, value) != ("level", LARGEST)}
-        found = [row for row in evidence.differences if all(_fits(row[name], value) for name, value in wanted.items())]
+        lists = {name: value if isinstance(value, list) else [value] for name, value in wanted.items()}
+        found = [row for row in evidence.differences if all(row[name] in values for name, values in lists.items())]
         if self.evidence.get("level") != LARGEST:
             return found
-        largest: dict[tuple[Any, ...], Row] = {}
+        alike = defaultdict[tuple[Any, ...], list[Row]](list)
         for row in found:
-            key = tuple(row[name] for name in COLUMNS if name != "level")
-            if key not in largest or row["level"] > largest[key]["level"]:
-                largest[key] = row
-        return list(largest.values())
+            alike[tuple(row[name] for name in COLUMNS if name != "level")].append(row)
+        return [max(rows, key=itemgetter("level")) for rows in alike.values()]
 
     def printed(self, row: Row, evidence: Evidence) -> float | None:
         """What the paper prints of a difference."""
@@ -99,7 +95,3 @@ class EvidenceClaim(Claim):
         trainings = self.repetitions or ("training" if row["seeds"] == 1 else "trainings")
         of = f"n = {row['n']}, {row['seeds']} {trainings}"
         return f"{what}{places} against {row['against']} {cell.text} {cell.detail}, {of}".strip()
-
-
-def _fits(value: Any, wanted: Any) -> bool:
-    return value in wanted if isinstance(wanted, list) else bool(value == wanted)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import matplotlib
@@ -16,6 +17,15 @@ from captionlab.provenance import current
 from captionlab.reporting.runs import Measured
 
 Style = Mapping[str, Any]
+
+
+def looking(style: Style) -> AbstractContextManager[None]:
+    """The look of the figures that are drawn in the block: quiet titles and legends without frames."""
+    look: dict[Any, Any] = {
+        "font.size": style["font_size"], "axes.titlesize": "medium", "figure.labelsize": "medium",
+        "legend.frameon": False, "figure.constrained_layout.use": True,
+    }  # fmt: skip
+    return plt.rc_context(look)
 
 
 def colour_of(style: Style, index: int) -> str:

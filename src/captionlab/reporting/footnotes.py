@@ -18,11 +18,10 @@ def run_notes(provenance: Mapping[str, Any]) -> list[str]:
     corpora) and `versions` (library -> version); other keys are printed as they are. Within a job, its inputs follow.
     """
     notes = [TOY] if provenance.get("toy") else []
-    facts = {key: value for key, value in provenance.items() if key not in ("config", "toy", "versions")}
-    line = [f"Made from the config {provenance['config']!r}"]
-    line += [f"{key} {facts.pop(key)}" for key in ("seed", "commit", "device") if key in facts]
-    line += [f"{key} {facts[key]}" for key in sorted(facts)]
-    notes.append(", ".join(line) + ".")
+    first = [key for key in ("seed", "commit", "device") if key in provenance]
+    keys = [*first, *sorted(provenance.keys() - {"config", "toy", "versions", *first})]
+    facts = "".join(f", {key} {provenance[key]}" for key in keys)
+    notes.append(f"Made from the config {provenance['config']!r}{facts}.")
     if versions := provenance.get("versions"):
         notes.append(f"Versions: {', '.join(f'{name} {versions[name]}' for name in sorted(versions))}.")
     if inputs := current().get("inputs"):
@@ -34,9 +33,5 @@ def run_notes(provenance: Mapping[str, Any]) -> list[str]:
 
 def protocol_note(decodings: Iterable[str], candidates: Iterable[str | None] = ()) -> str:
     """One sentence on how captions were decoded, how candidates were drawn, and what the intervals are."""
-    parts = []
-    if names := sorted(set(decodings)):
-        parts.append(f"Decoding: {', '.join(names)}.")
-    if sets := sorted({c for c in candidates if c is not None}):
-        parts.append(f"Candidates: {', '.join(sets)}.")
-    return " ".join([*parts, OVER_IMAGES])
+    used = {"Decoding": sorted(set(decodings)), "Candidates": sorted({*candidates} - {None})}
+    return " ".join([*(f"{what}: {', '.join(names)}." for what, names in used.items() if names), OVER_IMAGES])

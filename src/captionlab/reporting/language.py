@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.runs import Row
@@ -17,6 +16,10 @@ from captionlab.reporting.sheets import PROVENANCE, table_of
 
 ByCaptioner = Mapping[str, Sequence[Row]]
 
+PATTERN_COLUMNS = (
+    "captioner", "corpus", "source", "model", "role", "rank", "pattern", "start", "whole", "n", "example", "published",
+    *PROVENANCE,
+)  # fmt: skip
 TOP = 10
 MINED = 2  # mined patterns of each role that are shown; the CSV has all
 EXAMPLE = 200  # characters of an example that are shown
@@ -47,26 +50,22 @@ def statistics_table(statistics: ByCaptioner, provenance: Mapping[str, Any]) -> 
     if unknown := sorted(there - {*names}):
         raise ValueError(f"the statistic {unknown[0]!r} has no column: add it to STATISTICS_SHOWN in {__name__}")
     blocks, records = [], []
-    for corpus in corpora_of(statistics):
+    for corpus, captioners in _by_corpus(statistics).items():
         lines = []
-        for captioner, rows in statistics.items():
-            if found := {row["statistic"]: row for row in rows if row["corpus"] == corpus}:
+        for captioner, rows in captioners.items():
+            if found := {row["statistic"]: row for row in rows}:
                 lines.append([Cell(captioner), *(_statistic(name, found.get(name)) for name in names)])
                 records += [{"captioner": captioner, **found[name]} for name in names if name in found]
         blocks.append(Block(lines, corpus))
     shown = (STATISTICS_SHOWN[name] for name in names)
-    return table_of(
-        "language_statistics",
-        "Statistics of the captions",
+    columns = [Column("captioner", numeric=False), *(Column(heading, group=group) for group, heading, _, _ in shown)]
+    description = (
         "Fluency, length, nouns and variety of the captions of each captioner. Perplexity is that of a trigram model "
-        "over all words of a corpus; lengths and nouns are means per caption.",
-        [Column("captioner", numeric=False), *(Column(heading, group=group) for group, heading, _, _ in shown)],
-        blocks,
-        records,
-        ("captioner", "corpus", "statistic", "value", "n", "note", *PROVENANCE),
-        [],
-        provenance,
+        "over all words of a corpus; lengths and nouns are means per caption."
     )
+    texts = ("language_statistics", "Statistics of the captions", description)
+    kept = ("captioner", "corpus", "statistic", "value", "n", "note", *PROVENANCE)
+    return table_of(*texts, columns, blocks, records, kept, [], provenance)
 
 
 def _statistic(name: str, row: Row | None) -> Cell:
@@ -88,40 +87,30 @@ def patterns_table(
     """Most frequent prefixes and sentence patterns: a block for each corpus and captioner."""
     paper = paper or Reproduction({})
     blocks, records = [], []
-    for corpus in corpora_of(patterns):
-        for captioner, rows in patterns.items():
-            here = [row for row in rows if row["corpus"] == corpus]
-            shown = _patterns_to_show(here, paper.labels(captioner))
-            if lines := [_pattern(row, _published_ratio(row, paper, captioner, corpus)) for row in shown]:
-                blocks.append(Block(lines, f"{corpus}: {captioner}"))
-            for row in here:
-                theirs = _published_ratio(row, paper, captioner, corpus)
-                example = row["examples"][0] if row["examples"] else None
-                printed = theirs.text if theirs else None
-                records.append({"captioner": captioner, **row, "example": example, "published": printed})
-    columns = ("corpus", "source", "model", "role", "rank", "pattern", "start", "whole", "n", "example", "published")
-    return table_of(
-        name,
-        title,
+    for corpus, captioners in _by_corpus(patterns).items():
+        for captioner, rows in captioners.items():
+            here = []
+            for row in rows:
+                example, theirs = (row["examples"] or [None])[0], _published_ratio(row, paper, captioner, corpus)
+                here.append({"captioner": captioner, **row, "example": example, "published": theirs})
+            if shown := _patterns_to_show(here, paper.labels(captioner)):
+                blocks.append(Block(list(map(_pattern, shown)), f"{corpus}: {captioner}"))
+            records += here
+    headings = ("role", "source", "pattern", "share, %", "example")
+    columns = [Column(heading, numeric=heading == "share, %") for heading in headings]
+    description = (
         f"The {MINED} most frequent prefixes and sentence patterns mined from the captions of each captioner, and the "
         "paper's pattern that fits them best. The share is that of captions that start with a prefix, or follow a "
-        "sentence pattern to their last word.",
-        [
-            Column(heading, numeric=heading == "share, %")
-            for heading in ("role", "source", "pattern", "share, %", "example")
-        ],
-        blocks,
-        records,
-        ("captioner", *columns, *PROVENANCE),
-        [f"{MISSING}: no caption follows it.", *paper.notes(any(record["published"] for record in records))],
-        provenance,
+        "sentence pattern to their last word."
     )
+    notes = [f"{MISSING}: no caption follows it.", *paper.notes(any(record["published"] for record in records))]
+    return table_of(name, title, description, columns, blocks, records, PATTERN_COLUMNS, notes, provenance)
 
 
-def _pattern(row: Row, theirs: PublishedValue | None) -> list[Cell]:
+def _pattern(row: Row) -> list[Cell]:
     source = f"paper, {row['model']}" if row["model"] else row["source"]
-    share = Cell(f"{100 * _share(row):.1f}", f"paper {theirs.text}" if theirs else "")
-    example = textwrap.shorten(row["examples"][0], EXAMPLE, placeholder=" ...") if row["examples"] else MISSING
+    share = Cell(f"{100 * _share(row):.1f}", f"paper {row['published']}" if row["published"] else "")
+    example = textwrap.shorten(row["example"], EXAMPLE, placeholder=" ...") if row["example"] is not None else MISSING
     return [Cell(row["role"]), Cell(source), Cell(row["pattern"]), share, Cell(example)]
 
 
@@ -137,11 +126,11 @@ def _patterns_to_show(rows: Sequence[Row], models: Sequence[str]) -> list[Row]:
     return shown
 
 
-def _published_ratio(row: Row, paper: Reproduction, captioner: str, corpus: str) -> PublishedValue | None:
+def _published_ratio(row: Row, paper: Reproduction, captioner: str, corpus: str) -> str | None:
     """What the paper prints for a pattern of the model that the captioner stands for."""
-    if row["model"] not in paper.labels(captioner):
-        return None
-    return paper.find("5", captioner, corpus, f"{row['role']} {row['rank']} ratio")
+    own = row["model"] in paper.labels(captioner)
+    theirs = paper.find("5", captioner, corpus, f"{row['role']} {row['rank']} ratio") if own else None
+    return theirs.text if theirs else None
 
 
 def _share(row: Row) -> float:
@@ -160,31 +149,29 @@ def unigrams_table(
     for captioner in unigrams:
         columns += [Column("word", group=captioner, numeric=False), Column("share, %", group=captioner)]
     blocks, records = [], []
-    for corpus in corpora_of(unigrams):
+    for corpus, captioners in _by_corpus(unigrams).items():
         lists: list[list[Cell]] = []
-        for captioner, rows in unigrams.items():
-            words = [row for row in rows if (row["corpus"], row["unit"], row["n"]) == (corpus, "word", 1)]
+        for captioner, rows in captioners.items():
+            words = [row for row in rows if (row["unit"], row["n"]) == ("word", 1)]
             top = sorted((row for row in words if row["rank"] <= TOP), key=lambda row: row["rank"])
             records += [{"captioner": captioner, **row} for row in top]
             lists += [[Cell(row["ngram"]) for row in top], [Cell(f"{100 * row['share']:.1f}") for row in top]]
         blocks.append(Block(side_by_side(lists), corpus))
-    return table_of(
-        name,
-        title,
+    description = (
         f"The {TOP} most frequent words of the captions of each captioner, punctuation left out, and their share of "
-        "all words.",
-        columns,
-        blocks,
-        records,
-        ("captioner", "corpus", "rank", "ngram", "count", "share", *PROVENANCE),
-        [f"{MISSING}: there are no more words."],
-        provenance,
+        "all words."
     )
+    kept, notes = ("captioner", "corpus", "rank", "ngram", "count", "share"), [f"{MISSING}: there are no more words."]
+    return table_of(name, title, description, columns, blocks, records, (*kept, *PROVENANCE), notes, provenance)
 
 
-def corpora_of(tables: ByCaptioner) -> list[str]:
-    """Corpora in the order in which they occur."""
-    return list(dict.fromkeys(row["corpus"] for rows in tables.values() for row in rows))
+def _by_corpus(tables: ByCaptioner) -> dict[str, dict[str, list[Row]]]:
+    """For each corpus, in the order in which they occur, the rows of every captioner on it."""
+    corpora = dict.fromkeys(row["corpus"] for rows in tables.values() for row in rows)
+    return {
+        corpus: {captioner: [row for row in rows if row["corpus"] == corpus] for captioner, rows in tables.items()}
+        for corpus in corpora
+    }
 
 
 def side_by_side(columns: Sequence[Sequence[Cell]]) -> list[list[Cell]]:

@@ -29,11 +29,9 @@ class Needs:
 
     inputs: Mapping[str, str | Sequence[str]]
     params: Mapping[str, Any] = field(default_factory=dict)
-    libraries: Sequence[str] = ()
-    """those whose versions matter to its numbers"""
+    libraries: Sequence[str] = ()  # those whose versions matter to its numbers
     mem_mb: int = 4000
-    runtime: int = 30
-    """minutes"""
+    runtime: int = 30  # minutes
 
 
 @dataclass(frozen=True)
@@ -45,25 +43,27 @@ class Figure:
 
 
 class Paper:
-    """A paper and its block of a config, which is empty where the config does not ask for it.
-
-    `lab` is the graph: captionlab.workflow.experiments.Experiments.
-    """
+    """A paper and its block of a config, which is empty where the config does not ask for it."""
 
     name: ClassVar[str]
     citation: ClassVar[str]
+    TABLES: ClassVar[Sequence[str]] = ()
+    """those of the block, without the name of the paper before them"""
+    FIGURES: ClassVar[Mapping[str, str]] = {}
+    """the same, with their labels; the word before the first _ is the stem of the caption's file"""
 
     def __init__(self, lab: Any):
-        self.lab = lab
+        self.lab = lab  # the graph: captionlab.workflow.experiments.Experiments
         self.block: Block = lab.config.get("papers", {}).get(self.name, {})
 
     def tables(self) -> list[str]:
         """Names of the tables that the config asks for."""
-        return []
+        return [f"{self.name}_{table}" for table in self.TABLES] if self.block else []
 
     def figures(self) -> dict[str, Figure]:
         """The figures that the config asks for, by name."""
-        return {}
+        figures = self.FIGURES if self.block else {}
+        return {f"{self.name}_{name}": Figure(label, name.split("_")[0]) for name, label in figures.items()}
 
     def summarised(self) -> Needs | None:
         """What the paper's own values and differences are made of; None where it has none."""

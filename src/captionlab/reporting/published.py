@@ -2,7 +2,7 @@
 
 import csv
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
@@ -15,13 +15,10 @@ class PublishedError(ValueError):
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """A number as it is printed; `text` keeps its decimals, 73.0 is not 73.
-
-    A `note` that begins with "truncated" says that digits were cut off and not rounded.
-    """
+    """A number as it is printed; `text` keeps its decimals, 73.0 is not 73."""
 
     text: str
-    note: str = ""
+    note: str = ""  # one that begins with "truncated" says that digits were cut off and not rounded
 
     @property
     def value(self) -> float:
@@ -58,14 +55,11 @@ class Published:
 
     def rows(self, *tables: str) -> list[str]:
         """Labels of the rows of tables, from the top of each."""
-        return self._labels(tables, 1)
+        return list(dict.fromkeys(place[1] for table in tables for place in self.values if place[0] == table))
 
     def columns(self, *tables: str) -> list[str]:
         """Labels of the columns of tables (for text metrics: of their blocks), in the order of the paper."""
-        return self._labels(tables, 2)
-
-    def _labels(self, tables: Sequence[str], part: int) -> list[str]:
-        return list(dict.fromkeys(place[part] for table in tables for place in self.values if place[0] == table))
+        return list(dict.fromkeys(place[2] for table in tables for place in self.values if place[0] == table))
 
 
 def read_published(path: str | os.PathLike[str]) -> Published:

@@ -80,13 +80,12 @@ class Table:
     footnotes: Sequence[str] = field(default=())
 
     def __post_init__(self) -> None:
-        for block in self.blocks:
-            for row in block.rows:
-                if len(row) != len(self.columns):
-                    raise ValueError(
-                        f"{self.name}: the row {row[0].text!r} has {len(row)} cells, "
-                        f"the table {len(self.columns)} columns"
-                    )
+        width = len(self.columns)
+        for row in (row for block in self.blocks for row in block.rows):
+            if len(row) != width:
+                raise ValueError(
+                    f"{self.name}: the row {row[0].text!r} has {len(row)} cells, the table {width} columns"
+                )
 
 
 def write_table_files(table: Table, paths: Sequence[str | os.PathLike[str]]) -> None:
@@ -153,29 +152,15 @@ def markdown_rows(headings: Sequence[str], numeric: Sequence[bool], rows: Sequen
 _LATEX = str.maketrans(
     {
         **{character: f"\\{character}" for character in "{}&%$#_"},
-        **{
-            character: f"{{{character}}}" for character in "[]*"
-        },  # after the end of a row they would be read as arguments
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': r"\textquotedbl{}",
-        "\N{EN DASH}": "--",
-        "\N{MINUS SIGN}": "$-$",
-        "\N{MULTIPLICATION SIGN}": r"$\times$",
-        "≈": r"$\approx$",
-        "≠": r"$\neq$",
-        "±": r"$\pm$",
-        "≥": r"$\geq$",
-        "↑": r"$\uparrow$",
-        "↓": r"$\downarrow$",
-        "✓": r"$\checkmark$",
-        "○": r"$\circ$",
+        # After the end of a row they would be read as arguments.
+        **{character: f"{{{character}}}" for character in "[]*"},
+        "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+        ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+        "\N{EN DASH}": "--", "\N{MINUS SIGN}": "$-$", "\N{MULTIPLICATION SIGN}": r"$\times$",
+        "≈": r"$\approx$", "≠": r"$\neq$", "±": r"$\pm$", "≥": r"$\geq$", "↑": r"$\uparrow$", "↓": r"$\downarrow$",
+        "✓": r"$\checkmark$", "○": r"$\circ$",
     }
-)
+)  # fmt: skip
 
 
 def escape_latex(text: str) -> str:

@@ -1,5 +1,6 @@
 """Which captioners and corpora of a run stand for which of a paper's, and how they descend from each other."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,19 +11,13 @@ from captionlab.reporting.runs import Row, Run
 class Reproduction:
     """A block `papers.<paper>` of the config with the lineage of the run's captioners and the paper's numbers.
 
-    The block has `comparable`, `captioners` and `corpora` (the paper's label -> name in the config), and perhaps
-    `retrievers` and `evaluations`; of an empty one nothing of the paper is found. The lineage gives for each captioner
-    its `parent` (or None), the `corpora` that it and its ancestors were trained on, its `family`, and the `retriever`
-    that gave its reward (or None). Labels that the paper does not have are allowed: their numbers have nothing beside
-    them.
+    The block has `comparable`, `captioners` and `corpora` (the paper's label -> name in the config; labels that it does
+    not have are allowed), and perhaps `retrievers` and `evaluations`; of an empty one nothing of the paper is found.
+    The lineage gives for each captioner its `parent` (or None), the `corpora` that it and its ancestors were trained
+    on, its `family`, and the `retriever` that gave its reward (or None).
     """
 
-    def __init__(
-        self,
-        block: Mapping[str, Any],
-        lineage: Mapping[str, Mapping[str, Any]] | None = None,
-        published: Published | None = None,
-    ):
+    def __init__(self, block: Row, lineage: Mapping[str, Row] | None = None, published: Published | None = None):
         self.comparable: bool = block.get("comparable", False)
         self.captioners: Mapping[str, str] = block.get("captioners", {})
         self.corpora: Mapping[str, str] = block.get("corpora", {})
@@ -37,17 +32,15 @@ class Reproduction:
         Retrieval among a set of candidates is what papers print; retrieval among all images of the split is taken where
         there is nothing else.
         """
-        values, differences = self._placed(summary), self._placed(comparisons)
-        return Run(values, differences, self.published, self.comparable, self.corpora)
+        return Run(self._placed(summary), self._placed(comparisons), self.published, self.comparable, self.corpora)
 
     def _placed(self, rows: Iterable[Row]) -> Iterator[Row]:
         shared = {"experiment": "generated", "source": None, "level": None, "seeds": 1}
-        by_place: dict[tuple[Any, ...], list[Row]] = {}
+        by_place = defaultdict[tuple[Any, ...], list[Row]](list)
         for row in rows:
             if self.evaluations is None or row["evaluation"] in self.evaluations:
                 place = {"subject": row["captioner"], "measure": row["metric"], "scorer": row["retriever"]}
-                key = (*place.values(), row["corpus"], row.get("against"))
-                by_place.setdefault(key, []).append({**row, **shared, **place})
+                by_place[*place.values(), row["corpus"], row.get("against")].append({**row, **shared, **place})
         for found in by_place.values():
             yield from [row for row in found if "full" not in (row["candidates"] or "")] or found
 
@@ -103,10 +96,8 @@ class Reproduction:
         """What must be said below a table where something printed in the paper is `shown`."""
         if not shown:
             return []
-        notes = ["paper: what the paper prints for its captioner and corpus."]
-        if not self.comparable:
-            notes.append("It is context, not to be compared: data and models of this run are not the paper's.")
-        return notes
+        context = "It is context, not to be compared: data and models of this run are not the paper's."
+        return ["paper: what the paper prints for its captioner and corpus.", *([] if self.comparable else [context])]
 
 
 def in_order(labels: Iterable[str], published: Sequence[str]) -> list[str]:

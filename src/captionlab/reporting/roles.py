@@ -5,21 +5,22 @@ geometric means, and their differences follow from ratios. A role is compared wi
 of its captioners with that of the reference which it was trained from, else with their mean.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import ANY, PER_CENT, Metric, Result, images_interval, mean, paired_interval
 from captionlab.intervals import geometric_interval, seeds_interval
-from captionlab.reporting import runs
 
 PERPLEXITY = "perplexity"
 # Corpus, measure, scorer.
 Place = tuple[str, str, str | None]
 Results = Mapping[Place, Result]
+# Of each role its captioners, or the labels of scorers.
+Names = Mapping[str, Sequence[str]]
 
 
 def corpus_perplexity(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
@@ -53,7 +54,7 @@ def fluency(measures: pa.Table) -> pa.Table:
     )
 
 
-def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results]) -> Iterator[dict[str, Any]]:
+def value_rows(roles: Names, results: Mapping[str, Results]) -> Iterator[dict[str, Any]]:
     """Rows of ROLE_VALUES: every measure that all captioners of a role have."""
     for role, captioners in roles.items():
         for place in _shared(results, captioners):
@@ -62,19 +63,13 @@ def value_rows(roles: Mapping[str, Sequence[str]], results: Mapping[str, Results
                 value, low, high = geometric_interval(*_numbers(found), len(found[0].images))
             else:
                 value, low, high = seeds_interval(_numbers(found)[0], images_interval(found))
-            if found[0].ends == PER_CENT:
-                high = min(high, 100.0)
-            if found[0].ends != ANY:
-                low = max(low, 0.0)
-            yield {**place_columns(role, place), **_measured("value", (value, low, high), found)}
+            high = min(high, 100.0) if found[0].ends == PER_CENT else high
+            low = low if found[0].ends == ANY else max(low, 0.0)
+            yield _row(role, place, (value, low, high), found)
 
 
 def difference_rows(
-    roles: Mapping[str, Sequence[str]],
-    results: Mapping[str, Results],
-    reference: str,
-    parents: Mapping[str, str | None],
-    rewards: Mapping[str, Iterable[str]],
+    roles: Names, results: Mapping[str, Results], reference: str, parents: Mapping[str, str | None], rewards: Names
 ) -> Iterator[dict[str, Any]]:
     """Rows of ROLE_DIFFERENCES: each role against the reference role.
 
@@ -89,15 +84,10 @@ def difference_rows(
             others = [[results[name][place] for name in _origin(one, roles[reference], parents)] for one in captioners]
             for one, of_one in zip(found, others, strict=True):
                 for other in of_one:
-                    _same_images(one, other)
+                    one.check_images(other)
             apart = _ratio_difference if place[1] == PERPLEXITY else _difference
-            yield {
-                **place_columns(role, place),
-                "against": reference,
-                "own": None if place[2] is None else place[2] in rewards.get(role, ()),
-                "margin": None,
-                **_measured("difference", apart(found, others), found),
-            }
+            own = None if place[2] is None else place[2] in rewards.get(role, ())
+            yield _row(role, place, apart(found, others), found, against=reference, own=own)
 
 
 def _origin(captioner: str, reference: Sequence[str], parents: Mapping[str, str | None]) -> Sequence[str]:
@@ -112,21 +102,6 @@ def _shared(results: Mapping[str, Results], captioners: Sequence[str]) -> list[P
     """What was measured of all these captioners, in the order of the first."""
     first, *others = captioners
     return [place for place in results[first] if all(place in results[other] for other in others)]
-
-
-def _same_images(one: Result, other: Result) -> None:
-    if one.images != other.images:
-        apart = min(set(one.images) ^ set(other.images))
-        raise ValueError(
-            f"{one.job.captioner} and {other.job.captioner} were evaluated on different images of {one.corpus} "
-            f"({one.metric}): only one of them has {apart!r}"
-        )
-
-
-def place_columns(role: str, place: Place) -> dict[str, Any]:
-    """The columns that say what is measured of the captions of a role."""
-    corpus, measure, scorer = place
-    return asdict(runs.Place(role, corpus, measure, scorer))
 
 
 def _numbers(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:
@@ -151,6 +126,9 @@ def _ratio_difference(found: Sequence[Result], others: Sequence[Sequence[Result]
     return mean, low, high
 
 
-def _measured(name: str, number: tuple[float, float, float], results: Sequence[Result]) -> dict[str, Any]:
-    measured = dict(zip((name, "ci_low", "ci_high"), number, strict=True))
-    return {**measured, "seeds": len(results), "n": len(results[0].images)}
+def _row(
+    role: str, place: Place, number: tuple[float, float, float], found: Sequence[Result], **against: Any
+) -> dict[str, Any]:
+    corpus, measure, scorer = place
+    images, seeds = len(found[0].images), len(found)
+    return row(corpus, "generated", role, measure, number, images, seeds=seeds, scorer=scorer, **against)

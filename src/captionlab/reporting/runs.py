@@ -1,14 +1,18 @@
 """What a run measured for a paper: one look-up in its values and differences, with the published numbers beside."""
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_VALUES
 from captionlab.intervals import independent_difference
 from captionlab.reporting.published import Published
+from captionlab.tables import TableSchema, read_table
 
 Row = Mapping[str, Any]
+Rows = list[dict[str, Any]]
+Path = str | os.PathLike[str]
 # What a number is of.
 PLACE = ROLE_VALUES.key
 
@@ -51,6 +55,17 @@ class Measured:
         return replace(self, value=-self.value, ci_low=-self.ci_high, ci_high=-self.ci_low)
 
 
+def read_rows(path: Path | Sequence[Path], kind: TableSchema) -> Rows:
+    """All rows of a table, or of several of a kind."""
+    rows: Rows = read_table(path, kind).to_pylist()
+    return rows
+
+
+def read_by(names: Iterable[str], paths: Sequence[Path], kind: TableSchema) -> dict[str, Rows]:
+    """The rows of a table of each role or captioner, by its name."""
+    return {name: read_rows(path, kind) for name, path in zip(names, paths, strict=True)}
+
+
 class AmbiguousError(ValueError):
     """A table of a paper asks for one value and the run has several."""
 
@@ -72,8 +87,7 @@ class Run:
         self._rows: dict[tuple[Place, str | None], list[Row]] = {}
         for row in (*values, *differences):
             self._rows.setdefault((Place(**{name: row[name] for name in PLACE}), row.get("against")), []).append(row)
-        self.published, self.comparable = published, comparable
-        self.corpora = dict(sorted(corpora.items()))
+        self.published, self.comparable, self.corpora = published, comparable, dict(sorted(corpora.items()))
 
     def row(self, place: Place, against: str | None = None) -> Row | None:
         """The row of a value, or of how far it is above what it is held against; AmbiguousError where there are two."""
@@ -88,11 +102,16 @@ class Run:
 
     def value(self, place: Place) -> Measured | None:
         """The value in a place."""
-        return _measured(self.row(place), "value")
+        return self._measured("value", place)
 
     def difference(self, place: Place, against: str) -> Measured | None:
         """How far the value in a place is above what it is held against."""
-        return _measured(self.row(place, against), "difference")
+        return self._measured("difference", place, against)
+
+    def _measured(self, name: str, place: Place, against: str | None = None) -> Measured | None:
+        if row := self.row(place, against):
+            return Measured(row[name], row["ci_low"], row["ci_high"], row["seeds"], row["n"], row.get("p_value"))
+        return None
 
     def either_difference(self, place: Place, against: str) -> Measured | None:
         """The difference between two subjects, whichever way round it was computed.
@@ -101,12 +120,12 @@ class Run:
         None where the run cannot tell.
         """
         other = replace(place, subject=against)
-        if (paired := self.difference(place, against)) is not None:
+        if paired := self.difference(place, against):
             return paired
-        if (paired := self.difference(other, place.subject)) is not None:
+        if paired := self.difference(other, place.subject):
             return -paired
         ours, theirs = self.value(place), self.value(other)
-        if ours is None or theirs is None:
+        if not (ours and theirs):
             return None
         return Measured(*independent_difference(ours.ends, theirs.ends), 1, min(ours.n, theirs.n))
 
@@ -115,9 +134,3 @@ class Run:
         wanted = {"experiment": experiment, **where}
         rows = (row for rows in self._rows.values() for row in rows if "value" in row)
         return list(dict.fromkeys(row[column] for row in rows if all(row[name] == wanted[name] for name in wanted)))
-
-
-def _measured(row: Row | None, name: str) -> Measured | None:
-    if row is None:
-        return None
-    return Measured(row[name], row["ci_low"], row["ci_high"], row["seeds"], row["n"], row.get("p_value"))

@@ -29,11 +29,9 @@ class Sheet:
 
     run: Run
     provenance: Mapping[str, Any]
-    columns: Sequence[str] = RECORD_COLUMNS
-    """of the records"""
+    columns: Sequence[str] = RECORD_COLUMNS  # of the records
     decimals: int = 1
-    of_roles: bool = True
-    """values are means over the trainings of a role, which a note explains"""
+    of_roles: bool = True  # values are means over the trainings of a role, which a note explains
     records: list[dict[str, Value]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -75,11 +73,10 @@ class Sheet:
         verdict = verdict or judge(ours, published, self.run.comparable)
         smallest = smallest_difference(ours) if interval else None
         measured = {name: getattr(ours, name, None) for name in ("value", "ci_low", "ci_high", "seeds", "n")}
-        record: dict[str, Value] = {**dict.fromkeys((*PLACE, "against")), **place, **measured}
         if not interval:
-            record |= {"ci_low": None, "ci_high": None}
-        record |= {"published": published.text if published else None, "verdict": verdict}
-        self.records.append({**record, "smallest_difference": smallest})
+            measured |= {"ci_low": None, "ci_high": None}
+        told = {"published": published and published.text, "verdict": verdict, "smallest_difference": smallest}
+        self.records.append({**dict.fromkeys((*PLACE, "against")), **place, **measured, **told})
         if ours is None:
             return [Cell(MISSING, note=self.why_missing(place)), beside(published, verdict, None)]
         cell = interval_cell(ours.ends, f"{sign}.{self.decimals if decimals is None else decimals}f", mark)
@@ -96,9 +93,8 @@ class Sheet:
     def heading(self, label: str) -> str:
         """Heading of the block of a corpus: the paper's name, ours, and how many images there are."""
         name = self.run.corpora[label]
-        counts = {int(str(r["n"])) for r in self.records if r["corpus"] == name and r["n"]}
-        images = f", {max(counts)} images" if counts else ""
-        return f"{label} (here {name}{images})"
+        largest = max((int(str(r["n"])) for r in self.records if r["corpus"] == name and r["n"]), default=0)
+        return f"{label} (here {name}{f', {largest} images' if largest else ''})"
 
     def footnotes(self, blocks: Sequence[Block]) -> list[str]:
         """The notes below the table: what markers mean, the sheet's own, what is missing, and what numbers are of."""
@@ -140,10 +136,7 @@ def table_of(
     notes: Sequence[str],
     provenance: Mapping[str, Any],
 ) -> Table:
-    """A table that says how it was made, below and in its records, where they do not say it themselves.
-
-    Of the records it has the columns that are named.
-    """
+    """A table of the named columns of its records, which says below and in them, where they do not, how it was made."""
     made = {key: provenance.get(key) for key in PROVENANCE}
     own = [{key: value for key, value in record.items() if key not in made or value is not None} for record in records]
     kept = [{key: {**made, **record}[key] for key in record_columns} for record in own]

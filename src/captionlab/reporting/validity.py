@@ -29,15 +29,6 @@ class Condition:
     reason: str
     needs: str
 
-    def met(self, value: float) -> bool:
-        """Whether a value is as wanted."""
-        return bool(RELATIONS[self.relation](value, self.bound))
-
-    @property
-    def wanted(self) -> str:
-        """The relation and the bound, as printed."""
-        return f"{self.relation} {self.bound:g}{self.unit and f' {self.unit}'}"
-
 
 _RETRIEVER = "a retriever, human captions and 100 candidates on the corpus that the config names"
 _HUMAN = "Dessì et al. 2023, Table 1, find 76 to 89 of 100 images by human captions"
@@ -134,52 +125,37 @@ def matching_findings(matching: Mapping[str, Sequence[Row]]) -> Iterator[Finding
 
 def validity_table(findings: Sequence[Finding], notes: Sequence[str], provenance: Mapping[str, Any]) -> Table:
     """A row for each finding, in the order of CONDITIONS; `notes` say what else is to be said of what is missing."""
-    ordered = [found for name in CONDITIONS for found in findings if found.condition == name]
-    records = [_record(found) for found in ordered]
-    there = {found.condition for found in findings}
-    absent = [
-        f"Not in this run: {condition.text}. It needs {condition.needs}."
-        for name, condition in CONDITIONS.items()
-        if name not in there
-    ]
-    reasons = [f"{condition.text}: {condition.reason}" for name, condition in CONDITIONS.items() if name in there]
+    records, rows, reasons, absent = list[dict[str, Any]](), list[list[Cell]](), list[str](), list[str]()
+    for name, condition in CONDITIONS.items():
+        measured = [found for found in findings if found.condition == name]
+        if measured:
+            reasons.append(f"{condition.text}: {condition.reason}")
+        else:
+            absent.append(f"Not in this run: {condition.text}. It needs {condition.needs}.")
+        for found in measured:
+            met = bool(RELATIONS[condition.relation](found.value, condition.bound))
+            rows.append(_row(found, condition, met))
+            low, high = found.ends or (None, None)
+            wanted = {"unit": condition.unit, "relation": condition.relation, "wanted": condition.bound, "met": met}
+            records.append({**asdict(found), "ci_low": low, "ci_high": high, **wanted})
     headings = ("condition", "of", "measured", "wanted", "n", "met")
-    return table_of(
-        "validity",
-        "Validity of this run",
+    columns = [Column(heading, numeric=heading in ("measured", "wanted", "n")) for heading in headings]
+    description = (
         f"What must hold for experiments to mean something; {sum(record['met'] for record in records)} of "
-        f"{len(ordered)} are met. Values with 95 % intervals; it is the value that counts.",
-        [Column(heading, numeric=heading in ("measured", "wanted", "n")) for heading in headings],
-        [Block([_row(found) for found in ordered])],
-        records,
-        RECORD_COLUMNS,
-        [*reasons, *absent, *notes],
-        provenance,
+        f"{len(records)} are met. Values with 95 % intervals; it is the value that counts."
     )
+    texts, below = ("validity", "Validity of this run", description), [*reasons, *absent, *notes]
+    return table_of(*texts, columns, [Block(rows)], records, RECORD_COLUMNS, below, provenance)
 
 
-def _row(found: Finding) -> list[Cell]:
-    condition = CONDITIONS[found.condition]
+def _row(found: Finding, condition: Condition, met: bool) -> list[Cell]:
     form = ".1f" if condition.unit else ".2f"
     ends = interval_cell((found.value, *found.ends), form).detail if found.ends else ""
     return [
         Cell(condition.text),
         Cell(found.of, ", ".join(filter(None, (found.corpus, found.evaluation)))),
         Cell(f"{found.value:{form}}", " ".join(filter(None, (ends, found.detail)))),
-        Cell(condition.wanted),
+        Cell(f"{condition.relation} {condition.bound:g} {condition.unit}".rstrip()),
         Cell(str(found.n), found.counted),
-        Cell("yes" if condition.met(found.value) else "no"),
+        Cell("yes" if met else "no"),
     ]
-
-
-def _record(found: Finding) -> dict[str, Any]:
-    condition, (low, high) = CONDITIONS[found.condition], found.ends or (None, None)
-    return {
-        **asdict(found),
-        "ci_low": low,
-        "ci_high": high,
-        "unit": condition.unit,
-        "relation": condition.relation,
-        "wanted": condition.bound,
-        "met": condition.met(found.value),
-    }

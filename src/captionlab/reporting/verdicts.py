@@ -68,14 +68,9 @@ def judge(ours: Measured | None, published: PublishedValue | None, comparable: b
 
 
 def judge_below(ours: float, published: PublishedValue | None, comparable: bool) -> Verdict:
-    """The verdict on a p-value where the paper prints a bound, such as p < .001.
-
-    One below it agrees; a larger one does not show that there is nothing to find, so it cannot tell.
-    """
-    if published is None:
-        return "no published value"
-    if not comparable:
-        return "not comparable"
+    """The verdict on a p-value where the paper prints a bound, such as p < .001: a larger one shows nothing."""
+    if published is None or not comparable:
+        return "not comparable" if published else "no published value"
     return "agrees" if ours < published.value else "cannot tell"
 
 
@@ -91,10 +86,7 @@ def smallest_difference(ours: Measured | None) -> float | None:
 
 
 def beside(published: PublishedValue | None, verdict: Verdict, smallest: float | None) -> Cell:
-    """The cell of a published value beside ours: its marker and, where the run cannot tell, what it could have shown.
-
-    `smallest` is the smallest difference of our value.
-    """
+    """The cell of a published value beside ours: its marker and, where the run cannot tell, our smallest difference."""
     if published is None:
         return Cell(MISSING)
     text = f"{published.text} {MARKERS[verdict][0]}" if verdict in MARKERS else published.text

@@ -1,7 +1,6 @@
 """BLEU, METEOR, ROUGE-L and CIDEr by pycocoevalcap, for each caption, with what their corpus values are computed from.
 
 TEXT_METRICS is the one place for a metric of a caption against references: its columns, how it scores, its values.
-
 Papineni et al. 2002 (BLEU), Denkowski and Lavie 2014 (METEOR 1.5), Lin 2004 (ROUGE), Vedantam et al. 2015 (CIDEr, here
 the CIDEr-D form that pycocoevalcap computes), over the tokens of captionlab.evaluation.ptb.
 """
@@ -46,8 +45,8 @@ class MeteorOf(Meteor):
 
     def __init__(self, paraphrases: Path):
         jar, pipe = Path(inspect.getfile(Meteor)).with_name(METEOR_JAR), subprocess.PIPE
-        self.meteor_cmd = ["java", "-jar", "-Xmx2G", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
-        self.meteor_cmd += ["-a", str(paraphrases)]
+        options = ["-", "-", "-stdio", "-l", "en", "-norm", "-a", str(paraphrases)]
+        self.meteor_cmd = ["java", "-jar", "-Xmx2G", str(jar), *options]
         self.meteor_p = subprocess.Popen(self.meteor_cmd, stdin=pipe, stdout=pipe, stderr=pipe)
         self.lock = threading.Lock()
 
@@ -56,8 +55,7 @@ class MeteorOf(Meteor):
 def meteor_process(paraphrases: Path | None = None) -> Iterator[Meteor]:
     """pycocoevalcap's METEOR with its Java process, which ends with the block.
 
-    Without a file of paraphrases (captionlab.evaluation.paraphrases) it reads its own, which takes about 10 s of
-    processor time and 1 GB.
+    Without a file of paraphrases (captionlab.evaluation.paraphrases) it reads its own, in 10 s of processor and 1 GB.
     """
     with java_on_path():
         meteor = MeteorOf(paraphrases) if paraphrases else Meteor()
@@ -75,8 +73,7 @@ class Texts:
 
     corpus: str
     captions: Mapping[Key, list[str]]
-    references: Mapping[str, list[str]]
-    """of each image"""
+    references: Mapping[str, list[str]]  # of each image
     meteor: Meteor
 
     @property
@@ -89,12 +86,9 @@ class Texts:
 class TextMetric:
     """A metric of captions against references, or several that are computed together."""
 
-    columns: Mapping[str, Column]
-    """what is stored of each caption"""
-    score: Callable[[Texts], Mapping[str, Sequence[Any]]]
-    """these columns of all captions, in their order"""
-    metrics: Mapping[str, Metric]
-    """values of a corpus by their printed names, each from the sums of one column"""
+    columns: Mapping[str, Column]  # what is stored of each caption
+    score: Callable[[Texts], Mapping[str, Sequence[Any]]]  # these columns of all captions, in their order
+    metrics: Mapping[str, Metric]  # values of a corpus by their printed names, each from the sums of one column
 
 
 def score_corpus(
@@ -106,17 +100,12 @@ def score_corpus(
     that has no other is not scored. A caption of an image without references is not scored either. All are logged.
     With a single image the idf of every n-gram is 0, and so is CIDEr. Raises ValueError when an image has no caption.
     """
-    usable = _usable_references(corpus, references)
-    _check(corpus, captions, usable)
+    usable = _usable_references(corpus, captions, references)
     texts = Texts(corpus, {key: [tokens] for key, tokens in captions.items() if key[0] in usable}, usable, meteor)
-    columns: dict[str, Any] = {
-        "corpus": [corpus] * len(texts.captions),
-        "image_id": [image for image, _ in texts.captions],
-        "caption_index": [index for _, index in texts.captions],
-    }
+    count, (images, indices) = len(texts.captions), zip(*texts.captions, strict=True)
+    columns: dict[str, Any] = {"corpus": [corpus] * count, "image_id": images, "caption_index": indices}
     for metric in reversed(TEXT_METRICS):  # the Java process of METEOR takes a moment to start
         columns |= metric.score(texts)
-    count = len(texts.captions)
     sums = {name: np.reshape(columns[name], (count, -1)).sum(axis=0) for name in {m.column for m in METRICS.values()}}
     shown = ", ".join(f"{name} {float(m.value(sums[m.column], np.array(count))):.3f}" for name, m in METRICS.items())
     logger.info("%s: %s of %d captions", corpus, shown, count)
@@ -128,8 +117,16 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
     return caption_results(job, read_table(path, NLG), seed, METRICS)
 
 
-def _check(corpus: str, captions: Mapping[Key, str], usable: Mapping[str, Sequence[str]]) -> None:
-    """Raise a ValueError where captions or references are missing, and log what is odd."""
+def _usable_references(
+    corpus: str, captions: Mapping[Key, str], references: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
+    """Those with a token; a ValueError where captions or references are missing, and log what is odd."""
+    spoken = {image: [tokens for tokens in of_image if tokens.strip()] for image, of_image in references.items()}
+    usable = {image: of_image for image, of_image in spoken.items() if of_image}
+    if dropped := sum(map(len, references.values())) - sum(map(len, usable.values())):
+        logger.warning("%s: %d references have no token and are left out", corpus, dropped)
+    if bare := [image for image in spoken if image not in usable]:
+        logger.warning("%s: %d images have no reference left and are not scored: %s", corpus, len(bare), bare[:10])
     if not usable:
         raise ValueError(f"corpus {corpus!r}: no image of the evaluated split has a reference to score against")
     described = {image for image, _ in captions}
@@ -144,15 +141,7 @@ def _check(corpus: str, captions: Mapping[Key, str], usable: Mapping[str, Sequen
         logger.warning("%s: %d captions have no token and score 0, first that of %s", corpus, len(empty), empty[0])
     if len(usable) == 1:
         logger.warning("%s: CIDEr is 0, because the idf of every n-gram is 0 with one image", corpus)
-
-
-def _usable_references(corpus: str, references: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    usable = {image: [tokens for tokens in of_image if tokens.strip()] for image, of_image in references.items()}
-    if dropped := sum(map(len, references.values())) - sum(map(len, usable.values())):
-        logger.warning("%s: %d references have no token and are left out", corpus, dropped)
-    if bare := [image for image in usable if not usable[image]]:
-        logger.warning("%s: %d images have no reference left and are not scored: %s", corpus, len(bare), bare[:10])
-    return {image: of_image for image, of_image in usable.items() if of_image}
+    return usable
 
 
 def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
@@ -169,17 +158,14 @@ def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
-    """METEOR of each caption, and its statistics.
-
-    Meteor.compute_score hides these and, when Java dies, waits for ever on its lock; so its lines are exchanged here.
-    """
+    # Meteor.compute_score hides the statistics and, when Java dies, waits for ever on its lock.
     answers, statistics, meteor = [], [], texts.meteor
     for key, of_image in texts.pairs.items():
         # Three bars separate the fields of a line.
         line = [text.replace("|||", " ") for text in (*texts.captions[key], *of_image)]
         with _explained(f"METEOR failed at image {key[0]!r} of {texts.corpus!r}", meteor):
             answers.append(meteor._stat(line[0], line[1:]))
-            statistics.append([float(number) for number in answers[-1].split()])
+            statistics.append(list(map(float, answers[-1].split())))
             if len(statistics[-1]) != METEOR_STATISTICS:
                 raise ValueError(f"it gave {answers[-1]!r} for {METEOR_STATISTICS} statistics")
     with _explained(f"METEOR failed to add up the scores of {texts.corpus!r}", meteor):
@@ -194,7 +180,7 @@ def _rouge(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _cider(texts: Texts) -> dict[str, Sequence[Any]]:
-    """CIDEr of all first captions, then of the second, and so on: Cider counts an image once for each."""
+    # Of all first captions, then of the second, and so on: Cider counts an image once for each.
     scores: dict[Key, float] = {}
     for index in sorted({index for _, index in texts.captions}):
         of_index = {image: texts.captions.get((image, index), [""]) for image in texts.references}
@@ -204,12 +190,9 @@ def _cider(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _counted_chunks(statistics: list[float]) -> list[float]:
-    """The statistics with 0 chunks where caption and reference match as a whole: METEOR does not count such a chunk.
-
-    (MeteorStats.addStats and MeteorScorer.computeMetrics of meteor-1.5.jar.) With this, statistics can simply be added.
-    """
-    caption, reference = statistics[:2]
-    whole = statistics[21:] == [caption, reference] and statistics[20] == 1
+    # With 0 chunks where caption and reference match as a whole, which METEOR does not count (MeteorStats.addStats and
+    # MeteorScorer.computeMetrics of meteor-1.5.jar), statistics can simply be added.
+    whole = statistics[21:] == statistics[:2] and statistics[20] == 1
     return [*statistics[:20], 0.0, *statistics[21:]] if whole else statistics
 
 
@@ -280,14 +263,10 @@ METEOR = TextMetric(
     _meteor,
     {"METEOR": Metric("meteor_statistics", corpus_meteor, ends=PER_CENT)},
 )
-ROUGE = TextMetric(
-    {"rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1")}, _rouge, {"ROUGE-L": Metric("rouge_l", mean, ends=PER_CENT)}
-)
-CIDER = TextMetric(
-    {"cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus")},
-    _cider,
-    {"CIDEr": Metric("cider", mean)},
-)
+_ROUGE_L = {"rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1")}
+ROUGE = TextMetric(_ROUGE_L, _rouge, {"ROUGE-L": Metric("rouge_l", mean, ends=PER_CENT)})
+_CIDER = {"cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus")}
+CIDER = TextMetric(_CIDER, _cider, {"CIDEr": Metric("cider", mean)})
 TEXT_METRICS = (BLEU, METEOR, ROUGE, CIDER)
 
 METRICS = {name: metric for one in TEXT_METRICS for name, metric in one.metrics.items()}

@@ -1,7 +1,6 @@
 """Text-to-image retrieval: the rank of a caption's image among candidates, by cosine similarity.
 
-Dessì et al. 2023, section 4, in the form of the authors' code (blocks of consecutive images) and in
-the form of the paper's text (random candidates).
+Dessì et al. 2023, section 4: as the authors' code has it (blocks of images), and as the paper (random candidates).
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,12 +15,9 @@ from captionlab.schemas import RETRIEVAL
 from captionlab.tables import read_table
 
 DECLARATION = ScoreTable(place=2, asks="retrievers", references=False, switch="")
-METRICS = {
-    "P@1": Metric("within_1", mean, ends=PER_CENT),
-    "R@5": Metric("within_5", mean, ends=PER_CENT),
-    "R@10": Metric("within_10", mean, ends=PER_CENT),
-    "mean rank": Metric("rank", mean, scale=1.0),
-}
+WITHIN = {"P@1": 1, "R@5": 5, "R@10": 10}
+METRICS = {name: Metric(f"within_{k}", mean, ends=PER_CENT) for name, k in WITHIN.items()}
+METRICS["mean rank"] = Metric("rank", mean, scale=1.0)
 
 # Similarities closer than this are a tie: the products of float32 vectors of length 1 differ by that much between
 # two places of one matrix, so that an image and its duplicate would otherwise be told apart by chance.
@@ -103,7 +99,7 @@ def _groups(
             if name is None:
                 raise RetrievalError(f"corpus {corpus!r} has images without a look-alike set; choose other candidates")
             members.setdefault(name, []).append(image)
-        yield from (np.array(group) for group in members.values())
+        yield from map(np.array, members.values())
     else:
         raise RetrievalError(f"candidate set {protocol!r} is not one of file-order, random, set, full")
 
@@ -156,12 +152,11 @@ def retrieval_results(job: Job, found: pa.Table, seed: int) -> Iterator[Result]:
     """Results of a table of RETRIEVAL, by corpus, retriever and protocol."""
     for (corpus, retriever, protocol), part in parts(found, "corpus", "retriever", "protocol"):
         rank = matrix(part["rank"])
-        images, sums = sums_of_images(part, {"rank": rank, **{f"within_{k}": rank <= k for k in (1, 5, 10)}})
+        images, sums = sums_of_images(part, {"rank": rank, **{f"within_{k}": rank <= k for k in WITHIN.values()}})
         sizes = pc.unique(part["candidates"]).to_pylist()
         # As printed: `100 file-order`, `10 set`, `full`.
         candidates = protocol if protocol == "full" or len(sizes) > 1 else f"{sizes[0]} {protocol}"
         for name, value, resampled in aggregate(sums, METRICS, seed):
-            column = METRICS[name].column
-            shares = sums[column][:, 0] * len(images) / len(rank) if column.startswith("within") else None
-            ends = METRICS[name].ends
+            column, ends = METRICS[name].column, METRICS[name].ends
+            shares = sums[column][:, 0] * len(images) / len(rank) if name in WITHIN else None
             yield Result(job, corpus, retriever, candidates, name, value, resampled, images, len(rank), ends, shares)

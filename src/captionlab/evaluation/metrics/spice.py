@@ -31,8 +31,11 @@ logger = logging.getLogger(__name__)
 DECLARATION = ScoreTable(place=3, asks="", references=True, switch="spice")
 METRICS = {"SPICE": Metric("all", mean, ends=PER_CENT)}
 _DOUBLE, _INT = pa.float64(), pa.int32()
-# The categories of the program; the paper prints Cardinality as Count.
-CATEGORIES = ("All", "Object", "Relation", "Attribute", "Color", "Cardinality", "Size")
+# The categories of the program beside All, and what is of them.
+CATEGORIES = {
+    "Object": "objects", "Relation": "relations", "Attribute": "attributes", "Color": "colours",
+    "Cardinality": "numbers from one to ten, which the paper prints as Count", "Size": "sizes",
+}  # fmt: skip
 # The parser takes time and memory with the third and second power of the length: 25 s and 300 MB for 100 words, and
 # when memory runs out it gives up on a sentence without a word. So longer ones are cut here, and counted.
 LONGEST = 60
@@ -50,15 +53,8 @@ SPICE = TableSchema(
     **CAPTION_KEY,
     all=Column(_DOUBLE, "f-score of all tuples, 0 to 1: SPICE"),
     **{
-        name: Column(_DOUBLE, f"f-score of {what}, 0 to 1; missing when no reference has one", nullable=True)
-        for name, what in {
-            "object": "objects",
-            "relation": "relations",
-            "attribute": "attributes",
-            "color": "colours",
-            "cardinality": "numbers from one to ten, which the paper prints as Count",
-            "size": "sizes",
-        }.items()
+        name.lower(): Column(_DOUBLE, f"f-score of {what}, 0 to 1; missing when no reference has one", nullable=True)
+        for name, what in CATEGORIES.items()
     },
     candidate_tuples=Column(_INT, "tuples found in the caption"),
     reference_tuples=Column(_INT, "tuples found in its references together; with 0, `all` is 0 by definition"),
@@ -90,10 +86,7 @@ def has_cache() -> bool:
 def parse_captions(
     captions: Sequence[str], jars: Sequence[Path], memory_mb: int, threads: int
 ) -> dict[str, list[bytes]]:
-    """Columns of the table PARSES for tokenised captions; without rows where the program cannot keep parses.
-
-    Raises SpiceError when the program fails.
-    """
+    """Columns of PARSES for tokenised captions, empty where the program cannot keep parses; SpiceError if it fails."""
     different = sorted({_cut(caption)[0] for caption in captions})
     if not different or not has_cache():
         return {"key": [], "tuples": []}
@@ -123,11 +116,11 @@ def score_captions(
     if bare := [index for index, refs in enumerate(references) if not refs]:
         raise ValueError(f"{len(bare)} captions have no reference to be scored against, the first is number {bare[0]}")
     if not captions:
-        return {name: [] for name in [*SPICE.columns][3:]}
-    cut = [_cut(caption) for caption in captions]
+        return {name: [] for name in SPICE.columns if name not in CAPTION_KEY}
+    cut, cut_references = list(map(_cut, captions)), [list(map(_cut, refs)) for refs in references]
     entries = [
-        {"image_id": index, "test": caption, "refs": [_cut(reference)[0] for reference in refs]}
-        for index, ((caption, _), refs) in enumerate(zip(cut, references, strict=True))
+        {"image_id": index, "test": caption, "refs": [reference for reference, _ in refs]}
+        for index, ((caption, _), refs) in enumerate(zip(cut, cut_references, strict=True))
     ]
     with tempfile.TemporaryDirectory(prefix="spice-") as name:
         folder = Path(name)
@@ -136,16 +129,17 @@ def score_captions(
             arguments += ["-cache", _cache(folder, parses)]
         _run(folder, entries, jars, memory_mb, threads, arguments)
         found = {entry["image_id"]: entry["scores"] for entry in json.loads((folder / "scores.json").read_text())}
-    if found.keys() != set(range(len(captions))):
-        raise SpiceError(
-            f"SPICE scored {len(found)} of {len(captions)} captions; run again, and report it if it stays so"
-        )
+    if found.keys() != {*range(len(captions))}:
+        counts = f"{len(found)} of {len(captions)} captions"
+        raise SpiceError(f"SPICE scored {counts}; run again, and report it if it stays so")
     scores = [found[index] for index in range(len(captions))]
-    columns: dict[str, list[Any]] = {name.lower(): [score[name]["f"] for score in scores] for name in CATEGORIES}
+    columns: dict[str, list[Any]] = {
+        name.lower(): [score[name]["f"] for score in scores] for name in ("All", *CATEGORIES)
+    }
     columns["candidate_tuples"] = [score["All"]["tp"] + score["All"]["fp"] for score in scores]
     columns["reference_tuples"] = [score["All"]["tp"] + score["All"]["fn"] for score in scores]
     columns["words_left_out"] = [left_out for _, left_out in cut]
-    long = sum(_cut(reference)[1] > 0 for refs in references for reference in refs)
+    long = sum(left_out > 0 for refs in cut_references for _, left_out in refs)
     for count, what in (
         (sum(left_out > 0 for _, left_out in cut), f"captions are longer than {LONGEST} words and were cut there"),
         (long, f"captions: so many references are longer than {LONGEST} words and were cut there"),
