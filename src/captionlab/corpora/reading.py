@@ -51,8 +51,10 @@ def read_corpus(
         entries = progress(defined("corpora.readers", config["reader"], "read")(config, root), what=f"images of {name}")
         for candidate, check in check_images(_candidates(entries), threads):
             tally.entries += 1
-            if fault := candidate.entry.fault or (check if isinstance(check, Fault) else None):
-                _reject(candidate, fault, tables["rejects"], tally)
+            if candidate.entry.fault:
+                _reject(candidate, candidate.entry.fault, tables["rejects"], tally)
+            elif isinstance(check, Fault):
+                _reject(candidate, check, tables["rejects"], tally)
             else:
                 _accept(candidate, check, tables, tally)
         _judge(tally, limit, name, ", ".join(str(path) for path in input_files(config, root)))

@@ -47,7 +47,7 @@ class Pen:
 
     def stamp(self, shape: Mapping[str, Any], x: float, y: float) -> None:
         """Draw one shape, moved by x and y. Raises ValueError when it is none."""
-        points, angles = self.points(shape.get("at", ()), x, y), shape.get("angles")
+        points = self.points(shape.get("at", ()), x, y)
         match shape:
             case {"shapes": shapes}:
                 self.draw(shapes, x, y)
@@ -59,10 +59,10 @@ class Pen:
                 self.canvas.polygon(points, self.colour(colour))
             case {"line": colour}:
                 self.line(colour, points, shape)
-            case {"pie": colour}:
-                self.canvas.pieslice(points, *angles, self.colour(colour))
-            case {"arc": colour}:
-                self.canvas.arc(points, *angles, self.colour(colour), _width(shape))
+            case {"pie": colour, "angles": [start, end]}:
+                self.canvas.pieslice(points, start, end, self.colour(colour))
+            case {"arc": colour, "angles": [start, end]}:
+                self.canvas.arc(points, start, end, self.colour(colour), _width(shape))
             case _:
                 raise ValueError(f"the toy world has no shape such as {dict(shape)}")
 
