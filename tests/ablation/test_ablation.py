@@ -19,7 +19,7 @@ from captionlab.ablation.comparison import (
     z_test,
 )
 from captionlab.ablation.match_regions import match_regions
-from captionlab.ablation.scenes import (
+from captionlab.ablation.scene_labels import (
     frequent_scenes,
     images_of_scenes,
     label_scenes,

@@ -4,7 +4,7 @@ from collections import defaultdict
 from itertools import count
 from typing import Any
 
-from captionlab.ablation.scenes import pointwise_mutual_information
+from captionlab.ablation.scene_labels import pointwise_mutual_information
 from captionlab.ablation.schemas import PMI
 from captionlab.ablation.tables import read_scenes
 from captionlab.regions.tagged_images import objects_of, read_tags

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from captionlab.ablation.scenes import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
+from captionlab.ablation.scene_labels import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
 from captionlab.ablation.schemas import CHOSEN, LABELS
 from captionlab.progress import progress
 from captionlab.schemas import CAPTIONS, IMAGES, SCENE_CAPTIONS
