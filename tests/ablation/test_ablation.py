@@ -19,12 +19,12 @@ from captionlab.ablation.comparison import (
     z_test,
 )
 from captionlab.ablation.match_regions import match_regions
-from captionlab.ablation.scenes import (
+from captionlab.ablation.pmi import pointwise_mutual_information
+from captionlab.ablation.scene_labels import (
     frequent_scenes,
     images_of_scenes,
     label_scenes,
     one_scene,
-    pointwise_mutual_information,
     scene_nouns,
     stop_words,
 )

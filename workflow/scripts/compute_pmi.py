@@ -3,7 +3,7 @@
 from collections import defaultdict
 from itertools import count
 
-from captionlab.ablation.scenes import pointwise_mutual_information
+from captionlab.ablation.pmi import pointwise_mutual_information
 from captionlab.ablation.schemas import PMI
 from captionlab.ablation.tables import read_scenes
 from captionlab.regions.tagged_images import objects_of, read_tags

@@ -1,6 +1,6 @@
 """Say which scenes the images of a corpus depict: the nouns of their scene captions, or of their references."""
 
-from captionlab.ablation.scenes import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
+from captionlab.ablation.scene_labels import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
 from captionlab.ablation.schemas import CHOSEN, LABELS
 from captionlab.progress import progress
 from captionlab.schemas import CAPTIONS, IMAGES, SCENE_CAPTIONS

@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from captionlab.ablation.scenes import images_of_scenes, one_scene
+from captionlab.ablation.scene_labels import images_of_scenes, one_scene
 from captionlab.ablation.schemas import CHOSEN, LABELS, MATCHES, PMI
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.wordpiece import PADDING, piece_id
