@@ -40,17 +40,14 @@ def nearest(embeddings: Tensor, count: int) -> tuple[Tensor, Tensor]:
             "larger corpus"
         )
     unit = normalize(embeddings.float(), dim=1)
-    rows, values = [], []
+    found = []
     chunk = max(1, SCORES // images)
     starts = range(0, images, chunk)
     for start in progress(starts, "parts of the images", len(starts)):
         scores = unit[start : start + chunk] @ unit.T
-        own = torch.arange(start, start + len(scores), device=scores.device)
-        scores[torch.arange(len(scores), device=scores.device), own] = -torch.inf
-        best = scores.topk(count, dim=1)
-        rows.append(best.indices)
-        values.append(best.values)
-    return torch.cat(rows), torch.cat(values)
+        scores.diagonal(start).fill_(-torch.inf)
+        found.append(scores.topk(count, dim=1))
+    return torch.cat([best.indices for best in found]), torch.cat([best.values for best in found])
 
 
 def neighbour_columns(ids: Sequence[str], rows: Tensor, similarities: Tensor) -> dict[str, pa.Array | list[str]]:

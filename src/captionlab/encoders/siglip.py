@@ -5,7 +5,6 @@ google/siglip-base-patch16-224, whose tokenizer.json is needed too. Importing th
 """
 
 import os
-import re
 import string
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -85,8 +84,7 @@ class Siglip(DualEncoder):
         return embeddings[torch.tensor([distinct[c] for c in captions], dtype=torch.long, device=self.device)].float()
 
     def _encode(self, caption: str) -> list[int]:
-        text = caption.lower().translate(str.maketrans("", "", string.punctuation))
-        text = re.sub(r"\s+", " ", text).strip()
+        text = " ".join(caption.lower().translate(str.maketrans("", "", string.punctuation)).split())
         length = self.config["architecture"]["text_config"]["max_position_embeddings"]
         ids = self.tokenizer.encode(text, add_special_tokens=False).ids[: length - 1]
         return [*ids, *[self.end] * (length - len(ids))]

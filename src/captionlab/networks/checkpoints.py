@@ -63,11 +63,9 @@ def origin_of(weights: str | os.PathLike[str]) -> dict[str, str]:
 
 def write_model(directory: str | os.PathLike[str], config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
     """Write config.json and model.safetensors into a folder, which is made."""
-    folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / "model.safetensors") as path:
+    with replacing(Path(directory) / "model.safetensors") as path:
         save_file({name: value.cpu().contiguous() for name, value in weights.items()}, path)
-    with replacing(folder / "config.json") as path:
+    with replacing(Path(directory) / "config.json") as path:
         path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 

@@ -74,7 +74,7 @@ def _numbers(kind: Any) -> np.dtype:
     return np.dtype(kind)
 
 
-_KNOWN = {
+_KNOWN: dict[str, Any] = {
     "collections.OrderedDict": OrderedDict,
     "numpy.core.multiarray._reconstruct": lambda *_: _Array(0),
     "numpy._core.multiarray._reconstruct": lambda *_: _Array(0),

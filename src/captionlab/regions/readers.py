@@ -73,7 +73,8 @@ def _read_npz(
 
 def _rosita_regions(image_id: str, arrays: dict[str, np.ndarray], size: tuple[int, int], where: str) -> ImageRegions:
     """The regions of an image from arrays as ROSITA reads them, their size among them."""
-    ids = {"label_id": "objects_id", "attribute_id": "attrs_id"}
+    names = {"label_id": "objects_id", "attribute_id": "attrs_id"}
+    ids: dict[str, Any] = {ours: arrays[name].astype(np.int32) for ours, name in names.items() if name in arrays}
     return ImageRegions(
         image_id,
         width=int(_take(arrays, "image_w", where, 0)),
@@ -82,7 +83,7 @@ def _rosita_regions(image_id: str, arrays: dict[str, np.ndarray], size: tuple[in
         features=_take(arrays, "x", where, 2),
         confidence=arrays.get("objects_conf"),
         attribute_confidence=arrays.get("attrs_conf"),
-        **{ours: arrays[theirs].astype(np.int32) for ours, theirs in ids.items() if theirs in arrays},
+        **ids,
     )
 
 
@@ -160,7 +161,8 @@ def lines_about(path: Path, images: Collection[str]) -> Iterator[tuple[str, str,
     Where the byte offsets of all lines are in a file of the same name that ends in .lineidx, other lines are not read.
     """
     index = path.with_suffix(".lineidx")
-    offsets = map(int, index.read_text(encoding="ascii").split()) if index.is_file() else repeat(None)
+    lines = index.read_text(encoding="ascii").split() if index.is_file() else None
+    offsets: Iterable[int | None] = repeat(None) if lines is None else map(int, lines)
     with path.open("rb") as file:
         for number, offset in enumerate(offsets, start=1):
             if offset is not None:

@@ -196,7 +196,8 @@ class NetworkScorer(Scorer):
         images = rows.tolist() if isinstance(rows, Tensor) else rows
         pairs = [(image, tuple(ids)) for image, ids in zip(images, tokens, strict=True)]
         order = sorted(dict.fromkeys(pairs), key=lambda pair: (visual.counts[pair[0]], len(pair[1])))
-        parts, device = [], visual.states.device
+        device = visual.states.device
+        parts: list[Tensor] = []
         for start in range(0, len(order), batch):
             part = order[start : start + batch]
             lengths = [len(ids) for _, ids in part]

@@ -39,16 +39,12 @@ DECLARATION = ScorerFamily(
         "joint_heads": {"type": "integer", "minimum": 1, "description": "those of connections when not width / 128"},
         "task": {"type": "integer", "minimum": 0, "default": 7, "description": "of several: 7 is retrieval in COCO"},
         "v_biattention_id": {
-            "type": "array",
-            "items": {"type": "integer", "minimum": 0},
-            "minItems": 1,
+            "$ref": "#/$defs/layers_before",
             "x-needs": ["t_biattention_id"],
             "description": "visual layers before each connection, as in the configuration of its authors",
         },
         "t_biattention_id": {
-            "type": "array",
-            "items": {"type": "integer", "minimum": 0},
-            "minItems": 1,
+            "$ref": "#/$defs/layers_before",
             "x-needs": ["v_biattention_id"],
             "description": "layers of the text before each connection",
         },
@@ -79,7 +75,7 @@ _PARTS = {
 
 
 class Connection(nn.Module):
-    """A layer in which each stream (1: vision, 2: text) attends to the other, then a feed-forward layer of its own."""
+    """A layer in which each stream (1: vision, 2: text) attends to the other, before its own feed-forward layer."""
 
     def __init__(self, v: tuple[int, int], t: tuple[int, int], joint_width: int, heads: int, dropout: float):
         """`v` and `t` are the width and the units inside a feed-forward part of each stream."""
