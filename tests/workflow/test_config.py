@@ -509,7 +509,7 @@ def test_blocks_hold_only_what_a_job_depends_on():
     decoding = {"kind": "greedy", "max_tokens": 10, "rules": "transformers"}
     assert lab.captioner_block(Job)["objective"]["decoding"] == decoding
     assert "parent" not in lab.captioner_block(Job)
-    assert lab.corpus_block(Job) == {
+    assert lab.settings("corpus", "evaluation_split", "shards")(Job) == {
         "reader": "karpathy",
         "annotations": "photos.json",
         "images": "photos",
@@ -630,7 +630,8 @@ def test_configs_that_go_on_top_of_another_ask_for_their_tables(on_top, tables):
 def test_references_are_those_of_each_paper():
     """Dessì et al. compare with the first five of COCO's captions, Ma et al. with all; nocaps has ten."""
     lab = Experiments(shipped("paper"), ROOT)
-    numbers = {name: lab.references_per_image(SimpleNamespace(evaluation=name)) for name in lab.evaluations}
+    of = lab.value("evaluation", "references_per_image")
+    numbers = {name: of(SimpleNamespace(evaluation=name)) for name in lab.evaluations}
     assert (numbers["coco"], numbers["camel"], numbers["probing"], numbers["nocaps"]) == (5, 5, None, None)
 
 

@@ -181,7 +181,8 @@ def plan(config):
     for name in lab.corpora:
         job = SimpleNamespace(corpus=name, evaluation="main")
         if lab.corpora[name]["reader"] != "toyworld":
-            found["corpus " + name] = [lab.annotation_files(job), *params(lab.reader, "pillow"), lab.corpus_block(job)]
+            block = lab.settings("corpus", "evaluation_split", "shards")(job)
+            found["corpus " + name] = [lab.annotation_files(job), *params(lab.reader, "pillow"), block]
     found["described"] = lab.described(job)
     for name in lab.captioners:
         job = SimpleNamespace(captioner=name)

@@ -7,7 +7,7 @@ Makes: results/captioners/{captioner}/{config.json,model.safetensors,tokenizer.j
 
 rule pretrain_captioner:
     input:
-        images=lab.training_table("images"),
+        images=lab.training_table("captioner", "images"),
         captions=lab.reward_models.captions,
         features=lab.training_features,
     output:
@@ -38,7 +38,7 @@ rule pretrain_captioner:
             loads=lab.reward_models.used,
         ),
         config=lab.captioner_block,
-        seed=lab.captioner_seed,
+        seed=lab.value("captioner", "seed"),
     message:
         "train the captioner {wildcards.captioner} on references"
     script:

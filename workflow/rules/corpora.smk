@@ -26,7 +26,7 @@ rule render_toyworld:
         runtime=30,
     params:
         **lab.software("render_toyworld", "numpy", "pillow"),
-        config=lab.corpus_block,
+        config=lab.settings("corpus", "evaluation_split", "shards"),
     message:
         "render the toy world's {wildcards.corpus}"
     script:
@@ -56,7 +56,7 @@ rule read_corpus:
         runtime=240,
     params:
         **lab.software("read_corpus", "pillow", loads=lab.reader),
-        config=lab.corpus_block,
+        config=lab.settings("corpus", "evaluation_split", "shards"),
         data=lab.data,
     message:
         "read the corpus {wildcards.corpus}"

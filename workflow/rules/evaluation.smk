@@ -24,7 +24,7 @@ rule tokenize_references:
         runtime=30,
     params:
         **lab.software("tokenize_references", "pycocoevalcap"),
-        split=lab.evaluation_split_of,
+        split=lab.value("corpus", "evaluation_split"),
     message:
         "tokenize the references of {wildcards.corpus}"
     script:
@@ -79,7 +79,7 @@ rule index_paraphrases:
 rule score_nlg:
     input:
         tokens=paths.evaluation("tokens"),
-        references=lab.references,
+        references=lab.of_corpora(paths.references),
         phrases=paths.paraphrases("phrases"),
         paraphrases=paths.paraphrases("paraphrases"),
     output:
@@ -97,7 +97,7 @@ rule score_nlg:
     params:
         **lab.software("score_nlg", "pycocoevalcap"),
         corpora=lab.evaluated_corpora,
-        references_per_image=lab.references_per_image,
+        references_per_image=lab.value("evaluation", "references_per_image"),
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by BLEU, METEOR, ROUGE-L and CIDEr"
     script:
@@ -106,8 +106,8 @@ rule score_nlg:
 
 rule fetch_spice_models:
     input:
-        pom=lab.spice_file("pom.xml"),
-        checksums=lab.spice_file("checksums.sha256"),
+        pom=lab.shipped("envs/spice/pom.xml"),
+        checksums=lab.shipped("envs/spice/checksums.sha256"),
     output:
         directory(paths.SPICE_MODELS),
         provenance=paths.provenance("fetch_spice_models"),
@@ -158,8 +158,8 @@ rule score_spice:
     input:
         models=paths.SPICE_MODELS,
         tokens=paths.evaluation("tokens"),
-        references=lab.references,
-        parses=lab.parses,
+        references=lab.of_corpora(paths.references),
+        parses=lab.of_corpora(paths.parses),
     output:
         paths.evaluation("spice"),
     log:
@@ -175,7 +175,7 @@ rule score_spice:
     params:
         **lab.software("score_spice", "pycocoevalcap"),
         corpora=lab.evaluated_corpora,
-        references_per_image=lab.references_per_image,
+        references_per_image=lab.value("evaluation", "references_per_image"),
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by SPICE"
     script:
@@ -206,7 +206,7 @@ rule retrieve_images:
         **lab.software("retrieve_images", "numpy", "torch", loads=lab.retrieved_with),
         config=lab.retrieval_block,
         corpora=lab.evaluated_corpora,
-        splits=lab.evaluated_splits,
+        splits=lab.of_corpora(lab.evaluation_split),
         retrievers=lab.retrievers,
         seed=lab.retrieval_seed,
     message:

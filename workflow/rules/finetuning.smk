@@ -11,7 +11,7 @@ rule finetune_captioner:
         parent_config=lab.parent("config.json"),
         parent_weights=lab.parent("model.safetensors"),
         parent_tokenizer=lab.parent("tokenizer.json"),
-        images=lab.training_table("images"),
+        images=lab.training_table("captioner", "images"),
         features=lab.training_features,
         captions=lab.reward_models.captions,
         reward_models=lab.reward_models.files,
@@ -53,7 +53,7 @@ rule finetune_captioner:
         ),
         config=lab.captioner_block,
         reward_models=lab.reward_models.asked,
-        seed=lab.captioner_seed,
+        seed=lab.value("captioner", "seed"),
     message:
         "finetune the captioner {wildcards.captioner}"
     script:

@@ -32,7 +32,7 @@ rule generate_captions:
             "generate_captions", "torch", "tokenizers", loads=lab.captioner_family
         ),
         corpora=lab.evaluated_corpora,
-        splits=lab.evaluated_splits,
+        splits=lab.of_corpora(lab.evaluation_split),
         decoding=lab.decoding_block,
         seed=lab.decoding_seed,
         shard=lambda wildcards: wildcards.get("shard", "0-of-1"),
@@ -104,9 +104,9 @@ rule import_captions:
         runtime=30,
     params:
         **lab.software("import_captions"),
-        config=lab.given_block,
+        config=lab.settings("captioner", "captions"),
         corpora=lab.evaluated_corpora,
-        splits=lab.evaluated_splits,
+        splits=lab.of_corpora(lab.evaluation_split),
     message:
         "import the captions of {wildcards.captioner} for {wildcards.evaluation}"
     script:

@@ -11,10 +11,10 @@ results/evaluation/{captioner}/{evaluation}/alignment.parquet, a row for each ca
 rule extract_regions:
     input:
         images=paths.corpus("images"),
-        objects=lab.regions.objects,
+        objects=lab.regions.objects("regions"),
         encoder_config=lab.regions.encoder("config.json"),
         encoder_weights=lab.regions.encoder("model.safetensors"),
-        weights=lab.regions.weights,
+        weights=lab.regions.given("regions", "weights"),
     output:
         paths.regions(),
     log:
@@ -38,7 +38,7 @@ rule extract_regions:
             "pillow",
             loads=lab.regions.loaded,
         ),
-        config=lab.regions.block,
+        config=lab.settings("regions", "files", "encoder"),
     message:
         "extract the regions {wildcards.regions} of part {wildcards.shard} of {wildcards.corpus}"
     script:
@@ -48,7 +48,7 @@ rule extract_regions:
 rule read_regions:
     input:
         images=paths.corpus("images"),
-        files=lab.regions.read_from,
+        files=lab.regions.given("regions", "files"),
     output:
         paths.regions(),
     log:
@@ -65,7 +65,7 @@ rule read_regions:
         runtime=720,
     params:
         **lab.software("read_regions"),
-        config=lab.regions.block,
+        config=lab.settings("regions", "files", "encoder"),
     message:
         "read the regions {wildcards.regions} of {wildcards.corpus}"
     script:
@@ -133,8 +133,8 @@ rule adopt_encoder:
 
 rule pretrain_scorer:
     input:
-        images=lab.scoring.training_table("images"),
-        captions=lab.scoring.training_table("captions"),
+        images=lab.training_table("scorer", "images"),
+        captions=lab.training_table("scorer", "captions"),
         regions=lab.scoring.training_regions,
         neighbours=lab.scoring.training_neighbours,
         encoder_config=lab.scoring.words_encoder("config.json"),
@@ -169,7 +169,7 @@ rule pretrain_scorer:
             loads=lab.scoring.trained_with,
         ),
         config=lab.scoring.block,
-        seed=lab.scoring.seed,
+        seed=lab.value("scorer", "seed"),
         split=lab.scoring.training_split,
     message:
         "train the scorer {wildcards.scorer} to match images and captions"

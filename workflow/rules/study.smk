@@ -9,10 +9,9 @@ results/study/{participants}/{answers,participants,accuracy,pairwise,agreement}.
 
 rule sample_stimuli:
     input:
-        **lab.study.encoder_files(lab.study.encoder()),
+        **lab.study.seen(lab.study.encoder),
         images=lab.study.table("images"),
         captions=lab.study.captions(),
-        features=lab.study.features(lab.study.encoder()),
         exclude=lab.study.data("exclude"),
     output:
         paths.study("stimuli.parquet"),
@@ -32,7 +31,7 @@ rule sample_stimuli:
             "sample_stimuli",
             "numpy",
             "torch",
-            loads=lab.study.loaded(lab.study.encoder()),
+            loads=lab.study.loaded(lab.study.encoder),
         ),
         config=lab.study.block(),
         corpus=lab.study.corpus(),
@@ -50,10 +49,11 @@ rule build_study:
     input:
         stimuli=paths.study("stimuli.parquet"),
         images=lab.study.table("images"),
-        consent=lab.study.consent(),
-        page=lab.study.resource("page.html"),
-        review=lab.study.resource("review.html"),
-        experiment=lab.study.resource("study.psyexp"),
+        consent=lab.study.data("consent")
+        or [lab.shipped("resources/study/consent.txt")],
+        page=lab.shipped("resources/study/page.html"),
+        review=lab.shipped("resources/study/review.html"),
+        experiment=lab.shipped("resources/study/study.psyexp"),
     output:
         web=directory(paths.study("web")),
         psychopy=directory(paths.study("psychopy")),
@@ -80,9 +80,8 @@ rule build_study:
 
 rule simulate_responses:
     input:
-        **lab.study.encoder_files(lab.study.simulating()),
+        **lab.study.seen(lab.study.simulating),
         stimuli=paths.study("stimuli.parquet"),
-        features=lab.study.features(lab.study.simulating()),
     output:
         paths.SIMULATED_RESPONSES,
         provenance=paths.provenance("simulate_responses"),
@@ -102,9 +101,9 @@ rule simulate_responses:
             "simulate_responses",
             "numpy",
             "torch",
-            loads=lab.study.loaded(lab.study.simulating()),
+            loads=lab.study.loaded(lab.study.simulating),
         ),
-        participants=lab.study.number_simulated(),
+        participants=lab.study.number_simulated,
         seed=lab.config["seed"],
     message:
         "let simulated participants, driven by a retriever, take part in the study"

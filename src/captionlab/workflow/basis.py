@@ -1,15 +1,18 @@
 """What every part of the graph stands on: the config, the folder that it belongs to, and what jobs run."""
 
 import importlib.metadata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from snakemake.io import local
 
+from captionlab import paths
+from captionlab.reporting.paper import listed
 from captionlab.workflow import families
-from captionlab.workflow.blocks import Block, normalise, root_of
+from captionlab.workflow.blocks import Block, normalise, root_of, without
 from captionlab.workflow.code import Fingerprints
 
 # The wildcards of a job, of which each rule has others.
@@ -17,24 +20,17 @@ Wildcards = Any
 # Modules that a script loads by name, each with the libraries that it computes with.
 Loaded = Mapping[str, Iterable[str]]
 
-DECLARED: Mapping[str, Callable[[], Mapping[str, Any]]] = {
-    "captioners": families.captioners,
-    "encoders": families.encoders,
-    "scorers": families.scorers,
-    "corpora.readers": families.readers,
-    "training.rewards": families.rewards,
-}
+# Sections of the config whose names are not those of the wildcards with an s.
+_SECTIONS = {"corpus": "corpora", "regions": "regions", "tags": "tags"}
+
+_fingerprints = cache(Fingerprints)
+_version = cache(importlib.metadata.version)  # for which a file is parsed
 
 
 def loaded(package: str, names: Iterable[str]) -> dict[str, Iterable[str]]:
     """What a script loads that uses models of these families of a package, or readers or rewards of these names."""
-    declared = DECLARED[package]()
+    declared = families.DECLARED[package]()
     return {f"captionlab.{package}.{name.replace('-', '_')}": declared[name].libraries for name in sorted(set(names))}
-
-
-def listed(given: str | Iterable[str]) -> list[str]:
-    """One name, or several, as a list."""
-    return [given] if isinstance(given, str) else list(given)
 
 
 def on_disk(path: Path | str) -> str:
@@ -70,25 +66,53 @@ class Basis:
         What is loaded may depend on the wildcards. Without any library there is no `versions`.
         """
 
-        def code(modules: Loaded) -> str:
-            return self.code(script, *modules)
-
-        def versions(modules: Loaded) -> dict[str, str]:
-            return self.versions(*{*libraries, *(name for found in modules.values() for name in found)})
-
         if callable(loads):
-            return {"code": lambda wildcards: code(loads(wildcards)), "versions": lambda w: versions(loads(w))}
-        return {"code": code(loads or {}), **({"versions": versions(loads or {})} if libraries or loads else {})}
+            return {
+                "code": lambda wildcards: self.code(script, *loads(wildcards)),
+                "versions": lambda wildcards: self.versions(*libraries, *chain(*loads(wildcards).values())),
+            }
+        versions = self.versions(*libraries, *chain(*(loads or {}).values()))
+        return {"code": self.code(script, *(loads or {})), **({"versions": versions} if libraries or loads else {})}
 
     def given(self, path: str) -> str:
         """A file or folder that the config names, as an input."""
         return on_disk(Path(self.data) / path)
+
+    def shipped(self, path: str) -> str:
+        """A file that comes with the workflow, as an input."""
+        return on_disk(self.root / path)
+
+    def named(self, section: str, *keys: str) -> Iterator[tuple[str, str]]:
+        """The files that the blocks of a section name under these keys, each by its key: one, several or by corpus."""
+        for name, block in self.config[section].items():
+            for key in (key for key in keys if key in block):
+                by_corpus = block[key] if isinstance(block[key], dict) else {"": block[key]}
+                for corpus, files in by_corpus.items():
+                    place = ".".join(filter(None, (section, name, key, corpus)))
+                    yield from ((place, file) for file in listed(files))
 
     def missing(self, named: Iterable[tuple[str, str]], folders: bool = False) -> list[str]:
         """A sentence for each key of the config whose file, or also folder, is not there."""
         there, what = (Path.exists, "file or folder") if folders else (Path.is_file, "file")
         places = [(key, Path(self.data) / path) for key, path in named]
         return [f"{key}: no such {what} {path}" for key, path in places if not there(path)]
+
+    # ------------------------------------------------------------- the blocks that a job's wildcards name
+    def block_of(self, kind: str, wildcards: Wildcards) -> Block:
+        """The block of the corpus, captioner or the like (`kind`, the name of the wildcard) of a job."""
+        return dict(self.config[_SECTIONS.get(kind, f"{kind}s")][getattr(wildcards, kind)])
+
+    def value(self, kind: str, key: str) -> Callable[[Wildcards], Any]:
+        """What that block has under a key; None for nothing."""
+        return lambda wildcards: self.block_of(kind, wildcards).get(key)
+
+    def settings(self, kind: str, *others: str) -> Callable[[Wildcards], Block]:
+        """What a job depends on of that block: all but keys that inputs or other parameters stand for."""
+        return lambda wildcards: normalise(without(self.block_of(kind, wildcards), *others))
+
+    def training_table(self, kind: str, table: str) -> Callable[[Wildcards], str]:
+        """A table of the corpus that a captioner, encoder or scorer is trained on."""
+        return lambda wildcards: paths.corpus(table, self.block_of(kind, wildcards)["corpus"])
 
     # --------------------------------------------------------------------------------- what blocks refer to
     def decoding(self, name: str) -> Block:
@@ -109,10 +133,21 @@ class Basis:
         return [reward for _, reward in families.rewards_in(objective["reward"])] if "reward" in objective else []
 
 
-_fingerprints = cache(Fingerprints)
+class Part:
+    """A part of the config that may not be there: then `config`, and all that is read off it, is empty."""
 
+    def __init__(self, basis: Basis, section: str):
+        self.basis = basis
+        self.config: Block = basis.config.get(section, {})
 
-@cache
-def _version(library: str) -> str:
-    """The installed version, for which a file is parsed."""
-    return importlib.metadata.version(library)
+    def corpus(self) -> str | None:
+        """Its corpus."""
+        return self.config.get("corpus")
+
+    def split(self) -> str | None:
+        """The split of this corpus that evaluations use."""
+        return self.basis.evaluation_split(self.config["corpus"]) if self.config else None
+
+    def table(self, table: str) -> list[str]:
+        """A table of this corpus."""
+        return [paths.corpus(table, self.config["corpus"])] if self.config else []

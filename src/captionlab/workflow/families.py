@@ -3,7 +3,8 @@
 Here are their parts of the schema, and what the graph asks of them: modules for fingerprints, libraries for versions.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from captionlab.declarations import (
@@ -17,36 +18,21 @@ from captionlab.declarations import (
 )
 from captionlab.workflow.blocks import Block
 
-
-def captioners() -> Mapping[str, CaptionerFamily]:
-    """The families of captioners, by name."""
-    return declared("captioners", CaptionerFamily)
-
-
-def encoders() -> Mapping[str, EncoderFamily]:
-    """The families of encoders, by name."""
-    return declared("encoders", EncoderFamily)
-
-
-def scorers() -> Mapping[str, ScorerFamily]:
-    """The families of scorers, by name."""
-    return declared("scorers", ScorerFamily)
+# What modules of a package declare, by name.
+captioners = partial(declared, "captioners", CaptionerFamily)
+encoders = partial(declared, "encoders", EncoderFamily)
+scorers = partial(declared, "scorers", ScorerFamily)
+readers = partial(declared, "corpora.readers", CorpusReader, "read")
+rewards = partial(declared, "training.rewards", RewardKind, "build")
+DECLARED: Mapping[str, Callable[[], Mapping[str, Any]]] = {
+    found.args[0]: found for found in (captioners, encoders, scorers, readers, rewards)
+}
 
 
 def score_tables() -> Mapping[str, ScoreTable]:
     """The tables of scores of captions, by name, in their order."""
     found = declared("evaluation.metrics", ScoreTable, "results")
     return dict(sorted(found.items(), key=lambda item: item[1].place))
-
-
-def readers() -> Mapping[str, CorpusReader]:
-    """The readers of published corpora, by name."""
-    return declared("corpora.readers", CorpusReader, "read")
-
-
-def rewards() -> Mapping[str, RewardKind]:
-    """The kinds of rewards, by name."""
-    return declared("training.rewards", RewardKind, "build")
 
 
 def rewards_in(reward: Mapping[str, Any], where: str = "reward") -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -40,8 +40,7 @@ class RewardModels:
     def files(self, wildcards: Wildcards) -> list[str]:
         """Files of these, their tables aside."""
         files = []
-        for reward_model in self.asked(wildcards):
-            kind, name = reward_model.split("/")
+        for kind, name in (reward_model.split("/") for reward_model in self.asked(wildcards)):
             encoder = [paths.encoder(file, name) for file in ("config.json", "model.safetensors")]
             files += self.scoring.folder(name) if kind == "scorers" else encoder
         return files

@@ -1,6 +1,7 @@
 """Scorers of a config: what their jobs read, and the part of the config that each depends on."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from itertools import chain
 
 from captionlab import paths
 from captionlab.workflow import families
@@ -22,18 +23,14 @@ class Scoring:
         self.basis, self.regions, self.embedding = basis, regions, regions.embedding
         self.scorers: Block = basis.config["scorers"]
 
-    def files(self) -> Iterator[tuple[str, str]]:
-        """The files that scorers are imported from, by their keys."""
-        for name, block in self.scorers.items():
-            yield from ((f"scorers.{name}.{key}", block[key]) for key in ("weights", "vocabulary") if key in block)
-
     def trained(self) -> list[str]:
         """Scorers that are trained here."""
         return [name for name, block in sorted(self.scorers.items()) if scorer_kind(block) == "trained"]
 
     def factors(self) -> dict[str, float]:
         """For each scorer the factor that puts its scores into per cent."""
-        return {name: _factor(block) for name, block in sorted(self.scorers.items())}
+        # A probability and a cosine become per cent; by the default of CLIP's family they are already.
+        return {n: 1.0 if block["scale"] >= PER_CENT else PER_CENT for n, block in sorted(self.scorers.items())}
 
     def of_kind(self, kind: str) -> str:
         """Regular expression of the scorers that are imported, trained or an encoder."""
@@ -70,10 +67,6 @@ class Scoring:
             block["negatives"] = without(block["negatives"], "encoder")
         return normalise(block)
 
-    def seed(self, wildcards: Wildcards) -> int:
-        """Seed of a scorer's training."""
-        return int(self.scorers[wildcards.scorer]["seed"])
-
     def file(self, key: str) -> Callable[[Wildcards], str]:
         """A file that a scorer is imported from: weights or vocabulary."""
         return lambda wildcards: self.basis.given(self.scorers[wildcards.scorer][key])
@@ -83,14 +76,9 @@ class Scoring:
         return lambda wildcards: paths.encoder(file, self.scorers[wildcards.scorer]["encoder"])
 
     # -------------------------------------------------------------------------------------------- training
-    def training_table(self, table: str) -> Callable[[Wildcards], str]:
-        """A table of the corpus that a scorer is trained on."""
-        return lambda wildcards: paths.corpus(table, self.scorers[wildcards.scorer]["corpus"])
-
     def training_regions(self, wildcards: Wildcards) -> list[str]:
         """Tables of regions of the corpus that a scorer is trained on."""
-        block = self.scorers[wildcards.scorer]
-        return self.regions.tables(block["regions"], block["corpus"])
+        return self.features(wildcards.scorer, self.scorers[wildcards.scorer]["corpus"])
 
     def training_neighbours(self, wildcards: Wildcards) -> list[str]:
         """Feature tables that say which images of that corpus are alike."""
@@ -124,9 +112,9 @@ class Scoring:
         return [path for scorer in self.evaluated(wildcards) for path in self.folder(scorer)]
 
     def evaluated_features(self, wildcards: Wildcards) -> list[str]:
-        """The tables of every corpus of an evaluation that its scorers read."""
-        of_scorers = [tables for of_corpora in self.sources(wildcards).values() for tables in of_corpora.values()]
-        return list(dict.fromkeys(path for tables in of_scorers for path in tables))
+        """The tables of every corpus of an evaluation that its scorers read, each once."""
+        of_scorers = (of_corpora.values() for of_corpora in self.sources(wildcards).values())
+        return list(dict.fromkeys(chain.from_iterable(chain.from_iterable(of_scorers))))
 
     def sources(self, wildcards: Wildcards) -> Block:
         """For each scorer of an evaluation, the tables that it reads of each corpus."""
@@ -136,8 +124,3 @@ class Scoring:
     def evaluated_with(self, wildcards: Wildcards) -> Loaded:
         """What a script loads that uses the scorers of an evaluation."""
         return self.loaded(self.evaluated(wildcards))
-
-
-def _factor(scorer: Block) -> float:
-    """A probability and a cosine become per cent; by the default of CLIP's family they are already."""
-    return 1.0 if scorer["scale"] >= PER_CENT else PER_CENT
