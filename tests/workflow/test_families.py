@@ -93,6 +93,14 @@ DECLARATION = EncoderFamily(
 )
 FAMILY = object
 """
+WEIGHTS = "def import_weights(config, file): ...\n"
+SIZES = 'architecture={"width": {"type": "integer"}}'
+PIXELS = f"""
+from captionlab.declarations import ScorerFamily
+
+DECLARATION = ScorerFamily(reads="pixels", libraries=(), imported={{}}, {SIZES})
+FAMILY = object
+"""
 READER = """
 from captionlab.declarations import CorpusReader
 
@@ -305,6 +313,7 @@ def test_families_that_nobody_uses_change_nothing(checkout):
     add(checkout, "captioners/constant", VECTOR)
     add(checkout, "captioners/regional", REGIONS)
     add(checkout, "encoders/new", ENCODER)
+    add(checkout, "encoders/new_weights", WEIGHTS)
     add(checkout, "corpora/readers/new_photos", READER)
     add(checkout, "training/rewards/brief", REWARD)
     assert plans(checkout) == before
@@ -312,6 +321,7 @@ def test_families_that_nobody_uses_change_nothing(checkout):
 
 def test_a_new_encoder_is_not_taken_for_another(checkout):
     add(checkout, "encoders/new", ENCODER)
+    add(checkout, "encoders/new_weights", WEIGHTS)
     models = [{"family": family, "weights": "w"} for family in ("new", "newer")]
     right, wrong = plans(checkout, *models, section="encoders")
     code, versions = right["encoder mine"]
@@ -390,6 +400,23 @@ def test_what_does_not_say_what_it_is_is_an_error_at_start(checkout, module, tex
 def test_a_family_without_a_declaration_is_an_error_at_start(checkout):
     add(checkout, "captioners/constant", VECTOR.replace("DECLARATION = ", "DECLARED = "))
     assert "captioners/constant.py has no DECLARATION; write DECLARATION = CaptionerFamily" in plans(checkout)[0]
+
+
+@pytest.mark.parametrize(
+    ("modules", "sentence"),
+    [
+        ({"encoders/new": ENCODER}, "encoders/new lacks its module new_weights; write import_weights there"),
+        (
+            {"encoders/new": ENCODER.replace("architecture={}", SIZES), "encoders/new_weights": WEIGHTS},
+            "encoders/new: rule train_encoder trains a clip alone; write architecture={}",
+        ),
+        ({"scorers/new": PIXELS}, "scorers/new: only what reads regions is trained here; write architecture={}"),
+    ],
+)
+def test_a_family_that_no_rule_can_make_is_an_error_at_start(checkout, modules, sentence):
+    for module, text in modules.items():
+        add(checkout, module, text)
+    assert sentence in plans(checkout)[0]
 
 
 RIGHT = 'DECLARATION = ScorerFamily(reads="regions", libraries=(), imported={}, architecture={})\nFAMILY = int\n'

@@ -25,6 +25,7 @@ from captionlab.declarations import NAME as DECLARATION
 logger = logging.getLogger(__name__)
 
 WHOLE = "*"
+_IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Fingerprints that were found before, below the working directory of a run.
 CACHE = Path(".snakemake", "captionlab", "code.json")
 # How a job logs, shows its progress, waits for a GPU, explains a failure, is measured and leaves its provenance.
@@ -48,11 +49,6 @@ class Module:
             for name in _bound_names(statement):
                 found.setdefault(name, []).append(statement)
         return found
-
-    @cached_property
-    def effects(self) -> list[ast.stmt]:
-        """Statements that run on import and bind nothing by assignment or definition."""
-        return [s for s in self.tree.body if not _bound_names(s) and not isinstance(s, (ast.Import, ast.ImportFrom))]
 
     @cached_property
     def imports(self) -> dict[str, tuple[str, str | None]]:
@@ -98,10 +94,8 @@ class Repository:
 
     def digest(self) -> str:
         """SHA-256 of all that fingerprints depend on: names and bytes of every source file, and Python's grammar."""
-        digest = hashlib.sha256(repr(sys.version_info).encode())
-        for path, source in self.sources.items():
-            digest.update(repr((str(path), hashlib.sha256(source).digest())).encode())
-        return digest.hexdigest()
+        sources = [(str(path), hashlib.sha256(source).digest()) for path, source in self.sources.items()]
+        return hashlib.sha256(repr((sys.version_info, sources)).encode()).hexdigest()
 
     def fingerprint(self, script: Path, *also: str) -> str:
         """SHA-256 of all that `script` reaches, and of modules named by `also` that it loads by name."""
@@ -109,7 +103,10 @@ class Repository:
             self._scripts[script] = Module(script, self.sources[script], "__script__", is_package=False)
         reached: dict[tuple[str, str], list[str]] = {}
         pending: list[tuple[Module, str]] = [(self._scripts[script], WHOLE)]
-        pending += [(module, WHOLE) for name in also if (module := self._require(name))]
+        for name in also:
+            if (module := self.module(name)) is None:
+                raise FileNotFoundError(f"no module {name} below {', '.join(map(str, self.roots))}")
+            pending.append((module, WHOLE))
         while pending:
             module, symbol = pending.pop()
             if (module.name, symbol) in reached:
@@ -124,19 +121,15 @@ class Repository:
             digest.update(repr((key, reached[key])).encode())
         return digest.hexdigest()[:16]
 
-    def _require(self, name: str) -> Module:
-        if (module := self.module(name)) is None:
-            raise FileNotFoundError(f"no module {name} below {', '.join(map(str, self.roots))}")
-        return module
-
     def _expand(self, module: Module, symbol: str) -> tuple[list[ast.stmt], list[tuple[Module, str]]]:
         """The statements of a symbol, and the symbols of this and other modules that they use."""
         if symbol == WHOLE:
-            statements = [s for s in module.tree.body if not isinstance(s, (ast.Import, ast.ImportFrom))]
             # What a module declares decides inputs and parameters of jobs, and their code does not look at it.
-            statements = [s for s in statements if _bound_names(s) != {DECLARATION}]
+            statements = [
+                s for s in module.tree.body if not isinstance(s, _IMPORTS) and _bound_names(s) != {DECLARATION}
+            ]
         elif symbol == "":  # the module is imported: only its effects run
-            statements = module.effects
+            statements = [s for s in module.tree.body if not _bound_names(s) and not isinstance(s, _IMPORTS)]
         elif symbol in module.bindings:
             statements = module.bindings[symbol]
         elif symbol in module.imports:  # re-exported
@@ -229,23 +222,17 @@ class Fingerprints:
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:
     for node in ast.walk(tree):
-        if (
-            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-            and ast.get_docstring(node, clean=False) is not None
-        ):
+        if isinstance(node, (ast.Module, *_DEFINITIONS)) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return tree
 
 
 def _bound_names(statement: ast.stmt) -> set[str]:
     """Names that a top-level statement binds by definition or assignment, also inside if, try and with."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    if isinstance(statement, _DEFINITIONS):
         return {statement.name}
-    if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        return set()
     names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    inner = (n for n in ast.walk(statement) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)))
-    return names | {n.name for n in inner}
+    return names | {n.name for n in ast.walk(statement) if isinstance(n, _DEFINITIONS)}
 
 
 def _imports(nodes: Iterable[ast.AST], module: Module) -> dict[str, tuple[str, str | None]]:
@@ -264,18 +251,13 @@ def _imports(nodes: Iterable[ast.AST], module: Module) -> dict[str, tuple[str, s
     return found
 
 
-def _chains(statement: ast.stmt) -> Iterator[tuple[str, ...]]:
+def _chains(node: ast.AST) -> Iterator[tuple[str, ...]]:
     """Names that are read, each with the attributes read off it: `a.b.c` gives (a, b, c)."""
-    inner: set[int] = set()
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Attribute) and id(node) not in inner:
-            attributes: list[str] = []
-            value: ast.expr = node
-            while isinstance(value, ast.Attribute):
-                attributes.append(value.attr)
-                value = value.value
-                inner.add(id(value))
-            if isinstance(value, ast.Name):
-                yield (value.id, *reversed(attributes))
-        elif isinstance(node, ast.Name) and id(node) not in inner and isinstance(node.ctx, ast.Load):
-            yield (node.id,)
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield (node.id, *reversed(attributes))
+    for child in ast.iter_child_nodes(node):
+        yield from _chains(child)

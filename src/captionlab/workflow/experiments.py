@@ -23,9 +23,8 @@ from captionlab.workflow.papers import Papers
 from captionlab.workflow.regions import Regions
 from captionlab.workflow.report import labels_of, paper_of
 from captionlab.workflow.resources import memory
-from captionlab.workflow.reward_models import RewardModels
 from captionlab.workflow.scene_analysis import SceneAnalysis
-from captionlab.workflow.scoring import Scoring
+from captionlab.workflow.scoring import RewardModels, Scoring
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
 

@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 from captionlab.declarations import (
+    ROOT,
     CaptionerFamily,
     CorpusReader,
+    DeclarationError,
     EncoderFamily,
     RewardKind,
     ScorerFamily,
@@ -54,6 +56,7 @@ def declared_cases() -> dict[str, Block]:
     """For unions of the schema, by name, the cases that modules declare. Each extends parts that others extend too.
 
     A family that cannot be trained here is checked as one that is imported, or adopted, which says which keys it has.
+    DeclarationError for one that says that it can, and for an encoder whose published weights nothing reads.
     """
     unions = ("captioner_imported", "captioner_made", "encoder_imported", "encoder_trained", "scorer_imported")
     cases: dict[str, Block] = {union: {} for union in ("corpus", "reward", *unions, "scorer_trained", "scorer_adopted")}
@@ -66,11 +69,17 @@ def declared_cases() -> dict[str, Block]:
         cases["captioner_imported"][name] = given = _part("any_captioner_imported", reads, keys=captioner.imported)
         cases["captioner_made"][name] = _trained(given, captioner.architecture, "any_captioner_trained", reads)
     for name, encoder in encoders().items():
+        if encoder.architecture and name != "clip":
+            raise DeclarationError(f"encoders/{name}: rule train_encoder trains a clip alone; write architecture={{}}")
+        if not ROOT.joinpath("encoders", f"{name.replace('-', '_')}_weights.py").is_file():
+            raise DeclarationError(f"encoders/{name} lacks its module {name}_weights; write import_weights there")
         files = {key: {"$ref": "#/$defs/path"} for key in encoder.files if key != "weights"}
         given = _part("any_encoder_imported", keys={**files, **encoder.imported}, required=files)
         cases["encoder_imported"][name] = given
         cases["encoder_trained"][name] = _trained(given, encoder.architecture, "any_encoder_trained")
     for name, scorer in scorers().items():
+        if scorer.architecture and scorer.reads != "regions":
+            raise DeclarationError(f"scorers/{name}: only what reads regions is trained here; write architecture={{}}")
         way, reads = "adopted" if scorer.reads == "embeddings" else "imported", f"scorer_reads_{scorer.reads}"
         cases[f"scorer_{way}"][name] = given = _part(f"any_scorer_{way}", reads, keys=scorer.imported)
         cases["scorer_trained"][name] = _trained(given, scorer.architecture, "any_scorer_trained", reads)

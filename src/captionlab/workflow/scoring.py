@@ -1,4 +1,4 @@
-"""Scorers of a config: what their jobs read, and the part of the config that each depends on."""
+"""Scorers of a config, and the models that rewards ask: what their jobs read, and what each depends on."""
 
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -6,7 +6,7 @@ from itertools import chain
 from captionlab import paths
 from captionlab.workflow import families
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
-from captionlab.workflow.blocks import Block, any_of, normalise, scorer_kind, without
+from captionlab.workflow.blocks import OF_REFERENCES, Block, any_of, normalise, scorer_kind, without
 from captionlab.workflow.regions import Regions
 
 # Keys of a trained scorer that name other parts of the config, or that another parameter holds.
@@ -103,13 +103,9 @@ class Scoring:
         return self.basis.evaluation_split(self.scorers[wildcards.scorer]["corpus"])
 
     # ----------------------------------------------------------------------------------------- evaluations
-    def evaluated(self, wildcards: Wildcards) -> list[str]:
-        """Scorers of an evaluation."""
-        return list(self.basis.evaluations[wildcards.evaluation]["scorers"])
-
     def evaluated_folders(self, wildcards: Wildcards) -> list[str]:
         """All files of all scorers of an evaluation."""
-        return [path for scorer in self.evaluated(wildcards) for path in self.folder(scorer)]
+        return [path for scorer in self.sources(wildcards) for path in self.folder(scorer)]
 
     def evaluated_features(self, wildcards: Wildcards) -> list[str]:
         """The tables of every corpus of an evaluation that its scorers read, each once."""
@@ -118,9 +114,76 @@ class Scoring:
 
     def sources(self, wildcards: Wildcards) -> Block:
         """For each scorer of an evaluation, the tables that it reads of each corpus."""
-        corpora = self.basis.evaluations[wildcards.evaluation]["corpora"]
-        return {name: {c: self.features(name, c) for c in corpora} for name in self.evaluated(wildcards)}
+        evaluation = self.basis.evaluations[wildcards.evaluation]
+        return {name: {c: self.features(name, c) for c in evaluation["corpora"]} for name in evaluation["scorers"]}
 
     def evaluated_with(self, wildcards: Wildcards) -> Loaded:
         """What a script loads that uses the scorers of an evaluation."""
-        return self.loaded(self.evaluated(wildcards))
+        return self.loaded(self.sources(wildcards))
+
+
+class RewardModels:
+    """What an objective reads beside images and embeddings: references, and the retrievers and scorers that it asks."""
+
+    def __init__(self, basis: Basis, scoring: Scoring):
+        self.basis, self.scoring, self.embedding = basis, scoring, scoring.embedding
+
+    def captions(self, wildcards: Wildcards) -> list[str]:
+        """The references that a captioner is trained on or selected by; none for a reward that reads none."""
+        block = self.basis.captioners[wildcards.captioner]
+        rewarded = any(
+            families.rewards()[reward["kind"]].references for reward in self.basis.rewards(wildcards.captioner)
+        )
+        needed = "validation" in block or block["objective"]["kind"] in OF_REFERENCES or rewarded
+        return [paths.corpus("captions", block["corpus"])] if needed else []
+
+    def asked(self, wildcards: Wildcards) -> Block:
+        """The retrievers and scorers that a reward asks: folder, and feature tables of the training corpus."""
+        corpus = self.basis.captioners[wildcards.captioner]["corpus"]
+        retrievers, scorers = (self._named(asked, wildcards) for asked in ("retriever", "scorer"))
+        found = {f"encoders/{name}": self.embedding.features(name, corpus) for name in retrievers}
+        found |= {f"scorers/{name}": self.scoring.features(name, corpus) for name in scorers}
+        directories = {name: paths.reward_model(*name.split("/")) for name in sorted(found)}
+        reward_models: Block = {n: {"directory": place, "features": found[n]} for n, place in directories.items()}
+        for reward in self.basis.rewards(wildcards.captioner):
+            if "hard_negatives" in reward:
+                table = paths.neighbours(reward["retriever"], corpus, reward["hard_negatives"])
+                reward_models[f"encoders/{reward['retriever']}"]["neighbours"] = [table]
+        return reward_models
+
+    def files(self, wildcards: Wildcards) -> list[str]:
+        """Files of these, their tables aside."""
+        files = []
+        for kind, name in (reward_model.split("/") for reward_model in self.asked(wildcards)):
+            encoder = [paths.encoder(file, name) for file in ("config.json", "model.safetensors")]
+            files += self.scoring.folder(name) if kind == "scorers" else encoder
+        return files
+
+    def tables(self, kind: str) -> Callable[[Wildcards], list[str]]:
+        """Their tables of embeddings (`kind` features) or of regions, each once."""
+
+        def chosen(wildcards: Wildcards) -> list[str]:
+            every = [path for reward_model in self.asked(wildcards).values() for path in reward_model["features"]]
+            return [path for path in dict.fromkeys(every) if paths.stage_of(path) == kind]
+
+        return chosen
+
+    def neighbours(self, wildcards: Wildcards) -> list[str]:
+        """Tables of hard negatives, where the reward has some."""
+        return [path for reward_model in self.asked(wildcards).values() for path in reward_model.get("neighbours", [])]
+
+    def used(self, wildcards: Wildcards) -> Loaded:
+        """What a training loads: the family of its captioner, its objective, its rewards and what these ask."""
+        objective = self.basis.captioners[wildcards.captioner]["objective"]["kind"].replace("-", "_")
+        return {
+            f"captionlab.training.objectives.{objective}": (),
+            **loaded("captioners", [self.basis.family(wildcards.captioner)]),
+            **loaded("training.rewards", (reward["kind"] for reward in self.basis.rewards(wildcards.captioner))),
+            **self.scoring.loaded(self._named("scorer", wildcards)),
+            **self.embedding.loaded(self._named("retriever", wildcards)),
+        }
+
+    def _named(self, asked: str, wildcards: Wildcards) -> list[str]:
+        """The retrievers or scorers that a captioner's rewards ask."""
+        of_captioner = self.basis.rewards(wildcards.captioner)
+        return [reward[asked] for reward in of_captioner if families.rewards()[reward["kind"]].asks == asked]
