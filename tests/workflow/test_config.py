@@ -279,8 +279,12 @@ def test_the_example_is_accepted():
         ),
         ("study.sets", 5, "study.sets is 5, no multiple of study.block; write sets: 4"),
         ("study.captioners", ["base", "child"], "must have one captioner of the family human"),
-        ("study.captioners", ["people", "mine"], "study shows 'mine', which evaluations.main.captioners does not name"),
-        ("study.corpus", "photos", "study shows 'photos', which evaluations.main.corpora does not name; add it there"),
+        (
+            "study.captioners",
+            ["people", "mine"],
+            "study.captioners is 'mine', which is not in evaluations.main.captioners",
+        ),
+        ("study.corpus", "photos", "study.corpus is 'photos', which is not in evaluations.main.corpora; add it there"),
         ("study.simulated", {"retriever": "clap", "participants": 3}, "study.simulated.retriever is 'clap'"),
         ("study.post", "mailto:me", "study.post: 'mailto:me' does not match"),
         ("papers.discritune.evaluations", ["nope"], "which is not among the evaluations"),
@@ -303,7 +307,7 @@ def test_the_example_is_accepted():
         (
             "language",
             {"evaluation": "main", "caption_types": ["base", "mine"], "model": {"corpus": "world", "splits": ["test"]}},
-            "language.caption_types has 'mine', which is not among the captioners of evaluations.main",
+            "language.caption_types is 'mine', which is not in evaluations.main.captioners; add it there",
         ),
         (
             "language",

@@ -18,7 +18,7 @@ rule pretrain_captioner:
     benchmark:
         paths.benchmark("pretrain_captioner/{captioner}")
     wildcard_constraints:
-        captioner=lab.captioners_of("pretrained"),
+        captioner=lab.of_kind("captioners", "pretrained"),
     # Trainings are the longest way through the DAG.
     priority: 10
     conda:
@@ -56,7 +56,7 @@ rule import_captioner:
     benchmark:
         paths.benchmark("import_captioner/{captioner}")
     wildcard_constraints:
-        captioner=lab.captioners_of("imported"),
+        captioner=lab.of_kind("captioners", "imported"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

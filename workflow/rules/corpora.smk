@@ -17,7 +17,7 @@ rule render_toyworld:
     benchmark:
         paths.benchmark("render_toyworld/{corpus}")
     wildcard_constraints:
-        corpus=lab.corpora_read_by(toyworld=True),
+        corpus=lab.of_kind("corpora", "rendered"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -47,7 +47,7 @@ rule read_corpus:
     benchmark:
         paths.benchmark("read_corpus/{corpus}")
     wildcard_constraints:
-        corpus=lab.corpora_read_by(toyworld=False),
+        corpus=lab.of_kind("corpora", "read"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 8

@@ -19,7 +19,7 @@ rule train_encoder:
     benchmark:
         paths.benchmark("train_encoder/{encoder}")
     wildcard_constraints:
-        encoder=lab.embedding.encoders_with_weights(False),
+        encoder=lab.of_kind("encoders", "trained"),
     # Trainings are the longest way through the DAG.
     priority: 10
     conda:
@@ -51,7 +51,7 @@ rule import_encoder:
     benchmark:
         paths.benchmark("import_encoder/{encoder}")
     wildcard_constraints:
-        encoder=lab.embedding.encoders_with_weights(True),
+        encoder=lab.of_kind("encoders", "imported"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -26,7 +26,7 @@ rule finetune_captioner:
     benchmark:
         paths.benchmark("finetune_captioner/{captioner}")
     wildcard_constraints:
-        captioner=lab.captioners_of("finetuned"),
+        captioner=lab.of_kind("captioners", "finetuned"),
     # Trainings are the longest way through the DAG.
     priority: 10
     conda:

@@ -18,8 +18,8 @@ rule generate_captions:
     benchmark:
         paths.benchmark("generate_captions/{captioner}/{evaluation}")
     wildcard_constraints:
-        captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
-        evaluation=lab.evaluations_in_shards(False),
+        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned"),
+        evaluation=lab.of_kind("evaluations", "whole"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -50,8 +50,8 @@ use rule generate_captions as generate_shard with:
     benchmark:
         paths.benchmark("generate_shard/{captioner}/{evaluation}/{shard}")
     wildcard_constraints:
-        captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
-        evaluation=lab.evaluations_in_shards(True),
+        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned"),
+        evaluation=lab.of_kind("evaluations", "in-shards"),
     message:
         "caption shard {wildcards.shard} of {wildcards.evaluation} by {wildcards.captioner}"
 
@@ -66,8 +66,8 @@ rule join_captions:
     benchmark:
         paths.benchmark("join_captions/{captioner}/{evaluation}")
     wildcard_constraints:
-        captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
-        evaluation=lab.evaluations_in_shards(True),
+        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned"),
+        evaluation=lab.of_kind("evaluations", "in-shards"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -95,7 +95,7 @@ rule import_captions:
     benchmark:
         paths.benchmark("import_captions/{captioner}/{evaluation}")
     wildcard_constraints:
-        captioner=lab.captioners_of("file", "human"),
+        captioner=lab.of_kind("captioners", "file", "human"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -150,7 +150,7 @@ rule construct_captions:
     benchmark:
         paths.benchmark("construct_captions/{captioner}/{evaluation}")
     wildcard_constraints:
-        captioner=lab.captioners_of("constructed"),
+        captioner=lab.of_kind("captioners", "constructed"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -22,7 +22,7 @@ rule extract_regions:
     benchmark:
         paths.benchmark("extract_regions/{regions}/{corpus}/{shard}")
     wildcard_constraints:
-        regions=lab.regions.from_source("boxes", "detector"),
+        regions=lab.of_kind("regions", "boxes", "detector"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -56,7 +56,7 @@ rule read_regions:
     benchmark:
         paths.benchmark("read_regions/{regions}/{corpus}/{shard}")
     wildcard_constraints:
-        regions=lab.regions.from_source("files"),
+        regions=lab.of_kind("regions", "files"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -86,7 +86,7 @@ rule import_scorer:
     benchmark:
         paths.benchmark("import_scorer/{scorer}")
     wildcard_constraints:
-        scorer=lab.scoring.of_kind("imported"),
+        scorer=lab.of_kind("scorers", "imported"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -115,7 +115,7 @@ rule adopt_encoder:
     benchmark:
         paths.benchmark("adopt_encoder/{scorer}")
     wildcard_constraints:
-        scorer=lab.scoring.of_kind("encoder"),
+        scorer=lab.of_kind("scorers", "encoder"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -150,7 +150,7 @@ rule pretrain_scorer:
     benchmark:
         paths.benchmark("pretrain_scorer/{scorer}")
     wildcard_constraints:
-        scorer=lab.scoring.of_kind("trained"),
+        scorer=lab.of_kind("scorers", "trained"),
     # Trainings are the longest way through the DAG.
     priority: 10
     conda:

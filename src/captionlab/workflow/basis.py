@@ -1,6 +1,7 @@
 """What every part of the graph stands on: the config, the folder that it belongs to, and what jobs run."""
 
 import importlib.metadata
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
@@ -12,7 +13,7 @@ from snakemake.io import local
 from captionlab import paths
 from captionlab.reporting.paper import listed
 from captionlab.workflow import families
-from captionlab.workflow.blocks import Block, normalise, root_of, without
+from captionlab.workflow.blocks import KINDS, Block, any_of, normalise, root_of, without
 from captionlab.workflow.code import Fingerprints
 
 # The wildcards of a job, of which each rule has others.
@@ -22,6 +23,10 @@ Loaded = Mapping[str, Iterable[str]]
 
 # Sections of the config whose names are not those of the wildcards with an s.
 _SECTIONS = {"corpus": "corpora", "regions": "regions", "tags": "tags"}
+
+# Of these tables a job holds something else than what its rule says of its features: of regions a few groups of rows,
+# however many there are (`base` has room for them); of tags, objects of Python.
+HELD = {"regions": 0.0, "tags": 10.0}
 
 _fingerprints = cache(Fingerprints)
 _version = cache(importlib.metadata.version)  # for which a file is parsed
@@ -36,6 +41,28 @@ def loaded(package: str, names: Iterable[str]) -> dict[str, Iterable[str]]:
 def on_disk(path: Path | str) -> str:
     """A file that the run does not make, as an input: where results live in a bucket, this one does not."""
     return local(str(path))
+
+
+def memory(
+    base: int, held: Callable[[Any, Mapping[str, Any]], int] | None = None, **factors: float
+) -> Callable[[Any, Mapping[str, Any], int], int]:
+    """`mem_mb` of a rule: `base` MB and, for each named input, so many times the size of its files.
+
+    A file that is an input twice counts once, and regions and tags by what a job holds of them (HELD). `held` gives the
+    bytes that the job holds beside that, from wildcards and inputs. Each further attempt at a job (`retries`) asks for
+    as much again. Snakemake calls this when the inputs exist; before that, a dry run says that it is to be determined.
+    """
+
+    def mem_mb(wildcards: Any, input: Mapping[str, Any], attempt: int) -> int:
+        factor_of: dict[str, float] = {}
+        for name, factor in factors.items():
+            files = input[name]
+            for path in [files] if isinstance(files, str) else files:
+                factor_of[path] = HELD.get(paths.stage_of(path) or "", factor)
+        size = sum(factor * os.path.getsize(path) for path, factor in factor_of.items())
+        return attempt * int(base + (size + (held(wildcards, input) if held else 0)) / 1e6)
+
+    return mem_mb
 
 
 class Basis:
@@ -81,6 +108,10 @@ class Basis:
     def shipped(self, path: str) -> str:
         """A file that comes with the workflow, as an input."""
         return on_disk(self.root / path)
+
+    def of_kind(self, section: str, *kinds: str) -> str:
+        """Regular expression of what comes about in one of these ways (KINDS) in a section."""
+        return any_of(name for name, block in self.config[section].items() if KINDS[section](block) in kinds)
 
     def named(self, section: str, *keys: str) -> Iterator[tuple[str, str]]:
         """The files that the blocks of a section name under these keys, each by its key: one, several or by corpus."""

@@ -11,7 +11,6 @@ from captionlab import paths
 from captionlab.shards import shard_names
 from captionlab.workflow import families
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
-from captionlab.workflow.blocks import any_of
 
 
 class Embedding:
@@ -19,11 +18,6 @@ class Embedding:
 
     def __init__(self, basis: Basis):
         self.basis, self.encoders = basis, basis.encoders
-
-    def encoders_with_weights(self, weights: bool) -> str:
-        """Regular expression of the encoders that are imported, or of those trained here."""
-        own = (name for name, encoder in self.encoders.items() if "patches_of" not in encoder)
-        return any_of(name for name in own if ("weights" in self.encoders[name]) == weights)
 
     def seeing(self, file: str) -> Callable[[Wildcards], str]:
         """A file of an encoder, or of that whose patch features it has."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from captionlab import paths
 from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
-from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, on_disk
-from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, without
+from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, memory, on_disk
+from captionlab.workflow.blocks import Block, normalise, without
 from captionlab.workflow.config import ConfigError, checked
 from captionlab.workflow.embedding import Embedding
 from captionlab.workflow.families import readers, score_tables
@@ -22,7 +22,6 @@ from captionlab.workflow.language import Construction, Language
 from captionlab.workflow.papers import Papers
 from captionlab.workflow.regions import Regions
 from captionlab.workflow.report import labels_of, paper_of
-from captionlab.workflow.resources import memory
 from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.scoring import RewardModels, Scoring
 from captionlab.workflow.study import Study
@@ -81,15 +80,6 @@ class Experiments(Basis):
         others = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         library = str(self.root / "src")
         os.environ["PYTHONPATH"] = os.pathsep.join([library, *(path for path in others if path not in ("", library))])
-
-    # --------------------------------------------------------------------------------------- names by kind
-    def corpora_read_by(self, toyworld: bool) -> str:
-        """Regular expression of the corpora that the toy world renders, or of all others."""
-        return any_of(n for n, c in self.corpora.items() if (c["reader"] == "toyworld") == toyworld)
-
-    def captioners_of(self, *kinds: str) -> str:
-        """Regular expression of the captioners that come about in one of these ways."""
-        return any_of(n for n, c in self.captioners.items() if captioner_kind(c) in kinds)
 
     # --------------------------------------------------------------------------------------------- corpora
     def reader(self, wildcards: Wildcards) -> Loaded:
@@ -151,10 +141,6 @@ class Experiments(Basis):
         """What a captioner reads of every corpus of an evaluation."""
         corpora = self.evaluated_corpora(wildcards)
         return [path for corpus in corpora for path in self.regions.captioner_tables(wildcards.captioner, corpus)]
-
-    def evaluations_in_shards(self, shards: bool) -> str:
-        """Regular expression of the evaluations whose images are captioned in several jobs, or of those in one."""
-        return any_of(name for name, block in self.evaluations.items() if (block["shards"] > 1) == shards)
 
     def captioned_shards(self, wildcards: Wildcards) -> list[str]:
         """The shards of a captioner's captions for an evaluation."""

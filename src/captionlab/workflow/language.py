@@ -18,6 +18,8 @@ class Language:
     def __init__(self, basis: Basis):
         self.basis = basis
         self.config: Block = basis.config.get("language", {})
+        self.model_block: Block = self.config.get("model", {})
+        self.tagger = str(self.config.get("tagger", BUNDLED_TAGGER))
 
     def captioners(self) -> list[str]:
         """Captioners of the evaluation whose language is studied, by name."""
@@ -39,22 +41,15 @@ class Language:
 
     def model(self) -> str:
         """The trigram language model: a file that the config names, or what rule train_language_model makes."""
-        given = self.config.get("model", {}).get("arpa")
-        return self.basis.given(given) if given else paths.LANGUAGE_MODEL
+        return self.basis.given(self.model_block["arpa"]) if "arpa" in self.model_block else paths.LANGUAGE_MODEL
 
     def corpus(self, table: str) -> list[str]:
         """A table of the corpus that the language model is trained on; none where it is given or not asked for."""
-        model = self.config.get("model", {})
-        return [paths.corpus(table, model["corpus"])] if "corpus" in model else []
+        return [paths.corpus(table, self.model_block["corpus"])] if "corpus" in self.model_block else []
 
     def splits(self) -> list[str]:
         """Splits of that corpus."""
-        return sorted(self.config.get("model", {}).get("splits", []))
-
-    @property
-    def tagger(self) -> str:
-        """Name of the spaCy model."""
-        return str(self.config.get("tagger", BUNDLED_TAGGER))
+        return sorted(self.model_block.get("splits", []))
 
     def tagger_files(self) -> list[str]:
         """Files of the spaCy model that comes with the workflow; none for an installed one."""
@@ -72,8 +67,8 @@ class Language:
 
     def files(self) -> Iterator[tuple[str, str]]:
         """The language model, where the config names its file, by its key."""
-        if arpa := self.config.get("model", {}).get("arpa"):
-            yield "language.model.arpa", arpa
+        if "arpa" in self.model_block:
+            yield "language.model.arpa", self.model_block["arpa"]
 
     def missing_tagger(self) -> Iterator[str]:
         """A sentence where the spaCy model that the config names is not installed."""

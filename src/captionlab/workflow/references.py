@@ -4,9 +4,10 @@ The config fits its schema, so that every name leads somewhere, and has all defa
 """
 
 from collections.abc import Iterator
+from itertools import product
 
 from captionlab.roles import ROLES
-from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, root_of, scorer_kind
+from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, model_kind, root_of
 from captionlab.workflow.families import a_family, captioners, readers, rewards_in
 from captionlab.workflow.schema import hint
 
@@ -22,18 +23,13 @@ def reference_mistakes(config: Block, given: Block) -> Iterator[str]:
             named = ", ".join(map(str, corpus["images"]))
             yield f"corpora.{name}: evaluations use the split {split!r}, but images names {named}"
     for name, scorer in config["scorers"].items():
-        if scorer_kind(scorer) == "trained":
+        if model_kind(scorer) == "trained":
             yield from _scorer_mistakes(config, f"scorers.{name}", scorer)
     for name, captioner in config["captioners"].items():
         yield from _captioner_mistakes(config, name, captioner)
     for name, evaluation in config["evaluations"].items():
         yield from _evaluation_mistakes(config, f"evaluations.{name}", evaluation)
     yield from _repeated_evaluations(config["evaluations"])
-    if language := config.get("language"):
-        of = language["evaluation"]
-        for name in language.get("caption_types", []):
-            if name not in config["evaluations"][of]["captioners"]:
-                yield f"language.caption_types has {name!r}, which is not among the captioners of evaluations.{of}"
     if study := config.get("study"):
         yield from _study_mistakes(config, study)
     if validity := config.get("validity"):
@@ -186,23 +182,14 @@ def _repeated_evaluations(evaluations: Block) -> Iterator[str]:
     """Captions that two evaluations would both make."""
     seen: dict[tuple[str, str, str], str] = {}
     for name, evaluation in evaluations.items():
-        for captioner in evaluation["captioners"]:
-            for corpus in evaluation["corpora"]:
-                job = (captioner, corpus, evaluation.get("decoding", "given"))
-                if job in seen:
-                    yield (
-                        f"evaluations.{seen[job]} and evaluations.{name} both caption {corpus!r} "
-                        f"with {captioner!r} by {job[2]!r}; keep it in one of them"
-                    )
-                seen[job] = name
+        for captioner, corpus in product(evaluation["captioners"], evaluation["corpora"]):
+            job = (captioner, corpus, evaluation.get("decoding", "given"))
+            if (other := seen.setdefault(job, name)) != name:
+                both = f"evaluations.{other} and evaluations.{name} both caption {corpus!r}"
+                yield f"{both} with {captioner!r} by {job[2]!r}; keep it in one of them"
 
 
 def _study_mistakes(config: Block, study: Block) -> Iterator[str]:
-    evaluation = config["evaluations"][study["evaluation"]]
-    for key, of_study in (("corpora", [study["corpus"]]), ("captioners", study["captioners"])):
-        for name in of_study:
-            if name not in evaluation[key]:
-                yield f"study shows {name!r}, which evaluations.{study['evaluation']}.{key} does not name; add it there"
     if [captioner_kind(config["captioners"][name]) for name in study["captioners"]].count("human") != 1:
         yield "study.captioners must have one captioner of the family human: controls show human captions"
     sets, block = study["sets"], study["block"]

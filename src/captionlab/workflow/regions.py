@@ -6,7 +6,7 @@ from captionlab import paths
 from captionlab.reporting.paper import listed
 from captionlab.shards import shard_names
 from captionlab.workflow.basis import Basis, Loaded, Wildcards
-from captionlab.workflow.blocks import any_of, root_of
+from captionlab.workflow.blocks import root_of
 from captionlab.workflow.embedding import Embedding
 
 
@@ -15,10 +15,6 @@ class Regions:
 
     def __init__(self, basis: Basis, embedding: Embedding):
         self.basis, self.embedding, self.regions = basis, embedding, basis.config["regions"]
-
-    def from_source(self, *sources: str) -> str:
-        """Regular expression of the regions that come from one of these sources."""
-        return any_of(name for name, block in self.regions.items() if block["source"] in sources)
 
     def given(self, kind: str, key: str) -> Callable[[Wildcards], list[str]]:
         """What the block of a job's regions or tags names under a key: weights, or files or folders of its corpus."""

@@ -6,7 +6,7 @@ from itertools import chain
 from captionlab import paths
 from captionlab.workflow import families
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
-from captionlab.workflow.blocks import OF_REFERENCES, Block, any_of, normalise, scorer_kind, without
+from captionlab.workflow.blocks import OF_REFERENCES, Block, model_kind, normalise, without
 from captionlab.workflow.regions import Regions
 
 # Keys of a trained scorer that name other parts of the config, or that another parameter holds.
@@ -25,20 +25,16 @@ class Scoring:
 
     def trained(self) -> list[str]:
         """Scorers that are trained here."""
-        return [name for name, block in sorted(self.scorers.items()) if scorer_kind(block) == "trained"]
+        return [name for name, block in sorted(self.scorers.items()) if model_kind(block) == "trained"]
 
     def factors(self) -> dict[str, float]:
         """For each scorer the factor that puts its scores into per cent."""
         # A probability and a cosine become per cent; by the default of CLIP's family they are already.
         return {n: 1.0 if block["scale"] >= PER_CENT else PER_CENT for n, block in sorted(self.scorers.items())}
 
-    def of_kind(self, kind: str) -> str:
-        """Regular expression of the scorers that are imported, trained or an encoder."""
-        return any_of(name for name, block in self.scorers.items() if scorer_kind(block) == kind)
-
     def folder(self, scorer: str) -> list[str]:
         """The files of a scorer; all lie in one folder, which `captionlab.scorers.store.load_scorer` takes."""
-        words = [] if scorer_kind(self.scorers[scorer]) == "encoder" else ["vocab.txt"]
+        words = [] if model_kind(self.scorers[scorer]) == "encoder" else ["vocab.txt"]
         return [paths.scorer(file, scorer) for file in ("config.json", "model.safetensors", *words)]
 
     def features(self, scorer: str, corpus: str) -> list[str]:
@@ -52,7 +48,7 @@ class Scoring:
     def loaded(self, scorers: Iterable[str]) -> Loaded:
         """What a script loads that uses these scorers."""
         blocks = [self.scorers[scorer] for scorer in scorers]
-        encoders = [block["encoder"] for block in blocks if scorer_kind(block) == "encoder"]
+        encoders = [block["encoder"] for block in blocks if model_kind(block) == "encoder"]
         return {**loaded("scorers", (block["family"] for block in blocks)), **self.embedding.loaded(encoders)}
 
     # ---------------------------------------------------------------------------------- the scorer of a job
