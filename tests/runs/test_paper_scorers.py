@@ -56,9 +56,8 @@ def regions(lab, tmp_path_factory) -> Path:
     columns = {"image_id": ids, "position": range(6), "split": ["train"] * 6, "path": ids, **sizes, **empty}
     write_table(folder / "images.parquet", IMAGES, columns)
     wildcards = SimpleNamespace(regions="butd-36", corpus="coco")
-    files, block = (
-        of(wildcards) for of in (lab.regions.given("regions", "files"), lab.settings("regions", "files", "encoder"))
-    )
+    files = lab.files_of("regions", "files")(wildcards)
+    block = lab.settings("regions", "files", "encoder")(wildcards)
     run("read_regions", block, [folder / "regions.parquet"], images=folder / "images.parquet", files=files)
     return folder / "regions.parquet"
 

@@ -47,7 +47,7 @@ rule pretrain_captioner:
 
 rule import_captioner:
     input:
-        files=lab.captioner_files,
+        files=lab.files_of("captioner", "weights", "tokenizer"),
     output:
         **lab.captioner_model,
         provenance=paths.provenance("import_captioner/{captioner}"),

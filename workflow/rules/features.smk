@@ -100,7 +100,7 @@ rule read_tags:
         images=paths.corpus("images"),
         objects=lab.regions.objects("tags"),
         regions=lab.regions.labelling,
-        files=lab.regions.given("tags", "files"),
+        files=lab.files_of("tags", "files"),
     output:
         paths.tags(),
     log:

@@ -14,7 +14,7 @@ rule extract_regions:
         objects=lab.regions.objects("regions"),
         encoder_config=lab.regions.encoder("config.json"),
         encoder_weights=lab.regions.encoder("model.safetensors"),
-        weights=lab.regions.given("regions", "weights"),
+        weights=lab.files_of("regions", "weights"),
     output:
         paths.regions(),
     log:
@@ -48,7 +48,7 @@ rule extract_regions:
 rule read_regions:
     input:
         images=paths.corpus("images"),
-        files=lab.regions.given("regions", "files"),
+        files=lab.files_of("regions", "files"),
     output:
         paths.regions(),
     log:

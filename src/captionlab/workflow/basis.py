@@ -141,6 +141,16 @@ class Basis:
         """What a job depends on of that block: all but keys that inputs or other parameters stand for."""
         return lambda wildcards: normalise(without(self.block_of(kind, wildcards), *others))
 
+    def files_of(self, kind: str, *keys: str) -> Callable[[Wildcards], list[str]]:
+        """The files or folders that this block names under these keys; by corpus those of the job's."""
+
+        def found(wildcards: Wildcards) -> list[str]:
+            named = (self.block_of(kind, wildcards).get(key, []) for key in keys)
+            of_job = (files[wildcards.corpus] if isinstance(files, dict) else files for files in named)
+            return [self.given(path) for files in of_job for path in listed(files)]
+
+        return found
+
     def training_table(self, kind: str, table: str) -> Callable[[Wildcards], str]:
         """A table of the corpus that a captioner, encoder or scorer is trained on."""
         return lambda wildcards: paths.corpus(table, self.block_of(kind, wildcards)["corpus"])

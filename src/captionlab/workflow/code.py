@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
+from importlib.util import resolve_name
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -29,9 +30,7 @@ _IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.Asy
 # Fingerprints that were found before, below the working directory of a run.
 CACHE = Path(".snakemake", "captionlab", "code.json")
 # How a job logs, shows its progress, waits for a GPU, explains a failure, is measured and leaves its provenance.
-PLUMBING = frozenset(
-    f"captionlab.{name}" for name in ("cost", "failures", "progress", "provenance", "scripting", "slots")
-)
+PLUMBING = frozenset(f"captionlab.{name}" for name in ("failures", "progress", "provenance", "scripting", "slots"))
 
 
 class Module:
@@ -58,11 +57,8 @@ class Module:
 
     def absolute(self, node: ast.ImportFrom) -> str:
         """The dotted module that a (possibly relative) from-import names."""
-        if not node.level:
-            return node.module or ""
-        package = self.name.split(".") if self.is_package else self.name.split(".")[:-1]
-        base = package[: len(package) - (node.level - 1)]
-        return ".".join([*base, *([node.module] if node.module else [])])
+        package = self.name if self.is_package else self.name.rpartition(".")[0]
+        return resolve_name("." * node.level + (node.module or ""), package)
 
 
 class Repository:
@@ -79,18 +75,13 @@ class Repository:
     def module(self, name: str) -> Module | None:
         """The module of that dotted name, None when it is not in this repository or is not followed."""
         if name not in self._modules:
-            self._modules[name] = self._find(name)
+            bases = [] if name in PLUMBING else [root.joinpath(*name.split(".")) for root in self.roots]
+            places = (
+                place for base in bases for place in ((base / "__init__.py", True), (base.with_suffix(".py"), False))
+            )
+            found = next(((path, is_package) for path, is_package in places if path in self.sources), None)
+            self._modules[name] = Module(found[0], self.sources[found[0]], name, found[1]) if found else None
         return self._modules[name]
-
-    def _find(self, name: str) -> Module | None:
-        if name in PLUMBING:
-            return None
-        for root in self.roots:
-            base = root.joinpath(*name.split("."))
-            for path, is_package in ((base / "__init__.py", True), (base.with_suffix(".py"), False)):
-                if path in self.sources:
-                    return Module(path, self.sources[path], name, is_package)
-        return None
 
     def digest(self) -> str:
         """SHA-256 of all that fingerprints depend on: names and bytes of every source file, and Python's grammar."""

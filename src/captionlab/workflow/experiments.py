@@ -113,11 +113,6 @@ class Experiments(Basis):
         """A file of the captioner that this one is finetuned from."""
         return lambda wildcards: paths.captioner(file, self.captioners[wildcards.captioner]["parent"])
 
-    def captioner_files(self, wildcards: Wildcards) -> list[str]:
-        """Files that a captioner is imported from: weights and tokenizer."""
-        captioner = self.captioners[wildcards.captioner]
-        return [self.given(captioner[key]) for key in ("weights", "tokenizer")]
-
     # ----------------------------------------------------------------------------------------- evaluations
     def evaluated_corpora(self, wildcards: Wildcards) -> list[str]:
         """Corpora of an evaluation, in the order of the config."""

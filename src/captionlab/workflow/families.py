@@ -21,13 +21,17 @@ from captionlab.declarations import (
 from captionlab.workflow.blocks import Block
 
 # What modules of a package declare, by name.
-captioners = partial(declared, "captioners", CaptionerFamily)
-encoders = partial(declared, "encoders", EncoderFamily)
-scorers = partial(declared, "scorers", ScorerFamily)
-readers = partial(declared, "corpora.readers", CorpusReader, "read")
-rewards = partial(declared, "training.rewards", RewardKind, "build")
+captioners: Callable[[], Mapping[str, CaptionerFamily]] = partial(declared, "captioners", CaptionerFamily)
+encoders: Callable[[], Mapping[str, EncoderFamily]] = partial(declared, "encoders", EncoderFamily)
+scorers: Callable[[], Mapping[str, ScorerFamily]] = partial(declared, "scorers", ScorerFamily)
+readers: Callable[[], Mapping[str, CorpusReader]] = partial(declared, "corpora.readers", CorpusReader, "read")
+rewards: Callable[[], Mapping[str, RewardKind]] = partial(declared, "training.rewards", RewardKind, "build")
 DECLARED: Mapping[str, Callable[[], Mapping[str, Any]]] = {
-    found.args[0]: found for found in (captioners, encoders, scorers, readers, rewards)
+    "captioners": captioners,
+    "encoders": encoders,
+    "scorers": scorers,
+    "corpora.readers": readers,
+    "training.rewards": rewards,
 }
 
 

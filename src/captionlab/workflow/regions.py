@@ -16,16 +16,6 @@ class Regions:
     def __init__(self, basis: Basis, embedding: Embedding):
         self.basis, self.embedding, self.regions = basis, embedding, basis.config["regions"]
 
-    def given(self, kind: str, key: str) -> Callable[[Wildcards], list[str]]:
-        """What the block of a job's regions or tags names under a key: weights, or files or folders of its corpus."""
-
-        def paths_given(wildcards: Wildcards) -> list[str]:
-            found = self.basis.block_of(kind, wildcards).get(key, [])
-            of_job = found[wildcards.corpus] if isinstance(found, dict) else found
-            return [self.basis.given(path) for path in listed(of_job)]
-
-        return paths_given
-
     def objects(self, kind: str) -> Callable[[Wildcards], list[str]]:
         """The table of annotated objects, where the regions or tags of a job are of these."""
 
@@ -36,7 +26,7 @@ class Regions:
         return table
 
     def encoder(self, file: str) -> Callable[[Wildcards], list[str]]:
-        """A file of the encoder whose features are pooled."""
+        """A file of the encoder whose features are pooled in boxes."""
         return lambda wildcards: [paths.encoder(file, name) for name in self._pooled(wildcards)]
 
     def loaded(self, wildcards: Wildcards) -> Loaded:
