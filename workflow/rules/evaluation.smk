@@ -186,8 +186,8 @@ rule retrieve_images:
     input:
         captions=paths.captions(),
         images=lab.evaluated_tables("images"),
-        configs=lab.retriever_files("config.json"),
-        weights=lab.retriever_files("model.safetensors"),
+        configs=lab.embedding.file_of(lab.retrievers, "config.json"),
+        weights=lab.embedding.file_of(lab.retrievers, "model.safetensors"),
         features=lab.retriever_features,
     output:
         paths.evaluation("retrieval"),
@@ -203,7 +203,12 @@ rule retrieve_images:
         runtime=120,
         gpu=1,
     params:
-        **lab.software("retrieve_images", "numpy", "torch", loads=lab.retrieved_with),
+        **lab.software(
+            "retrieve_images",
+            "numpy",
+            "torch",
+            loads=lab.embedding.loaded_of(lab.retrievers),
+        ),
         config=lab.retrieval_block,
         corpora=lab.evaluated_corpora,
         splits=lab.of_corpora(lab.evaluation_split),

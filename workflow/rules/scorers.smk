@@ -12,8 +12,8 @@ rule extract_regions:
     input:
         images=paths.corpus("images"),
         objects=lab.regions.objects("regions"),
-        encoder_config=lab.regions.encoder("config.json"),
-        encoder_weights=lab.regions.encoder("model.safetensors"),
+        encoder_config=lab.embedding.file_of(lab.regions.pooled, "config.json"),
+        encoder_weights=lab.embedding.file_of(lab.regions.pooled, "model.safetensors"),
         weights=lab.files_of("regions", "weights"),
     output:
         paths.regions(),
@@ -36,7 +36,7 @@ rule extract_regions:
             "torch",
             "torchvision",
             "pillow",
-            loads=lab.regions.loaded,
+            loads=lab.embedding.loaded_of(lab.regions.pooled),
         ),
         config=lab.settings("regions", "files", "encoder"),
     message:
@@ -137,8 +137,10 @@ rule pretrain_scorer:
         captions=lab.training_table("scorer", "captions"),
         regions=lab.scoring.training_regions,
         neighbours=lab.scoring.training_neighbours,
-        encoder_config=lab.scoring.words_encoder("config.json"),
-        encoder_weights=lab.scoring.words_encoder("model.safetensors"),
+        encoder_config=lab.embedding.file_of(lab.scoring.words_encoder, "config.json"),
+        encoder_weights=lab.embedding.file_of(
+            lab.scoring.words_encoder, "model.safetensors"
+        ),
     output:
         config=paths.scorer("config.json"),
         weights=paths.scorer("model.safetensors"),

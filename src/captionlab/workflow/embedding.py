@@ -31,6 +31,14 @@ class Embedding:
         """What a script loads that uses these encoders, or those whose patch features they have."""
         return loaded("encoders", (self.encoders[self._seen_by(encoder)]["family"] for encoder in encoders))
 
+    def file_of(self, named: Callable[[Wildcards], Iterable[str]], file: str) -> Callable[[Wildcards], list[str]]:
+        """A file of each encoder that a function names for a job."""
+        return lambda wildcards: [paths.encoder(file, encoder) for encoder in named(wildcards)]
+
+    def loaded_of(self, named: Callable[[Wildcards], Iterable[str]]) -> Callable[[Wildcards], Loaded]:
+        """What a script loads that uses these."""
+        return lambda wildcards: self.loaded(named(wildcards))
+
     def used(self, wildcards: Wildcards) -> Loaded:
         """What a script loads that uses the encoder of a job."""
         return self.loaded([wildcards.encoder])

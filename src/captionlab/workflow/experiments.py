@@ -163,14 +163,6 @@ class Experiments(Basis):
         """Retrievers of an evaluation."""
         return list(self.evaluations[wildcards.evaluation]["retrievers"])
 
-    def retrieved_with(self, wildcards: Wildcards) -> Loaded:
-        """What a script loads that uses the retrievers of an evaluation."""
-        return self.embedding.loaded(self.retrievers(wildcards))
-
-    def retriever_files(self, file: str) -> Callable[[Wildcards], list[str]]:
-        """A file of each retriever of an evaluation."""
-        return lambda wildcards: [paths.encoder(file, name) for name in self.retrievers(wildcards)]
-
     def retriever_features(self, wildcards: Wildcards) -> list[str]:
         """Feature tables of every corpus of an evaluation by every retriever."""
         corpora = self.evaluated_corpora(wildcards)

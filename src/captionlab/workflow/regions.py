@@ -5,7 +5,7 @@ from collections.abc import Callable
 from captionlab import paths
 from captionlab.reporting.paper import listed
 from captionlab.shards import shard_names
-from captionlab.workflow.basis import Basis, Loaded, Wildcards
+from captionlab.workflow.basis import Basis, Wildcards
 from captionlab.workflow.blocks import root_of
 from captionlab.workflow.embedding import Embedding
 
@@ -25,15 +25,8 @@ class Regions:
 
         return table
 
-    def encoder(self, file: str) -> Callable[[Wildcards], list[str]]:
-        """A file of the encoder whose features are pooled in boxes."""
-        return lambda wildcards: [paths.encoder(file, name) for name in self._pooled(wildcards)]
-
-    def loaded(self, wildcards: Wildcards) -> Loaded:
-        """What a script loads that uses this encoder."""
-        return self.embedding.loaded(self._pooled(wildcards))
-
-    def _pooled(self, wildcards: Wildcards) -> list[str]:
+    def pooled(self, wildcards: Wildcards) -> list[str]:
+        """The encoder whose features are pooled in boxes, if any."""
         return listed(self.regions[wildcards.regions].get("encoder", []))
 
     def labelling(self, wildcards: Wildcards) -> list[str]:

@@ -100,7 +100,8 @@ class Schema:
             return [self._filled(item, part.get("items", {}), config) for item in value]
         if not isinstance(value, dict):
             return value
-        keys, other = part.get("properties", {}), part.get("additionalProperties") or {}
+        keys, other = part.get("properties", {}), part.get("additionalProperties")
+        other = other if isinstance(other, dict) else {}
         given = {name: copy.deepcopy(key["default"]) for name, key in keys.items() if "default" in key}
         given |= {name: config[key["default_of"]] for name, key in keys.items() if "default_of" in key}
         whole = {**value, **{name: default for name, default in given.items() if name not in value}}

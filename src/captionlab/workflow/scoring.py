@@ -81,18 +81,15 @@ class Scoring:
         block = self.scorers[wildcards.scorer]
         return self.embedding.features(block["negatives"]["encoder"], block["corpus"])
 
-    def words_encoder(self, file: str) -> Callable[[Wildcards], list[str]]:
-        """A file of the encoder that word pieces start from, which is that of the regions; none for a random start."""
-        return lambda wildcards: [paths.encoder(file, encoder) for encoder in self._words_encoder(wildcards)]
-
-    def _words_encoder(self, wildcards: Wildcards) -> list[str]:
+    def words_encoder(self, wildcards: Wildcards) -> list[str]:
+        """The encoder that word pieces start from, which is that of the regions; none for a random start."""
         block = self.scorers[wildcards.scorer]
         aligned = block["word_embeddings"] == "encoder"
         return [self.regions.regions[block["regions"]]["encoder"]] if aligned else []
 
     def trained_with(self, wildcards: Wildcards) -> Loaded:
         """What the script loads that trains a scorer: also the encoder that its word pieces start from."""
-        return {**self.used(wildcards), **self.embedding.loaded(self._words_encoder(wildcards))}
+        return {**self.used(wildcards), **self.embedding.loaded(self.words_encoder(wildcards))}
 
     def training_split(self, wildcards: Wildcards) -> str:
         """The split of that corpus that a trained scorer is examined on."""

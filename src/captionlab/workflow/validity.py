@@ -56,7 +56,8 @@ class Validity(Part):
         """The objects of the corpora that captioners learned and are evaluated on."""
         learned, found = self.learned(), set()
         for _, evaluation in self._evaluations():
-            found |= {learned.get(captioner) for captioner in evaluation["captioners"]} & {*evaluation["corpora"]}
+            of_captioners = {learned[name] for name in evaluation["captioners"] if name in learned}
+            found |= of_captioners & {*evaluation["corpora"]}
         return [paths.corpus("objects", corpus) for corpus in sorted(found)]
 
     def matching(self) -> list[str]:
