@@ -12,7 +12,7 @@ from snakemake.io import report
 import captionlab.papers
 from captionlab import paths
 from captionlab.declarations import DeclarationError
-from captionlab.papers import PAPERS, paper_class
+from captionlab.papers import PAPERS
 from captionlab.reporting.paper import Needs, Paper
 from captionlab.reporting.render import FORMATS
 from captionlab.workflow.basis import Basis, on_disk
@@ -135,9 +135,3 @@ def paper_parts() -> Block:
             raise DeclarationError(f"{folder} lacks {missing[0]}; captionlab.reporting.paper says what a paper needs")
         parts[name] = yaml.load((folder / "schema.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
     return parts
-
-
-def papers_mistakes(config: Block) -> Iterator[str]:
-    """One sentence for each thing in the blocks of papers that cannot be followed; the config must fit the schema."""
-    for name, block in config["papers"].items():
-        yield from paper_class(name).mistakes(config, f"papers.{name}", block)
