@@ -94,7 +94,7 @@ def test_cost_of_what_went_well(script, tmp_path):
 
 
 def test_cost_where_results_live_in_a_bucket(tmp_path):
-    from captionlab.cost import measured
+    from captionlab.scripting import measured
 
     results = tmp_path / ".snakemake" / "storage" / "s3" / "logs" / "run" / "results"
     with measured("job", results / "logs" / "job" / "logs" / "v1.5.log"):

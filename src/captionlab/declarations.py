@@ -137,10 +137,11 @@ class Member:
 
 
 @cache
-def declared(package: str, kind: type[T], marker: str = "FAMILY") -> Mapping[str, T]:
+def declared(package: str, kind: type[T], marker: str = "FAMILY", *others: str) -> Mapping[str, T]:
     """What each module of a package that defines `marker` declares of itself, by the module's name with - for _.
 
-    `kind` is a dataclass of literals. DeclarationError for a module whose declaration is missing or does not fit it.
+    `kind` is a dataclass of literals. DeclarationError for a module whose declaration is missing or does not fit it, or
+    that lacks one of the `others` that such a module defines.
     """
     found = {}
     for path in sorted(ROOT.joinpath(*package.split(".")).glob("*.py")):
@@ -149,7 +150,7 @@ def declared(package: str, kind: type[T], marker: str = "FAMILY") -> Mapping[str
             continue
         bound = _bindings(ast.parse(source, filename=str(path)))
         if marker in bound or NAME in bound:
-            found[path.stem.replace("_", "-")] = _read(path, bound, kind, marker)
+            found[path.stem.replace("_", "-")] = _read(path, bound, kind, (marker, *others))
     return found
 
 
@@ -184,11 +185,12 @@ def _bindings(tree: ast.Module) -> dict[str, ast.expr | None]:
     return found
 
 
-def _read(path: Path, bound: Mapping[str, ast.expr | None], kind: type[T], marker: str) -> T:
+def _read(path: Path, bound: Mapping[str, ast.expr | None], kind: type[T], markers: tuple[str, ...]) -> T:
     """The declaration of a module, from what stands at its top level."""
-    for name in (marker, NAME):
+    for name in (*markers, NAME):
         if name not in bound:
-            raise DeclarationError(f"{path} has no {name}; write {NAME} = {kind.__name__}(...) and {marker} both")
+            all_of_it = " and ".join((f"{NAME} = {kind.__name__}(...)", *markers))
+            raise DeclarationError(f"{path} has no {name}; write {all_of_it}")
     call = bound[NAME]
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == kind.__name__):
         raise DeclarationError(f"{path}: {NAME} must be {kind.__name__}(...), called where it is assigned")

@@ -251,8 +251,5 @@ def mcnemar_p_value(first: np.ndarray, second: np.ndarray) -> float:
     only_first = int((first & ~second).sum())
     only_second = int((second & ~first).sum())
     coins = only_first + only_second
-    ways, tail = 1, 0
-    for heads in range(min(only_first, only_second) + 1):
-        tail += ways
-        ways = ways * (coins - heads) // (heads + 1)
+    tail = sum(math.comb(coins, heads) for heads in range(min(only_first, only_second) + 1))
     return min(1.0, 2 * tail / 2**coins)

@@ -1,9 +1,11 @@
-"""What every rule script shares: its log, its threads, its GPUs, and how it ends."""
+"""What every rule script shares: its log, its threads, its GPUs, what it cost beside time and memory, how it ends."""
 
 import logging
 import os
+import platform
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
@@ -11,10 +13,12 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-from captionlab.cost import measured
+from captionlab import paths
 from captionlab.failures import advice
 from captionlab.provenance import working_on
+from captionlab.schemas import COST
 from captionlab.slots import reserved, visible_devices
+from captionlab.tables import write_table
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +68,31 @@ def device() -> str:
 def folder_of(file: str) -> Path:
     """The folder of a model, by one of its files."""
     return Path(file).parent
+
+
+@contextmanager
+def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
+    """Measure the work in the block and, when it ends without an error, write it beside its log.
+
+    results/logs/{rule}/{job}.log gives results/cost/{rule}/{job}.parquet, which is no declared output of any rule: it
+    is overwritten when the job runs again, and nothing depends on it. An interrupted job counts from its resumption.
+    Where results live in a bucket, both are below Snakemake's local copy of it.
+    """
+    start = time.perf_counter()
+    yield
+    seconds = time.perf_counter() - start
+    logs = next(folder for folder in Path(log).parents if folder.parts[-2:] == Path(paths.LOGS).parts)
+    name = Path(log).relative_to(logs).with_suffix("")
+    row: dict[str, Any] = {"rule": rule, "job": "/".join(name.parts[1:]), "seconds": seconds}
+    # A job that did not import torch used no GPU, and importing it would cost more than most of them.
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        row |= {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": f"CPU ({platform.machine()})"}
+    else:
+        row["gpu_seconds"] = seconds * int(os.environ.get("WORLD_SIZE", 1))
+        row["gpu_memory_mb"] = torch.cuda.max_memory_reserved() / 1e6
+        row["device"] = torch.cuda.get_device_name()
+    write_table(logs.with_name("cost") / f"{name}.parquet", COST, {column: [value] for column, value in row.items()})
 
 
 def _become_launcher(processes: int, file: IO[str]) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 import pyarrow as pa
@@ -88,10 +87,8 @@ class TableWriter:
         self._writer.write_table(packed, row_group_size=self.kind.group_rows)
         self.rows += table.num_rows
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._open.__exit__(kind, error, trace)
+    def __exit__(self, *failure: Any) -> None:
+        self._open.__exit__(*failure)
 
 
 def conform(rows: Rows, kind: TableSchema, path: str | os.PathLike[str]) -> pa.Table:

@@ -42,7 +42,8 @@ def lab(tmp_path_factory) -> Experiments:
     vinvl_files(data, images=1)
     config = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text(encoding="utf-8"))
     lab = Experiments({**config, "data": str(data)}, ROOT)
-    assert not lab.missing([*lab.regions.files(), *lab.scoring.files()], folders=True)
+    named = [*lab.named("regions", "weights", "files"), *lab.named("scorers", "weights", "vocabulary")]
+    assert not lab.missing(named, folders=True)
     return lab
 
 
@@ -55,7 +56,8 @@ def regions(lab, tmp_path_factory) -> Path:
     columns = {"image_id": ids, "position": range(6), "split": ["train"] * 6, "path": ids, **sizes, **empty}
     write_table(folder / "images.parquet", IMAGES, columns)
     wildcards = SimpleNamespace(regions="butd-36", corpus="coco")
-    files, block = lab.regions.read_from(wildcards), lab.regions.block(wildcards)
+    files = lab.files_of("regions", "files")(wildcards)
+    block = lab.settings("regions", "files", "encoder")(wildcards)
     run("read_regions", block, [folder / "regions.parquet"], images=folder / "images.parquet", files=files)
     return folder / "regions.parquet"
 

@@ -279,8 +279,12 @@ def test_the_example_is_accepted():
         ),
         ("study.sets", 5, "study.sets is 5, no multiple of study.block; write sets: 4"),
         ("study.captioners", ["base", "child"], "must have one captioner of the family human"),
-        ("study.captioners", ["people", "mine"], "study shows 'mine', which evaluations.main.captioners does not name"),
-        ("study.corpus", "photos", "study shows 'photos', which evaluations.main.corpora does not name; add it there"),
+        (
+            "study.captioners",
+            ["people", "mine"],
+            "study.captioners is 'mine', which is not in evaluations.main.captioners",
+        ),
+        ("study.corpus", "photos", "study.corpus is 'photos', which is not in evaluations.main.corpora; add it there"),
         ("study.simulated", {"retriever": "clap", "participants": 3}, "study.simulated.retriever is 'clap'"),
         ("study.post", "mailto:me", "study.post: 'mailto:me' does not match"),
         ("papers.discritune.evaluations", ["nope"], "which is not among the evaluations"),
@@ -303,7 +307,7 @@ def test_the_example_is_accepted():
         (
             "language",
             {"evaluation": "main", "caption_types": ["base", "mine"], "model": {"corpus": "world", "splits": ["test"]}},
-            "language.caption_types has 'mine', which is not among the captioners of evaluations.main",
+            "language.caption_types is 'mine', which is not in evaluations.main.captioners; add it there",
         ),
         (
             "language",
@@ -509,7 +513,7 @@ def test_blocks_hold_only_what_a_job_depends_on():
     decoding = {"kind": "greedy", "max_tokens": 10, "rules": "transformers"}
     assert lab.captioner_block(Job)["objective"]["decoding"] == decoding
     assert "parent" not in lab.captioner_block(Job)
-    assert lab.corpus_block(Job) == {
+    assert lab.settings("corpus", "evaluation_split", "shards")(Job) == {
         "reader": "karpathy",
         "annotations": "photos.json",
         "images": "photos",
@@ -639,7 +643,8 @@ def test_configs_that_go_on_top_of_another_ask_for_their_tables(on_top, tables):
 def test_references_are_those_of_each_paper():
     """Dessì et al. compare with the first five of COCO's captions, Ma et al. with all; nocaps has ten."""
     lab = Experiments(shipped("paper"), ROOT)
-    numbers = {name: lab.references_per_image(SimpleNamespace(evaluation=name)) for name in lab.evaluations}
+    of = lab.value("evaluation", "references_per_image")
+    numbers = {name: of(SimpleNamespace(evaluation=name)) for name in lab.evaluations}
     assert (numbers["coco"], numbers["camel"], numbers["probing"], numbers["nocaps"]) == (5, 5, None, None)
 
 

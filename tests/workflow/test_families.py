@@ -92,6 +92,16 @@ DECLARATION = EncoderFamily(
     libraries=("scipy",), texts=True, patches=False, files=("weights",), imported={}, architecture={}
 )
 FAMILY = object
+
+
+def import_weights(config, file): ...
+"""
+SIZES = 'architecture={"width": {"type": "integer"}}'
+PIXELS = f"""
+from captionlab.declarations import ScorerFamily
+
+DECLARATION = ScorerFamily(reads="pixels", libraries=(), imported={{}}, {SIZES})
+FAMILY = object
 """
 READER = """
 from captionlab.declarations import CorpusReader
@@ -181,7 +191,8 @@ def plan(config):
     for name in lab.corpora:
         job = SimpleNamespace(corpus=name, evaluation="main")
         if lab.corpora[name]["reader"] != "toyworld":
-            found["corpus " + name] = [lab.annotation_files(job), *params(lab.reader, "pillow"), lab.corpus_block(job)]
+            block = lab.settings("corpus", "evaluation_split", "shards")(job)
+            found["corpus " + name] = [lab.annotation_files(job), *params(lab.reader, "pillow"), block]
     found["described"] = lab.described(job)
     for name in lab.captioners:
         job = SimpleNamespace(captioner=name)
@@ -389,6 +400,23 @@ def test_what_does_not_say_what_it_is_is_an_error_at_start(checkout, module, tex
 def test_a_family_without_a_declaration_is_an_error_at_start(checkout):
     add(checkout, "captioners/constant", VECTOR.replace("DECLARATION = ", "DECLARED = "))
     assert "captioners/constant.py has no DECLARATION; write DECLARATION = CaptionerFamily" in plans(checkout)[0]
+
+
+@pytest.mark.parametrize(
+    ("modules", "sentence"),
+    [
+        ({"encoders/new": ENCODER.partition("def import")[0]}, "new.py has no import_weights; write DECLARATION"),
+        (
+            {"encoders/new": ENCODER.replace("architecture={}", SIZES)},
+            "encoders/new: rule train_encoder trains a clip alone; write architecture={}",
+        ),
+        ({"scorers/new": PIXELS}, "scorers/new: only what reads regions is trained here; write architecture={}"),
+    ],
+)
+def test_a_family_that_no_rule_can_make_is_an_error_at_start(checkout, modules, sentence):
+    for module, text in modules.items():
+        add(checkout, module, text)
+    assert sentence in plans(checkout)[0]
 
 
 RIGHT = 'DECLARATION = ScorerFamily(reads="regions", libraries=(), imported={}, architecture={})\nFAMILY = int\n'

@@ -11,8 +11,8 @@ from snakemake.utils import update_config
 
 from captionlab.papers.probing.paper import FIGURES, TABLES, Probing
 from captionlab.workflow.config import ConfigError, checked
-from captionlab.workflow.construction import Construction
 from captionlab.workflow.experiments import Experiments
+from captionlab.workflow.language import Construction
 from captionlab.workflow.scoring import Scoring
 
 ROOT = Path(__file__).parents[2]

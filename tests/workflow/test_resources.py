@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from captionlab.workflow.basis import memory
 from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.resources import memory
 
 ROOT = Path(__file__).parents[2]
 

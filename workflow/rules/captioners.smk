@@ -7,7 +7,7 @@ Makes: results/captioners/{captioner}/{config.json,model.safetensors,tokenizer.j
 
 rule pretrain_captioner:
     input:
-        images=lab.training_table("images"),
+        images=lab.training_table("captioner", "images"),
         captions=lab.reward_models.captions,
         features=lab.training_features,
     output:
@@ -18,7 +18,7 @@ rule pretrain_captioner:
     benchmark:
         paths.benchmark("pretrain_captioner/{captioner}")
     wildcard_constraints:
-        captioner=lab.captioners_of("pretrained"),
+        captioner=lab.of_kind("captioners", "pretrained"),
     priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
@@ -32,7 +32,7 @@ rule pretrain_captioner:
             "pretrain_captioner", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=lab.reward_models.used
         ),
         config=lab.captioner_block,
-        seed=lab.captioner_seed,
+        seed=lab.value("captioner", "seed"),
     message:
         "train the captioner {wildcards.captioner} on references"
     script:
@@ -41,7 +41,7 @@ rule pretrain_captioner:
 
 rule import_captioner:
     input:
-        files=lab.captioner_files,
+        files=lab.files_of("captioner", "weights", "tokenizer"),
     output:
         **lab.captioner_model,
         provenance=paths.provenance("import_captioner/{captioner}"),
@@ -50,7 +50,7 @@ rule import_captioner:
     benchmark:
         paths.benchmark("import_captioner/{captioner}")
     wildcard_constraints:
-        captioner=lab.captioners_of("imported"),
+        captioner=lab.of_kind("captioners", "imported"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

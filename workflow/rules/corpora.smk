@@ -15,7 +15,7 @@ rule render_toyworld:
     benchmark:
         paths.benchmark("render_toyworld/{corpus}")
     wildcard_constraints:
-        corpus=lab.corpora_read_by(toyworld=True),
+        corpus=lab.of_kind("corpora", "rendered"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -24,7 +24,7 @@ rule render_toyworld:
         runtime=30,
     params:
         **lab.software("render_toyworld", "numpy", "pillow"),
-        config=lab.corpus_block,
+        config=lab.settings("corpus", "evaluation_split", "shards"),
     message:
         "render the toy world's {wildcards.corpus}"
     script:
@@ -41,7 +41,7 @@ rule read_corpus:
     benchmark:
         paths.benchmark("read_corpus/{corpus}")
     wildcard_constraints:
-        corpus=lab.corpora_read_by(toyworld=False),
+        corpus=lab.of_kind("corpora", "read"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 8
@@ -50,7 +50,7 @@ rule read_corpus:
         runtime=240,
     params:
         **lab.software("read_corpus", "pillow", loads=lab.reader),
-        config=lab.corpus_block,
+        config=lab.settings("corpus", "evaluation_split", "shards"),
         data=lab.data,
     message:
         "read the corpus {wildcards.corpus}"

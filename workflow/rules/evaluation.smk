@@ -23,7 +23,7 @@ rule tokenize_references:
         runtime=30,
     params:
         **lab.software("tokenize_references", "pycocoevalcap"),
-        split=lab.evaluation_split_of,
+        split=lab.value("corpus", "evaluation_split"),
     message:
         "tokenize the references of {wildcards.corpus}"
     script:
@@ -78,7 +78,7 @@ rule score_nlg:
     input:
         **paths.paraphrases.named("phrases", "paraphrases"),
         tokens=paths.evaluation("tokens"),
-        references=lab.references,
+        references=lab.of_corpora(paths.references),
     output:
         paths.evaluation("nlg"),
     log:
@@ -94,7 +94,7 @@ rule score_nlg:
     params:
         **lab.software("score_nlg", "pycocoevalcap"),
         corpora=lab.evaluated_corpora,
-        references_per_image=lab.references_per_image,
+        references_per_image=lab.value("evaluation", "references_per_image"),
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by BLEU, METEOR, ROUGE-L and CIDEr"
     script:
@@ -103,8 +103,8 @@ rule score_nlg:
 
 rule fetch_spice_models:
     input:
-        pom=lab.spice_file("pom.xml"),
-        checksums=lab.spice_file("checksums.sha256"),
+        pom=lab.shipped("envs/spice/pom.xml"),
+        checksums=lab.shipped("envs/spice/checksums.sha256"),
     output:
         directory(paths.SPICE_MODELS),
         provenance=paths.provenance("fetch_spice_models"),
@@ -155,8 +155,8 @@ rule score_spice:
     input:
         models=paths.SPICE_MODELS,
         tokens=paths.evaluation("tokens"),
-        references=lab.references,
-        parses=lab.parses,
+        references=lab.of_corpora(paths.references),
+        parses=lab.of_corpora(paths.parses),
     output:
         paths.evaluation("spice"),
     log:
@@ -172,7 +172,7 @@ rule score_spice:
     params:
         **lab.software("score_spice", "pycocoevalcap"),
         corpora=lab.evaluated_corpora,
-        references_per_image=lab.references_per_image,
+        references_per_image=lab.value("evaluation", "references_per_image"),
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by SPICE"
     script:
@@ -183,8 +183,8 @@ rule retrieve_images:
     input:
         captions=paths.captions(),
         images=lab.evaluated_tables("images"),
-        configs=lab.retriever_files("config.json"),
-        weights=lab.retriever_files("model.safetensors"),
+        configs=lab.embedding.file_of(lab.retrievers, "config.json"),
+        weights=lab.embedding.file_of(lab.retrievers, "model.safetensors"),
         features=lab.retriever_features,
     output:
         paths.evaluation("retrieval"),
@@ -200,10 +200,15 @@ rule retrieve_images:
         runtime=120,
         gpu=1,
     params:
-        **lab.software("retrieve_images", "numpy", "torch", loads=lab.retrieved_with),
+        **lab.software(
+            "retrieve_images",
+            "numpy",
+            "torch",
+            loads=lab.embedding.loaded_of(lab.retrievers),
+        ),
         config=lab.retrieval_block,
         corpora=lab.evaluated_corpora,
-        splits=lab.evaluated_splits,
+        splits=lab.of_corpora(lab.evaluation_split),
         retrievers=lab.retrievers,
         seed=lab.retrieval_seed,
     message:

@@ -8,8 +8,8 @@ results/features/{encoder}/{corpus}/{shard}.parquet; hard negatives in results/n
 
 rule train_encoder:
     input:
-        images=lab.embedding.corpus("images"),
-        captions=lab.embedding.corpus("captions"),
+        images=lab.training_table("encoder", "images"),
+        captions=lab.training_table("encoder", "captions"),
     output:
         config=paths.encoder("config.json"),
         weights=paths.encoder("model.safetensors"),
@@ -19,7 +19,7 @@ rule train_encoder:
     benchmark:
         paths.benchmark("train_encoder/{encoder}")
     wildcard_constraints:
-        encoder=lab.embedding.encoders_with_weights(False),
+        encoder=lab.of_kind("encoders", "trained"),
     priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
@@ -30,8 +30,8 @@ rule train_encoder:
         gpu=1,
     params:
         **lab.software("train_encoder", "numpy", "pillow", "torch", "open_clip_torch"),
-        config=lab.embedding.block,
-        seed=lab.embedding.seed,
+        config=lab.settings("encoder", "corpus", "seed"),
+        seed=lab.value("encoder", "seed"),
     message:
         "train the encoder {wildcards.encoder}"
     script:
@@ -50,7 +50,7 @@ rule import_encoder:
     benchmark:
         paths.benchmark("import_encoder/{encoder}")
     wildcard_constraints:
-        encoder=lab.embedding.encoders_with_weights(True),
+        encoder=lab.of_kind("encoders", "imported"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -60,7 +60,7 @@ rule import_encoder:
         runtime=30,
     params:
         **lab.software("import_encoder", "torch", loads=lab.embedding.used),
-        config=lab.embedding.block,
+        config=lab.settings("encoder", "corpus", "seed"),
     message:
         "import the encoder {wildcards.encoder}"
     script:
@@ -97,9 +97,9 @@ rule embed_images:
 rule read_tags:
     input:
         images=paths.corpus("images"),
-        objects=lab.regions.tags_objects,
-        regions=lab.regions.tags_regions,
-        files=lab.regions.tags_read_from,
+        objects=lab.regions.objects("tags"),
+        regions=lab.regions.labelling,
+        files=lab.files_of("tags", "files"),
     output:
         paths.tags(),
     log:
@@ -114,7 +114,7 @@ rule read_tags:
         runtime=120,
     params:
         **lab.software("read_tags"),
-        config=lab.regions.tags_block,
+        config=lab.settings("tags", "files", "regions"),
     message:
         "collect the tags {wildcards.tags} of {wildcards.corpus}"
     script:

@@ -11,7 +11,7 @@ rule finetune_captioner:
         parent_config=lab.parent("config.json"),
         parent_weights=lab.parent("model.safetensors"),
         parent_tokenizer=lab.parent("tokenizer.json"),
-        images=lab.training_table("images"),
+        images=lab.training_table("captioner", "images"),
         features=lab.training_features,
         captions=lab.reward_models.captions,
         reward_models=lab.reward_models.files,
@@ -26,7 +26,7 @@ rule finetune_captioner:
     benchmark:
         paths.benchmark("finetune_captioner/{captioner}")
     wildcard_constraints:
-        captioner=lab.captioners_of("finetuned"),
+        captioner=lab.of_kind("captioners", "finetuned"),
     priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
@@ -41,7 +41,7 @@ rule finetune_captioner:
         ),
         config=lab.captioner_block,
         reward_models=lab.reward_models.asked,
-        seed=lab.captioner_seed,
+        seed=lab.value("captioner", "seed"),
     message:
         "finetune the captioner {wildcards.captioner}"
     script:

@@ -18,8 +18,8 @@ rule generate_captions:
     benchmark:
         paths.benchmark("generate_captions/{captioner}/{evaluation}")
     wildcard_constraints:
-        captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
-        evaluation=lab.evaluations_in_shards(False),
+        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned"),
+        evaluation=lab.of_kind("evaluations", "whole"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -30,7 +30,7 @@ rule generate_captions:
     params:
         **lab.software("generate_captions", "torch", "tokenizers", loads=lab.captioner_family),
         corpora=lab.evaluated_corpora,
-        splits=lab.evaluated_splits,
+        splits=lab.of_corpora(lab.evaluation_split),
         decoding=lab.decoding_block,
         seed=lab.decoding_seed,
         shard=lambda wildcards: wildcards.get("shard", "0-of-1"),
@@ -48,8 +48,8 @@ use rule generate_captions as generate_shard with:
     benchmark:
         paths.benchmark("generate_shard/{captioner}/{evaluation}/{shard}")
     wildcard_constraints:
-        captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
-        evaluation=lab.evaluations_in_shards(True),
+        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned"),
+        evaluation=lab.of_kind("evaluations", "in-shards"),
     message:
         "caption shard {wildcards.shard} of {wildcards.evaluation} by {wildcards.captioner}"
 
@@ -64,8 +64,8 @@ rule join_captions:
     benchmark:
         paths.benchmark("join_captions/{captioner}/{evaluation}")
     wildcard_constraints:
-        captioner=lab.captioners_of("pretrained", "imported", "finetuned"),
-        evaluation=lab.evaluations_in_shards(True),
+        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned"),
+        evaluation=lab.of_kind("evaluations", "in-shards"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -93,7 +93,7 @@ rule import_captions:
     benchmark:
         paths.benchmark("import_captions/{captioner}/{evaluation}")
     wildcard_constraints:
-        captioner=lab.captioners_of("file", "human"),
+        captioner=lab.of_kind("captioners", "file", "human"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -102,9 +102,9 @@ rule import_captions:
         runtime=30,
     params:
         **lab.software("import_captions"),
-        config=lab.given_block,
+        config=lab.settings("captioner", "captions"),
         corpora=lab.evaluated_corpora,
-        splits=lab.evaluated_splits,
+        splits=lab.of_corpora(lab.evaluation_split),
     message:
         "import the captions of {wildcards.captioner} for {wildcards.evaluation}"
     script:

@@ -88,7 +88,7 @@ rule measure_fluency:
 rule mine_patterns:
     input:
         tags=paths.language("tags"),
-        published=lab.published("probing_patterns.csv"),
+        published=lab.shipped("config/published/probing_patterns.csv"),
     output:
         paths.language("patterns"),
     log:
@@ -140,7 +140,7 @@ rule construct_captions:
         images=lab.evaluated_tables("images"),
         references=lab.evaluated_tables("captions"),
         mined=lab.construction.mined_tags,
-        templates=lab.published("probing_templates.csv"),
+        templates=lab.shipped("config/published/probing_templates.csv"),
         tagger=lab.language.tagger_files(),
     output:
         captions=paths.captions(),
@@ -150,7 +150,7 @@ rule construct_captions:
     benchmark:
         paths.benchmark("construct_captions/{captioner}/{evaluation}")
     wildcard_constraints:
-        captioner=lab.captioners_of("constructed"),
+        captioner=lab.of_kind("captioners", "constructed"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -161,10 +161,10 @@ rule construct_captions:
         **lab.software("construct_captions", *lab.language.tagger_libraries()),
         config=lab.construction.block,
         corpora=lab.evaluated_corpora,
-        splits=lab.evaluated_splits,
+        splits=lab.of_corpora(lab.evaluation_split),
         mined=lab.construction.mined_models,
         tagger=lab.language.tagger,
-        seed=lab.captioner_seed,
+        seed=lab.value("captioner", "seed"),
     message:
         "construct captions for {wildcards.captioner} in {wildcards.evaluation}"
     script:

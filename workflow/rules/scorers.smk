@@ -11,10 +11,10 @@ results/evaluation/{captioner}/{evaluation}/alignment.parquet, a row for each ca
 rule extract_regions:
     input:
         images=paths.corpus("images"),
-        objects=lab.regions.objects,
-        encoder_config=lab.regions.encoder("config.json"),
-        encoder_weights=lab.regions.encoder("model.safetensors"),
-        weights=lab.regions.weights,
+        objects=lab.regions.objects("regions"),
+        encoder_config=lab.embedding.file_of(lab.regions.pooled, "config.json"),
+        encoder_weights=lab.embedding.file_of(lab.regions.pooled, "model.safetensors"),
+        weights=lab.files_of("regions", "weights"),
     output:
         paths.regions(),
     log:
@@ -22,7 +22,7 @@ rule extract_regions:
     benchmark:
         paths.benchmark("extract_regions/{regions}/{corpus}/{shard}")
     wildcard_constraints:
-        regions=lab.regions.from_source("boxes", "detector"),
+        regions=lab.of_kind("regions", "boxes", "detector"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -31,8 +31,10 @@ rule extract_regions:
         runtime=720,
         gpu=1,
     params:
-        **lab.software("extract_regions", "torch", "torchvision", "pillow", loads=lab.regions.loaded),
-        config=lab.regions.block,
+        **lab.software(
+            "extract_regions", "torch", "torchvision", "pillow", loads=lab.embedding.loaded_of(lab.regions.pooled)
+        ),
+        config=lab.settings("regions", "files", "encoder"),
     message:
         "extract the regions {wildcards.regions} of part {wildcards.shard} of {wildcards.corpus}"
     script:
@@ -42,7 +44,7 @@ rule extract_regions:
 rule read_regions:
     input:
         images=paths.corpus("images"),
-        files=lab.regions.read_from,
+        files=lab.files_of("regions", "files"),
     output:
         paths.regions(),
     log:
@@ -50,7 +52,7 @@ rule read_regions:
     benchmark:
         paths.benchmark("read_regions/{regions}/{corpus}/{shard}")
     wildcard_constraints:
-        regions=lab.regions.from_source("files"),
+        regions=lab.of_kind("regions", "files"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -59,7 +61,7 @@ rule read_regions:
         runtime=720,
     params:
         **lab.software("read_regions"),
-        config=lab.regions.block,
+        config=lab.settings("regions", "files", "encoder"),
     message:
         "read the regions {wildcards.regions} of {wildcards.corpus}"
     script:
@@ -80,7 +82,7 @@ rule import_scorer:
     benchmark:
         paths.benchmark("import_scorer/{scorer}")
     wildcard_constraints:
-        scorer=lab.scoring.of_kind("imported"),
+        scorer=lab.of_kind("scorers", "imported"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -109,7 +111,7 @@ rule adopt_encoder:
     benchmark:
         paths.benchmark("adopt_encoder/{scorer}")
     wildcard_constraints:
-        scorer=lab.scoring.of_kind("encoder"),
+        scorer=lab.of_kind("scorers", "encoder"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -127,12 +129,14 @@ rule adopt_encoder:
 
 rule pretrain_scorer:
     input:
-        images=lab.scoring.training_table("images"),
-        captions=lab.scoring.training_table("captions"),
+        images=lab.training_table("scorer", "images"),
+        captions=lab.training_table("scorer", "captions"),
         regions=lab.scoring.training_regions,
         neighbours=lab.scoring.training_neighbours,
-        encoder_config=lab.scoring.words_encoder("config.json"),
-        encoder_weights=lab.scoring.words_encoder("model.safetensors"),
+        encoder_config=lab.embedding.file_of(lab.scoring.words_encoder, "config.json"),
+        encoder_weights=lab.embedding.file_of(
+            lab.scoring.words_encoder, "model.safetensors"
+        ),
     output:
         config=paths.scorer("config.json"),
         weights=paths.scorer("model.safetensors"),
@@ -144,7 +148,7 @@ rule pretrain_scorer:
     benchmark:
         paths.benchmark("pretrain_scorer/{scorer}")
     wildcard_constraints:
-        scorer=lab.scoring.of_kind("trained"),
+        scorer=lab.of_kind("scorers", "trained"),
     priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
@@ -156,7 +160,7 @@ rule pretrain_scorer:
     params:
         **lab.software("pretrain_scorer", "numpy", "torch", "tokenizers", loads=lab.scoring.trained_with),
         config=lab.scoring.block,
-        seed=lab.scoring.seed,
+        seed=lab.value("scorer", "seed"),
         split=lab.scoring.training_split,
     message:
         "train the scorer {wildcards.scorer} to match images and captions"

@@ -9,10 +9,9 @@ results/study/{participants}/{answers,participants,accuracy,pairwise,agreement}.
 
 rule sample_stimuli:
     input:
-        **lab.study.encoder_files(lab.study.encoder()),
+        **lab.study.seen(lab.study.encoder),
         images=lab.study.table("images"),
         captions=lab.study.captions(),
-        features=lab.study.features(lab.study.encoder()),
         exclude=lab.study.data("exclude"),
     output:
         paths.study("stimuli.parquet"),
@@ -28,7 +27,7 @@ rule sample_stimuli:
         runtime=60,
         gpu=1,
     params:
-        **lab.software("sample_stimuli", "numpy", "torch", loads=lab.study.loaded(lab.study.encoder())),
+        **lab.software("sample_stimuli", "numpy", "torch", loads=lab.study.loaded(lab.study.encoder)),
         config=lab.study.block(),
         corpus=lab.study.corpus(),
         split=lab.study.split(),
@@ -45,10 +44,11 @@ rule build_study:
     input:
         stimuli=paths.study("stimuli.parquet"),
         images=lab.study.table("images"),
-        consent=lab.study.consent(),
-        page=lab.study.resource("page.html"),
-        review=lab.study.resource("review.html"),
-        experiment=lab.study.resource("study.psyexp"),
+        consent=lab.study.data("consent")
+        or [lab.shipped("resources/study/consent.txt")],
+        page=lab.shipped("resources/study/page.html"),
+        review=lab.shipped("resources/study/review.html"),
+        experiment=lab.shipped("resources/study/study.psyexp"),
     output:
         web=directory(paths.study("web")),
         psychopy=directory(paths.study("psychopy")),
@@ -75,9 +75,8 @@ rule build_study:
 
 rule simulate_responses:
     input:
-        **lab.study.encoder_files(lab.study.simulating()),
+        **lab.study.seen(lab.study.simulating),
         stimuli=paths.study("stimuli.parquet"),
-        features=lab.study.features(lab.study.simulating()),
     output:
         paths.SIMULATED_RESPONSES,
         provenance=paths.provenance("simulate_responses"),
@@ -93,8 +92,8 @@ rule simulate_responses:
         runtime=60,
         gpu=1,
     params:
-        **lab.software("simulate_responses", "numpy", "torch", loads=lab.study.loaded(lab.study.simulating())),
-        participants=lab.study.number_simulated(),
+        **lab.software("simulate_responses", "numpy", "torch", loads=lab.study.loaded(lab.study.simulating)),
+        participants=lab.study.number_simulated,
         seed=lab.config["seed"],
     message:
         "let simulated participants, driven by a retriever, take part in the study"

@@ -1,7 +1,7 @@
 """What a run cost, job by job and stage by stage, and what the jobs that are pending may cost.
 
-Snakemake measures each job (results/benchmarks/), and each script its GPU (captionlab.cost). Both have the name of the
-job's log, so they belong together without being declared anywhere.
+Snakemake measures each job (results/benchmarks/), and each script its GPU (captionlab.scripting). Both have the name of
+the job's log, so they belong together without being declared anywhere.
 """
 
 import csv

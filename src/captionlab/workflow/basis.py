@@ -1,15 +1,19 @@
 """What every part of the graph stands on: the config, the folder that it belongs to, and what jobs run."""
 
 import importlib.metadata
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from snakemake.io import local
 
+from captionlab import paths
+from captionlab.reporting.paper import listed
 from captionlab.workflow import families
-from captionlab.workflow.blocks import Block, normalise, root_of
+from captionlab.workflow.blocks import KINDS, Block, any_of, normalise, root_of, without
 from captionlab.workflow.code import Fingerprints
 
 # The wildcards of a job, of which each rule has others.
@@ -17,29 +21,48 @@ Wildcards = Any
 # Modules that a script loads by name, each with the libraries that it computes with.
 Loaded = Mapping[str, Iterable[str]]
 
-DECLARED: Mapping[str, Callable[[], Mapping[str, Any]]] = {
-    "captioners": families.captioners,
-    "encoders": families.encoders,
-    "scorers": families.scorers,
-    "corpora.readers": families.readers,
-    "training.rewards": families.rewards,
-}
+# Sections of the config whose names are not those of the wildcards with an s.
+_SECTIONS = {"corpus": "corpora", "regions": "regions", "tags": "tags"}
+
+# Of these tables a job holds something else than what its rule says of its features: of regions a few groups of rows,
+# however many there are (`base` has room for them); of tags, objects of Python.
+HELD = {"regions": 0.0, "tags": 10.0}
+
+_fingerprints = cache(Fingerprints)
+_version = cache(importlib.metadata.version)  # for which a file is parsed
 
 
 def loaded(package: str, names: Iterable[str]) -> dict[str, Iterable[str]]:
     """What a script loads that uses models of these families of a package, or readers or rewards of these names."""
-    declared = DECLARED[package]()
+    declared = families.DECLARED[package]()
     return {f"captionlab.{package}.{name.replace('-', '_')}": declared[name].libraries for name in sorted(set(names))}
-
-
-def listed(given: str | Iterable[str]) -> list[str]:
-    """One name, or several, as a list."""
-    return [given] if isinstance(given, str) else list(given)
 
 
 def on_disk(path: Path | str) -> str:
     """A file that the run does not make, as an input: where results live in a bucket, this one does not."""
     return local(str(path))
+
+
+def memory(
+    base: int, held: Callable[[Any, Mapping[str, Any]], int] | None = None, **factors: float
+) -> Callable[[Any, Mapping[str, Any], int], int]:
+    """`mem_mb` of a rule: `base` MB and, for each named input, so many times the size of its files.
+
+    A file that is an input twice counts once, and regions and tags by what a job holds of them (HELD). `held` gives the
+    bytes that the job holds beside that, from wildcards and inputs. Each further attempt at a job (`retries`) asks for
+    as much again. Snakemake calls this when the inputs exist; before that, a dry run says that it is to be determined.
+    """
+
+    def mem_mb(wildcards: Any, input: Mapping[str, Any], attempt: int) -> int:
+        factor_of: dict[str, float] = {}
+        for name, factor in factors.items():
+            files = input[name]
+            for path in [files] if isinstance(files, str) else files:
+                factor_of[path] = HELD.get(paths.stage_of(path) or "", factor)
+        size = sum(factor * os.path.getsize(path) for path, factor in factor_of.items())
+        return attempt * int(base + (size + (held(wildcards, input) if held else 0)) / 1e6)
+
+    return mem_mb
 
 
 class Basis:
@@ -70,25 +93,67 @@ class Basis:
         What is loaded may depend on the wildcards. Without any library there is no `versions`.
         """
 
-        def code(modules: Loaded) -> str:
-            return self.code(script, *modules)
-
-        def versions(modules: Loaded) -> dict[str, str]:
-            return self.versions(*{*libraries, *(name for found in modules.values() for name in found)})
-
         if callable(loads):
-            return {"code": lambda wildcards: code(loads(wildcards)), "versions": lambda w: versions(loads(w))}
-        return {"code": code(loads or {}), **({"versions": versions(loads or {})} if libraries or loads else {})}
+            return {
+                "code": lambda wildcards: self.code(script, *loads(wildcards)),
+                "versions": lambda wildcards: self.versions(*libraries, *chain(*loads(wildcards).values())),
+            }
+        versions = self.versions(*libraries, *chain(*(loads or {}).values()))
+        return {"code": self.code(script, *(loads or {})), **({"versions": versions} if libraries or loads else {})}
 
     def given(self, path: str) -> str:
         """A file or folder that the config names, as an input."""
         return on_disk(Path(self.data) / path)
+
+    def shipped(self, path: str) -> str:
+        """A file that comes with the workflow, as an input."""
+        return on_disk(self.root / path)
+
+    def of_kind(self, section: str, *kinds: str) -> str:
+        """Regular expression of what comes about in one of these ways (KINDS) in a section."""
+        return any_of(name for name, block in self.config[section].items() if KINDS[section](block) in kinds)
+
+    def named(self, section: str, *keys: str) -> Iterator[tuple[str, str]]:
+        """The files that the blocks of a section name under these keys, each by its key: one, several or by corpus."""
+        for name, block in self.config[section].items():
+            for key in (key for key in keys if key in block):
+                by_corpus = block[key] if isinstance(block[key], dict) else {"": block[key]}
+                for corpus, files in by_corpus.items():
+                    place = ".".join(filter(None, (section, name, key, corpus)))
+                    yield from ((place, file) for file in listed(files))
 
     def missing(self, named: Iterable[tuple[str, str]], folders: bool = False) -> list[str]:
         """A sentence for each key of the config whose file, or also folder, is not there."""
         there, what = (Path.exists, "file or folder") if folders else (Path.is_file, "file")
         places = [(key, Path(self.data) / path) for key, path in named]
         return [f"{key}: no such {what} {path}" for key, path in places if not there(path)]
+
+    # ------------------------------------------------------------- the blocks that a job's wildcards name
+    def block_of(self, kind: str, wildcards: Wildcards) -> Block:
+        """The block of the corpus, captioner or the like (`kind`, the name of the wildcard) of a job."""
+        return dict(self.config[_SECTIONS.get(kind, f"{kind}s")][getattr(wildcards, kind)])
+
+    def value(self, kind: str, key: str) -> Callable[[Wildcards], Any]:
+        """What that block has under a key; None for nothing."""
+        return lambda wildcards: self.block_of(kind, wildcards).get(key)
+
+    def settings(self, kind: str, *others: str) -> Callable[[Wildcards], Block]:
+        """What a job depends on of that block: all but keys that inputs or other parameters stand for."""
+        return lambda wildcards: normalise(without(self.block_of(kind, wildcards), *others))
+
+    def files_of(self, kind: str, *keys: str) -> Callable[[Wildcards], list[str]]:
+        """The files or folders that this block names under these keys; by corpus those of the job's."""
+
+        def found(wildcards: Wildcards) -> list[str]:
+            named = (self.block_of(kind, wildcards).get(key, []) for key in keys)
+            of_job = (files[wildcards.corpus] if isinstance(files, dict) else files for files in named)
+            return [self.given(path) for files in of_job for path in listed(files)]
+
+        return found
+
+    def training_table(self, kind: str, table: str) -> Callable[[Wildcards], str]:
+        """A table of the corpus that a captioner, encoder or scorer is trained on."""
+        return lambda wildcards: paths.corpus(table, self.block_of(kind, wildcards)["corpus"])
 
     # --------------------------------------------------------------------------------- what blocks refer to
     def decoding(self, name: str) -> Block:
@@ -109,10 +174,21 @@ class Basis:
         return [reward for _, reward in families.rewards_in(objective["reward"])] if "reward" in objective else []
 
 
-_fingerprints = cache(Fingerprints)
+class Part:
+    """A part of the config that may not be there: then `config`, and all that is read off it, is empty."""
 
+    def __init__(self, basis: Basis, section: str):
+        self.basis = basis
+        self.config: Block = basis.config.get(section, {})
 
-@cache
-def _version(library: str) -> str:
-    """The installed version, for which a file is parsed."""
-    return importlib.metadata.version(library)
+    def corpus(self) -> str | None:
+        """Its corpus."""
+        return self.config.get("corpus")
+
+    def split(self) -> str | None:
+        """The split of this corpus that evaluations use."""
+        return self.basis.evaluation_split(self.config["corpus"]) if self.config else None
+
+    def table(self, table: str) -> list[str]:
+        """A table of this corpus."""
+        return [paths.corpus(table, self.config["corpus"])] if self.config else []

@@ -1,6 +1,6 @@
 """Blocks of a config and what can be read off one of them: its kind, its root, its normal form."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 Block = dict[str, Any]
@@ -27,11 +27,21 @@ def captioner_kind(block: Mapping[str, Any]) -> str:
     return "imported" if "weights" in block else "pretrained"
 
 
-def scorer_kind(block: Mapping[str, Any]) -> str:
-    """How a scorer comes about: encoder, imported or trained."""
-    if "encoder" in block:
-        return "encoder"
-    return "imported" if "weights" in block else "trained"
+def model_kind(block: Mapping[str, Any]) -> str:
+    """How an encoder or a scorer comes about: imported or trained, as patches of an encoder, or as an encoder."""
+    kinds = {"patches_of": "patches", "encoder": "encoder", "weights": "imported"}
+    return next((kind for key, kind in kinds.items() if key in block), "trained")
+
+
+# By section how its blocks come about, as rules tell them apart.
+KINDS: Mapping[str, Callable[[Block], str]] = {
+    "corpora": lambda block: "rendered" if block["reader"] == "toyworld" else "read",
+    "encoders": model_kind,
+    "regions": lambda block: str(block["source"]),
+    "scorers": model_kind,
+    "captioners": captioner_kind,
+    "evaluations": lambda block: "in-shards" if block["shards"] > 1 else "whole",
+}
 
 
 def root_of(config: Block, captioner: str) -> str:

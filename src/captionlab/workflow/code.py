@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
+from importlib.util import resolve_name
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -25,12 +26,11 @@ from captionlab.declarations import NAME as DECLARATION
 logger = logging.getLogger(__name__)
 
 WHOLE = "*"
+_IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Fingerprints that were found before, below the working directory of a run.
 CACHE = Path(".snakemake", "captionlab", "code.json")
 # How a job logs, shows its progress, waits for a GPU, explains a failure, is measured and leaves its provenance.
-PLUMBING = frozenset(
-    f"captionlab.{name}" for name in ("cost", "failures", "progress", "provenance", "scripting", "slots")
-)
+PLUMBING = frozenset(f"captionlab.{name}" for name in ("failures", "progress", "provenance", "scripting", "slots"))
 
 
 class Module:
@@ -50,11 +50,6 @@ class Module:
         return found
 
     @cached_property
-    def effects(self) -> list[ast.stmt]:
-        """Statements that run on import and bind nothing by assignment or definition."""
-        return [s for s in self.tree.body if not _bound_names(s) and not isinstance(s, (ast.Import, ast.ImportFrom))]
-
-    @cached_property
     def imports(self) -> dict[str, tuple[str, str | None]]:
         """What imports bind at the top level, also inside if, try and with: name -> (module, symbol or None)."""
         guarded = [node for s in self.tree.body if isinstance(s, (ast.If, ast.Try, ast.With)) for node in ast.walk(s)]
@@ -62,11 +57,8 @@ class Module:
 
     def absolute(self, node: ast.ImportFrom) -> str:
         """The dotted module that a (possibly relative) from-import names."""
-        if not node.level:
-            return node.module or ""
-        package = self.name.split(".") if self.is_package else self.name.split(".")[:-1]
-        base = package[: len(package) - (node.level - 1)]
-        return ".".join([*base, *([node.module] if node.module else [])])
+        package = self.name if self.is_package else self.name.rpartition(".")[0]
+        return resolve_name("." * node.level + (node.module or ""), package)
 
 
 class Repository:
@@ -83,25 +75,18 @@ class Repository:
     def module(self, name: str) -> Module | None:
         """The module of that dotted name, None when it is not in this repository or is not followed."""
         if name not in self._modules:
-            self._modules[name] = self._find(name)
+            bases = [] if name in PLUMBING else [root.joinpath(*name.split(".")) for root in self.roots]
+            places = (
+                place for base in bases for place in ((base / "__init__.py", True), (base.with_suffix(".py"), False))
+            )
+            found = next(((path, is_package) for path, is_package in places if path in self.sources), None)
+            self._modules[name] = Module(found[0], self.sources[found[0]], name, found[1]) if found else None
         return self._modules[name]
-
-    def _find(self, name: str) -> Module | None:
-        if name in PLUMBING:
-            return None
-        for root in self.roots:
-            base = root.joinpath(*name.split("."))
-            for path, is_package in ((base / "__init__.py", True), (base.with_suffix(".py"), False)):
-                if path in self.sources:
-                    return Module(path, self.sources[path], name, is_package)
-        return None
 
     def digest(self) -> str:
         """SHA-256 of all that fingerprints depend on: names and bytes of every source file, and Python's grammar."""
-        digest = hashlib.sha256(repr(sys.version_info).encode())
-        for path, source in self.sources.items():
-            digest.update(repr((str(path), hashlib.sha256(source).digest())).encode())
-        return digest.hexdigest()
+        sources = [(str(path), hashlib.sha256(source).digest()) for path, source in self.sources.items()]
+        return hashlib.sha256(repr((sys.version_info, sources)).encode()).hexdigest()
 
     def fingerprint(self, script: Path, *also: str) -> str:
         """SHA-256 of all that `script` reaches, and of modules named by `also` that it loads by name."""
@@ -109,7 +94,10 @@ class Repository:
             self._scripts[script] = Module(script, self.sources[script], "__script__", is_package=False)
         reached: dict[tuple[str, str], list[str]] = {}
         pending: list[tuple[Module, str]] = [(self._scripts[script], WHOLE)]
-        pending += [(module, WHOLE) for name in also if (module := self._require(name))]
+        for name in also:
+            if (module := self.module(name)) is None:
+                raise FileNotFoundError(f"no module {name} below {', '.join(map(str, self.roots))}")
+            pending.append((module, WHOLE))
         while pending:
             module, symbol = pending.pop()
             if (module.name, symbol) in reached:
@@ -124,19 +112,15 @@ class Repository:
             digest.update(repr((key, reached[key])).encode())
         return digest.hexdigest()[:16]
 
-    def _require(self, name: str) -> Module:
-        if (module := self.module(name)) is None:
-            raise FileNotFoundError(f"no module {name} below {', '.join(map(str, self.roots))}")
-        return module
-
     def _expand(self, module: Module, symbol: str) -> tuple[list[ast.stmt], list[tuple[Module, str]]]:
         """The statements of a symbol, and the symbols of this and other modules that they use."""
         if symbol == WHOLE:
-            statements = [s for s in module.tree.body if not isinstance(s, (ast.Import, ast.ImportFrom))]
             # What a module declares decides inputs and parameters of jobs, and their code does not look at it.
-            statements = [s for s in statements if _bound_names(s) != {DECLARATION}]
+            statements = [
+                s for s in module.tree.body if not isinstance(s, _IMPORTS) and _bound_names(s) != {DECLARATION}
+            ]
         elif symbol == "":  # the module is imported: only its effects run
-            statements = module.effects
+            statements = [s for s in module.tree.body if not _bound_names(s) and not isinstance(s, _IMPORTS)]
         elif symbol in module.bindings:
             statements = module.bindings[symbol]
         elif symbol in module.imports:  # re-exported
@@ -229,23 +213,17 @@ class Fingerprints:
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:
     for node in ast.walk(tree):
-        if (
-            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-            and ast.get_docstring(node, clean=False) is not None
-        ):
+        if isinstance(node, (ast.Module, *_DEFINITIONS)) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return tree
 
 
 def _bound_names(statement: ast.stmt) -> set[str]:
     """Names that a top-level statement binds by definition or assignment, also inside if, try and with."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    if isinstance(statement, _DEFINITIONS):
         return {statement.name}
-    if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        return set()
     names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    inner = (n for n in ast.walk(statement) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)))
-    return names | {n.name for n in inner}
+    return names | {n.name for n in ast.walk(statement) if isinstance(n, _DEFINITIONS)}
 
 
 def _imports(nodes: Iterable[ast.AST], module: Module) -> dict[str, tuple[str, str | None]]:
@@ -264,18 +242,13 @@ def _imports(nodes: Iterable[ast.AST], module: Module) -> dict[str, tuple[str, s
     return found
 
 
-def _chains(statement: ast.stmt) -> Iterator[tuple[str, ...]]:
+def _chains(node: ast.AST) -> Iterator[tuple[str, ...]]:
     """Names that are read, each with the attributes read off it: `a.b.c` gives (a, b, c)."""
-    inner: set[int] = set()
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Attribute) and id(node) not in inner:
-            attributes: list[str] = []
-            value: ast.expr = node
-            while isinstance(value, ast.Attribute):
-                attributes.append(value.attr)
-                value = value.value
-                inner.add(id(value))
-            if isinstance(value, ast.Name):
-                yield (value.id, *reversed(attributes))
-        elif isinstance(node, ast.Name) and id(node) not in inner and isinstance(node.ctx, ast.Load):
-            yield (node.id,)
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield (node.id, *reversed(attributes))
+    for child in ast.iter_child_nodes(node):
+        yield from _chains(child)

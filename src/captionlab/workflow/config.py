@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Self
 
 from captionlab.declarations import DeclarationError
+from captionlab.papers import paper_class
 from captionlab.workflow.blocks import Block
-from captionlab.workflow.papers import papers_mistakes
 from captionlab.workflow.references import reference_mistakes
 from captionlab.workflow.schema import Schema
 
@@ -32,7 +32,9 @@ def checked(config: Block, schema: Path) -> Block:
     mistakes, followed = language.mistakes(config)
     filled = language.filled(config) if followed else config
     if followed:
-        mistakes += [*reference_mistakes(filled, config), *papers_mistakes(filled)]
+        mistakes += reference_mistakes(filled, config)
+        for name, block in filled["papers"].items():
+            mistakes += paper_class(name).mistakes(filled, f"papers.{name}", block)
     if mistakes:
         raise ConfigError.listing("the config cannot be run", mistakes)
     return filled

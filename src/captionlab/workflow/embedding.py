@@ -11,24 +11,13 @@ from captionlab import paths
 from captionlab.shards import shard_names
 from captionlab.workflow import families
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
-from captionlab.workflow.blocks import Block, any_of, normalise, without
 
 
 class Embedding:
     """The encoders of a config, and the feature tables that they make."""
 
     def __init__(self, basis: Basis):
-        self.basis = basis
-        self.encoders = basis.encoders
-
-    def encoders_with_weights(self, weights: bool) -> str:
-        """Regular expression of the encoders that are imported, or of those trained here."""
-        own = (name for name, encoder in self.encoders.items() if "patches_of" not in encoder)
-        return any_of(name for name in own if ("weights" in self.encoders[name]) == weights)
-
-    def block(self, wildcards: Wildcards) -> Block:
-        """What an encoder's training or import depends on, the corpus by name aside."""
-        return normalise(without(self.encoders[wildcards.encoder], "corpus", "seed"))
+        self.basis, self.encoders = basis, basis.encoders
 
     def seeing(self, file: str) -> Callable[[Wildcards], str]:
         """A file of an encoder, or of that whose patch features it has."""
@@ -42,20 +31,20 @@ class Embedding:
         """What a script loads that uses these encoders, or those whose patch features they have."""
         return loaded("encoders", (self.encoders[self._seen_by(encoder)]["family"] for encoder in encoders))
 
+    def file_of(self, named: Callable[[Wildcards], Iterable[str]], file: str) -> Callable[[Wildcards], list[str]]:
+        """A file of each encoder that a function names for a job."""
+        return lambda wildcards: [paths.encoder(file, encoder) for encoder in named(wildcards)]
+
+    def loaded_of(self, named: Callable[[Wildcards], Iterable[str]]) -> Callable[[Wildcards], Loaded]:
+        """What a script loads that uses these."""
+        return lambda wildcards: self.loaded(named(wildcards))
+
     def used(self, wildcards: Wildcards) -> Loaded:
         """What a script loads that uses the encoder of a job."""
         return self.loaded([wildcards.encoder])
 
     def _seen_by(self, encoder: str) -> str:
         return str(self.encoders[encoder].get("patches_of", encoder))
-
-    def seed(self, wildcards: Wildcards) -> int:
-        """Seed of an encoder's training."""
-        return int(self.encoders[wildcards.encoder]["seed"])
-
-    def corpus(self, table: str) -> Callable[[Wildcards], str]:
-        """A table of the corpus that an encoder is trained on."""
-        return lambda wildcards: paths.corpus(table, self.encoders[wildcards.encoder]["corpus"])
 
     def pixels(self, wildcards: Wildcards, input: Mapping[str, Any]) -> int:
         """Bytes of all images of the corpus that an encoder is trained on, at the size at which it sees them."""
@@ -66,27 +55,23 @@ class Embedding:
 
     def weights(self, wildcards: Wildcards) -> list[str]:
         """The files that an encoder is imported from; nothing when open_clip downloads it by its published name."""
-        return [self.basis.given(file) for file in self._weights(wildcards.encoder).values()]
+        return [self.basis.given(file) for _, file in self._files(wildcards.encoder)]
 
     def files(self) -> Iterator[tuple[str, str]]:
         """The files that encoders are imported from, by their keys."""
         for name in self.encoders:
-            yield from ((f"encoders.{name}.{key}", file) for key, file in self._weights(name).items())
+            yield from self._files(name)
 
-    def _weights(self, encoder: str) -> dict[str, str]:
-        """The files that an encoder is imported from; weights with the name of a model are a tag, which is none."""
+    def _files(self, encoder: str) -> Iterator[tuple[str, str]]:
         block = self.encoders[encoder]
-        if "weights" not in block or "model" in block:
-            return {}
-        return {key: block[key] for key in families.encoders()[block["family"]].files}
-
-    def shards(self, corpus: str) -> list[str]:
-        """Names of the shards that a corpus is embedded in."""
-        return shard_names(self.basis.corpora[corpus]["shards"])
+        if "weights" in block and "model" not in block:  # weights with the name of a model are a tag and no file
+            files = families.encoders()[block["family"]].files
+            yield from ((f"encoders.{encoder}.{key}", block[key]) for key in files)
 
     def features(self, encoder: str, corpus: str) -> list[str]:
         """Feature tables of a corpus."""
-        return [paths.features(encoder, corpus, shard) for shard in self.shards(corpus)]
+        shards = shard_names(self.basis.corpora[corpus]["shards"])
+        return [paths.features(encoder, corpus, shard) for shard in shards]
 
     def searched(self, wildcards: Wildcards) -> list[str]:
         """Feature tables in which neighbours of images are looked for."""

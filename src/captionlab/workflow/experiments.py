@@ -6,26 +6,24 @@ the wildcards.
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from captionlab import paths
 from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
-from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, on_disk
-from captionlab.workflow.blocks import Block, any_of, captioner_kind, normalise, without
+from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, memory, on_disk
+from captionlab.workflow.blocks import Block, normalise, without
 from captionlab.workflow.config import ConfigError, checked
-from captionlab.workflow.construction import Construction
 from captionlab.workflow.embedding import Embedding
 from captionlab.workflow.families import readers, score_tables
-from captionlab.workflow.language import Language
+from captionlab.workflow.language import Construction, Language
 from captionlab.workflow.papers import Papers
 from captionlab.workflow.regions import Regions
 from captionlab.workflow.report import labels_of, paper_of
-from captionlab.workflow.resources import memory
-from captionlab.workflow.reward_models import RewardModels
 from captionlab.workflow.scene_analysis import SceneAnalysis
-from captionlab.workflow.scoring import Scoring
+from captionlab.workflow.scoring import RewardModels, Scoring
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
 
@@ -41,8 +39,7 @@ class Experiments(Basis):
         "weights": paths.captioner("model.safetensors"),
         "tokenizer": paths.captioner("tokenizer.json"),
     }
-    memory = staticmethod(memory)
-    paper_of, labels_of = staticmethod(paper_of), staticmethod(labels_of)
+    memory, paper_of, labels_of = staticmethod(memory), staticmethod(paper_of), staticmethod(labels_of)
 
     def __init__(self, config: Block, root: Path | str):
         super().__init__(checked(config, Path(root) / "workflow" / "schemas" / "config.schema.yaml"), root)
@@ -69,19 +66,14 @@ class Experiments(Basis):
                     check_inputs(corpus, Path(self.data), name)
                 except CorpusError as mistake:
                     mistakes.append(str(mistake))
-        parts = (self.embedding, self.language, self.study)
-        mistakes += self.missing([*self._captioner_files(), *(named for part in parts for named in part.files())])
-        mistakes += self.missing([*self.regions.files(), *self.scoring.files()], folders=True)
-        mistakes += [*self.missing(self.regions.tag_files()), *self.language.missing_tagger()]
+        captioners = self.named("captioners", "weights", "tokenizer", "captions")
+        mistakes += self.missing([*captioners, *self.embedding.files(), *self.language.files(), *self.study.files()])
+        folders = [*self.named("regions", "weights", "files"), *self.named("scorers", "weights", "vocabulary")]
+        mistakes += [*self.missing(folders, folders=True), *self.missing(self.named("tags", "files"))]
+        mistakes += self.language.missing_tagger()
         if mistakes:
-            raise ConfigError.listing(
-                f"files are missing below {self.data} (docs/data.md says where they come from)", mistakes
-            )
-
-    def _captioner_files(self) -> Iterator[tuple[str, str]]:
-        for name, block in self.captioners.items():
-            yield from ((f"captioners.{name}.{key}", block[key]) for key in ("weights", "tokenizer") if key in block)
-            yield from ((f"captioners.{name}.captions.{c}", path) for c, path in block.get("captions", {}).items())
+            what = f"files are missing below {self.data} (docs/data.md says where they come from)"
+            raise ConfigError.listing(what, mistakes)
 
     def lend_library(self) -> None:
         """Let scripts import the library of this checkout, also in an environment that Snakemake made."""
@@ -89,20 +81,7 @@ class Experiments(Basis):
         library = str(self.root / "src")
         os.environ["PYTHONPATH"] = os.pathsep.join([library, *(path for path in others if path not in ("", library))])
 
-    # --------------------------------------------------------------------------------------- names by kind
-    def corpora_read_by(self, toyworld: bool) -> str:
-        """Regular expression of the corpora that the toy world renders, or of all others."""
-        return any_of(n for n, c in self.corpora.items() if (c["reader"] == "toyworld") == toyworld)
-
-    def captioners_of(self, *kinds: str) -> str:
-        """Regular expression of the captioners that come about in one of these ways."""
-        return any_of(n for n, c in self.captioners.items() if captioner_kind(c) in kinds)
-
     # --------------------------------------------------------------------------------------------- corpora
-    def corpus_block(self, wildcards: Wildcards) -> Block:
-        """What the reader of a corpus depends on."""
-        return normalise(without(self.corpora[wildcards.corpus], "evaluation_split", "shards"))
-
     def reader(self, wildcards: Wildcards) -> Loaded:
         """What a script loads that reads the corpus of a job."""
         return loaded("corpora.readers", [self.corpora[wildcards.corpus]["reader"]])
@@ -115,12 +94,8 @@ class Experiments(Basis):
 
     def toyworld_files(self) -> list[str]:
         """What the toy world is made of; none where no corpus is of it."""
-        files = sorted((self.root / "resources" / "toyworld").glob("*.yaml")) if self.validity.toyworld() else []
-        return [on_disk(path) for path in files]
-
-    def evaluation_split_of(self, wildcards: Wildcards) -> str:
-        """Split of a corpus that evaluations use."""
-        return self.evaluation_split(wildcards.corpus)
+        drawn = ("objects", "scenes") if self.validity.toyworld() else ()
+        return [self.shipped(f"resources/toyworld/{name}.yaml") for name in drawn]
 
     # ------------------------------------------------------------------------------------------ captioners
     def captioner_block(self, wildcards: Wildcards) -> Block:
@@ -131,17 +106,9 @@ class Experiments(Basis):
                 block[part] = {**block[part], "decoding": self.decoding(block[part]["decoding"])}
         return normalise(block)
 
-    def captioner_seed(self, wildcards: Wildcards) -> int:
-        """Seed of a captioner's training."""
-        return int(self.captioners[wildcards.captioner]["seed"])
-
     def captioner_family(self, wildcards: Wildcards) -> Loaded:
         """What a script loads that uses the captioner of a job."""
         return loaded("captioners", [self.family(wildcards.captioner)])
-
-    def training_table(self, table: str) -> Callable[[Wildcards], str]:
-        """A table of the corpus that a captioner is trained on."""
-        return lambda wildcards: paths.corpus(table, self.captioners[wildcards.captioner]["corpus"])
 
     def training_features(self, wildcards: Wildcards) -> list[str]:
         """What a captioner reads of the corpus that it is trained on."""
@@ -151,23 +118,18 @@ class Experiments(Basis):
         """A file of the captioner that this one is finetuned from."""
         return lambda wildcards: paths.captioner(file, self.captioners[wildcards.captioner]["parent"])
 
-    def captioner_files(self, wildcards: Wildcards) -> list[str]:
-        """Files that a captioner is imported from: weights and tokenizer."""
-        captioner = self.captioners[wildcards.captioner]
-        return [self.given(captioner[key]) for key in ("weights", "tokenizer")]
-
     # ----------------------------------------------------------------------------------------- evaluations
     def evaluated_corpora(self, wildcards: Wildcards) -> list[str]:
         """Corpora of an evaluation, in the order of the config."""
         return list(self.evaluations[wildcards.evaluation]["corpora"])
 
-    def evaluated_splits(self, wildcards: Wildcards) -> list[str]:
-        """The split of each of these corpora."""
-        return [self.evaluation_split(corpus) for corpus in self.evaluated_corpora(wildcards)]
+    def of_corpora(self, found: Callable[[str], str]) -> Callable[[Wildcards], list[str]]:
+        """What a function finds for each of these corpora: its split, or a table."""
+        return lambda wildcards: [found(corpus) for corpus in self.evaluated_corpora(wildcards)]
 
     def evaluated_tables(self, table: str) -> Callable[[Wildcards], list[str]]:
-        """A table of each corpus of an evaluation."""
-        return lambda wildcards: [paths.corpus(table, corpus) for corpus in self.evaluated_corpora(wildcards)]
+        """A table of each of these corpora."""
+        return self.of_corpora(partial(paths.corpus, table))
 
     def described(self, wildcards: Wildcards) -> list[str]:
         """Captions of the corpora of an evaluation that have images which nobody described: candidates and no more."""
@@ -179,10 +141,6 @@ class Experiments(Basis):
         """What a captioner reads of every corpus of an evaluation."""
         corpora = self.evaluated_corpora(wildcards)
         return [path for corpus in corpora for path in self.regions.captioner_tables(wildcards.captioner, corpus)]
-
-    def evaluations_in_shards(self, shards: bool) -> str:
-        """Regular expression of the evaluations whose images are captioned in several jobs, or of those in one."""
-        return any_of(name for name, block in self.evaluations.items() if (block["shards"] > 1) == shards)
 
     def captioned_shards(self, wildcards: Wildcards) -> list[str]:
         """The shards of a captioner's captions for an evaluation."""
@@ -206,29 +164,9 @@ class Experiments(Basis):
         captions = self.captioners[wildcards.captioner].get("captions", {})
         return [self.given(captions[c]) for c in self.evaluated_corpora(wildcards) if captions]
 
-    def given_block(self, wildcards: Wildcards) -> Block:
-        """What the import of captions depends on, the files aside."""
-        return normalise(without(self.captioners[wildcards.captioner], "captions"))
-
-    def references(self, wildcards: Wildcards) -> list[str]:
-        """Tokenised references of each corpus of an evaluation."""
-        return [paths.references(corpus) for corpus in self.evaluated_corpora(wildcards)]
-
-    def references_per_image(self, wildcards: Wildcards) -> int | None:
-        """How many of these captions are compared with, the first ones; None for all."""
-        return self.evaluations[wildcards.evaluation].get("references_per_image")
-
     def retrievers(self, wildcards: Wildcards) -> list[str]:
         """Retrievers of an evaluation."""
         return list(self.evaluations[wildcards.evaluation]["retrievers"])
-
-    def retrieved_with(self, wildcards: Wildcards) -> Loaded:
-        """What a script loads that uses the retrievers of an evaluation."""
-        return self.embedding.loaded(self.retrievers(wildcards))
-
-    def retriever_files(self, file: str) -> Callable[[Wildcards], list[str]]:
-        """A file of each retriever of an evaluation."""
-        return lambda wildcards: [paths.encoder(file, name) for name in self.retrievers(wildcards)]
 
     def retriever_features(self, wildcards: Wildcards) -> list[str]:
         """Feature tables of every corpus of an evaluation by every retriever."""
@@ -243,7 +181,7 @@ class Experiments(Basis):
 
     def scored(self, table: str) -> list[str]:
         """One table of scores for every evaluation and captioner that has it."""
-        return [paths.evaluation(table, captioner, evaluation) for captioner, evaluation in self._scored(table)]
+        return [paths.evaluation(table, *place) for place in self._scored(table)]
 
     def score_tables(self) -> dict[str, list[str]]:
         """These tables by their names, those that the config asks for."""
@@ -257,32 +195,19 @@ class Experiments(Basis):
     def scored_captions(self) -> list[str]:
         """The captions that these tables score, whatever the table."""
         places = {place for table in self.score_tables() for place in self._scored(table)}
-        return [paths.captions(captioner, evaluation) for captioner, evaluation in sorted(places)]
+        return [paths.captions(*place) for place in sorted(places)]
 
     def _scored(self, table: str) -> Iterator[tuple[str, str]]:
-        for name, evaluation in sorted(self.evaluations.items()):
-            for captioner in sorted(evaluation["captioners"]):
-                if self._has(table, captioner, evaluation):
-                    yield captioner, name
-
-    def _has(self, table: str, captioner: str, evaluation: Block) -> bool:
-        family = self.family(captioner)
-        if family == "constructed":
-            return False  # they are studied by how they were made, not as one
+        """Each captioner, with the evaluation, that has a table of scores."""
         declared = score_tables()[table]
         if declared.switch and self.config[declared.switch] in ("off", False):  # YAML reads a bare off as false
-            return False
-        if declared.references and family == "human":
-            return False
-        return not declared.asks or bool(evaluation[declared.asks])
-
-    def spice_file(self, file: str) -> str:
-        """A file that says which parser models SPICE needs."""
-        return on_disk(self.root / "envs" / "spice" / file)
-
-    def parses(self, wildcards: Wildcards) -> list[str]:
-        """Parsed references of each corpus of an evaluation."""
-        return [paths.parses(corpus) for corpus in self.evaluated_corpora(wildcards)]
+            return
+        # Constructed captions are studied by how they were made, not as those of one captioner.
+        without_scores = {"constructed", *(["human"] if declared.references else [])}
+        for name, evaluation in sorted(self.evaluations.items()):
+            if not declared.asks or evaluation[declared.asks]:
+                scored = (one for one in sorted(evaluation["captioners"]) if self.family(one) not in without_scores)
+                yield from ((captioner, name) for captioner in scored)
 
     # ------------------------------------------------------------------------------------------- reporting
     def lineage(self) -> Block:
@@ -310,29 +235,21 @@ class Experiments(Basis):
             for name, evaluation in sorted(self.evaluations.items())
         }
 
-    def published(self, file: str) -> str:
-        """A file of published patterns or templates."""
-        return on_disk(self.root / "config" / "published" / file)
-
     def tables(self) -> list[str]:
         """Every table that the config asks for, in every format, and what they cost."""
         return [*self.measured_tables(), *(paths.reporting(f"cost.{ending}") for ending in GENERAL_FORMATS)]
 
     def measured_tables(self) -> list[str]:
         """The tables of measurements among them."""
-        general = ["evaluation", *(["claims"] if self.config["papers"] else []), *self.validity.tables()]
-        return [
-            *self.language.tables(),
-            *(paths.reporting(f"{name}.{ending}") for name in general for ending in GENERAL_FORMATS),
-            *self.papers.tables(),
-        ]
+        asked = {"evaluation": True, "claims": self.config["papers"], "validity": self.validity.config}
+        names = [f"{name}.{ending}" for name in asked if asked[name] for ending in GENERAL_FORMATS]
+        return [*self.language.tables(), *map(paths.reporting, names), *self.papers.tables()]
 
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""
-        libraries = ("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy")
         return {
             "config": self.config["name"],
             "seed": self.config["seed"],
             "toy": any(corpus["reader"] == "toyworld" for corpus in self.corpora.values()),
-            "versions": self.versions(*libraries),
+            "versions": self.versions("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy"),
         }

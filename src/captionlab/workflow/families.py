@@ -3,12 +3,14 @@
 Here are their parts of the schema, and what the graph asks of them: modules for fingerprints, libraries for versions.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from captionlab.declarations import (
     CaptionerFamily,
     CorpusReader,
+    DeclarationError,
     EncoderFamily,
     RewardKind,
     ScorerFamily,
@@ -17,36 +19,27 @@ from captionlab.declarations import (
 )
 from captionlab.workflow.blocks import Block
 
-
-def captioners() -> Mapping[str, CaptionerFamily]:
-    """The families of captioners, by name."""
-    return declared("captioners", CaptionerFamily)
-
-
-def encoders() -> Mapping[str, EncoderFamily]:
-    """The families of encoders, by name."""
-    return declared("encoders", EncoderFamily)
-
-
-def scorers() -> Mapping[str, ScorerFamily]:
-    """The families of scorers, by name."""
-    return declared("scorers", ScorerFamily)
+# What modules of a package declare, by name.
+captioners: Callable[[], Mapping[str, CaptionerFamily]] = partial(declared, "captioners", CaptionerFamily)
+encoders: Callable[[], Mapping[str, EncoderFamily]] = partial(
+    declared, "encoders", EncoderFamily, "FAMILY", "import_weights"
+)
+scorers: Callable[[], Mapping[str, ScorerFamily]] = partial(declared, "scorers", ScorerFamily)
+readers: Callable[[], Mapping[str, CorpusReader]] = partial(declared, "corpora.readers", CorpusReader, "read")
+rewards: Callable[[], Mapping[str, RewardKind]] = partial(declared, "training.rewards", RewardKind, "build")
+DECLARED: Mapping[str, Callable[[], Mapping[str, Any]]] = {
+    "captioners": captioners,
+    "encoders": encoders,
+    "scorers": scorers,
+    "corpora.readers": readers,
+    "training.rewards": rewards,
+}
 
 
 def score_tables() -> Mapping[str, ScoreTable]:
     """The tables of scores of captions, by name, in their order."""
     found = declared("evaluation.metrics", ScoreTable, "results")
     return dict(sorted(found.items(), key=lambda item: item[1].place))
-
-
-def readers() -> Mapping[str, CorpusReader]:
-    """The readers of published corpora, by name."""
-    return declared("corpora.readers", CorpusReader, "read")
-
-
-def rewards() -> Mapping[str, RewardKind]:
-    """The kinds of rewards, by name."""
-    return declared("training.rewards", RewardKind, "build")
 
 
 def rewards_in(reward: Mapping[str, Any], where: str = "reward") -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -68,7 +61,8 @@ def declared_cases(sizes: Mapping[str, Any]) -> dict[str, Block]:
     """For unions of the schema, by name, the cases that modules declare. Each extends parts that others extend too.
 
     A family that cannot be trained here is checked as one that is imported, or adopted, which says which keys it has.
-    `sizes` are the keys of `architecture` of every scorer that can.
+    `sizes` are the keys of `architecture` of every scorer that can. DeclarationError for a family that says that it can
+    and cannot.
     """
     unions = ("captioner_imported", "captioner_made", "encoder_imported", "encoder_trained", "scorer_imported")
     cases: dict[str, Block] = {union: {} for union in ("corpus", "reward", *unions, "scorer_trained", "scorer_adopted")}
@@ -81,11 +75,15 @@ def declared_cases(sizes: Mapping[str, Any]) -> dict[str, Block]:
         cases["captioner_imported"][name] = given = _part("any_captioner_imported", reads, keys=captioner.imported)
         cases["captioner_made"][name] = _trained(given, captioner.architecture, "any_captioner_trained", reads)
     for name, encoder in encoders().items():
+        if encoder.architecture and name != "clip":
+            raise DeclarationError(f"encoders/{name}: rule train_encoder trains a clip alone; write architecture={{}}")
         files = {key: {"$ref": "#/$defs/path"} for key in encoder.files if key != "weights"}
         given = _part("any_encoder_imported", keys={**files, **encoder.imported}, required=files)
         cases["encoder_imported"][name] = given
         cases["encoder_trained"][name] = _trained(given, encoder.architecture, "any_encoder_trained")
     for name, scorer in scorers().items():
+        if scorer.architecture and scorer.reads != "regions":
+            raise DeclarationError(f"scorers/{name}: only what reads regions is trained here; write architecture={{}}")
         way, reads = "adopted" if scorer.reads == "embeddings" else "imported", f"scorer_reads_{scorer.reads}"
         cases[f"scorer_{way}"][name] = given = _part(f"any_scorer_{way}", reads, keys=scorer.imported)
         own = scorer.architecture and {**sizes, **scorer.architecture}

@@ -59,8 +59,8 @@ def _table(part: Block, schema: Schema) -> str:
     first = [f"`{part['union']}`"] if "union" in part else []
     lines = [[*first, "key", "what", "values", "default"], ["---"] * (len(first) + 4)]
     for row in sorted(rows, key=lambda row: order.index(row.key)):
-        whose = ["" if len(rows[row]) == len(cases) else ", ".join(rows[row])] if first else []
-        lines.append([*whose, f"`{row.key}`", *row[1:]])
+        whose = "" if len(rows[row]) == len(cases) else ", ".join(rows[row])
+        lines.append([*([whose] if first else []), f"`{row.key}`", *row[1:]])
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
@@ -91,10 +91,10 @@ def _values(part: Any, schema: Schema) -> str:
         return f"{'names' if several else 'name'} in `{part['names']}`"
     if "$ref" in part:
         name = part["$ref"].rpartition("/")[2]
+        if name == "path":
+            return name
         target = schema.definitions[name]
-        if name == "path" or {"union", "properties"} & target.keys():
-            return "path" if name == "path" else f"block `{name.partition('_')[0]}`"
-        return _values(target, schema)
+        return f"block `{name.partition('_')[0]}`" if {"union", "properties"} & {*target} else _values(target, schema)
     if "enum" in part:
         return ", ".join(f"`{json.dumps(value).strip(chr(34))}`" for value in part["enum"])
     if "anyOf" in part:

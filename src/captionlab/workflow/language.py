@@ -1,12 +1,12 @@
-"""The config's part on language: whose captions are studied, with which tagger and language model."""
+"""The config's part on language: whose captions are studied, with what, and what others are constructed of."""
 
 import importlib.util
 from collections.abc import Iterable, Iterator
 
 from captionlab import paths
 from captionlab.reporting.render import FORMATS
-from captionlab.workflow.basis import Basis, on_disk
-from captionlab.workflow.blocks import Block
+from captionlab.workflow.basis import Basis, Wildcards, on_disk
+from captionlab.workflow.blocks import Block, normalise
 
 TABLES = ("language_statistics", "language_patterns", "language_unigrams")
 BUNDLED_TAGGER = "en_ewt_sm"
@@ -18,6 +18,8 @@ class Language:
     def __init__(self, basis: Basis):
         self.basis = basis
         self.config: Block = basis.config.get("language", {})
+        self.model_block: Block = self.config.get("model", {})
+        self.tagger = str(self.config.get("tagger", BUNDLED_TAGGER))
 
     def captioners(self) -> list[str]:
         """Captioners of the evaluation whose language is studied, by name."""
@@ -39,22 +41,15 @@ class Language:
 
     def model(self) -> str:
         """The trigram language model: a file that the config names, or what rule train_language_model makes."""
-        given = self.config.get("model", {}).get("arpa")
-        return self.basis.given(given) if given else paths.LANGUAGE_MODEL
+        return self.basis.given(self.model_block["arpa"]) if "arpa" in self.model_block else paths.LANGUAGE_MODEL
 
     def corpus(self, table: str) -> list[str]:
         """A table of the corpus that the language model is trained on; none where it is given or not asked for."""
-        model = self.config.get("model", {})
-        return [paths.corpus(table, model["corpus"])] if "corpus" in model else []
+        return [paths.corpus(table, self.model_block["corpus"])] if "corpus" in self.model_block else []
 
     def splits(self) -> list[str]:
         """Splits of that corpus."""
-        return sorted(self.config.get("model", {}).get("splits", []))
-
-    @property
-    def tagger(self) -> str:
-        """Name of the spaCy model."""
-        return str(self.config.get("tagger", BUNDLED_TAGGER))
+        return sorted(self.model_block.get("splits", []))
 
     def tagger_files(self) -> list[str]:
         """Files of the spaCy model that comes with the workflow; none for an installed one."""
@@ -72,8 +67,8 @@ class Language:
 
     def files(self) -> Iterator[tuple[str, str]]:
         """The language model, where the config names its file, by its key."""
-        if arpa := self.config.get("model", {}).get("arpa"):
-            yield "language.model.arpa", arpa
+        if "arpa" in self.model_block:
+            yield "language.model.arpa", self.model_block["arpa"]
 
     def missing_tagger(self) -> Iterator[str]:
         """A sentence where the spaCy model that the config names is not installed."""
@@ -82,3 +77,35 @@ class Language:
                 f"language.tagger: the spaCy model {self.tagger!r} is not installed; "
                 f"get it by `python -m spacy download {self.tagger}`"
             )
+
+
+class Construction:
+    """Captioners of the family `constructed`: what the job reads that constructs their captions."""
+
+    def __init__(self, basis: Basis):
+        self.basis = basis
+
+    def captions(self, wildcards: Wildcards) -> str:
+        """Captions that others are constructed of."""
+        return paths.captions(self._block(wildcards)["captions_of"], wildcards.evaluation)
+
+    def tags(self, wildcards: Wildcards) -> str:
+        """The same, tagged."""
+        return paths.language("tags", self._block(wildcards)["captions_of"], wildcards.evaluation)
+
+    def mined_models(self, wildcards: Wildcards) -> list[str]:
+        """Names of the templates that are found in captions."""
+        return sorted(self._block(wildcards).get("mined_from", {}))
+
+    def mined_tags(self, wildcards: Wildcards) -> list[str]:
+        """Tagged captions that these are found in, one table for each."""
+        captioners = self._block(wildcards).get("mined_from", {})
+        return [paths.language("tags", captioners[m], wildcards.evaluation) for m in self.mined_models(wildcards)]
+
+    def block(self, wildcards: Wildcards) -> Block:
+        """What constructed captions depend on, the captioners aside."""
+        block, kept = self._block(wildcards), ("replacements", "templates", "nouns")
+        return normalise({name: block[name] for name in kept if name in block})
+
+    def _block(self, wildcards: Wildcards) -> Block:
+        return dict(self.basis.captioners[wildcards.captioner])

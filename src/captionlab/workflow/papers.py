@@ -12,7 +12,7 @@ from snakemake.io import report
 import captionlab.papers
 from captionlab import paths
 from captionlab.declarations import DeclarationError
-from captionlab.papers import PAPERS, paper_class
+from captionlab.papers import PAPERS
 from captionlab.reporting.paper import Needs, Paper
 from captionlab.reporting.render import FORMATS
 from captionlab.workflow.basis import Basis, on_disk
@@ -40,20 +40,32 @@ class Papers:
 
     def __init__(self, basis: Basis, papers: Sequence[Paper], provenance: Block):
         self.basis, self.papers, self.provenance = basis, papers, provenance
+        self.asked = [paper for paper in papers if paper.block]
 
     def jobs(self, verb: str) -> Iterator[Job]:
         """What every paper has to summarise, tabulate or plot."""
         for paper in self.papers:
-            published = {"published": self._file(paper, "published.csv")}
-            if verb == "summarise" and (needs := paper.summarised()):
+            name, params = f"{verb}_{paper.name}", {"config": normalise(paper.block)}
+            made = {"provenance": paths.provenance(name)}
+            inputs, footer = {"published": on_disk(self._folder(paper) / "published.csv")}, {}
+            if verb == "summarise":
+                needs, module, what = paper.summarised(), "summary", "measure what is"
+                # It says which part of the block it depends on, and carries its own provenance.
                 outputs: Block = {table: paper.measured(table) for table in ("values", "differences")}
-                yield self._job(paper, verb, "summary", needs, {}, outputs, {}, "measure what is")
-            if verb == "tabulate" and paper.tables():
-                outputs, params = {"tables": self._files(paper)}, {"provenance": self.provenance}
-                yield self._job(paper, verb, "tables", paper.tabulated(), published, outputs, params, "make the tables")
-            if verb == "plot" and paper.figures():
-                inputs, outputs = {**published, "style": self._style()}, self._figures(paper)
-                yield self._job(paper, verb, "figures", paper.plotted(), inputs, outputs, {}, "draw the figures")
+                inputs, params = {}, {}
+            elif verb == "tabulate":
+                needs, module, what = paper.tabulated() if paper.tables() else None, "tables", "make the tables"
+                outputs, footer = {"tables": self._files(paper), **made}, {"provenance": self.provenance}
+            else:
+                needs, module, what = paper.plotted() if paper.figures() else None, "figures", "draw the figures"
+                inputs["style"] = on_disk(self.basis.root / "config" / "plotting.yaml")
+                outputs = {**self._figures(paper), **made}
+            if needs:
+                loaded = f"captionlab.papers.{paper.name}.{module}"
+                code, versions = self.basis.code(f"{verb}_paper", loaded), self.basis.versions(*needs.libraries)
+                params = {"module": loaded, **params, **normalise(needs.params), **footer}
+                params, message = {"code": code, "versions": versions, **params}, f"{what} of the {paper.name} paper"
+                yield Job(name, {**needs.inputs, **inputs}, outputs, params, needs, message)
 
     def tables(self) -> list[str]:
         """Every file of every table."""
@@ -76,61 +88,23 @@ class Papers:
         """The files that claims of the config's papers are judged by, each named after its paper."""
         return {
             f"{paper.name}_{name}": files
-            for paper in self._asked()
+            for paper in self.asked
             for name, files in {
                 **paper.judged().inputs,
-                "claims": self._file(paper, "claims.yaml"),
-                "published": self._file(paper, "published.csv"),
+                "claims": on_disk(self._folder(paper) / "claims.yaml"),
+                "published": on_disk(self._folder(paper) / "published.csv"),
             }.items()
         }
 
     def evidence_params(self) -> dict[str, Block]:
         """By paper what its evidence depends on beside."""
-        return {paper.name: normalise({**paper.judged().params, "config": paper.block}) for paper in self._asked()}
+        return {paper.name: normalise({**paper.judged().params, "config": paper.block}) for paper in self.asked}
 
     def evidence_modules(self) -> list[str]:
         """The modules that find it."""
-        return [f"captionlab.papers.{paper.name}.evidence" for paper in self._asked()]
+        return [f"captionlab.papers.{paper.name}.evidence" for paper in self.asked]
 
     # ----------------------------------------------------------------------------------------------- parts
-    def _job(
-        self,
-        paper: Paper,
-        verb: str,
-        module: str,
-        needs: Needs,
-        inputs: Block,
-        outputs: Block,
-        params: Block,
-        what: str,
-    ) -> Job:
-        name, loaded = f"{verb}_{paper.name}", f"captionlab.papers.{paper.name}.{module}"
-        shared = {
-            "code": self.basis.code(f"{verb}_paper", loaded),
-            "versions": self.basis.versions(*needs.libraries),
-            "module": loaded,
-        }
-        if verb != "summarise":  # a summary says which part of the block it depends on, and carries its own provenance
-            shared["config"] = normalise(paper.block)
-            outputs = {**outputs, "provenance": paths.provenance(name)}
-        return Job(
-            name,
-            {**needs.inputs, **inputs},
-            outputs,
-            {**shared, **normalise(needs.params), **params},
-            needs,
-            f"{what} of the {paper.name} paper",
-        )
-
-    def _asked(self) -> list[Paper]:
-        return [paper for paper in self.papers if paper.block]
-
-    def _style(self) -> str:
-        return on_disk(self.basis.root / "config" / "plotting.yaml")
-
-    def _file(self, paper: Paper, file: str) -> str:
-        return on_disk(self._folder(paper) / file)
-
     def _folder(self, paper: Paper) -> Path:
         return self.basis.root / "src" / "captionlab" / "papers" / paper.name
 
@@ -161,9 +135,3 @@ def paper_parts() -> Block:
             raise DeclarationError(f"{folder} lacks {missing[0]}; captionlab.reporting.paper says what a paper needs")
         parts[name] = yaml.load((folder / "schema.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
     return parts
-
-
-def papers_mistakes(config: Block) -> Iterator[str]:
-    """One sentence for each thing in the blocks of papers that cannot be followed; the config must fit the schema."""
-    for name, block in config["papers"].items():
-        yield from paper_class(name).mistakes(config, f"papers.{name}", block)

@@ -1,9 +1,9 @@
 """Where a table or a figure stands in the report of Snakemake: a category for each paper, and labels."""
 
 import re
-from typing import Protocol
 
 from captionlab.papers import PAPERS
+from captionlab.workflow.basis import Wildcards
 
 # What is no paper's own.
 RUN = "this run"
@@ -11,16 +11,9 @@ RUN = "this run"
 _NUMBERED = re.compile(r"(?:table|figure)\d+[a-z]?")
 
 
-class Wildcards(Protocol):
-    """What the pattern of a file in the folder of tables has."""
-
-    name: str
-    ending: str
-
-
 def paper_of(wildcards: Wildcards) -> str:
     """The category of a table: the paper that its name starts with."""
-    start = wildcards.name.split("_")[0]
+    start: str = wildcards.name.split("_")[0]
     return start if start in PAPERS else RUN
 
 

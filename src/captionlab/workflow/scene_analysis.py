@@ -2,17 +2,17 @@
 
 from captionlab import paths
 from captionlab.roles import ROLES
-from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
+from captionlab.workflow.basis import Basis, Loaded, Part, Wildcards, loaded
 from captionlab.workflow.blocks import Block, any_of, normalise
 from captionlab.workflow.regions import Regions
 
 
-class SceneAnalysis:
+class SceneAnalysis(Part):
     """The analysis of scenes of a config."""
 
     def __init__(self, basis: Basis, regions: Regions):
-        self.basis, self.regions = basis, regions
-        self.config: Block = basis.config.get("scene_analysis", {})
+        super().__init__(basis, "scene_analysis")
+        self.regions = regions
 
     def part(self, name: str, *keys: str) -> Block:
         """A part of the block, or some keys of it; nothing where there is no analysis."""
@@ -22,16 +22,8 @@ class SceneAnalysis:
         """The same, and how many captions of an image must name a scene for the image to depict it."""
         return {**self.part(name, *keys), **self.part("labels", "min_captions")}
 
-    def corpus(self) -> str | None:
-        """The corpus whose images and scene captions are analysed."""
-        return self.config.get("corpus")
-
-    def split(self) -> str | None:
-        """Its split whose attention is analysed."""
-        return self.basis.evaluation_split(self.config["corpus"]) if self.config else None
-
     def splits(self) -> list[str]:
-        """Its splits whose images are ablated and probed."""
+        """Splits of the corpus whose images are ablated and probed; attention is that of the evaluation split."""
         return list(self.config.get("splits", [self.split()])) if self.config else []
 
     def decoding(self) -> Block:
@@ -45,10 +37,6 @@ class SceneAnalysis:
     def captioners(self) -> str:
         """Regular expression of the captioners that are analysed."""
         return any_of(self.config[role] for role in ROLES if role in self.config)
-
-    def table(self, table: str) -> list[str]:
-        """A table of the corpus."""
-        return [paths.corpus(table, self.config["corpus"])] if self.config else []
 
     def labelling(self) -> list[str]:
         """The table of the corpus whose captions say which scene an image depicts."""
@@ -79,12 +67,9 @@ class SceneAnalysis:
         """The tables at the end of the analysis."""
         if not self.config:
             return []
-        names = ["densities", "differences", "rankings", "overlaps", "correlations"]
-        return [
-            *(paths.attention(name) for name in names),
-            *(paths.ablation(name) for name in ("coverage", "effects", "splits")),
-            *(path for role in ROLES for path in self.of(role, "probes", "scores")),
-        ]
+        attention = map(paths.attention, ("densities", "differences", "rankings", "overlaps", "correlations"))
+        ablation = map(paths.ablation, ("coverage", "effects", "splits"))
+        return [*attention, *ablation, *(path for role in ROLES for path in self.of(role, "probes", "scores"))]
 
     def role(self, wildcards: Wildcards) -> str:
         """Whether a captioner is the pretrained or the finetuned one."""

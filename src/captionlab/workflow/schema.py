@@ -18,6 +18,7 @@ Objects have the keys of their `properties` and no other, unless `additionalProp
 
 import copy
 import difflib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -42,13 +43,13 @@ class Schema:
 
     def __init__(self, path: Path):
         """Read the file; DeclarationError for a module or paper that does not say what it must."""
-        document = read_yaml(path)
+        document = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
         for union, cases in declared_cases(document["$defs"]["scorer_architecture"]["properties"]).items():
             document["$defs"][union]["cases"] = dict(sorted({**document["$defs"][union]["cases"], **cases}.items()))
         document["properties"]["papers"]["properties"] = paper_parts()
         self.definitions: Block = document["$defs"]
+        # By the name of a part those that extend it, by the name of their case.
         self.extending: dict[str, Block] = {}
-        """by the name of a part those that extend it, by the name of their case"""
         self.definitions = {name: self._expanded(part, name) for name, part in document["$defs"].items()}
         self.root: Block = self._expanded({k: v for k, v in document.items() if k != "$defs"}, "")
 
@@ -62,14 +63,12 @@ class Schema:
 
     def filled(self, config: Block) -> Block:
         """A config that fits, with the defaults of all keys that it does not give."""
-        filled: Block = self._filled(config, self.root, config)
-        return filled
+        return dict(self._filled(config, self.root, config))
 
     def case(self, block: Any, part: Block) -> Block:
         """The part that a block must fit, references and unions followed; {} where none is for it."""
         while "$ref" in part or "union" in part:
-            reference = part.get("$ref", "").rpartition("/")[2]
-            part = self.definitions[reference] if reference else _chosen(block, part) or {}
+            part = self.definitions[part["$ref"].rpartition("/")[2]] if "$ref" in part else _chosen(block, part) or {}
         return part
 
     def _expanded(self, part: Any, name: str) -> Any:
@@ -197,12 +196,6 @@ class _Keywords:
                 yield ValidationError(f"{{place}} needs {what}; add the section `{section}`")
 
 
-def read_yaml(path: Path) -> Block:
-    """What a file of YAML has, by the parser in C."""
-    found: Block = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    return found
-
-
 def hint(name: str, names: Iterable[Any], otherwise: str = "there are") -> str:
     """What may have been meant by a name that is not among the names."""
     there = [str(one) for one in names]
@@ -219,27 +212,17 @@ def _keyed(part: Block, key: str, case: str) -> Block:
     """A case of a union with the key that says so, where it is not a reference to a part that has it."""
     if "$ref" in part:
         return part
-    keyed: Block = _said({**part, "properties": {key: {"const": case}, **part.get("properties", {})}}, case)
-    return keyed
-
-
-def _said(value: Any, case: str) -> Any:
-    """A part in whose sentences {case} is its own."""
-    if isinstance(value, dict):
-        return {key: _said(inner, case) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_said(inner, case) for inner in value]
-    return value.replace("{case}", case) if isinstance(value, str) else value
+    keyed = {**part, "properties": {key: {"const": case}, **part.get("properties", {})}}
+    said: Block = json.loads(json.dumps(keyed).replace("{case}", case))  # in its sentences
+    return said
 
 
 def _chosen(block: Any, part: Block) -> Block | None:
     """The case of a union that a block is of; None where the value of its key is none of them."""
-    key, found = part["union"], None
+    key = part["union"]
     if isinstance(block, dict) and isinstance(key, list):
-        found = part["cases"].get(next((one for one in key if one in block), None), part["otherwise"])
-    elif isinstance(block, dict) and isinstance(block.get(key), str):
-        found = part["cases"].get(block[key])
-    return found
+        return part["cases"].get(next((one for one in key if one in block), None), part["otherwise"])
+    return part["cases"].get(block[key]) if isinstance(block, dict) and isinstance(block.get(key), str) else None
 
 
 def _fits(block: Block, wanted: Block | str) -> bool:
@@ -262,7 +245,7 @@ def _refused(name: str, block: Block, part: Block) -> str:
 
 def _places(key: str, value: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     """The names under a key, those of a mapping or of the value itself, each with its place."""
-    for place, names in (
-        [((key, str(k)), v) for k, v in value.items()] if isinstance(value, dict) else [((key,), value)]
-    ):
-        yield from ((place, name) for name in _strings(names))
+    places = (
+        {(key, str(inner)): names for inner, names in value.items()} if isinstance(value, dict) else {(key,): value}
+    )
+    yield from ((place, name) for place, names in places.items() for name in _strings(names))

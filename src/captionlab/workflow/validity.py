@@ -1,26 +1,18 @@
 """The part of the config that asks whether a run is valid: what that table reads. All is empty where nobody asks."""
 
 from captionlab import paths
-from captionlab.workflow.basis import Basis
+from captionlab.workflow.basis import Basis, Part
 from captionlab.workflow.blocks import OF_REFERENCES, Block, captioner_kind
 from captionlab.workflow.scoring import Scoring
 from captionlab.workflow.study import Study
 
 
-class Validity:
+class Validity(Part):
     """The validity that a config asks for."""
 
     def __init__(self, basis: Basis, scoring: Scoring, study: Study):
-        self.basis, self.scoring, self.study = basis, scoring, study
-        self.config: Block = basis.config.get("validity", {})
-
-    def corpus(self) -> str | None:
-        """The corpus whose images human captions find."""
-        return self.config.get("corpus")
-
-    def tables(self) -> list[str]:
-        """Names of the tables."""
-        return ["validity"] if self.config else []
+        super().__init__(basis, "validity")
+        self.scoring, self.study = scoring, study
 
     def humans(self) -> list[str]:
         """Captioners that are people."""
@@ -62,14 +54,11 @@ class Validity:
 
     def objects(self) -> list[str]:
         """The objects of the corpora that captioners learned and are evaluated on."""
-        learned = self.learned()
-        corpora = {
-            learned[captioner]
-            for _, evaluation in self._evaluations()
-            for captioner in evaluation["captioners"]
-            if learned.get(captioner) in evaluation["corpora"]
-        }
-        return [paths.corpus("objects", corpus) for corpus in sorted(corpora)]
+        learned, found = self.learned(), set()
+        for _, evaluation in self._evaluations():
+            of_captioners = {learned[name] for name in evaluation["captioners"] if name in learned}
+            found |= of_captioners & {*evaluation["corpora"]}
+        return [paths.corpus("objects", corpus) for corpus in sorted(found)]
 
     def matching(self) -> list[str]:
         """How good the scorers are that are trained here."""
@@ -77,8 +66,7 @@ class Validity:
 
     def accuracy(self) -> list[str]:
         """How often participants of the study are right: people, simulated ones or both."""
-        participants = self.study.participants() if self.config else []
-        return [paths.answers("accuracy", who) for who in participants]
+        return [paths.answers("accuracy", who) for who in self.study.participants() if self.config]
 
     def _evaluations(self) -> list[tuple[str, Block]]:
         return sorted(self.basis.evaluations.items()) if self.config else []
