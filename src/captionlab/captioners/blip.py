@@ -82,7 +82,7 @@ class Blip(Captioner[State]):
 
         self.heads, self.dropout = heads, dropout
         self.prompt_length, self.longest = len(prompt), positions - len(prompt)
-        self.text_decoder = BlipTextLMHeadModel(
+        self.text_decoder: Any = BlipTextLMHeadModel(
             BlipTextConfig(
                 vocab_size=vocabulary,
                 hidden_size=width,

@@ -72,9 +72,9 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
         return Tokenizer.load(path)
 
     @staticmethod
-    def measure_images(features: Sequence[str]) -> tuple[int, list[str]]:
+    def measure_images(paths: Sequence[str]) -> tuple[int, list[str]]:
         """How many numbers a vector of an image has in these tables, and what the tokenizer must know of them."""
-        return embedding_shape(features)[-1], []
+        return embedding_shape(paths)[-1], []
 
     def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> Any:
         """The images of these tables; None, the default, where they are embeddings.

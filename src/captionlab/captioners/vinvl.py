@@ -156,8 +156,9 @@ class Vinvl(Captioner[State]):
         super().__init__(locals())
         self.bert = Bert(vocabulary, positions, region_size, layers, (width, heads, feed_forward, dropout))
         initialise(self)
-        self.cls: Any = nn.ModuleDict({"predictions": Predictions(self.bert.embeddings.word_embeddings)})
-        initialise(self.cls.predictions.transform)
+        predictions = Predictions(self.bert.embeddings.word_embeddings)
+        initialise(predictions.transform)
+        self.cls: Any = nn.ModuleDict({"predictions": predictions})
         self.heads, self.tag_position, self.longest = heads, tag_position, tag_position - 1  # [CLS] is before them
         self.start_id, self.mask_id = start, mask
 

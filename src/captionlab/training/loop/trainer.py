@@ -81,7 +81,7 @@ class Log:
     """The rows of the log of a training of so many steps, compact enough to travel with each checkpoint."""
 
     def __init__(self, steps: int) -> None:
-        self.numbers = {"steps": array("q"), "epochs": array("q"), "values": array("d")}
+        self.numbers: dict[str, array[Any]] = {"steps": array("q"), "epochs": array("q"), "values": array("d")}
         self.statistics: list[str] = []
         self._of, self._said = steps, time.monotonic()
 

@@ -70,8 +70,7 @@ class MeanTeacher(Objective):
             taught = self.teacher.logits(batch.visual, batch.tokens)[mask]
         cross_entropy = functional.cross_entropy(logits.float(), batch.tokens[mask])
         distance = (logits - taught).square().mean()
-        length = mask.sum() / len(batch.tokens)
-        statistics = {"cross_entropy": cross_entropy, "distance": distance, "caption_length": length}
+        statistics = {"cross_entropy": cross_entropy, "distance": distance, "caption_length": mask.sum() / len(mask)}
         return cross_entropy + self.weight * distance, statistics
 
     def end_batch(self) -> None:

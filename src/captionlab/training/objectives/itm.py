@@ -81,8 +81,8 @@ class PairBatch:
             regions = RegionBatch(whole.features[part], whole.boxes[part], whole.sizes[part], counts)
             chosen = [pair for pair, row in enumerate(self.rows) if row in part]
             rows = [self.rows[pair] - int(part[0]) for pair in chosen]
-            captions, matches = ([given[pair] for pair in chosen] for given in (self.captions, self.matches))
-            pieces.append(PairBatch(regions, captions, rows, matches))
+            matches = [self.matches[pair] for pair in chosen]
+            pieces.append(PairBatch(regions, [self.captions[pair] for pair in chosen], rows, matches))
         return pieces
 
 
