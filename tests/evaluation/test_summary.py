@@ -255,7 +255,7 @@ def test_captioners_with_different_images_are_an_error():
         *caption_results(PARENT, nlg_table(1, images=31), 0, METRICS),
     ]
     with pytest.raises(
-        ValueError, match=r"child and parent, which it is held against, .* different images of toy .* 'image30'"
+        ValueError, match=r"child and parent are to be compared .* different images of toy .* 'image30'"
     ):
         comparison_columns(results, PARENTS, {})
 

@@ -40,7 +40,8 @@ def tokenize(captions: Sequence[str]) -> list[str]:
         raise JavaError(f"the tokeniser ended with code {done.returncode}: {messages[-1000:]}")
     lines = done.stdout.decode().split("\n")[:-1]
     if len(lines) != len(captions):
-        raise JavaError(f"the tokeniser made {len(lines)} lines of {len(captions)} captions: {messages[-1000:]}")
+        counts = f"was given {len(captions)} captions and gave back {len(lines)} lines"
+        raise JavaError(f"the tokeniser {counts}: {messages[-1000:]}")
     tokenized = [" ".join(word for word in line.rstrip().split(" ") if word not in PUNCTUATION) for line in lines]
     if empty := sum(not tokens for tokens in tokenized):
         logger.warning("%d of %d captions have no token but punctuation", empty, len(captions))

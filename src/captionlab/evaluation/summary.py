@@ -86,8 +86,8 @@ class Result:
         if self.images != other.images:
             apart = min(set(self.images) ^ set(other.images))
             raise ValueError(
-                f"{self.job.captioner} and {other.job.captioner}, which it is held against, were evaluated on "
-                f"different images of {self.corpus} ({self.metric}): only one of them has {apart!r}"
+                f"{self.job.captioner} and {other.job.captioner} are to be compared and were evaluated on different "
+                f"images of {self.corpus} ({self.metric}): only one of them has {apart!r}"
             )
 
 

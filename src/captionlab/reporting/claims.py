@@ -171,9 +171,9 @@ def claims_table(claims: Sequence[AnyClaim], evidence: Mapping[str, Evidence], p
             smallest = _smallest(intervals, claim.share, [claim.printed(row, of_paper) for row in tested])
             judged = verdict(intervals, claim.share)
             used.add(judged)
-            stated = (claim.paper, claim.claim, claim.section, claim.statement, scope, judged, "; ".join(found))
-            counts = (len(signs), signs.count(1), signs.count(-1), claim.share)
-            records.append(dict(zip(RECORD_COLUMNS, (*stated, *counts, "; ".join(smallest)), strict=False)))
+            values: list[Value] = [claim.paper, claim.claim, claim.section, claim.statement, scope, judged]
+            values += ["; ".join(found), len(signs), signs.count(1), signs.count(-1), claim.share, "; ".join(smallest)]
+            records.append(dict(zip(RECORD_COLUMNS, values, strict=False)))
             rows.append(list(map(Cell, (scope, judged, _count(signs), ";\n".join(found), ";\n".join(smallest)))))
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")

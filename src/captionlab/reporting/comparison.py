@@ -164,7 +164,7 @@ def _intervals(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
 
 def _verdicts(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
     old, new = (rows.set_index([*CLAIM])["verdict"].to_dict() for rows in (first, second))
-    claims = {**old, **new}
+    claims: dict[Any, str] = {**old, **new}
     rows = [(", ".join(claim), old.get(claim, NONE), new.get(claim, NONE)) for claim in claims]
     changed = [row for row in rows if row[1] != row[2]]
     return [f"{len(changed)} of {len(claims)} verdicts changed.", *_table(["claim", "before", "after"], changed)]
@@ -176,7 +176,7 @@ def _rows(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
         [*rows.drop(columns=[*PROVENANCE], errors="ignore").itertuples(index=False, name=None)]
         for rows in (first, second)
     )
-    gone, come = ([row for row in rows if row not in {*others}] for rows, others in ((old, new), (new, old)))
+    gone, come = ([row for row in rows if row not in others] for rows, others in ((old, {*new}), (new, {*old})))
     if not gone and not come:
         return [f"All {len(first)} rows are the same."]
     shown = [("before", row) for row in gone[:SHOWN]] + [("after", row) for row in come[:SHOWN]]
@@ -186,7 +186,7 @@ def _rows(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
     ]
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], numeric: int = 0) -> list[str]:
+def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]], numeric: int = 0) -> list[str]:
     """An empty line and a table in Markdown, where there are rows; the last `numeric` columns stand to the right."""
     right = [index >= len(headings) - numeric for index in range(len(headings))]
     return ["", *markdown_rows(headings, right, [list(map(escape_markdown, row)) for row in rows])] if rows else []

@@ -59,7 +59,7 @@ def measured_jobs(results: Path) -> list[dict[str, Any]]:
             continue
         texts = {column: told.get(key) for key, column in MEASURED.items()}
         # Snakemake writes NA or a dash for a job that was over before it looked.
-        numbers = {column: None if text in (None, "", "-", "NA") else float(text) for column, text in texts.items()}
+        numbers = {name: float(text) if text and text not in ("-", "NA") else None for name, text in texts.items()}
         own = results / "cost" / name.with_suffix(".parquet")
         of_gpu = read_table(own, COST, [*NO_GPU]).to_pylist()[0] if own.exists() else NO_GPU
         rows.append({"rule": name.parts[0], "job": "/".join(name.parts[1:]), **numbers, **of_gpu})

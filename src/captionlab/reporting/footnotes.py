@@ -33,5 +33,5 @@ def run_notes(provenance: Mapping[str, Any]) -> list[str]:
 
 def protocol_note(decodings: Iterable[str], candidates: Iterable[str | None] = ()) -> str:
     """One sentence on how captions were decoded, how candidates were drawn, and what the intervals are."""
-    used = {"Decoding": sorted(set(decodings)), "Candidates": sorted({*candidates} - {None})}
+    used = {"Decoding": sorted(set(decodings)), "Candidates": sorted({c for c in candidates if c is not None})}
     return " ".join([*(f"{what}: {', '.join(names)}." for what, names in used.items() if names), OVER_IMAGES])

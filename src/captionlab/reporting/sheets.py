@@ -75,8 +75,9 @@ class Sheet:
         measured = {name: getattr(ours, name, None) for name in ("value", "ci_low", "ci_high", "seeds", "n")}
         if not interval:
             measured |= {"ci_low": None, "ci_high": None}
-        told = {"published": published and published.text, "verdict": verdict, "smallest_difference": smallest}
-        self.records.append({**dict.fromkeys((*PLACE, "against")), **place, **measured, **told})
+        measured |= {"published": published.text if published else None, "verdict": verdict}
+        record: dict[str, Value] = {**dict.fromkeys((*PLACE, "against")), **place, **measured}
+        self.records.append({**record, "smallest_difference": smallest})
         if ours is None:
             return [Cell(MISSING, note=self.why_missing(place)), beside(published, verdict, None)]
         cell = interval_cell(ours.ends, f"{sign}.{self.decimals if decimals is None else decimals}f", mark)

@@ -102,7 +102,7 @@ def score_corpus(
     """
     usable = _usable_references(corpus, captions, references)
     texts = Texts(corpus, {key: [tokens] for key, tokens in captions.items() if key[0] in usable}, usable, meteor)
-    count, (images, indices) = len(texts.captions), zip(*texts.captions, strict=True)
+    count, (images, indices) = len(texts.captions), map(list, zip(*texts.captions, strict=True))
     columns: dict[str, Any] = {"corpus": [corpus] * count, "image_id": images, "caption_index": indices}
     for metric in reversed(TEXT_METRICS):  # the Java process of METEOR takes a moment to start
         columns |= metric.score(texts)
