@@ -134,9 +134,7 @@ rule pretrain_scorer:
         regions=lab.scoring.training_regions,
         neighbours=lab.scoring.training_neighbours,
         encoder_config=lab.embedding.file_of(lab.scoring.words_encoder, "config.json"),
-        encoder_weights=lab.embedding.file_of(
-            lab.scoring.words_encoder, "model.safetensors"
-        ),
+        encoder_weights=lab.embedding.file_of(lab.scoring.words_encoder, "model.safetensors"),
     output:
         config=paths.scorer("config.json"),
         weights=paths.scorer("model.safetensors"),
