@@ -15,12 +15,16 @@ from captionlab.intervals import RESAMPLES, percentile_interval, resampled_sums,
 from captionlab.language.schemas import MEASURES, TAGGED
 from captionlab.papers.probing.constructed import FEWEST, constructed_rows
 from captionlab.papers.probing.roles import (
+    BY_AND,
+    CONNECTED,
+    HALF_OF_NEIGHBOURS,
     PrintedScorer,
     between_rows,
     captioner_results,
+    connection_results,
     pattern_rows,
+    top_word_results,
 )
-from captionlab.papers.probing.words import BY_AND, CONNECTED, HALF_OF_NEIGHBOURS, connection_results, top_word_results
 from captionlab.reporting.roles import difference_rows, fluency, value_rows
 from captionlab.schemas import ALIGNMENT
 from captionlab.texts.ngram import perplexity

@@ -15,7 +15,8 @@ from captionlab.intervals import (
     within,
 )
 from captionlab.papers.probing.roles import HALF, PrintedScorer
-from captionlab.papers.probing.run import Row, Rows
+from captionlab.reporting.reading import Rows
+from captionlab.reporting.runs import Row
 
 # Measures that say of a caption whether something is so.
 SHARES = ("preferred", "chosen")
@@ -89,13 +90,12 @@ def _columns(part: Part, corpus: str, scorers: Mapping[str, PrintedScorer], orig
     ways = {(one["image_id"], one["caption_index"]): _way(one) for one in constructions if one["corpus"] == corpus}
     columns: dict[Name, Column] = {}
     for name, scorer in scorers.items():
-        given = {
-            one["image_id"]: one["score"] * scorer.factor
-            for one in of_original
-            if (one["corpus"], one["scorer"], one["caption_index"]) == (corpus, name, 0)
-        }
-        place = {image: index for index, image in enumerate(sorted(given))}
-        before = np.array([given[image] for image in place])
+        first = [
+            one for one in of_original if (one["corpus"], one["scorer"], one["caption_index"]) == (corpus, name, 0)
+        ]
+        first.sort(key=lambda one: one["image_id"])
+        place = {one["image_id"]: index for index, one in enumerate(first)}
+        before = np.array([one["score"] * scorer.factor for one in first])
         after: dict[Way, Column] = {}
         for one in alignment:
             if (one["corpus"], one["scorer"]) == (corpus, name):
@@ -147,7 +147,6 @@ def _of_scorer(
 def _resampled(columns: Mapping[Name, Column], seed: int) -> dict[Name, np.ndarray]:
     """Means of each column on resamples of the images, without those resamples that have none of its captions."""
     matrix = np.stack(list(columns.values()), axis=1)
-    there = np.isfinite(matrix)
-    sums = resampled_sums(np.concatenate([np.nan_to_num(matrix), there], axis=1), seed)
+    sums = resampled_sums(np.concatenate([np.nan_to_num(matrix), np.isfinite(matrix)], axis=1), seed)
     totals, counts = np.split(sums, 2, axis=1)
     return {name: totals[:, i][counts[:, i] > 0] / counts[:, i][counts[:, i] > 0] for i, name in enumerate(columns)}

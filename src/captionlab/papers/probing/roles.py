@@ -1,7 +1,14 @@
-"""What the captions of the paper's roles are worth to scorers and readers, and which patterns they follow."""
+"""What the captions of the paper's roles are worth to scorers and readers, their words, and the patterns they follow.
 
+Neighbours are a noun phrase and the next one of its caption, as patterns have them: nouns in a row are one phrase,
+"table table" too. They are packed together when nothing is between them, and connected when a preposition or a verb is.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,20 +17,26 @@ import pyarrow as pa
 from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
 from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.evaluation.rows import row
-from captionlab.evaluation.summary import ANY, Job, Metric, Result, caption_results, mean
+from captionlab.evaluation.summary import ANY, PER_CENT, Job, Metric, Result, caption_results, mean
 from captionlab.intervals import seeds_interval, share_interval
+from captionlab.language.mining import pieces_of
+from captionlab.language.patterns import Tagged, tagged
 from captionlab.language.schemas import PATTERNS
-from captionlab.papers.probing.run import Row, Rows
-from captionlab.papers.probing.words import (
-    BY_AND,
-    CONNECTED,
-    HALF_OF_NEIGHBOURS,
-    TOP_WORDS,
-    connection_results,
-    top_word_results,
-)
+from captionlab.language.statistics import mostly_tagged
+from captionlab.reporting.reading import Rows
 from captionlab.reporting.roles import FLUENCY_METRICS, Place, Results, difference_rows, fluency, value_rows
+from captionlab.reporting.runs import Row
+from captionlab.texts.tagging import NOUNS
+from captionlab.texts.unknown import UNKNOWN
 
+CONNECTED, BY_AND = "connected noun phrases", "noun phrases connected by and"
+# What a share that few neighbours have is held against.
+HALF_OF_NEIGHBOURS = "half of the neighbouring noun phrases"
+# How many of the most frequent words are of a kind.
+TOP_WORDS = {"nouns of the top words": NOUNS, "verbs of the top words": frozenset({"VERB"})}
+TOP = 10
+# Words that are counted, the most frequent first: a later one is not among the first ten of a resample either.
+COUNTED = 100
 # What a share that most images have is held against.
 HALF = "half of the images"
 # Measures by which roles are told from each other, and not only from the reference role.
@@ -69,6 +82,69 @@ def captioner_results(
     return places
 
 
+def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
+    """CONNECTED and BY_AND, in per cent of all neighbours, by corpus, of a table of TAGGED; nothing where none are."""
+    counts, spoken = [], set()
+    for caption in captions.to_pylist():
+        pieces = pieces_of(tagged(caption["words"], caption["tags"]))
+        phrases = [place for place, piece in enumerate(pieces) if piece.kind == "NOUN.P"]
+        between = [pieces[phrase + 1 : other] for phrase, other in pairwise(phrases)]
+        connected = sum(any(piece.kind == "REL" for piece in found) for found in between)
+        counts.append((len(between), connected, sum(any("and" in piece.words for piece in found) for found in between)))
+        if between:
+            spoken.add(caption["corpus"])
+    counted = _counted(captions["corpus"], captions["image_id"], np.array(counts).reshape(-1, 3))
+    metrics = {
+        name: Metric("counts", partial(_share, part=part), ends=PER_CENT)
+        for part, name in ((1, CONNECTED), (2, BY_AND))
+    }
+    yield from (result for result in caption_results(job, counted, seed, metrics) if result.corpus in spoken)
+
+
+def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
+    """TOP_WORDS by corpus, of a table of TAGGED; each resample of the images has its own most frequent words.
+
+    UNK is not among them.
+    """
+    by_image: dict[str, dict[str, list[Tagged]]] = defaultdict(lambda: defaultdict(list))
+    for one in captions.to_pylist():
+        known = [(word, tag) for word, tag in tagged(one["words"], one["tags"]) if word != UNKNOWN.lower()]
+        by_image[one["corpus"]][one["image_id"]].append(known)
+    for corpus, of_images in by_image.items():
+        every = [caption for of_image in of_images.values() for caption in of_image]
+        counts = Counter(word for caption in every for word, _ in caption)
+        # In the order of their names, which decides between equal ones, as in the table of unigrams.
+        words = sorted(sorted(counts, key=lambda word: (-counts[word], word))[:COUNTED])
+        place = {word: index for index, word in enumerate(words)}
+        matrix = np.zeros((len(of_images), COUNTED))
+        for number, of_image in enumerate(of_images.values()):
+            for word in (word for caption in of_image for word, _ in caption if word in place):
+                matrix[number, place[word]] += 1
+        metrics = {}
+        for measure, tags in TOP_WORDS.items():
+            wanted = mostly_tagged(every, tags)
+            is_wanted = np.array([word in wanted for word in words] + [False] * (COUNTED - len(words)))
+            metrics[measure] = Metric("counts", partial(wanted_on_top, is_wanted=is_wanted), scale=1.0)
+        yield from caption_results(job, _counted([corpus] * len(of_images), [*of_images], matrix), seed, metrics)
+
+
+def wanted_on_top(sums: np.ndarray, captions: np.ndarray, is_wanted: np.ndarray) -> np.ndarray:
+    """Wanted words (...) among the TOP with the largest counts (..., words); words that do not occur are none."""
+    top = np.argsort(-sums, axis=-1, kind="stable")[..., :TOP]
+    return (is_wanted[top] & (np.take_along_axis(sums, top, axis=-1) > 0)).sum(axis=-1).astype(np.float64)
+
+
+def _share(sums: np.ndarray, captions: np.ndarray, part: int) -> np.ndarray:
+    return sums[..., part] / np.maximum(sums[..., 0], 1.0)
+
+
+def _counted(corpora: Any, images: Any, counts: np.ndarray) -> pa.Table:
+    """A table with counts (n, m) of captions or of images."""
+    flat = pa.array(counts.astype(np.float64).ravel())
+    columns = {"corpus": corpora, "image_id": images}
+    return pa.table({**columns, "counts": pa.FixedSizeListArray.from_arrays(flat, counts.shape[1])})
+
+
 def between_rows(
     roles: Mapping[str, Sequence[str]], results: Mapping[str, Results], reference: str, parents: Row
 ) -> Iterator[dict[str, Any]]:
@@ -86,9 +162,8 @@ def between_rows(
     for found in value_rows(others, kept):
         if found["measure"] == CONNECTED:
             value, low, high = (found[name] - 50.0 for name in ("value", "ci_low", "ci_high"))
-            place = found["corpus"], "generated", found["subject"], CONNECTED
-            against = HALF_OF_NEIGHBOURS
-            yield row(*place, (value, low, high), found["n"], seeds=found["seeds"], against=against)
+            place, above = (found["corpus"], "generated", found["subject"], CONNECTED), (value, low, high)
+            yield row(*place, above, found["n"], seeds=found["seeds"], against=HALF_OF_NEIGHBOURS)
 
 
 def pattern_rows(roles: Mapping[str, Sequence[str]], patterns: Mapping[str, Sequence[Row]]) -> tuple[Rows, Rows]:

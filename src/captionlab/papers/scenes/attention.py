@@ -7,10 +7,12 @@ from dataclasses import asdict
 from captionlab.ablation.comparison import mean_over_images
 from captionlab.evaluation.rows import row
 from captionlab.intervals import SIMILAR, Ends, within
-from captionlab.papers.scenes.run import Provenance, Row, Rows, ScenesRun, scenes_sheet, three, without_interval
+from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three, without_interval
 from captionlab.reporting.builder import Line, Number, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.reading import Provenance, Rows
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.runs import Row
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
 ATTENTION, SPECIAL = "attention", "special tokens"
@@ -134,10 +136,8 @@ def special_table(run: ScenesRun, provenance: Provenance) -> Table:
                 place = run.place(SPECIAL, role, target, source=kind, level=layer)
                 ours = run.value(place)
                 sheet.pair(asdict(place), ours, None, interval=target in drawing)
-                shown = [f"{100 * one:.1f}" for one in (ours.value, ours.ci_low, ours.ci_high)] if ours else [MISSING]
-                # What is masked is 0 without an interval.
-                ends = f"[{shown[1]}, {shown[2]}]" if ours and target in drawing else ""
-                cells.append(Cell(shown[0], ends))
+                cell = interval_cell([100 * one for one in ours.ends], ".1f") if ours else Cell(MISSING)
+                cells.append(cell if target in drawing else Cell(cell.text))  # what is masked is 0 without an interval
             rows.append(cells)
         blocks.append(Block(rows, f"drawn by {target}"))
     if hidden := [target for target in targets if target not in drawing]:

@@ -9,10 +9,12 @@ import numpy as np
 from captionlab.ablation.comparison import changed
 from captionlab.evaluation.rows import row
 from captionlab.intervals import SIMILAR, within
-from captionlab.papers.scenes.run import Provenance, Row, Rows, ScenesRun, scenes_sheet, three
+from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three
 from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
 from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
+from captionlab.reporting.reading import Provenance, Rows
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
@@ -171,9 +173,7 @@ def first_changes(captions: Mapping[str, Sequence[Row]], objects: int) -> list[C
     """
     every = [(role, row) for role, rows in captions.items() for row in rows]
     whole = {(role, row["image_id"]): row["caption"] for role, row in every if not row["objects"]}
-    ablated = {
-        (role, row["image_id"], row["scene"]): row["caption"] for role, row in every if row["objects"] == objects
-    }
+    ablated = {(role, r["image_id"], r["scene"]): r["caption"] for role, r in every if r["objects"] == objects}
     found: dict[str, Change] = {}
     for one in captions[FINETUNED]:
         image, scene = one["image_id"], one["scene"]
@@ -194,7 +194,7 @@ def changes_table(
         for role, (before, after) in one.captions.items():
             differs = changed(before, after)
             rows.append([Cell(role), Cell(before), Cell(after if differs else "the same")])
-            record: tuple[Value, ...] = one.image, one.split, one.scene, role, one.removed, before, after, differs
+            record = one.image, one.split, one.scene, role, one.removed, before, after, differs
             records.append(dict(zip(CHANGE_COLUMNS, record, strict=False)))
         heading = f"{one.scene}, image {one.image}, without {one.removed}"
         blocks.append(Block(rows, heading, pictures.get(one.image, b"")))

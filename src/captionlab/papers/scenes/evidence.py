@@ -1,16 +1,11 @@
 """What the paper's claims are judged by: differences between the captioner before and after finetuning."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.papers.scenes.captions import CAPTIONS, END, METRICS
-from captionlab.papers.scenes.probe_scores import FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED, split_name
+from captionlab.papers.scenes.probes import FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED, split_name
 from captionlab.reporting.evidence import Evidence
-from captionlab.reporting.printed import Row, Sides, mean, pair, printed_difference
-from captionlab.reporting.published import Published, read_published
+from captionlab.reporting.printed import Row, Sides, mean, pair
+from captionlab.reporting.reading import read_evidence
 from captionlab.roles import FINETUNED, PRETRAINED
-from captionlab.tables import read_table
 
 HEADINGS = {measure: heading for heading, measure in METRICS.items()}
 # The row of Table 1 of the scenes paper with which its finetuning ends.
@@ -23,19 +18,13 @@ MARKS = {PROBING: "", PROBING_ABLATED: " (A)"}
 TEST_SHARE = "test share "
 
 
-def evidence(inputs: Mapping[str, Any], params: Mapping[str, Any]) -> Evidence:
+def evidence(inputs: Row, params: Row) -> Evidence:
     """Differences; each experiment is about one corpus."""
-    differences = read_table(inputs["differences"], ROLE_DIFFERENCES).to_pylist()
-    published = read_published(inputs["published"]) if params["config"]["comparable"] else None
-    return Evidence(differences, lambda row: printed_row(published, row))
+    return read_evidence(inputs, params, sides_of, {})
 
 
-def printed_row(published: Published | None, row: Row) -> float | None:
-    """What the paper prints of a row."""
-    return printed_difference(published, row, _sides)
-
-
-def _sides(row: Row) -> Sides | None:
+def sides_of(row: Row) -> Sides | None:
+    """The numbers of the paper that a row is the difference of."""
     names = ("experiment", "subject", "measure", "source", "level", "against")
     experiment, subject, measure, source, level, against = (row[name] for name in names)
     # Metrics after so many epochs against those of the last (Table 1, which has none before the first).

@@ -1,7 +1,7 @@
 """What the tables and figures of the scenes paper read of a run."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -9,13 +9,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from captionlab.ablation.schemas import ABLATED
-from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.papers.scenes.captions import Change, Examples, drawn_examples, first_changes
 from captionlab.papers.scenes.probes import ProbedImages
-from captionlab.papers.scenes.run import Path, Row, ScenesRun, read_by_role, read_rows
+from captionlab.papers.scenes.run import ScenesRun
 from captionlab.probes.tables import read_encodings
-from captionlab.reporting.published import read_published
+from captionlab.reporting.reading import Path, read_by, read_measured
+from captionlab.reporting.runs import Row
 from captionlab.reporting.thumbnails import thumbnail
+from captionlab.roles import ROLES
 from captionlab.schemas import IMAGES
 from captionlab.tables import read_table
 
@@ -40,22 +41,21 @@ class Pages:
 
 def read_run(inputs: Row, params: Row) -> ScenesRun:
     """The run, from the files and parameters of a job of the paper."""
-    values, differences = read_rows(inputs["values"], ROLE_VALUES), read_rows(inputs["differences"], ROLE_DIFFERENCES)
-    return ScenesRun(
-        values, differences, read_published(inputs["published"]), params["config"]["comparable"], params["job"]
-    )
+    return ScenesRun(*read_measured(inputs), params["config"]["comparable"], params["job"])
 
 
 def read_pages(inputs: Row, params: Row) -> Pages:
     """The same, with examples drawn by the job's seed."""
-    captions = read_by_role(inputs["captions"], ABLATED)
+    captions = read_by(ROLES, inputs["captions"], ABLATED)
     objects = max((row["objects"] for rows in captions.values() for row in rows), default=0)
     splits = read_splits(inputs["images"][0], inputs["training_images"][0])
     of_objects, of_scenes = (_read_described(inputs[name][0]) for name in ("object_captions", "scene_captions"))
     examples = drawn_examples(captions, of_objects, of_scenes, splits, params["seed"])
     changes = first_changes(captions, objects)
-    pictures = _read_pictures(inputs["images"][0], [one.image for of in (*examples, changes) for one in of])
-    probed = read_probed(inputs["encodings"][0], splits)
+    shown = pa.array([one.image for of in (*examples, changes) for one in of], pa.string())
+    table = read_table(inputs["images"], IMAGES, ["image_id", "path", "data"])
+    chosen = table.filter(pc.is_in(table["image_id"], value_set=shown)).to_pylist()
+    pictures, probed = {row["image_id"]: thumbnail(row) for row in chosen}, read_probed(inputs["encodings"][0], splits)
     return Pages(captions, objects, splits, examples, changes, pictures, probed)
 
 
@@ -83,9 +83,3 @@ def _read_described(path: Path) -> dict[str, list[str]]:
     for row in pq.read_table(path, columns=["image_id", "caption"]).to_pylist():
         found[row["image_id"]].append(row["caption"])
     return found
-
-
-def _read_pictures(images: Path, ids: Iterable[str]) -> dict[str, bytes]:
-    table = read_table(images, IMAGES, ["image_id", "path", "data"])
-    chosen = table.filter(pc.is_in(table["image_id"], value_set=pa.array([*ids], pa.string())))
-    return {row["image_id"]: thumbnail(row) for row in chosen.to_pylist()}
