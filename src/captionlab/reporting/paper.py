@@ -52,6 +52,9 @@ class Paper:
 
     name: ClassVar[str]
     citation: ClassVar[str]
+    every_table: ClassVar[Sequence[str]] = ()
+    every_figure: ClassVar[Mapping[str, str]] = {}
+    """names without the paper's, of figures with their labels, where the paper's block asks for all of them"""
 
     def __init__(self, lab: Any):
         self.lab = lab
@@ -59,11 +62,12 @@ class Paper:
 
     def tables(self) -> list[str]:
         """Names of the tables that the config asks for."""
-        return []
+        return [f"{self.name}_{table}" for table in self.every_table] if self.block else []
 
     def figures(self) -> dict[str, Figure]:
-        """The figures that the config asks for, by name."""
-        return {}
+        """The figures that the config asks for, by name; one that has a number shares its caption with its number."""
+        figures = self.every_figure if self.block else {}
+        return {f"{self.name}_{name}": Figure(label, name.split("_")[0]) for name, label in figures.items()}
 
     def summarised(self) -> Needs | None:
         """What the paper's own values and differences are made of; None where it has none."""

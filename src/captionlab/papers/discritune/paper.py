@@ -42,7 +42,15 @@ class Discritune(Paper):
             for names in of["captioners"].values()
             for name in names
         }
-        scored = {table: self._scored(table, self._evaluated()) for table in ("nlg", "spice")}
+        captioners, corpora = (set(self.block[key].values()) for key in ("captioners", "corpora"))
+        shown = {name: self.lab.evaluations[name] for name in self.block.get("evaluations", self.lab.evaluations)}
+        evaluated = {
+            (captioner, name)
+            for name, of in shown.items()
+            for captioner in captioners & {*of["captioners"]}
+            if corpora & {*of["corpora"]}
+        }
+        scored = {table: self._scored(table, evaluated) for table in ("nlg", "spice")}
         varied = {f"variant_{table}": self._scored(table, places) for table in ("nlg", "spice", "retrieval")}
         return Needs(
             {
@@ -126,16 +134,6 @@ class Discritune(Paper):
     def _scored(self, table: str, places: set[tuple[str, str]]) -> list[str]:
         """A table of scores for each captioner and evaluation of these that has one."""
         return sorted({paths.evaluation(table, *place) for place in places} & set(self.lab.scored(table)))
-
-    def _evaluated(self) -> set[tuple[str, str]]:
-        """Each captioner of the paper with each evaluation on a corpus of the paper that its tables show."""
-        captioners, corpora = (set(self.block[key].values()) for key in ("captioners", "corpora"))
-        shown = {
-            name: self.lab.evaluations[name]
-            for name in self.block.get("evaluations", self.lab.evaluations)
-            if corpora & set(self.lab.evaluations[name]["corpora"])
-        }
-        return {(name, of) for of, evaluation in shown.items() for name in captioners & set(evaluation["captioners"])}
 
     def _spoken(self, table: Callable[[str, str], str]) -> list[str]:
         """A table for each captioner of the paper and the one of the paper that it is finetuned from.

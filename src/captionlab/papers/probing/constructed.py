@@ -87,7 +87,10 @@ def _over_parts(
 
 def _columns(part: Part, corpus: str, scorers: Mapping[str, PrintedScorer], original: str) -> dict[Name, Column]:
     constructions, alignment, of_original = part
-    ways = {(one["image_id"], one["caption_index"]): _way(one) for one in constructions if one["corpus"] == corpus}
+    ways: dict[tuple[str, int], Way] = {}
+    for one in (one for one in constructions if one["corpus"] == corpus):
+        level = None if one["experiment"] == "template" else one["level"]  # a template takes as many nouns as there are
+        ways[one["image_id"], one["caption_index"]] = one["experiment"], one["subject"], one["source"], level
     columns: dict[Name, Column] = {}
     for name, scorer in scorers.items():
         first = [
@@ -104,11 +107,6 @@ def _columns(part: Part, corpus: str, scorers: Mapping[str, PrintedScorer], orig
                 scores[place[one["image_id"]]] = one["score"] * scorer.factor
         columns |= _of_scorer(after, before, scorer.label, original)
     return columns
-
-
-def _way(row: Row) -> Way:
-    """How a caption was constructed; a template takes as many nouns as there are."""
-    return row["experiment"], row["subject"], row["source"], None if row["experiment"] == "template" else row["level"]
 
 
 def _of_scorer(

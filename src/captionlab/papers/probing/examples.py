@@ -103,12 +103,6 @@ def read_pages(inputs: Row, params: Row) -> list[Pages]:
     ]
 
 
-def templates_of(constructions: Path) -> dict[tuple[str, str], str]:
-    """The text of each template, by model and source."""
-    rows = read_table(constructions, CONSTRUCTED, ["subject", "source", "template"]).to_pylist()
-    return {(row["subject"], row["source"]): row["template"] for row in rows if row["template"] is not None}
-
-
 def _read_captions(
     captions: Path, alignment: Path, scorers: Mapping[str, PrintedScorer]
 ) -> dict[tuple[Any, ...], Captioned]:

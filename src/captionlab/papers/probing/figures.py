@@ -66,8 +66,10 @@ def plot_patterns(
     candidates = [role for role in mined if role != REFERENCE] or list(mined)
     if candidates:
         role = max(candidates, key=lambda name: mined[name]["whole"])
-        caption = _readable(captions[role], mined[role]["pattern"])
-        _take_apart(above, caption, mined[role]["pattern"], style)
+        pattern = mined[role]["pattern"]
+        following = [caption for caption in captions[role] if compiled(pattern).follows(caption).whole]
+        readable = (caption for caption in following if SHORTEST <= len(caption) <= LONGEST)
+        _take_apart(above, next(readable, following[0][:LONGEST]), pattern, style)
         above.set_title(f"a caption by the captioner {role}, and its pattern", loc="left")
     for index, (measure, label) in enumerate(MEASURES.items()):
         points = {x + (index - 0.5) * 0.4: run.value(Place(role, corpus, measure)) for x, role in enumerate(run.roles)}
@@ -149,13 +151,6 @@ def _replaced(subject: str, corpus: str, scorer: str, share: float) -> Place:
     if subject == REFERENCE:
         return Place(REFERENCE, corpus, "score", scorer)
     return Place(subject, corpus, "score", scorer, "replacement", level=share)
-
-
-def _readable(captions: Sequence[Tagged], pattern: str) -> Tagged:
-    """The first caption that follows the pattern and has a length that can be shown; else the start of the first."""
-    following = [caption for caption in captions if compiled(pattern).follows(caption).whole]
-    fitting = (caption for caption in following if SHORTEST <= len(caption) <= LONGEST)
-    return next(fitting, following[0][:LONGEST])
 
 
 def _take_apart(axis: Axes, caption: Tagged, pattern: str, style: Style) -> None:

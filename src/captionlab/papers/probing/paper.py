@@ -3,7 +3,7 @@
 from typing import Any
 
 from captionlab import paths
-from captionlab.reporting.paper import Block, Figure, Needs, Paper, listed
+from captionlab.reporting.paper import Block, Needs, Paper, listed
 
 # The role that all others are compared with: the captioner that was trained by cross-entropy alone.
 REFERENCE = "CE"
@@ -24,16 +24,8 @@ class Probing(Paper):
     """Ma et al. 2022."""
 
     name = "probing"
+    every_table, every_figure = TABLES, FIGURES
     citation = "Ma et al. 2022, *Probing Cross-modal Semantics Alignment Capability from the Textual Perspective*"
-
-    def tables(self) -> list[str]:
-        """All of them."""
-        return [f"probing_{table}" for table in TABLES] if self.block else []
-
-    def figures(self) -> dict[str, Figure]:
-        """All of them."""
-        figures = FIGURES if self.block else {}
-        return {f"probing_{name}": Figure(label, name.split("_")[0]) for name, label in figures.items()}
 
     def summarised(self) -> Needs | None:
         """Every table of scores and of language, of roles and of constructed captions."""

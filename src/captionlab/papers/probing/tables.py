@@ -2,18 +2,12 @@
 
 from collections.abc import Iterator
 
-from captionlab.language.schemas import NGRAMS, PATTERNS
+from captionlab.language.schemas import CONSTRUCTED, NGRAMS, PATTERNS
 from captionlab.papers.probing import scores
-from captionlab.papers.probing.examples import (
-    choices_table,
-    constructed_table,
-    examples_table,
-    read_pages,
-    templates_of,
-)
+from captionlab.papers.probing.examples import choices_table, constructed_table, examples_table, read_pages
 from captionlab.papers.probing.run import read_run
 from captionlab.reporting.language import patterns_table, unigrams_table
-from captionlab.reporting.reading import Provenance, read_by
+from captionlab.reporting.reading import Provenance, read_by, read_rows
 from captionlab.reporting.render import Table
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.runs import Row
@@ -44,4 +38,6 @@ def tabulate(inputs: Row, params: Row, provenance: Provenance) -> Iterator[Table
     yield choices_table(run, pages, provenance)
     # Five nouns in the paper's example, of three to seven.
     yield constructed_table(run, pages, counts[len(counts) // 2] if counts else 0, provenance)
-    yield scores.templates_table(run, templates_of(inputs["constructions"][0]), provenance)
+    constructions = read_rows(inputs["constructions"][0], CONSTRUCTED)
+    templates = {(row["subject"], row["source"]): row["template"] for row in constructions if row["template"]}
+    yield scores.templates_table(run, templates, provenance)

@@ -41,13 +41,10 @@ def sides_of(row: Row) -> Sides | None:
     # Captions that change without diagnostic objects, in per cent, all numbers of removed objects together (§6.2).
     if (experiment, source, level, measure) == ("ablation", TESTED, None, "changed"):
         return pair((subject, "6.2", "captions changed"), (against, "6.2", "captions changed"))
-    return _of_probes(row) if experiment in MARKS and source == FOREST else None
-
-
-def _of_probes(row: Row) -> Sides | None:
-    """F1 of the forest by its share of test images, against what it is held against (Tables 6 and 7)."""
-    states, mark, against = STATES[row["subject"]], MARKS[row["experiment"]], row["against"]
-    split, measure = split_name(row["level"]), row["measure"]
+    if experiment not in MARKS or source != FOREST:
+        return None
+    # F1 of the forest by its share of test images, against what it is held against (Tables 6 and 7).
+    states, mark, split = STATES[subject], MARKS[experiment], split_name(level)
     if against.startswith(TEST_SHARE):
         other = split_name(float(against.removeprefix(TEST_SHARE)))
         return pair((f"{states}{mark}", split, measure), (f"{states}{mark}", other, measure))

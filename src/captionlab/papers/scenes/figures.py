@@ -134,7 +134,15 @@ def plot_splits(pairs: Pairs, split: str, style: Style, path: str) -> None:
     for axis, role in zip(axes, ROLES, strict=True):
         for index, (label, chosen) in enumerate((("test", True), ("train-val", False)), 1):
             values = [p.after for p in pairs[role] if not p.changed and (p.split == split) == chosen]
-            _density(axis, values, f"{label} (n = {len(values)})", colour_of(style, index))
+            drawn = {"color": colour_of(style, index), "label": f"{label} (n = {len(values)})"}
+            if len({*values}) < 2:  # without a density only the label
+                axis.plot([], [], **drawn)
+                continue
+            density = gaussian_kde(values)
+            reach = REACH * float(density.covariance[0, 0]) ** 0.5
+            places = np.linspace(min(values) - reach, max(values) + reach, 100)
+            axis.plot(places, density(places), **drawn)
+            axis.fill_between(places, density(places), color=drawn["color"], alpha=0.2)
         axis.set(title=role, xlabel="confidence after ablation", ylim=(0, None))
         axis.legend(fontsize="small")
     axes[0].set_ylabel("density")
@@ -177,18 +185,6 @@ def _name_scenes(axis: Axes, images: Mapping[str, int]) -> list[str]:
     return scenes
 
 
-def _density(axis: Axes, values: Sequence[float], label: str, colour: str) -> None:
-    """A density with its area shaded; where all values are equal, or there is one, only the label."""
-    if len({*values}) < 2:
-        axis.plot([], [], color=colour, label=label)
-        return
-    density = gaussian_kde(values)
-    reach = REACH * float(density.covariance[0, 0]) ** 0.5
-    places = np.linspace(min(values) - reach, max(values) + reach, 100)
-    axis.plot(places, density(places), color=colour, label=label)
-    axis.fill_between(places, density(places), color=colour, alpha=0.2)
-
-
 def plot_matrices(matrices: Mapping[str, Sequence[Row]], layer: int, style: Style, path: str) -> None:
     """Figure 3: the attention matrix of the first example in a layer, before and after; rows of MATRICES by role."""
     image, of_image = _first_image(matrices)
@@ -196,7 +192,7 @@ def plot_matrices(matrices: Mapping[str, Sequence[Row]], layer: int, style: Styl
     figure, axes = plt.subplots(1, len(ROLES), figsize=(7.5, 4.0))
     for axis, role in zip(axes, ROLES, strict=True):
         axis.set_title(role)
-        _draw(axis, shown.get(role), _top(shown.values()), style, ticks=True)
+        _draw(axis, shown.get(role), shown.values(), style, ticks=True)
     _explain(figure, axes, style)
     figure.supxlabel(f"key (image {image}, layer {layer})")
     figure.supylabel("query")
@@ -211,7 +207,7 @@ def plot_layers(matrices: Mapping[str, Sequence[Row]], style: Style, path: str) 
     figure, axes = plt.subplots(*shape, figsize=(7.5, 5.4), squeeze=False)
     for line, role in zip(axes, ROLES, strict=True):
         for axis, layer in zip(line, layers, strict=False):
-            _draw(axis, of_image.get((role, layer)), _top(of_image.values()), style, ticks=False)
+            _draw(axis, of_image.get((role, layer)), of_image.values(), style, ticks=False)
             axis.set_title(f"{role}, layer {layer}")
     _explain(figure, axes, style)
     save(figure, path, style)
@@ -230,8 +226,14 @@ def plot_density(
             points = [(b["deviation"], b["mass"]) for b in blocks[role] if b["relation"] == relation]
             colour = colour_of(style, 1 + 2 * index)
             axis.scatter(*zip(*points, strict=True), s=4, color=colour, alpha=0.4, linewidths=0)
-            rows = [r for r in densities if (r["captioner"], r["relation"]) == (role, relation)]
-            _contours(axis, rows, colour)
+            grid = {
+                (row["mass"], row["deviation"]): row["enclosed"]
+                for row in densities
+                if (row["captioner"], row["relation"]) == (role, relation)
+            }
+            masses, deviations = (sorted({*places}) for places in zip(*grid, strict=True))
+            enclosed = [[grid.get((mass, deviation), 1.0) for deviation in deviations] for mass in masses]
+            axis.contour(deviations, masses, enclosed, levels=ENCLOSED, colors=[colour], linewidths=0.9)
         # Neither is below 0, where the kernels of points near it reach.
         axis.set(xlim=(0, None), ylim=(0, None), title="all the relations" if relation == "all" else relation)
         axis.set(xlabel="standard deviation", ylabel="attention mass")
@@ -278,16 +280,13 @@ def _first_image(matrices: Mapping[str, Sequence[Row]]) -> tuple[str | None, dic
     }
 
 
-def _top(matrices: Iterable[Matrix]) -> float:
-    return max((float(values.max()) for _, values in matrices), default=1.0)
-
-
-def _draw(axis: Axes, matrix: Matrix | None, top: float, style: Style, ticks: bool) -> None:
-    """A matrix with frames around its sub-blocks; nothing where there is none."""
+def _draw(axis: Axes, matrix: Matrix | None, others: Iterable[Matrix], style: Style, ticks: bool) -> None:
+    """A matrix, in the colours of all others, with frames around its sub-blocks; nothing where there is none."""
     if matrix is None:
         axis.set_axis_off()
         return
     names, values = matrix
+    top = max(float(of_other.max()) for _, of_other in others)
     axis.imshow(values, vmin=0, vmax=top, cmap="viridis", interpolation="nearest")
     # Word pieces of the tags, then the end token, then regions.
     tags = names.index(END) if END in names else 0
@@ -305,10 +304,9 @@ def _draw(axis: Axes, matrix: Matrix | None, top: float, style: Style, ticks: bo
     if not ticks:
         axis.set(xticks=[], yticks=[])
         return
-    shown = range(len(names))
     labels = [f"region {name}" if place >= first else name for place, name in enumerate(names)]
-    axis.set_xticks(shown, labels, rotation=90, fontsize="x-small")
-    axis.set_yticks(shown, labels, fontsize="x-small")
+    axis.set_xticks(range(len(names)), labels, rotation=90, fontsize="x-small")
+    axis.set_yticks(range(len(names)), labels, fontsize="x-small")
 
 
 def _explain(figure: Any, axes: np.ndarray, style: Style) -> None:
@@ -317,13 +315,3 @@ def _explain(figure: Any, axes: np.ndarray, style: Style) -> None:
         figure.colorbar(pictures[0], ax=axes, shrink=0.8, label="attention (maximum over heads)")
     handles = [Line2D([], [], color=colour_of(style, index)) for index in FRAMES.values()]
     figure.legend(handles, list(FRAMES), loc="outside upper center", ncols=3)
-
-
-def _contours(axis: Axes, rows: Sequence[Row], colour: str) -> None:
-    """Lines that enclose shares of a density."""
-    deviations, masses = (sorted({row[name] for row in rows}) for name in ("deviation", "mass"))
-    places = [{value: place for place, value in enumerate(values)} for values in (deviations, masses)]
-    enclosed = np.ones((len(masses), len(deviations)))
-    for row in rows:
-        enclosed[places[1][row["mass"]], places[0][row["deviation"]]] = row["enclosed"]
-    axis.contour(deviations, masses, enclosed, levels=ENCLOSED, colors=[colour], linewidths=0.9)

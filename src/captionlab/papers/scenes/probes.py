@@ -132,14 +132,11 @@ def _place(experiment: str, score: Row, label: str) -> ProbePlace:
 
 def _mean_over_scenes(scenes: Sequence[Sequence[Row]]) -> list[Row]:
     """In each split the mean F1 of these scenes and how many test images depict them; a row of a scene is a split."""
-    return [
-        {
-            "seed": of_split[0]["seed"],
-            "f1": float(np.mean([score["f1"] for score in of_split])),
-            "support": sum(score["support"] for score in of_split),
-        }
-        for of_split in zip(*scenes, strict=True)
-    ]
+    rows = []
+    for split in zip(*scenes, strict=True):
+        mean, images = float(np.mean([one["f1"] for one in split])), sum(one["support"] for one in split)
+        rows.append({"seed": split[0]["seed"], "f1": mean, "support": images})
+    return rows
 
 
 def _units(found: Mapping[ProbePlace, Sequence[Row]], parts: Mapping[str, Sequence[str]]) -> dict[ProbePlace, float]:
@@ -236,11 +233,6 @@ class ProbedImages:
     """those whose states are the same without diagnostic objects, as they have none of these"""
 
 
-def _hardest(run: ScenesRun) -> list[float]:
-    """The largest share of test images: 50/50 in the paper; nothing without probes."""
-    return sorted(run.found("level", PROBING))[-1:]
-
-
 def _state(label: str, probe: str, share: float, head: str, printed: str | None = None) -> Line:
     """The row of a label of STATES with its first cell, and what the paper calls it where that is another."""
     _, role, experiment = STATES[label]
@@ -251,7 +243,7 @@ def _state(label: str, probe: str, share: float, head: str, printed: str | None 
 def probes_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -> Table:
     """Table 4: F1 of the random forest on the hardest split, with the random baseline."""
     parts = []
-    for share in _hardest(run):
+    for share in sorted(run.found("level", PROBING))[-1:]:  # 50/50 in the paper
         lines = [_state("PRE", RANDOM, share, "Random")]
         lines += [_state(label, FOREST, share, name) for label, (name, *_) in STATES.items()]
         parts.append(("4", share, f"{split_name(share)}, {run.corpus}", lines))
@@ -267,7 +259,7 @@ def probes_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -
 def classifiers_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -> Table:
     """Table 6: the same by both probes, and the control task."""
     parts: list[Part] = []
-    for share in _hardest(run):
+    for share in sorted(run.found("level", PROBING))[-1:]:  # 50/50 in the paper
         parts.append(("6", share, "random", [_state("PRE", RANDOM, share, "RB")]))
         for probe, (name, short) in PROBES.items():
             lines = [_state(label, probe, share, label, f"{short} {label}") for label in STATES]
