@@ -13,12 +13,11 @@ from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.summary import Job
 from captionlab.intervals import RESAMPLES, percentile_interval, resampled_sums, seeds_interval
 from captionlab.language.schemas import MEASURES, TAGGED
-from captionlab.papers.probing.constructed import FEWEST, constructed_rows
-from captionlab.papers.probing.roles import (
+from captionlab.papers.probing.constructed import FEWEST, PrintedScorer, constructed_rows
+from captionlab.papers.probing.summary import (
     BY_AND,
     CONNECTED,
     HALF_OF_NEIGHBOURS,
-    PrintedScorer,
     between_rows,
     captioner_results,
     connection_results,

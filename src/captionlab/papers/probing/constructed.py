@@ -1,6 +1,7 @@
 """What scorers make of constructed captions: each against the caption that it was made of, on the same images."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,13 +14,14 @@ from captionlab.intervals import (
     seeds_interval,
     share_interval,
     within,
-)
-from captionlab.papers.probing.roles import HALF, PrintedScorer
+)  # fmt: skip
 from captionlab.reporting.reading import Rows
 from captionlab.reporting.runs import Row
 
 # Measures that say of a caption whether something is so.
 SHARES = ("preferred", "chosen")
+# What a share that most images have is held against.
+HALF = "half of the images"
 # What captions with more nouns are held against: those in the same template with the fewest nouns of the experiment.
 FEWEST = "the fewest nouns"
 
@@ -31,6 +33,14 @@ Way = tuple[str, str, str | None, float | None]
 Column = np.ndarray
 # A column of a table: the way, measure, scorer, what it is held against (None: a value, not a difference).
 Name = tuple[Way, str, str, str | None]
+
+
+@dataclass(frozen=True)
+class PrintedScorer:
+    """The paper's name of a scorer, and the factor that puts its scores into per cent."""
+
+    label: str
+    factor: float
 
 
 def constructed_rows(

@@ -1,6 +1,6 @@
 """What the paper's claims are judged by: differences between roles and between captions that were constructed."""
 
-from captionlab.papers.probing.roles import HALF
+from captionlab.papers.probing.constructed import HALF
 from captionlab.papers.probing.scores import METRICS, PATTERN_RATIOS, STATISTICS
 from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.printed import Row, Sides, apart, pair

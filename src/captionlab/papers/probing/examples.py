@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from captionlab.generation.captions import evaluated_images
 from captionlab.language.schemas import CONSTRUCTED
+from captionlab.papers.probing.constructed import PrintedScorer
 from captionlab.papers.probing.paper import REFERENCE
-from captionlab.papers.probing.roles import PrintedScorer
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.reporting.reading import Path, Provenance, read_rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
@@ -120,28 +120,10 @@ def _records(rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
     return [dict.fromkeys(RECORD_COLUMNS) | dict(zip(RECORD_COLUMNS, row, strict=False)) for row in rows]
 
 
-def choice_image(pages: Pages, scorers: Sequence[str]) -> str | None:
-    """The first image for which most scorers would choose another caption than the reference's; None without any."""
-    others: dict[str, int] = {}
-    for image in pages.images:
-        if len(options := pages.options(image)) > 1:
-            others[image] = sum(chosen(options, scorer) not in (None, REFERENCE) for scorer in scorers)
-    return max(others, key=lambda image: others[image], default=None)
-
-
 def chosen(options: Mapping[str, Captioned], scorer: str) -> str | None:
     """The caption that a scorer gives the highest score, the first of equal ones; None when it scored none."""
     scores = {label: caption.scores[scorer] for label, caption in options.items() if scorer in caption.scores}
     return max(scores, key=lambda label: scores[label]) if scores else None
-
-
-def constructed_images(pages: Pages, count: float) -> list[str]:
-    """The first image whose caption has three nouns, as in the paper, or most; and the first that has `count` nouns."""
-    made = {image: next(iter(pages.in_templates(image).values()), None) for image in pages.images}
-    nouns = {image: len(one.words) for image, one in made.items() if one}
-    first = min(nouns, key=lambda image: abs(nouns[image] - 3), default=None)
-    second = next((image for image in pages.images if pages.with_nouns(image, count)), None)
-    return [image for image in (first, second) if image is not None]
 
 
 def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenance) -> Table:
@@ -151,11 +133,15 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenanc
     columns += [Column(scorer, group="by") for scorer in run.scorers]
     blocks, records = list[Block](), list[Sequence[Any]]()
     for page in pages:
-        image = choice_image(page, run.scorers)
-        if image is None:
+        by_image = {image: options for image in page.images if len(options := page.options(image)) > 1}
+        choices_of = {
+            image: {scorer: chosen(options, scorer) for scorer in run.scorers} for image, options in by_image.items()
+        }
+        if not by_image:
             continue
-        options = page.options(image)
-        choices = {scorer: chosen(options, scorer) for scorer in run.scorers}
+        # The first image for which most scorers would choose another caption than the reference's.
+        image = max(by_image, key=lambda one: sum(of not in (None, REFERENCE) for of in choices_of[one].values()))
+        options, choices = by_image[image], choices_of[image]
         heads = {label: [Cell(f"({chr(ord('a') + number)})"), Cell(label)] for number, label in enumerate(options)}
         rows = []
         for label, option in options.items():
@@ -227,13 +213,15 @@ def constructed_table(run: ProbingRun, pages: Sequence[Pages], count: float, pro
     """Table 6: nouns of a caption in each template, and so many nouns of caption and references."""
     blocks, records = list[Block](), list[Sequence[Any]]()
     for page in pages:
-        for number, image in enumerate(constructed_images(page, count)):
-            if number == 0:
-                made, what = page.in_templates(image), f"nouns of the {REFERENCE} caption"
-                lines = [(REFERENCE, page.options(image)[REFERENCE].caption)]
-            else:
-                made, what = page.with_nouns(image, count), f"{count:g} nouns of caption and references"
-                lines = []
+        # The first image whose caption has three nouns, as in the paper, or most; and the first with so many nouns.
+        of_caption = {image: made for image in page.images if (made := page.in_templates(image))}
+        with_more = {image: made for image in page.images if (made := page.with_nouns(image, count))}
+        nouns = {image: len(next(iter(made.values())).words) for image, made in of_caption.items()}
+        first = sorted(nouns, key=lambda image: abs(nouns[image] - 3))[:1]
+        shown = [(image, of_caption[image], f"nouns of the {REFERENCE} caption", [REFERENCE]) for image in first]
+        shown += [(one, with_more[one], f"{count:g} nouns of caption and references", []) for one in [*with_more][:1]]
+        for image, made, what, given in shown:
+            lines = [(role, page.options(image)[role].caption) for role in given]
             lines.append(("visual words", ", ".join(next(iter(made.values())).words)))
             lines += [(model, made[model].caption) for model in run.scorers if model in made]
             rows = [[Cell(label), Cell(text)] for label, text in lines]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from captionlab.papers.probing.constructed import FEWEST
 from captionlab.papers.probing.paper import REFERENCE
-from captionlab.papers.probing.roles import BY_AND, CONNECTED
 from captionlab.papers.probing.run import ProbingRun
+from captionlab.papers.probing.summary import BY_AND, CONNECTED
 from captionlab.reporting.builder import Line, Number, blocks_of, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.reading import Provenance

@@ -23,19 +23,18 @@ from captionlab.tables import read_table
 
 @dataclass(frozen=True)
 class Pages:
-    """What is shown of both captioners and of images."""
+    """What is shown of both captioners and of images.
+
+    captions: rows of ABLATED by role; objects: the largest number that was removed; splits: by image; examples: of
+    Figure 2, and of Table 8; pictures: small PNGs of the images of these and of the changes, by image.
+    """
 
     captions: Mapping[str, Sequence[Row]]
-    """rows of ABLATED by role"""
     objects: int
-    """the largest number of objects that were removed"""
     splits: Mapping[str, str]
-    """by image"""
     examples: tuple[Examples, Examples]
-    """of Figure 2, and of Table 8"""
     changes: list[Change]
     pictures: Mapping[str, bytes]
-    """small PNGs of the images of these, by image"""
     probed: ProbedImages
 
 
@@ -64,9 +63,9 @@ def read_splits(images: Path, training: Path) -> dict[str, str]:
 
     A validation part that is drawn of a published training part is one there only.
     """
-    own, trained = (read_table(path, IMAGES, ["image_id", "split"]).to_pydict() for path in (images, training))
-    of_training = dict(zip(trained["image_id"], trained["split"], strict=True))
-    return {image: of_training.get(image, split) for image, split in zip(own["image_id"], own["split"], strict=True)}
+    tables = (read_table(path, IMAGES, ["image_id", "split"]).to_pylist() for path in (images, training))
+    own, trained = ({row["image_id"]: row["split"] for row in rows} for rows in tables)
+    return {image: trained.get(image, split) for image, split in own.items()}
 
 
 def read_probed(encodings: Path, splits: Mapping[str, str]) -> ProbedImages:

@@ -223,14 +223,11 @@ def _others(place: ProbePlace, shares: Iterable[float]) -> dict[str, ProbePlace]
 
 @dataclass(frozen=True)
 class ProbedImages:
-    """The images whose scenes are probed for."""
+    """How many images are probed, of each scene and of each split, and how many have none of the diagnostic objects."""
 
     scenes: Mapping[str, int]
-    """how many depict each scene"""
     splits: Mapping[str, int]
-    """how many there are of each split"""
     unchanged: int
-    """those whose states are the same without diagnostic objects, as they have none of these"""
 
 
 def _state(label: str, probe: str, share: float, head: str, printed: str | None = None) -> Line:
