@@ -56,7 +56,7 @@ def bars(axis: Axes, points: Points, width: float, label: str, colour: str) -> N
 def line(axis: Axes, points: Points, label: str, colour: str, **drawn: Any) -> None:
     """Points with intervals, and a line through them where `drawn` does not say otherwise."""
     places, values, errors = _measured(points)
-    usual = {"fmt": "o-", "markersize": 3, "linewidth": 1.0, "capsize": 2}
+    usual: dict[str, Any] = {"fmt": "o-", "markersize": 3, "linewidth": 1.0, "capsize": 2}
     axis.errorbar(places, values, errors, label=label, color=colour, **{**usual, **drawn})
 
 

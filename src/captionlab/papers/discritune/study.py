@@ -1,6 +1,7 @@
 """Table 6 of Dessì et al. 2023 from answers of people, or, under another name, from those of simulated participants."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from captionlab.evaluation.rows import row as difference_row
@@ -145,10 +146,8 @@ def study_differences(
     labels = {name: label for label, name in sorted(captioners.items(), reverse=True)}
     sets = {row["caption_type"]: row["stimuli"] for row in accuracy}
     found = {pair: ends[:3] for pair, ends in _both_ways(pairwise).items()}
-    for of_type in accuracy:
-        for bound, share in BOUNDS.items():
-            ends = (of_type["value"] - share, of_type["ci_low"] - share, of_type["ci_high"] - share)
-            found[of_type["caption_type"], bound] = ends
+    for row, (bound, share) in product(accuracy, BOUNDS.items()):
+        found[row["caption_type"], bound] = (row["value"] - share, row["ci_low"] - share, row["ci_high"] - share)
     rows = []
     for (name, other), ends in found.items():
         n, against = min(sets[name], sets.get(other, sets[name])), labels.get(other, other)

@@ -75,10 +75,8 @@ def tabulate(inputs: Mapping[str, Any], params: Mapping[str, Any], provenance: M
 
 def captioner_tables(run: Run, paper: Reproduction, provenance: Mapping[str, Any]) -> list[Table]:
     """Those of LAYOUTS that the paper's block asks for. `provenance` is described at `run_notes`."""
-    asked = [
-        layout for layout in LAYOUTS if layout.is_asked({"captioners": paper.captioners, "corpora": paper.corpora})
-    ]
-    sheets = [CaptionersSheet(run, paper, layout, provenance) for layout in asked]
+    block = {"captioners": paper.captioners, "corpora": paper.corpora}
+    sheets = [CaptionersSheet(run, paper, layout, provenance) for layout in LAYOUTS if layout.is_asked(block)]
     return [_text(sheet) if sheet.layout.metrics == TEXT else _retrieval(sheet) for sheet in sheets]
 
 
@@ -92,10 +90,8 @@ class CaptionersSheet(Sheet):
     def captioners(self) -> list[str]:
         """Labels of the rows, the paper's in its order."""
         printed, tables = self.run.published.rows, self.layout.captioners
-        labels = self.paper.ordered_captioners(printed(*TABLES))
-        if tables:
-            return [label for label in labels if label in printed(*tables)]
-        return [label for label in labels if tables is None or label not in printed(*OWN_TABLES)]
+        labels, own = self.paper.ordered_captioners(printed(*TABLES)), printed(*(tables or OWN_TABLES))
+        return [label for label in labels if tables is None or (label in own) == bool(tables)]
 
     def corpora(self) -> list[str]:
         """Labels of the corpora, the paper's in its order.
@@ -152,10 +148,6 @@ class CaptionersSheet(Sheet):
         notes.append(protocol_note({r["decoding"] for r in shown}, {r["candidates"] for r in shown}))
         return notes
 
-    def finished(self, description: str, columns: Sequence[Column], blocks: Sequence[Block]) -> Table:
-        """The table as its layout calls it."""
-        return self.table(*_names(self.layout), description, columns, blocks)
-
 
 def _retrieval(sheet: CaptionersSheet) -> Table:
     """Rows are captioners, columns corpora, each by every retriever; the first one stands for the paper's."""
@@ -172,7 +164,8 @@ def _retrieval(sheet: CaptionersSheet) -> Table:
             row += others[1:]
         group = sheet.titled(corpus)
         columns += columns_of([], [replace(number, group=group) for number in numbers])
-    return sheet.finished(
+    return sheet.table(
+        *_names(sheet.layout),
         f"{_P_AT_1} This run with its 95 % interval, by each retriever; the paper's number beside the retriever that "
         "stands for the paper's.",
         columns,
@@ -208,7 +201,8 @@ def _text(sheet: CaptionersSheet) -> Table:
         False: ", of captioners on corpora that neither they nor their parents were trained on",
         None: "",
     }[in_domain]
-    return sheet.finished(
+    return sheet.table(
+        *_names(sheet.layout),
         f"{_TEXT}{where}. This run with its 95 % interval; beside it the paper's number.",
         columns_of(["captioner"], numbers),
         blocks,

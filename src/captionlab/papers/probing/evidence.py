@@ -31,8 +31,8 @@ def sides_of(row: Row) -> Sides | None:
         return None
     if measure == "repeated nouns":
         of_all, distinct = HEADINGS["nouns"], HEADINGS["distinct nouns"]
-        repeated = [apart((role, corpus, of_all), (role, corpus, distinct)) for role in (subject, against)]
-        return repeated[0], repeated[1]
+        first, second = (apart((role, corpus, of_all), (role, corpus, distinct)) for role in (subject, against))
+        return first, second
     metric = f"score by {scorer}" if scorer else HEADINGS.get(measure, measure)
     if against == HALF:
         return {(subject, corpus, metric): 1.0}, 50.0

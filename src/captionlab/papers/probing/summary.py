@@ -1,4 +1,4 @@
-"""Measure captions of roles, what they are worth to scorers and readers, their words and patterns, and constructed ones.
+"""Measure captions of roles, what scorers and readers make of them, their words and patterns, and constructed ones.
 
 Neighbours are a noun phrase and the next one of its caption, as patterns have them: nouns in a row are one phrase,
 "table table" too. They are packed together when nothing is between them, and connected when a preposition or a verb is.

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 
@@ -47,17 +48,15 @@ def ablation_rows(
             factor = 100.0 if statistic == "changed" else 1.0
             value, low, high = (factor * number for number in three(found))
             values.append(row(corpus, ABLATION, role, statistic, (value, low, high), found["n"], split, level or None))
-    for split in sorted({pair.split for of_role in pairs.values() for pair in of_role}):
-        numbers = sorted({p.objects for of_role in pairs.values() for p in of_role if p.split == split})
-        for level in (None, *numbers):
+    every = sorted({(pair.split, pair.objects) for of_role in pairs.values() for pair in of_role})
+    for split, of_split in groupby(every, key=lambda one: one[0]):
+        for level in (None, *(objects for _, objects in of_split)):
             after, before = (
                 [p for p in pairs[role] if p.split == split and level in (None, p.objects)]
                 for role in (FINETUNED, PRETRAINED)
             )
-            differences += [
-                row(corpus, ABLATION, FINETUNED, *measured, split, level, against=PRETRAINED)
-                for measured in compared(after, before, seed)
-            ]
+            for measured in compared(after, before, seed):
+                differences.append(row(corpus, ABLATION, FINETUNED, *measured, split, level, against=PRETRAINED))
     return values, differences
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import product
 
 from captionlab.ablation.comparison import mean_over_images
 from captionlab.evaluation.rows import row
@@ -30,13 +31,12 @@ def attention_rows(
     """
     values, made = [], []
     for role, rows in blocks.items():
-        for relation in dict.fromkeys(found["relation"] for found in rows):
+        for relation, statistic in product(dict.fromkeys(found["relation"] for found in rows), STATISTICS):
             chosen = [found for found in rows if found["relation"] == relation]
-            for statistic in STATISTICS:
-                of_images = [found[statistic] for found in chosen]
-                ends = (0.0, 2 * max(of_images) or 1.0)  # of a mass there is no other end
-                mean = _mean(of_images, [found["image_id"] for found in chosen], seed, ends)
-                values.append(row(corpus, ATTENTION, role, statistic, *mean, relation))
+            of_images = [found[statistic] for found in chosen]
+            ends = (0.0, 2 * max(of_images) or 1.0)  # of a mass there is no other end
+            mean = _mean(of_images, [found["image_id"] for found in chosen], seed, ends)
+            values.append(row(corpus, ATTENTION, role, statistic, *mean, relation))
     for found in differences:
         number, statistic = three(found, "difference"), found["statistic"]
         place = {"source": found["relation"], "against": PRETRAINED}
@@ -65,8 +65,7 @@ def special_rows(corpus: str, shares: Mapping[str, Sequence[Row]], seed: int) ->
         last = max((layer for _, _, layer in found), default=1)
         for target, attending in dict.fromkeys((target, attending) for target, attending, _ in found if last > 1):
             of_first, of_last = (found[target, attending, layer] for layer in (1, last))
-            rise = [of_last[image] - of_first[image] for image in of_first]
-            mean = _mean(rise, [*of_first], seed, (-1.0, 1.0))
+            mean = _mean([of_last[image] - of_first[image] for image in of_first], [*of_first], seed, (-1.0, 1.0))
             differences.append(row(corpus, SPECIAL, role, target, *mean, attending, last, against="layer 1"))
             (value, low, high), n = _mean([*of_last.values()], [*of_last], seed, (0.0, 1.0))
             number = value - 0.5, low - 0.5, high - 0.5

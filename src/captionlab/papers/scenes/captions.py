@@ -134,8 +134,7 @@ def data_table(
         lines = [("of objects", one.objects, one.before), ("of scenes", one.scene, one.after)]
         rows = [[Cell(kind), Cell(reference), Cell(generated or MISSING)] for kind, reference, generated in lines]
         records += [dict(zip(DATA_COLUMNS, (place, one.image, one.split, *line), strict=False)) for line in lines]
-        heading = f"{place}: image {one.image}, split {one.split}"
-        blocks.append(Block(rows, heading, pictures.get(one.image, b"")))
+        blocks.append(Block(rows, f"{place}: image {one.image}, split {one.split}", pictures.get(one.image, b"")))
     sheet.notes.append(
         "Images are drawn at random among those that people described in both ways, each with a random caption of "
         f"either kind: for Table 8 among all of {run.corpus}, for Figure 2 among those that are captioned for the "

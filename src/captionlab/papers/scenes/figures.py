@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import zip_longest
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -71,7 +70,7 @@ def plot_captions(examples: Examples, pictures: Mapping[str, bytes], style: Styl
         for one in examples
     ]
     shown = [pictures.get(one.image, b"") for one in examples]
-    _beside(shown, texts or ["no captioned image is described by people"], style, path)
+    _beside(shown or [b""], texts or ["no captioned image is described by people"], style, path)
 
 
 def plot_changes(
@@ -86,7 +85,7 @@ def plot_changes(
             lines.append(f"    → {_short(after) if changed(before, after) else 'the same'}")
         texts.append("\n".join(lines))
     shown = [pictures.get(one.image, b"") for one in changes]
-    _beside(shown, texts or [f"no scene caption changes without {objects} objects"], style, path)
+    _beside(shown or [b""], texts or [f"no scene caption changes without {objects} objects"], style, path)
 
 
 def _beside(pictures: Sequence[bytes], texts: Sequence[str], style: Style, path: str) -> None:
@@ -98,7 +97,7 @@ def _beside(pictures: Sequence[bytes], texts: Sequence[str], style: Style, path:
     )  # fmt: skip
     for axis in axes.flat:
         axis.set_axis_off()
-    for (left, right), text, picture in zip_longest(axes, texts, pictures, fillvalue=b""):
+    for (left, right), text, picture in zip(axes, texts, pictures, strict=True):
         if picture:
             left.imshow(Image.open(io.BytesIO(picture)))
         right.text(0, 0.5, text, va="center", linespacing=1.5)
@@ -134,7 +133,7 @@ def plot_splits(pairs: Pairs, split: str, style: Style, path: str) -> None:
     for axis, role in zip(axes, ROLES, strict=True):
         for index, (label, chosen) in enumerate((("test", True), ("train-val", False)), 1):
             values = [p.after for p in pairs[role] if not p.changed and (p.split == split) == chosen]
-            drawn = {"color": colour_of(style, index), "label": f"{label} (n = {len(values)})"}
+            drawn: dict[str, Any] = {"color": colour_of(style, index), "label": f"{label} (n = {len(values)})"}
             if len({*values}) < 2:  # without a density only the label
                 axis.plot([], [], **drawn)
                 continue

@@ -70,12 +70,10 @@ def contrast_rows(corpus: str, overlaps: Iterable[Row]) -> Rows:
     Of the scenes that the run has; nothing where it has none of either. The scenes are given, so that chance is in
     their images alone: distances to the ends of their intervals are joined by squares (Zou and Donner 2008).
     """
-    found: dict[tuple[str, int], list[Row]] = defaultdict(list)
-    for overlap in overlaps:
-        if overlap["captioner"] != UNIFORM:
-            found[overlap["captioner"], overlap["depth"]].append(overlap)
+    found = [overlap for overlap in overlaps if overlap["captioner"] != UNIFORM]
     rows = []
-    for (role, depth), of_role in found.items():
+    for role, depth in dict.fromkeys((overlap["captioner"], overlap["depth"]) for overlap in found):
+        of_role = [overlap for overlap in found if (overlap["captioner"], overlap["depth"]) == (role, depth)]
         sides = [[overlap for overlap in of_role if overlap["scene"] in side] for side in (MUCH, LITTLE)]
         if not all(sides):
             continue
