@@ -13,7 +13,7 @@ from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three
 from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.reading import Provenance, Rows
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
@@ -193,7 +193,7 @@ def changes_table(
         for role, (before, after) in one.captions.items():
             differs = changed(before, after)
             rows.append([Cell(role), Cell(before), Cell(after if differs else "the same")])
-            record = one.image, one.split, one.scene, role, one.removed, before, after, differs
+            record: tuple[Value, ...] = one.image, one.split, one.scene, role, one.removed, before, after, differs
             records.append(dict(zip(CHANGE_COLUMNS, record, strict=False)))
         heading = f"{one.scene}, image {one.image}, without {one.removed}"
         blocks.append(Block(rows, heading, pictures.get(one.image, b"")))

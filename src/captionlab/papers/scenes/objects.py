@@ -133,8 +133,10 @@ def overlap_table(
                     ours = found.get((role, scene, depth))
                     theirs = run.published.find("2", scene, str(depth), measure) if printed else None
                     place = {"experiment": "overlap", "subject": role, "source": scene, "level": depth}
-                    ends = [ours[f"{column}{end}"] for end in ("", "_ci_low", "_ci_high")] if ours else []
-                    number = Measured(*ends, 1, ours["attended"]) if ours else None
+                    number = None
+                    if ours:
+                        value, low, high = (ours[f"{column}{end}"] for end in ("", "_ci_low", "_ci_high"))
+                        number = Measured(value, low, high, 1, ours["attended"])
                     cells += sheet.pair({**place, "measure": measure}, number, theirs)
             any_depth = next((found[role, scene, depth] for depth in depths if (role, scene, depth) in found), None)
             cells += [Cell(str(any_depth[name]) if any_depth else MISSING) for name in ("attended", "counted")]

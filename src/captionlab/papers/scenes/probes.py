@@ -132,7 +132,7 @@ def _place(experiment: str, score: Row, label: str) -> ProbePlace:
 
 def _mean_over_scenes(scenes: Sequence[Sequence[Row]]) -> list[Row]:
     """In each split the mean F1 of these scenes and how many test images depict them; a row of a scene is a split."""
-    rows = []
+    rows: list[Row] = []
     for split in zip(*scenes, strict=True):
         mean, images = float(np.mean([one["f1"] for one in split])), sum(one["support"] for one in split)
         rows.append({"seed": split[0]["seed"], "f1": mean, "support": images})
