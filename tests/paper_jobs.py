@@ -1,14 +1,16 @@
 """What the tests of papers share: their files, their scripts, and claims that are judged by rows of differences."""
 
 import runpy
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from captionlab.papers.discritune.evidence import printed_row
+from captionlab.papers.discritune.evidence import TOGETHER
 from captionlab.reporting.claims import claims_table
 from captionlab.reporting.evidence import Evidence, EvidenceClaim
+from captionlab.reporting.printed import printed_difference
 from captionlab.reporting.published import Published, read_published
 from captionlab.reporting.render import FORMATS, Table
 
@@ -50,6 +52,7 @@ def judged(claims: Any, differences: Any, paper: str = "discritune", numbers: Pu
 
 def printer(paper: str, numbers: Published | None, retriever: str | None = "clip", parents: Any = None) -> Any:
     """What a paper prints of a row of differences."""
+    sides_of, together = import_module(f"captionlab.papers.{paper}.evidence").sides_of, ()
     if paper == "discritune":
-        return lambda row: printed_row(numbers, row, retriever, parents or {})
-    return lambda row: import_module(f"captionlab.papers.{paper}.evidence").printed_row(numbers, row)
+        sides_of, together = partial(sides_of, retriever=retriever, parents=parents or {}), TOGETHER
+    return lambda row: printed_difference(numbers, row, sides_of, together)

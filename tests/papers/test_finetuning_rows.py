@@ -13,7 +13,7 @@ from captionlab.evaluation.summary import Job
 from captionlab.intervals import resampled_sums
 from captionlab.language.schemas import MEASURES
 from captionlab.language.statistics import repeats_itself
-from captionlab.papers.discritune.finetuning import (
+from captionlab.papers.discritune.summary import (
     Scores,
     fluency_results,
     fluency_rows,

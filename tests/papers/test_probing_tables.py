@@ -15,10 +15,9 @@ from probing_run import CORPUS, IDS, SCORERS, THINGS, Made, caption, score, thin
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.language.schemas import CONSTRUCTED
-from captionlab.papers.probing.beyond import kept, matching_table, reward_text
 from captionlab.papers.probing.paper import TABLES
 from captionlab.papers.probing.run import ProbingRun
-from captionlab.papers.probing.scores import PATTERN_SHARES_TABLE
+from captionlab.papers.probing.scores import PATTERN_SHARES_TABLE, kept, matching_table, reward_text
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.runs import PLACE, Measured
 from captionlab.schemas import GENERATED

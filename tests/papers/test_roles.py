@@ -13,14 +13,17 @@ from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.summary import Job
 from captionlab.intervals import RESAMPLES, percentile_interval, resampled_sums, seeds_interval
 from captionlab.language.schemas import MEASURES, TAGGED
-from captionlab.papers.probing.constructed import FEWEST, constructed_rows
-from captionlab.papers.probing.roles import (
-    PrintedScorer,
+from captionlab.papers.probing.constructed import FEWEST, PrintedScorer, constructed_rows
+from captionlab.papers.probing.summary import (
+    BY_AND,
+    CONNECTED,
+    HALF_OF_NEIGHBOURS,
     between_rows,
     captioner_results,
+    connection_results,
     pattern_rows,
+    top_word_results,
 )
-from captionlab.papers.probing.words import BY_AND, CONNECTED, HALF_OF_NEIGHBOURS, connection_results, top_word_results
 from captionlab.reporting.roles import difference_rows, fluency, value_rows
 from captionlab.schemas import ALIGNMENT
 from captionlab.texts.ngram import perplexity

@@ -26,9 +26,8 @@ from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.intervals import f1_interval, within
 from captionlab.papers.scenes.ablation import ablation_table, compared, shift_rows
 from captionlab.papers.scenes.attention import attention_rows, drawing_tokens, special_rows
-from captionlab.papers.scenes.attention_figures import plot_density
 from captionlab.papers.scenes.captions import Example, drawn_examples
-from captionlab.papers.scenes.figures import plot_captions
+from captionlab.papers.scenes.figures import plot_captions, plot_density
 from captionlab.papers.scenes.objects import (
     contrast_rows,
     correlation_interval,
@@ -37,8 +36,7 @@ from captionlab.papers.scenes.objects import (
     samples_table,
 )
 from captionlab.papers.scenes.pages import read_probed, read_splits
-from captionlab.papers.scenes.probe_scores import object_probe_rows, probe_rows, rare_scenes
-from captionlab.papers.scenes.probes import ProbedImages, probes_table
+from captionlab.papers.scenes.probes import ProbedImages, object_probe_rows, probe_rows, probes_table, rare_scenes
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES, encodings_schema
 from captionlab.provenance import device_name
 from captionlab.reporting.claims import read_claims
@@ -721,7 +719,7 @@ def test_figure_4_begins_at_0(folder, tmp_path, monkeypatch):
     assert min(row["deviation"] for row in densities) < 0
     blocks = {role: read_table(folder / role / "blocks.parquet", BLOCKS).to_pylist() for role in ROLES}
     drawn = []
-    monkeypatch.setattr("captionlab.papers.scenes.attention_figures.save", lambda figure, *_: drawn.append(figure))
+    monkeypatch.setattr("captionlab.papers.scenes.figures.save", lambda figure, *_: drawn.append(figure))
     style = yaml.safe_load((ROOT / "config" / "plotting.yaml").read_text(encoding="utf-8"))
     plot_density(densities, blocks, ["label-vision", "all"], style, str(tmp_path / "density.png"))
     for axis in drawn[0].axes:

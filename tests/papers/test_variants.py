@@ -7,7 +7,7 @@ from paper_jobs import PAPERS, PROVENANCE, judged, printer, published, run_paper
 from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.summary import Job
-from captionlab.papers.discritune.finetuning import Scores, evaluated_results, variant_rows
+from captionlab.papers.discritune.summary import Scores, evaluated_results, variant_rows
 from captionlab.papers.discritune.tables import variant_tables
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.render import MISSING

@@ -14,7 +14,7 @@ from paper_jobs import Named, published, table_files
 
 from captionlab.language.schemas import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
 from captionlab.language.statistics import caption_measures, corpus_statistics
-from captionlab.papers.discritune.associations import associations_table
+from captionlab.papers.discritune.tables import associations_table
 from captionlab.reporting.language import STATISTICS_SHOWN, patterns_table, statistics_table
 from captionlab.reporting.render import write_table_files
 from captionlab.reporting.reproduction import Reproduction

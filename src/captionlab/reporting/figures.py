@@ -1,8 +1,7 @@
-"""What all figures share: colours, and how they are saved."""
+"""What all figures share: how they look, colours, numbers with their intervals, and how they are saved."""
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib
@@ -10,6 +9,8 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from captionlab.files import replacing
@@ -17,15 +18,18 @@ from captionlab.provenance import current
 from captionlab.reporting.runs import Measured
 
 Style = Mapping[str, Any]
+# Numbers by their place on an axis; those that were not measured are not drawn.
+Points = Mapping[float, Measured | None]
+# Where a legend stands above its panel.
+ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
 
 
-def looking(style: Style) -> AbstractContextManager[None]:
-    """The look of the figures that are drawn in the block: quiet titles and legends without frames."""
-    look: dict[Any, Any] = {
+def look(style: Style) -> dict[Any, Any]:
+    """The settings of matplotlib that all figures of a paper are drawn with."""
+    return {
         "font.size": style["font_size"], "axes.titlesize": "medium", "figure.labelsize": "medium",
         "legend.frameon": False, "figure.constrained_layout.use": True,
     }  # fmt: skip
-    return plt.rc_context(look)
 
 
 def colour_of(style: Style, index: int) -> str:
@@ -33,9 +37,35 @@ def colour_of(style: Style, index: int) -> str:
     return str(style["colours"][index % len(style["colours"])])
 
 
-def errors(values: Sequence[Measured]) -> list[list[float]]:
-    """How far intervals reach below and above their values, as matplotlib draws them."""
-    return [[max(0.0, v.value - v.ci_low) for v in values], [max(0.0, v.ci_high - v.value) for v in values]]
+def panels(number: int, columns: int, width: float, height: float) -> tuple[Figure, np.ndarray]:
+    """A figure, so wide in inches and each row so high, and so many panels, some in a row."""
+    rows = -(-number // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(width, height * rows), squeeze=False)
+    for axis in axes.flat[number:]:
+        axis.set_axis_off()
+    return figure, axes.flat[:number]
+
+
+def bars(axis: Axes, points: Points, width: float, label: str, colour: str) -> None:
+    """Bars with intervals."""
+    places, values, errors = _measured(points)
+    error = {"elinewidth": 0.8, "capsize": 2, "ecolor": "#333333"}
+    axis.bar(places, values, width, yerr=errors, label=label, color=colour, error_kw=error)
+
+
+def line(axis: Axes, points: Points, label: str, colour: str, **drawn: Any) -> None:
+    """Points with intervals, and a line through them where `drawn` does not say otherwise."""
+    places, values, errors = _measured(points)
+    usual: dict[str, Any] = {"fmt": "o-", "markersize": 3, "linewidth": 1.0, "capsize": 2}
+    axis.errorbar(places, values, errors, label=label, color=colour, **{**usual, **drawn})
+
+
+def _measured(points: Points) -> tuple[list[float], list[float], list[list[float]]]:
+    """Places, values and distances to the ends of their intervals, of points that were measured."""
+    there = {x: one for x, one in points.items() if one is not None}
+    below = [max(0.0, one.value - one.ci_low) for one in there.values()]
+    above = [max(0.0, one.ci_high - one.value) for one in there.values()]
+    return [*there], [one.value for one in there.values()], [below, above]
 
 
 def save(figure: Figure, path: str, style: Style) -> None:

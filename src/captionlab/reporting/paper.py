@@ -47,10 +47,9 @@ class Paper:
 
     name: ClassVar[str]
     citation: ClassVar[str]
-    TABLES: ClassVar[Sequence[str]] = ()
-    """those of the block, without the name of the paper before them"""
-    FIGURES: ClassVar[Mapping[str, str]] = {}
-    """the same, with their labels; the word before the first _ is the stem of the caption's file"""
+    every_table: ClassVar[Sequence[str]] = ()
+    every_figure: ClassVar[Mapping[str, str]] = {}
+    """names without the paper's, of figures with their labels, where the paper's block asks for all of them"""
 
     def __init__(self, lab: Any):
         self.lab = lab  # the graph: captionlab.workflow.experiments.Experiments
@@ -58,11 +57,11 @@ class Paper:
 
     def tables(self) -> list[str]:
         """Names of the tables that the config asks for."""
-        return [f"{self.name}_{table}" for table in self.TABLES] if self.block else []
+        return [f"{self.name}_{table}" for table in self.every_table] if self.block else []
 
     def figures(self) -> dict[str, Figure]:
-        """The figures that the config asks for, by name."""
-        figures = self.FIGURES if self.block else {}
+        """The figures that the config asks for, by name; one that has a number shares its caption with its number."""
+        figures = self.every_figure if self.block else {}
         return {f"{self.name}_{name}": Figure(label, name.split("_")[0]) for name, label in figures.items()}
 
     def summarised(self) -> Needs | None:

@@ -1,18 +1,14 @@
 """What a run measured for a paper: one look-up in its values and differences, with the published numbers beside."""
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_VALUES
 from captionlab.intervals import independent_difference
 from captionlab.reporting.published import Published
-from captionlab.tables import TableSchema, read_table
 
 Row = Mapping[str, Any]
-Rows = list[dict[str, Any]]
-Path = str | os.PathLike[str]
 # What a number is of.
 PLACE = ROLE_VALUES.key
 
@@ -53,17 +49,6 @@ class Measured:
 
     def __neg__(self) -> "Measured":
         return replace(self, value=-self.value, ci_low=-self.ci_high, ci_high=-self.ci_low)
-
-
-def read_rows(path: Path | Sequence[Path], kind: TableSchema) -> Rows:
-    """All rows of a table, or of several of a kind."""
-    rows: Rows = read_table(path, kind).to_pylist()
-    return rows
-
-
-def read_by(names: Iterable[str], paths: Sequence[Path], kind: TableSchema) -> dict[str, Rows]:
-    """The rows of a table of each role or captioner, by its name."""
-    return {name: read_rows(path, kind) for name, path in zip(names, paths, strict=True)}
 
 
 class AmbiguousError(ValueError):

@@ -2,8 +2,9 @@
 
 import io
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,8 +13,9 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from PIL import Image
 
-from captionlab.reporting.figures import Style, colour_of, errors, save
+from captionlab.reporting.figures import ABOVE, Style, colour_of, line, look, save
 from captionlab.reporting.published import read_published
+from captionlab.reporting.reading import read_by, read_rows
 from captionlab.reporting.reproduction import Reproduction, in_order
 from captionlab.reporting.runs import Place, Row
 from captionlab.schemas import IMAGES, SUMMARY, TRAINING
@@ -32,24 +34,21 @@ RIGHT = "#2f7d32"
 
 def plot(inputs: Given, params: Given, style: Style, paths: Mapping[str, str]) -> None:
     """Those that the config asks for."""
-    with plt.rc_context({"font.size": style["font_size"], "figure.constrained_layout.use": True}):
+    with plt.rc_context(look(style)):
         if params["config"]:
             published = read_published(inputs["published"])
             order = {"captioners": published.rows("1"), "corpora": published.columns("1")}
             plot_retrieval(inputs["summary"], params["config"], order, style, paths["discritune_retrieval"])
             plot_finetuning(inputs["training"], params["finetuned"], style, paths["discritune_finetuning"])
-        if "stimuli" in inputs:
-            _plot_study(inputs, params, style, paths)
-
-
-def _plot_study(inputs: Given, params: Given, style: Style, paths: Mapping[str, str]) -> None:
-    screens = read_table(inputs["stimuli"], STIMULI).to_pylist()
-    images = read_table(inputs["images"], IMAGES, ["image_id", "path", "data"])
-    for who, path in zip(params["participants"], inputs["answers"], strict=True):
-        chosen = examples(screens, read_table(path, ANSWERS).to_pylist(), params["people"], params["parents"])
-        plot_examples(chosen, images, who == SIMULATED, style, paths[f"discritune_figure2_{who}"])
-    questions = (row for row in screens if row["role"] == "question" and row["caption_type"] == params["people"])
-    plot_screen(next(questions), images, style, paths["discritune_figure3_screen"])
+        if "stimuli" not in inputs:
+            return
+        screens, people = read_rows(inputs["stimuli"], STIMULI), params["people"]
+        images = read_table(inputs["images"], IMAGES, ["image_id", "path", "data"])
+        for who, answers in read_by(params["participants"], inputs["answers"], ANSWERS).items():
+            chosen = examples(screens, answers, people, params["parents"])
+            plot_examples(chosen, images, who == SIMULATED, style, paths[f"discritune_figure2_{who}"])
+        questions = (row for row in screens if row["role"] == "question" and row["caption_type"] == people)
+        plot_screen(next(questions), images, style, paths["discritune_figure3_screen"])
 
 
 def plot_retrieval(
@@ -60,7 +59,7 @@ def plot_retrieval(
     `summary` is a SUMMARY table; `block` has `captioners` and `corpora` (label -> name in the config) and perhaps
     `retrievers` and `evaluations`. `published` has the labels in the paper's order.
     """
-    paper, rows = Reproduction(block), read_table(summary, SUMMARY).to_pylist()
+    paper, rows = Reproduction(block), read_rows(summary, SUMMARY)
     # Among drawn candidates; a whole test set is another question.
     run = paper.run(row for row in rows if not str(row["candidates"]).startswith("full"))
     retrievers, captioners = paper.retrievers_of(run), in_order(paper.captioners, published["captioners"])
@@ -71,15 +70,12 @@ def plot_retrieval(
     for axis, retriever in zip(axes[:, 0], retrievers, strict=True):
         for index, label in enumerate(captioners):
             shift = (index - (len(captioners) - 1) / 2) * 0.13
-            values = [run.value(Place(paper.captioners[label], name, "P@1", retriever)) for name in corpora]
-            there = [(x + shift, value) for x, value in enumerate(values) if value is not None]
-            positions, found = [x for x, _ in there], [value for _, value in there]
-            drawn = {"fmt": "o", "markersize": 4, "capsize": 2, "label": label, "color": colour_of(style, index)}
-            axis.errorbar(positions, [one.value for one in found], errors(found), **drawn)
-        axis.set_ylabel(f"P@1 by {retriever} (%)")
-        axis.set_ylim(0, None)
+            places = [Place(paper.captioners[label], name, "P@1", retriever) for name in corpora]
+            points = {x + shift: run.value(place) for x, place in enumerate(places)}
+            line(axis, points, label, colour_of(style, index), fmt="o", markersize=4, linewidth=1.5)
+        axis.set(ylabel=f"P@1 by {retriever} (%)", ylim=(0, None))
     axes[-1, 0].set_xticks(range(len(corpora)), list(corpora.values()), rotation=15)
-    axes[0, 0].legend(ncols=3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    axes[0, 0].legend(ncols=3, **ABOVE)
     save(figure, path, style)
 
 
@@ -102,9 +98,8 @@ def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, pat
             drawn = {"color": colour_of(style, index), "label": name, "linewidth": 1.2, "marker": marker}
             axis.plot(values["step"], pc.multiply(values["value"], scale), **drawn)
     for axis, label in zip(axes[0], statistics.values(), strict=True):
-        axis.set_xlabel("updates")
-        axis.set_title(label, fontsize=style["font_size"])
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
+        axis.set(xlabel="updates", title=label)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     save(figure, path, style)
 
 
@@ -122,34 +117,26 @@ def examples(
     human caption chose. Clear is a set by how much larger the share of right answers to the finetuned caption is than
     the next largest; of sets alike in this, by more answers.
     """
-    by_set: dict[str, dict[str, list[Row]]] = {}
+    by_set: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for answer in answers:
         if answer["role"] == "question" and not answer["excluded"]:
-            by_set.setdefault(answer["stimulus"], {}).setdefault(answer["caption_type"], []).append(answer)
-    shown: dict[str, dict[str, Row]] = {}
-    for screen in screens:
-        shown.setdefault(screen["stimulus"], {})[screen["caption_type"]] = screen
+            by_set[answer["stimulus"]][answer["caption_type"]].append(answer)
+    shown = {(screen["stimulus"], screen["caption_type"]): screen for screen in screens}
     found = []
-    for stimulus, by_type in sorted(by_set.items()):
-        for finetuned, parent in sorted(parents.items()):
-            types = (people, parent, finetuned)
-            if not all(name in by_type for name in types):
-                continue
-            right = {name: sum(a["correct"] for a in by_type[name]) for name in types}
-            *others, best = (right[name] / len(by_type[name]) for name in types)
-            captions = {name: shown[stimulus][name]["caption"] for name in types}
-            if best <= 0.5 or max(others) >= 0.5 or len(set(captions.values())) < len(types):
-                continue
-            wrong = Counter(a["chosen"] for a in by_type[people] if not a["correct"])
-            example = {
-                "target": shown[stimulus][people]["target"],
-                "chosen": wrong.most_common(1)[0][0],
-                "captions": captions,
-                "answers": {name: len(by_type[name]) for name in types},
-                "right": right,
-            }
-            rank = (max(others) - best, -sum(len(by_type[name]) for name in types), stimulus, finetuned)
-            found.append((rank, example))
+    for (stimulus, by_type), (finetuned, parent) in product(by_set.items(), parents.items()):
+        types = (people, parent, finetuned)
+        if not {*types} <= by_type.keys():
+            continue
+        right = {name: sum(a["correct"] for a in by_type[name]) for name in types}
+        given = {name: len(by_type[name]) for name in types}
+        *others, best = (right[name] / given[name] for name in types)
+        captions = {name: shown[stimulus, name]["caption"] for name in types}
+        if best <= 0.5 or max(others) >= 0.5 or len(set(captions.values())) < len(types):
+            continue
+        wrong = Counter(a["chosen"] for a in by_type[people] if not a["correct"]).most_common(1)[0][0]
+        example = {"target": shown[stimulus, people]["target"], "chosen": wrong, "captions": captions}
+        rank = (max(others) - best, -sum(given.values()), stimulus, finetuned)
+        found.append((rank, {**example, "answers": given, "right": right}))
     return [example for _, example in sorted(found, key=lambda pair: pair[0])[:number]]
 
 
@@ -175,10 +162,10 @@ def plot_examples(
         _photo(other, photos[example["chosen"]], None)
         target.set_title("target", fontsize="small")
         other.set_title("by human caption", fontsize="small")
-        lines = [
-            f"{name} ({example['right'][name]} of {example['answers'][name]} right):\n{_wrapped(caption)}"
-            for name, caption in example["captions"].items()
-        ]
+        lines = []
+        for name, caption in example["captions"].items():
+            shown = textwrap.wrap(textwrap.shorten(quoted(caption), 150, placeholder=" ..."), 40)
+            lines += [f"{name} ({example['right'][name]} of {example['answers'][name]} right):", *shown]
         text.text(0, 1, "\n".join(lines), va="top", parse_math=False, fontsize=0.8 * style["font_size"])
     save(figure, path, style)
 
@@ -203,11 +190,6 @@ def _photos(images: pa.Table, wanted: set[str]) -> dict[str, Image.Image]:
 def _photo(axis: Axes, photo: Image.Image, frame: str | None) -> None:
     axis.imshow(photo)
     axis.axis("on")
-    axis.set_xticks([])
-    axis.set_yticks([])
+    axis.set(xticks=[], yticks=[])
     for side in axis.spines.values():
         side.set(visible=frame is not None, color=frame, linewidth=3)
-
-
-def _wrapped(caption: str) -> str:
-    return "\n".join(textwrap.wrap(textwrap.shorten(quoted(caption), 150, placeholder=" ..."), 40))

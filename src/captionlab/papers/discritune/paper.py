@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 
 from captionlab import paths
-from captionlab.papers.discritune.layouts import ASSOCIATIONS, LAYOUTS, VARIANTS, associations_name
+from captionlab.papers.discritune.layouts import ASSOCIATIONS, LAYOUTS, associations_name
 from captionlab.reporting.paper import Block, Figure, Needs, Paper, listed
 
 
@@ -16,48 +17,56 @@ class Discritune(Paper):
 
     def tables(self) -> list[str]:
         """Those of the block, of its variants, of the study and of the analysis of language."""
-        asked = [
-            layout.name
-            for layout in (LAYOUTS if self.block else ())
-            if layout.is_asked(self.block["captioners"], self.block["corpora"])
-        ]
-        return [
-            *asked,
-            *(layout.name for layout in VARIANTS if layout.variants in self._variants()),
-            *(f"discritune_table6_{who}" for who in self.lab.study.participants()),
-            *(associations_name(tag) for tag in ASSOCIATIONS if self.lab.language.config),
-        ]
+        names = [layout.name for layout in LAYOUTS if self.block and layout.is_asked(self.block)]
+        names += [f"table6_{who}" for who in self.lab.study.participants()]
+        names += [associations_name(tag) for tag in ASSOCIATIONS if self.lab.language.config]
+        return [f"discritune_{name}" for name in names]
 
     def figures(self) -> dict[str, Figure]:
         """Those of the block, and those of the study."""
-        found = {f"discritune_{one}": Figure(one, one) for one in ("retrieval", "finetuning") if self.block}
+        found = {one: Figure(one, one) for one in ("retrieval", "finetuning") if self.block}
         for who in self.lab.study.participants():
-            found[f"discritune_figure2_{who}"] = Figure(f"examples of the study, {who}", "figure2")
+            found[f"figure2_{who}"] = Figure(f"examples of the study, {who}", "figure2")
         if self.lab.study.config:
-            found["discritune_figure3_screen"] = Figure("a screen of the study", "figure3")
-        return found
+            found["figure3_screen"] = Figure("a screen of the study", "figure3")
+        return {f"discritune_{name}": figure for name, figure in found.items()}
 
     def summarised(self) -> Needs | None:
         """Tables of scores of what is compared by several captioners or corpora at once, and of variants."""
         if not self.block:
             return None
-        scored = {table: self._scored(table, self._evaluated()) for table in ("nlg", "spice")}
-        varied = {table: self._scored(table, self._varied()) for table in ("nlg", "spice", "retrieval")}
+        variants = self._variants()
+        places = {
+            (name, of["evaluation"])
+            for of in variants.values()
+            for names in of["captioners"].values()
+            for name in names
+        }
+        captioners, corpora = (set(self.block[key].values()) for key in ("captioners", "corpora"))
+        shown = {name: self.lab.evaluations[name] for name in self.block.get("evaluations", self.lab.evaluations)}
+        evaluated = {
+            (captioner, name)
+            for name, of in shown.items()
+            for captioner in captioners & {*of["captioners"]}
+            if corpora & {*of["corpora"]}
+        }
+        scored = {table: self._scored(table, evaluated) for table in ("nlg", "spice")}
+        varied = {f"variant_{table}": self._scored(table, places) for table in ("nlg", "spice", "retrieval")}
         return Needs(
             {
                 "captions": [paths.captions(*paths.captioner_of(path)) for path in scored["nlg"]],
                 **scored,
                 "measures": self._spoken(partial(paths.language, "measures")),
                 "tokens": self._spoken(partial(paths.evaluation, "tokens")),
-                "variant_captions": sorted(paths.captions(*place) for place in self._varied()),
-                **{f"variant_{table}": files for table, files in varied.items()},
+                "variant_captions": sorted(paths.captions(*place) for place in places),
+                **varied,
             },
             {
                 # Who stands for whom; whether numbers can be compared with the paper's is a matter of tables.
                 "config": {**{key: self.block[key] for key in ("captioners", "corpora")}, "comparable": False},
                 "evaluations": self.lab.evaluation_contexts(),
                 "lineage": self.lab.lineage(),
-                "variants": self._variants(),
+                "variants": variants,
                 "seed": self.lab.config["seed"],
             },
             ("numpy", "scipy"),
@@ -66,18 +75,23 @@ class Discritune(Paper):
 
     def tabulated(self) -> Needs:
         """The summary, the answers of the study and the associations, so far as there are any."""
+        participants = self.lab.study.participants()
         inputs: dict[str, str | list[str]] = {}
         if self.block:
             inputs["summary"] = paths.reporting("summary.parquet")
             inputs |= {table: self.measured(table) for table in ("values", "differences")}
         for table in ("accuracy", "pairwise", "agreement", "participants"):
-            inputs[f"study_{table}"] = [paths.answers(table, who) for who in self.lab.study.participants()]
+            inputs[f"study_{table}"] = [paths.answers(table, who) for who in participants]
         if self.lab.language.config:
             inputs |= {"associations": paths.ASSOCIATIONS, "statistics": self.lab.language.measured("statistics")}
         params = {
             "lineage": self.lab.lineage(),
-            "retrievers": self._variant_retrievers(),
-            "participants": self.lab.study.participants(),
+            # Of each group of variants those of its evaluation in the config's order, and who gave rewards.
+            "retrievers": {
+                name: {"retrievers": self.lab.evaluations[of["evaluation"]]["retrievers"], "rewards": of["rewards"]}
+                for name, of in self._variants().items()
+            },
+            "participants": participants,
             "study_captioners": self.lab.study.captioners(),
             "study_corpus": self.lab.study.corpus(),
             "caption_types": self.lab.language.caption_types(),
@@ -86,16 +100,19 @@ class Discritune(Paper):
 
     def plotted(self) -> Needs:
         """The summary and the logs of finetuning, and what was shown and answered in the study."""
+        captioners = [name for _, name in sorted(self.block.get("captioners", {}).items())]  # by their labels
+        finetuned = [name for name in captioners if "parent" in self.lab.captioners[name]]
+        participants = self.lab.study.participants()
         inputs: dict[str, str | list[str]] = {}
         if self.block:
             inputs["summary"] = paths.reporting("summary.parquet")
-        inputs["training"] = [paths.captioner("training.parquet", name) for name in self._finetuned()]
-        inputs["answers"] = [paths.answers("answers", who) for who in self.lab.study.participants()]
+        inputs["training"] = [paths.captioner("training.parquet", name) for name in finetuned]
+        inputs["answers"] = [paths.answers("answers", who) for who in participants]
         if self.lab.study.config:
             inputs |= {"stimuli": paths.study("stimuli.parquet"), "images": self.lab.study.table("images")}
         params = {
-            "finetuned": self._finetuned(),
-            "participants": self.lab.study.participants(),
+            "finetuned": finetuned,
+            "participants": participants,
             "people": self.lab.study.people(),
             "parents": self.lab.study.parents(),
         }
@@ -114,24 +131,9 @@ class Discritune(Paper):
         )
 
     # ------------------------------------------------------------------------------------------- captioners
-    def _finetuned(self) -> list[str]:
-        """Captioners of the paper that are finetuned here, in the order of their labels."""
-        captioners = [name for _, name in sorted(self.block.get("captioners", {}).items())]
-        return [name for name in captioners if "parent" in self.lab.captioners[name]]
-
     def _scored(self, table: str, places: set[tuple[str, str]]) -> list[str]:
         """A table of scores for each captioner and evaluation of these that has one."""
         return sorted({paths.evaluation(table, *place) for place in places} & set(self.lab.scored(table)))
-
-    def _evaluated(self) -> set[tuple[str, str]]:
-        """Each captioner of the paper with each evaluation on a corpus of the paper that its tables show."""
-        captioners, corpora = (set(self.block[key].values()) for key in ("captioners", "corpora"))
-        shown = {
-            name: self.lab.evaluations[name]
-            for name in self.block.get("evaluations", self.lab.evaluations)
-            if corpora & set(self.lab.evaluations[name]["corpora"])
-        }
-        return {(name, of) for of, evaluation in shown.items() for name in captioners & set(evaluation["captioners"])}
 
     def _spoken(self, table: Callable[[str, str], str]) -> list[str]:
         """A table for each captioner of the paper and the one of the paper that it is finetuned from.
@@ -149,38 +151,21 @@ class Discritune(Paper):
     # -------------------------------------------------------------------------------------------- variants
     def _variants(self) -> Block:
         """For each group of variants its evaluation, corpora, reference, captioners by label, and who rewarded them."""
-        return {
-            name: {
+        found = {}
+        for group, variants in sorted(self.block.get("variants", {}).items()):
+            captioners = {label: listed(names) for label, names in sorted(variants["captioners"].items())}
+            rewards = {
+                label: [reward for name in names for reward in self.lab.rewards(name) if "retriever" in reward]
+                for label, names in captioners.items()
+            }
+            found[group] = {
                 "evaluation": variants["evaluation"],
                 "corpora": sorted(set(variants["corpora"].values())),
                 "reference": variants["reference"],
-                "captioners": {label: listed(names) for label, names in sorted(variants["captioners"].items())},
-                "rewards": {
-                    label: sorted({retriever for name in listed(names) for retriever in self._rewarding(name)})
-                    for label, names in sorted(variants["captioners"].items())
-                },
+                "captioners": captioners,
+                "rewards": {label: sorted({str(one["retriever"]) for one in of}) for label, of in rewards.items()},
             }
-            for name, variants in sorted(self.block.get("variants", {}).items())
-        }
-
-    def _variant_retrievers(self) -> Block:
-        """For each group of variants the retrievers of its evaluation in the config's order, and who gave rewards."""
-        return {
-            name: {"retrievers": self.lab.evaluations[of["evaluation"]]["retrievers"], "rewards": of["rewards"]}
-            for name, of in self._variants().items()
-        }
-
-    def _varied(self) -> set[tuple[str, str]]:
-        """Each captioner of a group of variants with the evaluation that it is compared in."""
-        return {
-            (name, variants["evaluation"])
-            for variants in self._variants().values()
-            for names in variants["captioners"].values()
-            for name in names
-        }
-
-    def _rewarding(self, captioner: str) -> set[str]:
-        return {str(reward["retriever"]) for reward in self.lab.rewards(captioner) if "retriever" in reward}
+        return found
 
     # --------------------------------------------------------------------------------------------- mistakes
     @staticmethod
@@ -190,23 +175,18 @@ class Discritune(Paper):
         for label, name in block["captioners"].items():
             if name not in evaluated:
                 yield f"{where}.captioners.{label} is {name!r}, which no evaluation names; add it to one"
-        yield from _several_evaluations(config, where, block)
-        for name, variants in block.get("variants", {}).items():
-            yield from _variants_mistakes(config, f"{where}.variants.{name}", variants)
-
-
-def _several_evaluations(config: Block, where: str, paper: Block) -> Iterator[str]:
-    """A table shows one value in each place, so it must be said of which evaluation."""
-    shown = {name: config["evaluations"][name] for name in paper.get("evaluations") or config["evaluations"]}
-    for captioner in dict.fromkeys(paper["captioners"].values()):
-        for corpus in dict.fromkeys(paper["corpora"].values()):
+        # A table shows one value in each place, so it must be said of which evaluation.
+        shown = {name: config["evaluations"][name] for name in block.get("evaluations") or config["evaluations"]}
+        for captioner, corpus in product(*(dict.fromkeys(block[key].values()) for key in ("captioners", "corpora"))):
             found = [n for n, e in shown.items() if captioner in e["captioners"] and corpus in e["corpora"]]
             if len(found) > 1:
                 yield (
                     f"{where}: the captions of {captioner!r} on {corpus!r} are in the evaluations "
                     f"{' and '.join(found)}; name the one that its tables show under {where}.evaluations"
                 )
-                return
+                break
+        for name, variants in block.get("variants", {}).items():
+            yield from _variants_mistakes(config, f"{where}.variants.{name}", variants)
 
 
 def _variants_mistakes(config: Block, where: str, variants: Block) -> Iterator[str]:

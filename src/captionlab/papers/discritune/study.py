@@ -1,10 +1,10 @@
 """Table 6 of Dessì et al. 2023 from answers of people, or, under another name, from those of simulated participants."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from captionlab.evaluation.rows import row as difference_row
-from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell, p_text
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.runs import Measured, Run
@@ -46,10 +46,13 @@ def study_table(
     comparable = paper.comparable and people and paper.corpora.get(CORPUS) == corpus
     sheet = Sheet(Run((), (), paper.published, comparable, {}), provenance)
     accuracy = {row["caption_type"]: row for row in results["accuracy"]}
-    found = {name: _accuracy(sheet, row, _published(paper, name)) for name, row in accuracy.items()}
+    found = {name: _accuracy(sheet, row, paper) for name, row in accuracy.items()}
     answers = {name: _answers(sheet, row) for name, row in accuracy.items()}
     agreement = {(row["caption_type"], row["measure"]): row for row in results["agreement"]}
     pairs = _both_ways(results["pairwise"])
+    columns = [Column("captions", numeric=False), *map(Column, ("accuracy", "paper", "answers"))]
+    columns += [Column(f"minus {other}", group="difference") for other in types]
+    columns += [Column(heading, group="agreement") for heading in ("pairs, %", "kappa")]
     rows = []
     for name in types:
         if name not in accuracy:
@@ -62,15 +65,16 @@ def study_table(
     others = [{"quantity": "difference", **row, "value": row["difference"]} for row in results["pairwise"]]
     others += [{"quantity": f"agreement, {r['measure']}", **r, "n": r["screens"]} for r in results["agreement"]]
     empty = dict.fromkeys(RECORD_COLUMNS[:-3])  # what table_of does not fill
-    who = "people" if people else "simulated participants"
-    title = "DiscriTune, table 6: accuracy of people who choose an image"
-    simulated = "Simulated participants in place of table 6 of DiscriTune: a retriever chooses images"
+    who, title = "people", "DiscriTune, table 6: accuracy of people who choose an image"
+    if not people:
+        who = "simulated participants"
+        title = "Simulated participants in place of table 6 of DiscriTune: a retriever chooses images"
     return table_of(
         f"discritune_table6_{participants}",
-        title if people else simulated,
+        title,
         f"How often {who} find the image that a caption describes among ten that look alike, by type of captions (%), "
         "with 95 % intervals over participants and sets of images; differences in percentage points.",
-        _columns(types),
+        columns,
         [Block(rows)],
         [{**empty, **record, "participants": participants} for record in (*sheet.records, *others)],
         RECORD_COLUMNS,
@@ -79,17 +83,10 @@ def study_table(
     )
 
 
-def _columns(types: Sequence[str]) -> list[Column]:
-    return [
-        Column("captions", numeric=False),
-        *map(Column, ("accuracy", "paper", "answers")),
-        *(Column(f"minus {other}", group="difference") for other in types),
-        *(Column(heading, group="agreement") for heading in ("pairs, %", "kappa")),
-    ]
-
-
-def _accuracy(sheet: Sheet, row: Row, theirs: PublishedValue | None) -> list[Cell]:
-    """How often captions of a type are right, and the paper's number for them."""
+def _accuracy(sheet: Sheet, row: Row, paper: Reproduction) -> list[Cell]:
+    """How often captions of a type are right, and the paper's number for them, whatever the images of this study."""
+    printed = (paper.published.find(TABLE, label, CORPUS, METRIC) for label in paper.labels(row["caption_type"]))
+    theirs = next(filter(None, printed), None)
     ours = Measured(row["value"], row["ci_low"], row["ci_high"], 1, row["answers"])
     return sheet.pair({"quantity": "accuracy", "caption_type": row["caption_type"]}, ours, theirs)
 
@@ -101,12 +98,6 @@ def _answers(sheet: Sheet, row: Row) -> Cell:
     ours, paper = sheet.pair(place, Measured(number, number, number, 1, number), theirs, 0, interval=False)
     beside = f" (paper {paper.text})" if theirs else ""
     return Cell(str(row["answers"]), f"by {row['participants']} on {ours.text} sets{beside}")
-
-
-def _published(paper: Reproduction, captioner: str) -> PublishedValue | None:
-    """What the paper prints for a type of captions, whatever the images of this study are."""
-    found = (paper.published.find(TABLE, label, CORPUS, METRIC) for label in paper.labels(captioner))
-    return next((value for value in found if value is not None), None)
 
 
 def _difference(found: tuple[float, float, float, float] | None) -> Cell:
@@ -127,13 +118,13 @@ def _agreement(row: Row | None) -> Cell:
 def _notes(who: str, results: Mapping[str, Sequence[Row]], sheet: Sheet) -> list[str]:
     everybody = {row["participant"]: row["excluded"] for row in results["participants"]}
     excluded = sum(everybody.values())
-    notes = [] if who == "people" else [SIMULATED_NOTE]
-    notes += filter(None, [legend(record["verdict"] for record in sheet.records)])
-    notes.append(
+    notes = [
+        *([] if who == "people" else [SIMULATED_NOTE]),
+        *filter(None, [legend(record["verdict"] for record in sheet.records)]),
         f"{len(everybody)} {who} took part; {excluded} missed more than one control and do not count. Controls do not "
-        "count either. Chance is 10 %."
-    )
-    notes.append("Differences: two-sided bootstrap over participants and sets, p after Holm's correction.")
+        "count either. Chance is 10 %.",
+        "Differences: two-sided bootstrap over participants and sets, p after Holm's correction.",
+    ]
     for row in results["agreement"]:
         if (row["caption_type"], row["measure"]) == (ALL_TYPES, "kappa") and row["value"] is not None:
             notes.append(f"Agreement over all types: kappa {row['value']:.2f} on {row['screens']} screens.")
@@ -155,10 +146,8 @@ def study_differences(
     labels = {name: label for label, name in sorted(captioners.items(), reverse=True)}
     sets = {row["caption_type"]: row["stimuli"] for row in accuracy}
     found = {pair: ends[:3] for pair, ends in _both_ways(pairwise).items()}
-    for of_type in accuracy:
-        for bound, share in BOUNDS.items():
-            ends = (of_type["value"] - share, of_type["ci_low"] - share, of_type["ci_high"] - share)
-            found[of_type["caption_type"], bound] = ends
+    for row, (bound, share) in product(accuracy, BOUNDS.items()):
+        found[row["caption_type"], bound] = (row["value"] - share, row["ci_low"] - share, row["ci_high"] - share)
     rows = []
     for (name, other), ends in found.items():
         n, against = min(sets[name], sets.get(other, sets[name])), labels.get(other, other)

@@ -1,97 +1,282 @@
-"""Measure what the paper says of several captioners or corpora at once, gains, transfer and fluency, and variants."""
+"""Measure what finetuning changes that no corpus shows alone (Dessì et al. 2023): values, and mostly differences.
 
-from collections.abc import Iterator, Mapping
+`gains`: on which of two texts of the same images a captioner gains more over its parent (section 4.2.2). `transfer`:
+each captioner against each other on corpora that neither was trained on (section 4.2.2). `fluency`: whether captions
+have become less fluent, or repeat themselves (appendix B, which has no measure for it). And what the parts of the
+finetuning are worth: variants that differ in one of them, over seeds.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from captionlab import paths
+from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
 from captionlab.evaluation.metrics.nlg import NLG
+from captionlab.evaluation.metrics.retrieval import retrieval_results
+from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.evaluation.metrics.spice import SPICE
-from captionlab.evaluation.summary import Job
+from captionlab.evaluation.rows import row
+from captionlab.evaluation.summary import NOTHING, PER_CENT, Job, Metric, Result, caption_results, mean
+from captionlab.intervals import SIMILAR, bootstrap_interval, within
 from captionlab.language.schemas import MEASURES
-from captionlab.papers.discritune.finetuning import (
-    Results,
-    Scores,
-    evaluated_results,
-    fluency_results,
-    fluency_rows,
-    gain_rows,
-    same_images,
-    text_results,
-    transfer_rows,
-    variant_rows,
-)
+from captionlab.language.statistics import repeats_itself
+from captionlab.reporting.evidence import NON_INFERIORITY
+from captionlab.reporting.reading import Rows
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.schemas import RETRIEVAL, TOKENS
+from captionlab.reporting.roles import FLUENCY_METRICS, PERPLEXITY, Place, difference_rows, fluency, value_rows
+from captionlab.reporting.runs import Row
+from captionlab.schemas import RETRIEVAL as RETRIEVAL_RANKS
+from captionlab.schemas import TOKENS
 from captionlab.tables import read_table
 
 # Two texts of the same images, by the paper's labels: more is gained on the first.
 DESCRIPTIONS, CAPTIONS = "Concadia-Descriptions", "Concadia-Captions"
-Rows = list[dict[str, Any]]
-Given = Mapping[str, Any]
+REPETITIONS = "repetitions"
+# The metrics of the paper's Tables 2, 3 and 5.
+TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
+# How many more captions may repeat themselves, in per cent of all: who reads a hundred finds one more at most, and the
+# paper noticed none. A share of the parent's would be nothing where that repeats nothing.
+ONE_OF_A_HUNDRED = 1.0
+# What a gain on one text is held against begins so, and ends with the label of the other text.
+GAIN_ON = "the gain on "
+# Search among all images of a corpus; the paper's is among a set of candidates, and a place holds one number.
+FULL = "full"
+RETRIEVAL = "P@1"
+NOT_HIGHER = {measure: f"{NON_INFERIORITY}{measure}" for measure in (PERPLEXITY, REPETITIONS)}
 
 
-def summarise(inputs: Given, params: Given) -> tuple[Rows, Rows, list[str]]:
+@dataclass(frozen=True)
+class Scores:
+    """What scores the captions of a captioner in an evaluation: its job, and tables with a row for each caption."""
+
+    job: Job
+    nlg: pa.Table
+    spice: pa.Table | None = None
+    retrieval: pa.Table | None = None
+
+
+Results = dict[Place, Result]
+
+
+def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
     """Rows of values and of differences, and the tables that know the device of what they were measured on."""
-    values, differences = _variants(inputs, params)
-    compared = _compared(inputs, params)
-    measured = [*inputs["captions"], *inputs["variant_captions"], *inputs["variant_retrieval"]]
-    return values, [*compared, *differences], measured
+    values, differences, results = Rows(), _compared(inputs, params), dict[str, dict[str, Results]]()
+    for one in _scores(inputs, params, "variant_"):
+        results.setdefault(one.job.evaluation, {})[one.job.captioner] = evaluated_results(one, params["seed"])
+    for name, variants in params["variants"].items():
+        found = variant_rows(name, variants, results[variants["evaluation"]])
+        values += found[0]
+        differences += found[1]
+    return values, differences, [*inputs["captions"], *inputs["variant_captions"], *inputs["variant_retrieval"]]
 
 
-def _compared(inputs: Given, params: Given) -> Rows:
-    paper = Reproduction(params["config"], params["lineage"])
+def _compared(inputs: Row, params: Row) -> Rows:
+    paper, seed = Reproduction(params["config"], params["lineage"]), params["seed"]
     labels = {name: label for label, name in sorted(paper.captioners.items(), reverse=True)}
     parents = {label: parent for label in labels.values() if (parent := paper.parent(label))}
-    scores: dict[str, list[Scores]] = {}
+    scores, spoken = defaultdict[str, list[Scores]](list), defaultdict[str, Results](dict)
     for one in _scores(inputs, params):
-        scores.setdefault(labels[one.job.captioner], []).append(one)
+        scores[labels[one.job.captioner]].append(one)
     found: Rows = []
     if {DESCRIPTIONS, CAPTIONS} <= paper.corpora.keys():
         two = (paper.corpora[DESCRIPTIONS], paper.corpora[CAPTIONS])
-        shared = {
-            label: text_results([same_images(one, *two) for one in of_label], two, params["seed"])
-            for label, of_label in scores.items()
-        }
-        found += gain_rows(shared, parents, two, CAPTIONS)
+        shared = {label: [same_images(one, *two) for one in of_label] for label, of_label in scores.items()}
+        results = {label: text_results(of_label, two, seed) for label, of_label in shared.items()}
+        found += gain_rows(results, parents, two, CAPTIONS)
     corpora = sorted(set(paper.corpora.values()))
-    results = {label: text_results(of_label, corpora, params["seed"]) for label, of_label in scores.items()}
+    results = {label: text_results(of_label, corpora, seed) for label, of_label in scores.items()}
     foreign = {
-        label: [paper.corpora[corpus] for corpus in paper.corpora if paper.in_domain(label, corpus) is False]
+        label: [name for corpus, name in paper.corpora.items() if paper.in_domain(label, corpus) is False]
         for label in scores
     }
     found += transfer_rows(results, foreign)
-    spoken: dict[str, Results] = {}
     for measures, tokens in zip(inputs["measures"], inputs["tokens"], strict=True):
-        job = _job(measures, params)
-        read = read_table(measures, MEASURES), read_table(tokens, TOKENS)
-        spoken.setdefault(labels[job.captioner], {}).update(fluency_results(job, *read, params["seed"]))
+        job, read = _job(measures, params), (read_table(measures, MEASURES), read_table(tokens, TOKENS))
+        spoken[labels[job.captioner]].update(fluency_results(job, *read, seed))
     return [*found, *fluency_rows(spoken, parents)]
 
 
-def _scores(inputs: Given, params: Given, start: str = "") -> Iterator[Scores]:
+def _scores(inputs: Row, params: Row, start: str = "") -> Iterator[Scores]:
     """Of each captioner and evaluation its tables; their names begin so."""
-    spice, retrieval = (
-        {paths.captioner_of(path): path for path in inputs.get(f"{start}{table}", ())}
-        for table in ("spice", "retrieval")
-    )
+    others: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
+    for name, kind in (("spice", SPICE), ("retrieval", RETRIEVAL_RANKS)):
+        for path in inputs.get(f"{start}{name}", ()):
+            others[paths.captioner_of(path)][name] = path, kind
     for path in inputs[f"{start}nlg"]:
-        place = paths.captioner_of(path)
-        of_spice = read_table(spice[place], SPICE) if place in spice else None
-        ranks = read_table(retrieval[place], RETRIEVAL) if place in retrieval else None
-        yield Scores(_job(path, params), read_table(path, NLG), of_spice, ranks)
+        more = {name: read_table(*given) for name, given in others[paths.captioner_of(path)].items()}
+        yield Scores(_job(path, params), read_table(path, NLG), **more)
 
 
-def _variants(inputs: Given, params: Given) -> tuple[Rows, Rows]:
-    results: dict[str, dict[str, Any]] = {}
-    for one in _scores(inputs, params, "variant_"):
-        results.setdefault(one.job.evaluation, {})[one.job.captioner] = evaluated_results(one, params["seed"])
-    found = [
-        variant_rows(name, variants, results[variants["evaluation"]]) for name, variants in params["variants"].items()
-    ]
-    return [row for values, _ in found for row in values], [row for _, differences in found for row in differences]
-
-
-def _job(path: str, params: Given) -> Job:
+def _job(path: str, params: Row) -> Job:
     """The captioner and evaluation that a table is of."""
     captioner, evaluation = paths.captioner_of(path)
     return Job(captioner, evaluation, **params["evaluations"][evaluation])
+
+
+def text_results(scores: Sequence[Scores], corpora: Sequence[str], seed: int) -> Results:
+    """TEXT_METRICS of a captioner on each of these corpora, from its evaluations; ValueError for two of one corpus."""
+    metrics = {name: metric for name, metric in NLG_METRICS.items() if name in TEXT_METRICS}
+    found: Results = {}
+    for one in scores:
+        for table, of_table in ((one.nlg, metrics), (one.spice, SPICE_METRICS)):
+            if table is None:
+                continue
+            kept = table.filter(pc.is_in(table["corpus"], pa.array(corpora, pa.string())))
+            for result in caption_results(one.job, kept, seed, of_table):
+                place = result.corpus, result.metric, None
+                if place in found:
+                    evaluations = ", ".join(sorted((found[place].job.evaluation, one.job.evaluation)))
+                    raise ValueError(
+                        f"{result.metric} of {one.job.captioner} on {result.corpus} was measured in several "
+                        f"evaluations ({evaluations}); name the one that the tables show under "
+                        "papers.discritune.evaluations"
+                    )
+                found[place] = result
+    return found
+
+
+def same_images(scores: Scores, first: str, second: str) -> Scores:
+    """The scores on two corpora, without images that only one of them has a text of."""
+
+    def shared(table: pa.Table) -> pa.Table:
+        one, other = (table.filter(pc.equal(table["corpus"], corpus)) for corpus in (first, second))
+        pairs = ((one, other), (other, one))
+        return pa.concat_tables(own.filter(pc.is_in(own["image_id"], of["image_id"])) for own, of in pairs)
+
+    return replace(scores, nlg=shared(scores.nlg), spice=None if scores.spice is None else shared(scores.spice))
+
+
+def gain_rows(
+    results: Mapping[str, Results], parents: Mapping[str, str], corpora: tuple[str, str], against: str
+) -> Iterator[dict[str, Any]]:
+    """How much more each captioner gains over its parent on the first corpus than on the second.
+
+    results: by label of the captioner, on the same images of both `corpora`. parents: label -> its parent's; pairs of
+    which one was not evaluated have no row.
+    """
+    first, second = corpora
+    for label, parent in parents.items():
+        if not {label, parent} <= results.keys():
+            continue
+        for metric in TEXT_METRICS:
+            places = [(corpus, metric, None) for corpus in (first, second)]
+            if not all(place in results[name] for place in places for name in (label, parent)):
+                continue
+            pairs = [(results[label][place], results[parent][place]) for place in places]
+            images = {result.images for pair in pairs for result in pair}
+            if len(images) > 1:
+                raise ValueError(
+                    f"{label} and its parent {parent} were evaluated on different images of {first} and {second} "
+                    f"({metric}); their gains cannot be compared"
+                )
+            far = max(1.0, *(abs(result.value) for pair in pairs for result in pair))
+            gains = [one.value - of_parent.value for one, of_parent in pairs]
+            of_resamples = [one.resampled - of_parent.resampled for one, of_parent in pairs]
+            more = gains[0] - gains[1]
+            # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
+            drawn = (of_resamples[0] - of_resamples[1]).round(3)
+            number = more, *bootstrap_interval(more, drawn, len(*images), (-far, far), NOTHING)
+            yield row(first, "gains", label, metric, number, len(*images), against=f"{GAIN_ON}{against}")
+
+
+def transfer_rows(results: Mapping[str, Results], foreign: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
+    """Each captioner against each other where both were scored, on corpora that are foreign to both.
+
+    results: by label of the captioner. foreign: label -> corpora that neither it nor its parents were trained on.
+    """
+    for label, other in permutations(results, 2):
+        of_two = {
+            name: {place: result for place, result in results[name].items() if place[0] in foreign[label]}
+            for name in (label, other)
+        }
+        for found in difference_rows({other: [other], label: [label]}, of_two, other, {}, {}):
+            if found["corpus"] in foreign[other]:
+                yield {**found, "experiment": "transfer"}
+
+
+def fluency_results(job: Job, measures: pa.Table, tokens: pa.Table, seed: int) -> Results:
+    """Perplexity and repetitions of a captioner by corpus, from its tables of MEASURES and of TOKENS."""
+    repeats = [float(repeats_itself(text.split())) for text in tokens["tokens"].to_pylist()]
+    repeated = pa.table({"corpus": tokens["corpus"], "image_id": tokens["image_id"], "repeats": repeats})
+    found = [*caption_results(job, fluency(measures), seed, {PERPLEXITY: FLUENCY_METRICS[PERPLEXITY]})]
+    for result in caption_results(job, repeated, seed, {REPETITIONS: Metric("repeats", mean, ends=PER_CENT)}):
+        of_corpus = repeated.filter(pc.equal(repeated["corpus"], result.corpus))
+        counts = dict.fromkeys(result.images, 0.0)
+        for image, count in zip(of_corpus["image_id"].to_pylist(), of_corpus["repeats"].to_pylist(), strict=True):
+            counts[image] += count * len(counts) / len(of_corpus)
+        found.append(replace(result, shares=np.array([*counts.values()])))
+    return {(result.corpus, result.metric, None): result for result in found}
+
+
+def fluency_rows(results: Mapping[str, Results], parents: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Each captioner against its parent, and whether it is no worse: NOT_HIGHER.
+
+    A non-inferiority is a margin minus the difference, above 0 where captions are worse by less than the margin:
+    SIMILAR, of the parent's perplexity, and ONE_OF_A_HUNDRED of captions that repeat themselves. Pairs of which one was
+    not evaluated have no row, and neither has a perplexity that is not finite: of captions without a known word.
+    """
+    for label, parent in parents.items():
+        if not {label, parent} <= results.keys():
+            continue
+        for found in difference_rows({parent: [parent], label: [label]}, results, parent, {}, {}):
+            if not math.isfinite(found["difference"]):
+                continue
+            yield {**found, "experiment": "fluency"}
+            corpus, measure = found["corpus"], found["measure"]
+            of_parent = results[parent][corpus, measure, None].value
+            margin = SIMILAR * of_parent if measure == PERPLEXITY else ONE_OF_A_HUNDRED
+            value, low, high = (margin - found[end] for end in ("difference", "ci_high", "ci_low"))
+            place, ends = (corpus, "fluency", label, NOT_HIGHER[measure]), (value, low, high)
+            yield row(*place, ends, found["n"], against=parent, margin=margin)
+
+
+def evaluated_results(scores: Scores, seed: int) -> Results:
+    """Every measure of a captioner by corpus and retriever."""
+    found = [*caption_results(scores.job, scores.nlg, seed, NLG_METRICS)]
+    if scores.spice is not None:
+        found += caption_results(scores.job, scores.spice, seed, SPICE_METRICS)
+    if scores.retrieval is not None:
+        found += (one for one in retrieval_results(scores.job, scores.retrieval, seed) if one.candidates != FULL)
+    return {(result.corpus, result.metric, result.retriever): result for result in found}
+
+
+def variant_rows(name: str, variants: Row, results: Mapping[str, Results]) -> tuple[Rows, Rows]:
+    """Rows of ROLE_VALUES and of ROLE_DIFFERENCES of one group of variants, its name as the experiment.
+
+    `variants` has `captioners` (label -> captioners, one for each seed), `corpora` (names), `reference` (the label that
+    others are compared with) and `rewards` (label -> retrievers that gave the reward). Captioners are compared seed by
+    seed, by their order; one that has no seeds is compared with the reference's of every seed. `nearness of P@1` is
+    above 0 where a captioner finds about as many images as the reference. Raises ValueError when two captioners were
+    evaluated on different images.
+    """
+    roles, reference = variants["captioners"], variants["reference"]
+    seeds: Sequence[str] = roles[reference]
+    every, paired, partners = dict(results), dict(roles), dict[str, str | None]()
+    for label, captioners in roles.items():
+        if label == reference or len(seeds) == 1:
+            continue
+        if len(captioners) == 1:
+            paired[label] = [f"{captioners[0]} against {other}" for other in seeds]
+            every |= {one: results[captioners[0]] for one in paired[label]}
+        partners |= zip(paired[label], seeds, strict=True)
+    values = [*value_rows(roles, results)]
+    differences = [*difference_rows(paired, every, reference, partners, variants["rewards"])]
+    found = {(row["subject"], row["corpus"], row["measure"], row["scorer"]): row["value"] for row in values}
+    for one in [made for made in differences if made["measure"] == RETRIEVAL]:
+        margin = SIMILAR * abs(found[reference, one["corpus"], RETRIEVAL, one["scorer"]])
+        near, low, high = within(one["difference"], one["ci_low"], one["ci_high"], margin)
+        told = {"difference": near, "ci_low": low, "ci_high": high, "margin": margin}
+        differences.append({**one, **told, "measure": f"nearness of {RETRIEVAL}"})
+    values, differences = (
+        [{**row, "experiment": name} for row in rows if row["corpus"] in variants["corpora"]]
+        for rows in (values, differences)
+    )
+    return values, differences

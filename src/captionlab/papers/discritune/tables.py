@@ -6,13 +6,10 @@ captioners that the paper has there, and those that it does not have at all.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.language.schemas import ASSOCIATIONS as ASSOCIATED
 from captionlab.language.schemas import STATISTICS
-from captionlab.papers.discritune.associations import associations_table
 from captionlab.papers.discritune.layouts import (
     ASSOCIATIONS,
     DECIMALS,
@@ -23,23 +20,24 @@ from captionlab.papers.discritune.layouts import (
     RETRIEVAL_METRIC,
     TEXT,
     TEXT_HEADINGS,
-    VARIANTS,
     WITH_CIDER,
     Layout,
-    VariantsLayout,
+    associations_name,
 )
 from captionlab.papers.discritune.study import study_table
 from captionlab.reporting.builder import Line, Number, blocks_of, columns_of, rows_of
 from captionlab.reporting.footnotes import protocol_note
+from captionlab.reporting.language import TOP, side_by_side
 from captionlab.reporting.published import Published, PublishedValue, read_published
+from captionlab.reporting.reading import read_measured, read_rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.reproduction import Reproduction, in_order
 from captionlab.reporting.runs import Place, Row, Run
-from captionlab.reporting.sheets import PROVENANCE, Sheet
+from captionlab.reporting.sheets import PROVENANCE, Sheet, table_of
 from captionlab.reporting.verdicts import CONTEXT, legend
 from captionlab.schemas import SUMMARY
 from captionlab.study.schemas import ACCURACY, AGREEMENT, PAIRWISE, PARTICIPANTS
-from captionlab.tables import read_metadata, read_table
+from captionlab.tables import read_metadata
 
 ANSWERS = {"accuracy": ACCURACY, "pairwise": PAIRWISE, "agreement": AGREEMENT, "participants": PARTICIPANTS}
 TABLES = ("1", "2", "3", "4", "5", "10", "11")
@@ -48,6 +46,7 @@ RECORD_COLUMNS = (
     "value", "ci_low", "ci_high", "n", "candidates", "decoding", "published", "difference", "verdict",
     "smallest_difference", *PROVENANCE,
 )  # fmt: skip
+WORD_COLUMNS = ("corpus", "caption_type", "tag", "rank", "lemma", "count", "association", "published", *PROVENANCE)
 # Marks a value of the retriever that gave the reward.
 OWN = "°"
 _P_AT_1 = "P@1 (%): the share of captions by which a retriever finds their image among the candidates."
@@ -60,29 +59,24 @@ def tabulate(inputs: Mapping[str, Any], params: Mapping[str, Any], provenance: M
     published = read_published(inputs["published"])
     paper = Reproduction(params["config"], params["lineage"], published)
     if params["config"]:
-        run = paper.run(read_table(inputs["summary"], SUMMARY).to_pylist())
+        run = paper.run(read_rows(inputs["summary"], SUMMARY))
         yield from captioner_tables(run, paper, {**provenance, **read_metadata(inputs["summary"])})
-        values = read_table(inputs["values"], ROLE_VALUES).to_pylist()
-        differences = read_table(inputs["differences"], ROLE_DIFFERENCES).to_pylist()
         made = {**provenance, **read_metadata(inputs["values"])}
-        yield from variant_tables(values, differences, published, params["config"], params["retrievers"], made)
+        yield from variant_tables(*read_measured(inputs), params["config"], params["retrievers"], made)
     for number, who in enumerate(params["participants"]):
-        answers = {
-            name: read_table(inputs[f"study_{name}"][number], kind).to_pylist() for name, kind in ANSWERS.items()
-        }
+        answers = {name: read_rows(inputs[f"study_{name}"][number], kind) for name, kind in ANSWERS.items()}
         yield study_table(who, answers, params["study_captioners"], params["study_corpus"], paper, provenance)
     if "associations" in inputs:
-        associations = read_table(inputs["associations"], ASSOCIATED).to_pylist()
-        statistics = [row for path in inputs["statistics"] for row in read_table(path, STATISTICS).to_pylist()]
-        corpora = list(dict.fromkeys(row["corpus"] for row in statistics))
+        associations = read_rows(inputs["associations"], ASSOCIATED)
+        corpora = list(dict.fromkeys(row["corpus"] for row in read_rows(inputs["statistics"], STATISTICS)))
         for tag in ASSOCIATIONS:
             yield associations_table(associations, params["caption_types"], corpora, tag, paper, provenance)
 
 
 def captioner_tables(run: Run, paper: Reproduction, provenance: Mapping[str, Any]) -> list[Table]:
     """Those of LAYOUTS that the paper's block asks for. `provenance` is described at `run_notes`."""
-    asked = [layout for layout in LAYOUTS if layout.is_asked(paper.captioners, paper.corpora)]
-    sheets = [CaptionersSheet(run, paper, layout, provenance) for layout in asked]
+    block = {"captioners": paper.captioners, "corpora": paper.corpora}
+    sheets = [CaptionersSheet(run, paper, layout, provenance) for layout in LAYOUTS if layout.is_asked(block)]
     return [_text(sheet) if sheet.layout.metrics == TEXT else _retrieval(sheet) for sheet in sheets]
 
 
@@ -96,11 +90,8 @@ class CaptionersSheet(Sheet):
     def captioners(self) -> list[str]:
         """Labels of the rows, the paper's in its order."""
         printed, tables = self.run.published.rows, self.layout.captioners
-        labels = self.paper.ordered_captioners(printed(*TABLES))
-        if tables is None:
-            return labels
-        known, own = printed(*tables), printed(*OWN_TABLES)
-        return [label for label in labels if (label in known if tables else label not in own)]
+        labels, own = self.paper.ordered_captioners(printed(*TABLES)), printed(*(tables or OWN_TABLES))
+        return [label for label in labels if tables is None or (label in own) == bool(tables)]
 
     def corpora(self) -> list[str]:
         """Labels of the corpora, the paper's in its order.
@@ -157,11 +148,6 @@ class CaptionersSheet(Sheet):
         notes.append(protocol_note({r["decoding"] for r in shown}, {r["candidates"] for r in shown}))
         return notes
 
-    def finished(self, description: str, columns: Sequence[Column], blocks: Sequence[Block]) -> Table:
-        """The table as its layout calls it."""
-        title = f"DiscriTune, {self.layout.title}"
-        return self.table(self.layout.name, title, description, columns, blocks)
-
 
 def _retrieval(sheet: CaptionersSheet) -> Table:
     """Rows are captioners, columns corpora, each by every retriever; the first one stands for the paper's."""
@@ -178,7 +164,8 @@ def _retrieval(sheet: CaptionersSheet) -> Table:
             row += others[1:]
         group = sheet.titled(corpus)
         columns += columns_of([], [replace(number, group=group) for number in numbers])
-    return sheet.finished(
+    return sheet.table(
+        *_names(sheet.layout),
         f"{_P_AT_1} This run with its 95 % interval, by each retriever; the paper's number beside the retriever that "
         "stands for the paper's.",
         columns,
@@ -214,7 +201,8 @@ def _text(sheet: CaptionersSheet) -> Table:
         False: ", of captioners on corpora that neither they nor their parents were trained on",
         None: "",
     }[in_domain]
-    return sheet.finished(
+    return sheet.table(
+        *_names(sheet.layout),
         f"{_TEXT}{where}. This run with its 95 % interval; beside it the paper's number.",
         columns_of(["captioner"], numbers),
         blocks,
@@ -234,14 +222,17 @@ def variant_tables(
     values, differences: rows of ROLE_VALUES and ROLE_DIFFERENCES with the variants as experiment. retrievers: of each
     variants its `retrievers`, the one that stands for the paper's first, and by label those that gave `rewards`.
     """
-    for layout in VARIANTS:
+    for layout in LAYOUTS:
         if layout.variants in block.get("variants", {}):
             variants = block["variants"][layout.variants]
             run = Run(values, differences, published, block["comparable"], variants["corpora"])
             yield _variants(layout, variants, retrievers[layout.variants], Sheet(run, provenance))
 
 
-def _variants(layout: VariantsLayout, variants: Mapping[str, Any], asked: Mapping[str, Any], sheet: Sheet) -> Table:
+def _variants(layout: Layout, variants: Mapping[str, Any], asked: Mapping[str, Any], sheet: Sheet) -> Table:
+    def own(place: Place) -> str:
+        return OWN if place.scorer in asked["rewards"].get(place.subject, ()) else ""
+
     reference, found = variants["reference"], sheet.run.found("measure", layout.variants)
     numbers: list[Number] = []
     for metric in (metric for metric in layout.metrics if metric in found):
@@ -250,9 +241,9 @@ def _variants(layout: VariantsLayout, variants: Mapping[str, Any], asked: Mappin
             group, decimals = " by ".join(filter(None, (heading, retriever))), DECIMALS[metric]
             # The paper's numbers stand beside those of the first retriever, and beside text metrics.
             printed = heading if layout.published and (not numbers or metric != RETRIEVAL_METRIC) else None
-            ours = Number(place, group, printed=printed, decimals=decimals, mark=partial(_own, asked["rewards"]))
+            ours = Number(place, group, printed=printed, decimals=decimals, mark=own)
             numbers += [ours, Number(place, group, f"against {reference}", against=reference, decimals=decimals)]
-    labels = in_order(variants["captioners"], sheet.run.published.rows(layout.published) if layout.published else ())
+    labels = in_order(variants["captioners"], sheet.run.published.rows(layout.published or ""))
     lines = [Line([label], {"subject": label, "experiment": layout.variants}, label) for label in labels]
     blocks = blocks_of(sheet, layout.published, lines, numbers)
     if any(OWN in cell.text for block in blocks for row in block.rows for cell in row):
@@ -260,8 +251,7 @@ def _variants(layout: VariantsLayout, variants: Mapping[str, Any], asked: Mappin
     if layout.metrics == TEXT and "SPICE" not in found:
         sheet.notes.append("SPICE is not in this run.")
     return sheet.table(
-        layout.name,
-        f"DiscriTune, {layout.title}",
+        *_names(layout),
         f"{WHAT[layout.metrics]} Means over trainings, and the difference from {reference}, each with its 95 % "
         "interval.",
         columns_of(["captioner"], numbers),
@@ -269,5 +259,56 @@ def _variants(layout: VariantsLayout, variants: Mapping[str, Any], asked: Mappin
     )
 
 
-def _own(rewards: Mapping[str, Sequence[str]], place: Place) -> str:
-    return OWN if place.scorer in rewards.get(place.subject, ()) else ""
+def _names(layout: Layout) -> tuple[str, str]:
+    """Name and title of a table."""
+    return f"discritune_{layout.name}", f"DiscriTune, {layout.title}"
+
+
+def associations_table(
+    associations: Sequence[Row],
+    types: Sequence[str],
+    corpora: Sequence[str],
+    tag: str,
+    paper: Reproduction,
+    provenance: Mapping[str, Any],
+) -> Table:
+    """Lemmas of a part of speech (ADJ or NOUN) that go with each caption type, side by side: a block for each corpus.
+
+    `types` are those whose words were told apart. A lemma that is not more frequent in a type than elsewhere
+    (association 0 or less) does not go with it. The paper's lemmas have a column where it has such a type.
+    """
+    number, word = ASSOCIATIONS[tag]
+    theirs = paper.corpora.get("ConCap")  # the corpus of both tables
+    printed = {one: paper.ranked(number, one, f"{word} rank") if theirs in corpora else {} for one in types}
+    columns = [Column("rank", numeric=False)]
+    for caption_type in types:
+        columns += [Column("lemma", group=caption_type, numeric=False), Column("LMI", group=caption_type)]
+        if printed[caption_type]:
+            columns.append(Column("paper", group=caption_type, numeric=False))
+    blocks, records = [], []
+    for corpus in corpora:
+        lists: list[list[Cell]] = []
+        for caption_type in types:
+            words = printed[caption_type] if corpus == theirs else {}
+            place = (corpus, caption_type, tag)
+            rows = [row for row in associations if (row["corpus"], row["caption_type"], row["tag"]) == place]
+            top = [row for row in rows if row["rank"] <= TOP and row["association"] > 0.0]
+            top.sort(key=lambda row: row["rank"])
+            records += [{**row, "published": words.get(row["rank"])} for row in top]
+            lists += [[Cell(row["lemma"]) for row in top], [Cell(f"{row['association']:.1f}") for row in top]]
+            if printed[caption_type]:
+                lists.append([Cell(words.get(rank, MISSING)) for rank in range(1, max([0, *words]) + 1)])
+        blocks.append(Block(side_by_side(lists), corpus))
+    missing = f"{MISSING}: no more {word}s are more frequent in this type than elsewhere"
+    beside = "; in a column of the paper: it prints none" if any(printed.values()) else ""
+    return table_of(
+        f"discritune_{associations_name(tag)}",
+        f"DiscriTune, table {number}: {word}s that go with each type of captions",
+        f"The {TOP} {word} lemmas with the largest local mutual information (LMI, nats) with each type of captions.",
+        columns,
+        blocks,
+        records,
+        WORD_COLUMNS,
+        [f"{missing}{beside}.", *paper.notes(any(printed.values()))],
+        provenance,
+    )

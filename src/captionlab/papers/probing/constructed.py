@@ -1,6 +1,7 @@
 """What scorers make of constructed captions: each against the caption that it was made of, on the same images."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,11 +15,13 @@ from captionlab.intervals import (
     share_interval,
     within,
 )
-from captionlab.papers.probing.roles import HALF, PrintedScorer
-from captionlab.papers.probing.run import Row, Rows
+from captionlab.reporting.reading import Rows
+from captionlab.reporting.runs import Row
 
 # Measures that say of a caption whether something is so.
 SHARES = ("preferred", "chosen")
+# What a share that most images have is held against.
+HALF = "half of the images"
 # What captions with more nouns are held against: those in the same template with the fewest nouns of the experiment.
 FEWEST = "the fewest nouns"
 
@@ -30,6 +33,14 @@ Way = tuple[str, str, str | None, float | None]
 Column = np.ndarray
 # A column of a table: the way, measure, scorer, what it is held against (None: a value, not a difference).
 Name = tuple[Way, str, str, str | None]
+
+
+@dataclass(frozen=True)
+class PrintedScorer:
+    """The paper's name of a scorer, and the factor that puts its scores into per cent."""
+
+    label: str
+    factor: float
 
 
 def constructed_rows(
@@ -86,16 +97,18 @@ def _over_parts(
 
 def _columns(part: Part, corpus: str, scorers: Mapping[str, PrintedScorer], original: str) -> dict[Name, Column]:
     constructions, alignment, of_original = part
-    ways = {(one["image_id"], one["caption_index"]): _way(one) for one in constructions if one["corpus"] == corpus}
+    ways: dict[tuple[str, int], Way] = {}
+    for one in (one for one in constructions if one["corpus"] == corpus):
+        level = None if one["experiment"] == "template" else one["level"]  # a template takes as many nouns as there are
+        ways[one["image_id"], one["caption_index"]] = one["experiment"], one["subject"], one["source"], level
     columns: dict[Name, Column] = {}
     for name, scorer in scorers.items():
-        given = {
-            one["image_id"]: one["score"] * scorer.factor
-            for one in of_original
-            if (one["corpus"], one["scorer"], one["caption_index"]) == (corpus, name, 0)
-        }
-        place = {image: index for index, image in enumerate(sorted(given))}
-        before = np.array([given[image] for image in place])
+        first = [
+            one for one in of_original if (one["corpus"], one["scorer"], one["caption_index"]) == (corpus, name, 0)
+        ]
+        first.sort(key=lambda one: one["image_id"])
+        place = {one["image_id"]: index for index, one in enumerate(first)}
+        before = np.array([one["score"] * scorer.factor for one in first])
         after: dict[Way, Column] = {}
         for one in alignment:
             if (one["corpus"], one["scorer"]) == (corpus, name):
@@ -104,11 +117,6 @@ def _columns(part: Part, corpus: str, scorers: Mapping[str, PrintedScorer], orig
                 scores[place[one["image_id"]]] = one["score"] * scorer.factor
         columns |= _of_scorer(after, before, scorer.label, original)
     return columns
-
-
-def _way(row: Row) -> Way:
-    """How a caption was constructed; a template takes as many nouns as there are."""
-    return row["experiment"], row["subject"], row["source"], None if row["experiment"] == "template" else row["level"]
 
 
 def _of_scorer(
@@ -147,7 +155,6 @@ def _of_scorer(
 def _resampled(columns: Mapping[Name, Column], seed: int) -> dict[Name, np.ndarray]:
     """Means of each column on resamples of the images, without those resamples that have none of its captions."""
     matrix = np.stack(list(columns.values()), axis=1)
-    there = np.isfinite(matrix)
-    sums = resampled_sums(np.concatenate([np.nan_to_num(matrix), there], axis=1), seed)
+    sums = resampled_sums(np.concatenate([np.nan_to_num(matrix), np.isfinite(matrix)], axis=1), seed)
     totals, counts = np.split(sums, 2, axis=1)
     return {name: totals[:, i][counts[:, i] > 0] / counts[:, i][counts[:, i] > 0] for i, name in enumerate(columns)}

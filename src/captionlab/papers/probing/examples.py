@@ -1,32 +1,123 @@
 """Tables 1, 3 and 6: captions of a few images, with the images; and which caption each scorer would choose of all."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from captionlab.papers.probing.pages import Captioned, Pages
+import pyarrow.compute as pc
+
+from captionlab.generation.captions import evaluated_images
+from captionlab.language.schemas import CONSTRUCTED
+from captionlab.papers.probing.constructed import PrintedScorer
 from captionlab.papers.probing.paper import REFERENCE
-from captionlab.papers.probing.run import ProbingRun, Provenance
+from captionlab.papers.probing.run import ProbingRun
+from captionlab.reporting.reading import Path, Provenance, read_rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.runs import Place
+from captionlab.reporting.runs import Place, Row
 from captionlab.reporting.sheets import PROVENANCE, Sheet
+from captionlab.reporting.thumbnails import thumbnail
+from captionlab.schemas import ALIGNMENT, GENERATED, IMAGES
+from captionlab.tables import read_table
 
 EXAMPLES = 3
 RECORD_COLUMNS = ("corpus", "image_id", "part", "label", "caption", "scorer", "score", "chosen", *PROVENANCE)
 CHOSEN = " ✓"
 
 
-def _record(*values: Any) -> dict[str, Any]:
-    """The columns of a record that say nothing of the run."""
-    return dict(zip(RECORD_COLUMNS, values, strict=False))
+@dataclass(frozen=True)
+class Captioned:
+    """A caption of an image, its scores as they are printed, and of a constructed one the words that were put in."""
+
+    caption: str
+    scores: Mapping[str, float] = field(default_factory=dict)
+    words: Sequence[str] = ()
 
 
-def choice_image(pages: Pages, scorers: Sequence[str]) -> str | None:
-    """The first image for which most scorers would choose another caption than the reference's; None without any."""
-    others: dict[str, int] = {}
-    for image in pages.images:
-        if len(options := _options(pages, image)) > 1:
-            others[image] = sum(chosen(options, scorer) not in (None, REFERENCE) for scorer in scorers)
-    return max(others, key=lambda image: others[image], default=None)
+# Corpus and image.
+Image = tuple[str, str]
+# Experiment, model, source, number of nouns (None for all).
+Way = tuple[str, str, str, float | None]
+KEY = ("corpus", "image_id", "caption_index")
+
+
+@dataclass(frozen=True)
+class Pages:
+    """What the examples are taken from, on one corpus.
+
+    images: its evaluated images in order; table: its table of images. generated: captions by role and image, of the
+    first training of each role. constructed: captions in templates by image and by the way they were constructed.
+    """
+
+    label: str
+    corpus: str
+    images: Sequence[str]
+    table: Path
+    generated: Mapping[str, Mapping[Image, Captioned]]
+    constructed: Mapping[Image, Mapping[Way, Captioned]]
+
+    def picture(self, image: str) -> bytes:
+        """A PNG of an image, perhaps nothing."""
+        rows = read_table(self.table, IMAGES, ["image_id", "path", "data"])
+        return thumbnail(rows.filter(pc.equal(rows["image_id"], image)).to_pylist()[0])
+
+    def in_templates(self, image: str) -> dict[str, Captioned]:
+        """Captions of an image in the published templates, by model."""
+        made = self.constructed.get((self.corpus, image), {})
+        return {way[1]: one for way, one in made.items() if (way[0], way[2]) == ("template", "published")}
+
+    def with_nouns(self, image: str, count: float) -> dict[str, Captioned]:
+        """Captions of an image with so many nouns, by model."""
+        made = self.constructed.get((self.corpus, image), {})
+        return {way[1]: one for way, one in made.items() if (way[0], way[3]) == ("count", count)}
+
+    def options(self, image: str) -> dict[str, Captioned]:
+        """The reference's caption of an image, then its nouns in each template."""
+        made = sorted(self.in_templates(image).items())
+        return {REFERENCE: self.generated[REFERENCE][self.corpus, image], **dict(made)}
+
+
+def read_pages(inputs: Row, params: Row) -> list[Pages]:
+    """The pages of each corpus, from the files and parameters of a job of the paper."""
+    scorers = {name: PrintedScorer(**printed) for name, printed in params["scorers"].items()}
+    # Options of Table 1 are made of the last captions; of several trainings the first.
+    files = [*zip(params["roles"], inputs["captions"], inputs["alignment"], strict=True)]
+    files.append((REFERENCE, inputs["originals"][0], inputs["original_alignment"][0]))
+    generated = {
+        role: {place[:2]: one for place, one in _read_captions(captions, alignment, scorers).items() if place[2] == 0}
+        for role, captions, alignment in files
+    }
+    captions = _read_captions(inputs["constructed"][0], inputs["constructed_alignment"][0], scorers)
+    constructed: dict[Image, dict[Way, Captioned]] = defaultdict(dict)
+    for row in read_rows(inputs["constructions"][0], CONSTRUCTED):
+        if row["template"] is not None:
+            place = tuple(row[name] for name in KEY)
+            level = row["level"] if row["experiment"] == "count" else None
+            way = row["experiment"], row["subject"], row["source"], level
+            constructed[row["corpus"], row["image_id"]][way] = replace(captions[place], words=row["words"])
+    tables, splits = dict(zip(params["corpora"], inputs["images"], strict=True)), params["job"]["splits"]
+    images = {corpus: evaluated_images(table, corpus, splits[corpus]) for corpus, table in tables.items()}
+    return [
+        Pages(label, corpus, images[corpus], tables[corpus], generated, constructed)
+        for label, corpus in sorted(params["config"]["corpora"].items())
+    ]
+
+
+def _read_captions(
+    captions: Path, alignment: Path, scorers: Mapping[str, PrintedScorer]
+) -> dict[tuple[Any, ...], Captioned]:
+    """Captions with their scores, by KEY."""
+    scores: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
+    for row in read_rows(alignment, ALIGNMENT):
+        if scorer := scorers.get(row["scorer"]):
+            scores[tuple(row[name] for name in KEY)][scorer.label] = row["score"] * scorer.factor
+    places = ((tuple(row[name] for name in KEY), row["caption"]) for row in read_rows(captions, GENERATED))
+    return {place: Captioned(caption, scores.get(place, {})) for place, caption in places}
+
+
+def _records(rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Records of rows of the first columns; the others say where they are from, or nothing."""
+    return [dict.fromkeys(RECORD_COLUMNS) | dict(zip(RECORD_COLUMNS, row, strict=False)) for row in rows]
 
 
 def chosen(options: Mapping[str, Captioned], scorer: str) -> str | None:
@@ -35,36 +126,22 @@ def chosen(options: Mapping[str, Captioned], scorer: str) -> str | None:
     return max(scores, key=lambda label: scores[label]) if scores else None
 
 
-def _options(pages: Pages, image: str) -> dict[str, Captioned]:
-    """The reference's caption of an image, then its nouns in each template."""
-    return {
-        REFERENCE: pages.generated[REFERENCE][pages.corpus, image],
-        **dict(sorted(pages.in_templates(image).items())),
-    }
-
-
-def constructed_images(pages: Pages, count: float) -> list[str]:
-    """The first image whose caption has three nouns, as in the paper, or most; and the first that has `count` nouns."""
-    made = {image: next(iter(pages.in_templates(image).values()), None) for image in pages.images}
-    nouns = {image: len(one.words) for image, one in made.items() if one}
-    first = min(nouns, key=lambda image: abs(nouns[image] - 3), default=None)
-    second = next((image for image in pages.images if pages.with_nouns(image, count)), None)
-    return [image for image in (first, second) if image is not None]
-
-
 def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenance) -> Table:
     """Table 1: which of six captions each scorer would choose, of one image and of all."""
     sheet = Sheet(run, provenance)
     columns = [Column(name, numeric=False) for name in ("caption", "made for", "text")]
     columns += [Column(scorer, group="by") for scorer in run.scorers]
-    blocks: list[Block] = []
-    records: list[dict[str, Any]] = []
+    blocks, records = list[Block](), list[Sequence[Any]]()
     for page in pages:
-        image = choice_image(page, run.scorers)
-        if image is None:
+        by_image = {image: options for image in page.images if len(options := page.options(image)) > 1}
+        choices_of = {
+            image: {scorer: chosen(options, scorer) for scorer in run.scorers} for image, options in by_image.items()
+        }
+        if not by_image:
             continue
-        options = _options(page, image)
-        choices = {scorer: chosen(options, scorer) for scorer in run.scorers}
+        # The first image for which most scorers would choose another caption than the reference's.
+        image = max(by_image, key=lambda one: sum(of not in (None, REFERENCE) for of in choices_of[one].values()))
+        options, choices = by_image[image], choices_of[image]
         heads = {label: [Cell(f"({chr(ord('a') + number)})"), Cell(label)] for number, label in enumerate(options)}
         rows = []
         for label, option in options.items():
@@ -72,7 +149,7 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenanc
             for scorer in run.scorers:
                 score, is_chosen = option.scores.get(scorer), choices[scorer] == label
                 row.append(Cell(MISSING if score is None else f"{score:.1f}{CHOSEN if is_chosen else ''}"))
-                records.append(_record(page.corpus, image, "scores", label, option.caption, scorer, score, is_chosen))
+                records.append((page.corpus, image, "scores", label, option.caption, scorer, score, is_chosen))
             rows.append(row)
         heading = f"{page.label}, image {image}: scores, and the choice of each scorer"
         blocks.append(Block(rows, heading, page.picture(image)))
@@ -82,8 +159,7 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenanc
             places = [Place(label, page.corpus, "chosen", scorer, *where) for scorer in run.scorers]
             shares.append([*head, Cell(what), *(sheet.value(place)[0] for place in places)])
             for place, ours in zip(places, map(run.value, places), strict=True):
-                share = ours and ours.value
-                records.append(_record(page.corpus, None, what, label, None, place.scorer, share, None))
+                records.append((page.corpus, None, what, label, None, place.scorer, ours and ours.value))
         blocks.append(Block(shares, sheet.heading(page.label)))
     sheet.notes.append(
         f"{CHOSEN.strip()}: the caption that the scorer gives the highest score, of equal ones the first. The image is "
@@ -97,30 +173,27 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenanc
         f"The {REFERENCE} caption and its nouns in the template of each scorer, by every scorer.",
         columns,
         blocks,
-        records,
+        _records(records),
         RECORD_COLUMNS,
     )
 
 
 def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenance) -> Table:
     """Table 3: captions of every role for a few images, evenly spread over the order of the corpus."""
-    sheet = Sheet(run, provenance)
-    blocks: list[Block] = []
-    records: list[dict[str, Any]] = []
+    sheet, blocks, records = Sheet(run, provenance), list[Block](), list[Sequence[Any]]()
     for page in pages:
         number = len(page.images)
         for image in (page.images[place * number // EXAMPLES] for place in range(min(EXAMPLES, number))):
             rows = []
             for role in sorted(run.roles, key=lambda role: role != REFERENCE):
-                found = page.caption(role, image)
-                if found is None:
+                if (found := page.generated.get(role, {}).get((page.corpus, image))) is None:
                     continue
                 own = run.rewards.get(role, ())
                 scores = {scorer: found.scores[scorer] for scorer in own if scorer in found.scores}
                 shown = [f"{score:.1f}" if len(scores) == 1 else f"{one} {score:.1f}" for one, score in scores.items()]
                 rows.append([Cell(role), Cell(found.caption), Cell(", ".join(shown))])
                 for scorer, score in scores.items() or [(None, None)]:
-                    records.append(_record(page.corpus, image, "generated", role, found.caption, scorer, score, None))
+                    records.append((page.corpus, image, "generated", role, found.caption, scorer, score))
             blocks.append(Block(rows, f"{page.label}, image {image}", page.picture(image)))
     sheet.notes.append(
         "The images are spread evenly over the corpus, not chosen. Captions are of the first training of a role."
@@ -131,34 +204,35 @@ def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenan
         f"Captions by every captioner for {EXAMPLES} images.",
         [Column("captioner", numeric=False), Column("caption", numeric=False), Column("score by its scorer")],
         blocks,
-        records,
+        _records(records),
         RECORD_COLUMNS,
     )
 
 
 def constructed_table(run: ProbingRun, pages: Sequence[Pages], count: float, provenance: Provenance) -> Table:
     """Table 6: nouns of a caption in each template, and so many nouns of caption and references."""
-    blocks: list[Block] = []
-    records: list[dict[str, Any]] = []
+    blocks, records = list[Block](), list[Sequence[Any]]()
     for page in pages:
-        for number, image in enumerate(constructed_images(page, count)):
-            if number == 0:
-                made, what = page.in_templates(image), f"nouns of the {REFERENCE} caption"
-                lines = [(REFERENCE, _options(page, image)[REFERENCE].caption)]
-            else:
-                made, what = page.with_nouns(image, count), f"{count:g} nouns of caption and references"
-                lines = []
+        # The first image whose caption has three nouns, as in the paper, or most; and the first with so many nouns.
+        of_caption = {image: made for image in page.images if (made := page.in_templates(image))}
+        with_more = {image: made for image in page.images if (made := page.with_nouns(image, count))}
+        nouns = {image: len(next(iter(made.values())).words) for image, made in of_caption.items()}
+        first = sorted(nouns, key=lambda image: abs(nouns[image] - 3))[:1]
+        shown = [(image, of_caption[image], f"nouns of the {REFERENCE} caption", [REFERENCE]) for image in first]
+        shown += [(one, with_more[one], f"{count:g} nouns of caption and references", []) for one in [*with_more][:1]]
+        for image, made, what, given in shown:
+            lines = [(role, page.options(image)[role].caption) for role in given]
             lines.append(("visual words", ", ".join(next(iter(made.values())).words)))
             lines += [(model, made[model].caption) for model in run.scorers if model in made]
             rows = [[Cell(label), Cell(text)] for label, text in lines]
             blocks.append(Block(rows, f"{page.label}, image {image}: {what}", page.picture(image)))
-            records += [_record(page.corpus, image, what, label, text, None, None, None) for label, text in lines]
+            records += [(page.corpus, image, what, *line) for line in lines]
     return Sheet(run, provenance).table(
         "probing_table6_constructed",
         "Probing, table 6: constructed captions",
         "Visual words in the template of each scorer.",
         [Column("template", numeric=False), Column("caption", numeric=False)],
         blocks,
-        records,
+        _records(records),
         RECORD_COLUMNS,
     )

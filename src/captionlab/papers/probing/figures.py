@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -13,13 +12,13 @@ from captionlab.language.patterns import Tagged, compiled, tagged
 from captionlab.language.schemas import NGRAMS, PATTERNS, TAGGED
 from captionlab.language.statistics import mostly_tagged
 from captionlab.papers.probing.paper import REFERENCE
-from captionlab.papers.probing.run import ProbingRun, Row, Rows, read_by, read_run
-from captionlab.reporting.figures import Style, colour_of, save
-from captionlab.reporting.runs import Measured, Place
+from captionlab.papers.probing.run import ProbingRun, read_run
+from captionlab.reporting.figures import ABOVE, Style, bars, colour_of, line, look, panels, save
+from captionlab.reporting.reading import Rows, read_by
+from captionlab.reporting.runs import Place, Row
 from captionlab.texts.tagging import NOUNS
 
 Captions = Mapping[str, Sequence[Tagged]]
-Points = Mapping[float, Measured | None]
 # The measures of Figure 1.
 MEASURES = {
     "first pattern": "most frequent pattern found in the captions",
@@ -41,11 +40,7 @@ def plot(inputs: Row, params: Row, style: Style, paths: Mapping[str, str]) -> No
         for role, rows in read_by(roles, inputs["tags"], TAGGED).items()
     }
     of = {name.removeprefix("probing_"): path for name, path in paths.items()}
-    look: dict[Any, Any] = {
-        "font.size": style["font_size"], "axes.titlesize": "medium", "figure.labelsize": "medium",
-        "legend.frameon": False, "figure.constrained_layout.use": True,
-    }  # fmt: skip
-    with plt.rc_context(look):
+    with plt.rc_context(look(style)):
         plot_patterns(run, patterns, captions, corpus, style, of["figure1_patterns"])
         plot_replacements(run, corpus, style, of["figure2_replacements"])
         plot_visual_words(run, corpus, style, of["figure3_visual_words"])
@@ -71,15 +66,17 @@ def plot_patterns(
     candidates = [role for role in mined if role != REFERENCE] or list(mined)
     if candidates:
         role = max(candidates, key=lambda name: mined[name]["whole"])
-        caption = _readable(captions[role], mined[role]["pattern"])
-        _take_apart(above, caption, mined[role]["pattern"], style)
+        pattern = mined[role]["pattern"]
+        following = [caption for caption in captions[role] if compiled(pattern).follows(caption).whole]
+        readable = (caption for caption in following if SHORTEST <= len(caption) <= LONGEST)
+        _take_apart(above, next(readable, following[0][:LONGEST]), pattern, style)
         above.set_title(f"a caption by the captioner {role}, and its pattern", loc="left")
     for index, (measure, label) in enumerate(MEASURES.items()):
         points = {x + (index - 0.5) * 0.4: run.value(Place(role, corpus, measure)) for x, role in enumerate(run.roles)}
-        _bars(below, points, 0.38, label, colour_of(style, index))
+        bars(below, points, 0.38, label, colour_of(style, index))
     below.set_xticks(range(len(run.roles)), run.roles, rotation=15 if len(run.roles) > 6 else 0)
     below.set(ylabel="captions that follow it (%)", ylim=(0, 100))
-    below.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    below.legend(ncols=2, **ABOVE)
     save(figure, path, style)
 
 
@@ -89,23 +86,23 @@ def plot_replacements(run: ProbingRun, corpus: str, style: Style, path: str) -> 
     several = len(shares) > 1
     figure = plt.figure(figsize=(7.5, 5.0 if several else 2.8))
     grid = figure.add_gridspec(2 if several else 1, len(run.scorers))
-    bars = figure.add_subplot(grid[0, :])
+    scores = figure.add_subplot(grid[0, :])
     kinds = {REFERENCE: f"{REFERENCE} captions", "others": "other words replaced", "nouns": "nouns replaced"}
     for index, (subject, label) in enumerate(kinds.items()):
         places = [_replaced(subject, corpus, scorer, max(shares, default=1.0)) for scorer in run.scorers]
         points = {x + (index - 1) * 0.27: run.value(place) for x, place in enumerate(places)}
-        _bars(bars, points, 0.25, label, colour_of(style, index))
-    if all(bar.get_bbox().ymin >= 0 for bar in bars.patches if isinstance(bar, Rectangle)):
-        bars.set_ylim(bottom=0)  # also where two trainings make an interval as wide as the figure
-    bars.set_xticks(range(len(run.scorers)), run.scorers)
-    bars.set_ylabel("score (%)")
-    bars.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        bars(scores, points, 0.25, label, colour_of(style, index))
+    if all(bar.get_bbox().ymin >= 0 for bar in scores.patches if isinstance(bar, Rectangle)):
+        scores.set_ylim(bottom=0)  # also where two trainings make an interval as wide as the figure
+    scores.set_xticks(range(len(run.scorers)), run.scorers)
+    scores.set_ylabel("score (%)")
+    scores.legend(ncols=3, **ABOVE)
     for column, scorer in enumerate(run.scorers if several else ()):
         axis = figure.add_subplot(grid[1, column])
         for index, subject in enumerate(("others", "nouns"), 1):
             of_shares = [(share, _replaced(subject, corpus, scorer, share)) for share in shares]
             points = {100 * share: run.difference(place, REFERENCE) for share, place in of_shares}
-            _line(axis, points, kinds[subject], colour_of(style, index))
+            line(axis, points, kinds[subject], colour_of(style, index))
         axis.axhline(0.0, color="#888888", linewidth=0.6)
         axis.set(title=scorer, xlabel="replaced (%)", xlim=(0, 108))
         if column == 0:
@@ -121,7 +118,7 @@ def plot_visual_words(run: ProbingRun, corpus: str, style: Style, path: str) -> 
     for index, scorer in enumerate(run.scorers):
         place = Place(scorer, corpus, "score", scorer, "count", source)
         points = {count + (index - 2) * 0.04: run.value(replace(place, level=count)) for count in counts}
-        _line(axis, points, scorer, colour_of(style, index))
+        line(axis, points, scorer, colour_of(style, index))
     axis.set_xticks(counts, [f"{count:g}" for count in counts])
     axis.set(xlabel="nouns in the caption", ylabel="score (%)")
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -132,13 +129,9 @@ def plot_unigrams(
     run: ProbingRun, unigrams: Mapping[str, Rows], captions: Captions, corpus: str, style: Style, path: str
 ) -> None:
     """Figure 4: the most frequent words of each role, nouns in another colour."""
-    roles = [role for role in (REFERENCE, *(r for r in run.roles if r != REFERENCE)) if role in unigrams]
-    columns = 3
-    rows = -(-len(roles) // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(7.5, 2.3 * rows), squeeze=False)
-    for axis in axes.flat[len(roles) :]:
-        axis.set_axis_off()
-    for axis, role in zip(axes.flat, roles, strict=False):
+    roles = sorted((role for role in run.roles if role in unigrams), key=lambda role: role != REFERENCE)
+    figure, axes = panels(len(roles), 3, 7.5, 2.3)
+    for axis, role in zip(axes, roles, strict=True):
         words = [row for row in unigrams[role] if (row["corpus"], row["unit"], row["n"]) == (corpus, "word", 1)]
         top = sorted((row for row in words if row["rank"] <= TOP), key=lambda row: -row["rank"])
         nouns = mostly_tagged(captions[role], NOUNS)
@@ -158,13 +151,6 @@ def _replaced(subject: str, corpus: str, scorer: str, share: float) -> Place:
     if subject == REFERENCE:
         return Place(REFERENCE, corpus, "score", scorer)
     return Place(subject, corpus, "score", scorer, "replacement", level=share)
-
-
-def _readable(captions: Sequence[Tagged], pattern: str) -> Tagged:
-    """The first caption that follows the pattern and has a length that can be shown; else the start of the first."""
-    following = [caption for caption in captions if compiled(pattern).follows(caption).whole]
-    fitting = (caption for caption in following if SHORTEST <= len(caption) <= LONGEST)
-    return next(fitting, following[0][:LONGEST])
 
 
 def _take_apart(axis: Axes, caption: Tagged, pattern: str, style: Style) -> None:
@@ -188,22 +174,3 @@ def _take_apart(axis: Axes, caption: Tagged, pattern: str, style: Style) -> None
         axis.text((left + right) / 2, 1.7, chunk.kind, ha="center", va="center", fontsize="small")
         place = last + 1
     axis.text(0.0, 0.6, pattern, ha="left", va="center", family="monospace")
-
-
-def _bars(axis: Axes, points: Points, width: float, label: str, colour: str) -> None:
-    places, values, errors = _measured(points)
-    error = {"elinewidth": 0.8, "capsize": 2, "ecolor": "#333333"}
-    axis.bar(places, values, width, yerr=errors, label=label, color=colour, error_kw=error)
-
-
-def _line(axis: Axes, points: Points, label: str, colour: str) -> None:
-    places, values, errors = _measured(points)
-    axis.errorbar(places, values, errors, fmt="o-", markersize=3, linewidth=1.0, capsize=2, label=label, color=colour)
-
-
-def _measured(points: Points) -> tuple[list[float], list[float], list[list[float]]]:
-    """Places, values and distances to the ends of their intervals, of points that were measured."""
-    there = {x: one for x, one in points.items() if one is not None}
-    below = [max(0.0, one.value - one.ci_low) for one in there.values()]
-    above = [max(0.0, one.ci_high - one.value) for one in there.values()]
-    return [*there], [one.value for one in there.values()], [below, above]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from captionlab import paths
-from captionlab.reporting.paper import Block, Figure, Needs, Paper, listed
+from captionlab.reporting.paper import Block, Needs, Paper, listed
 
 # The role that all others are compared with: the captioner that was trained by cross-entropy alone.
 REFERENCE = "CE"
@@ -24,31 +24,24 @@ class Probing(Paper):
     """Ma et al. 2022."""
 
     name = "probing"
+    every_table, every_figure = TABLES, FIGURES
     citation = "Ma et al. 2022, *Probing Cross-modal Semantics Alignment Capability from the Textual Perspective*"
-
-    def tables(self) -> list[str]:
-        """All of them."""
-        return [f"probing_{table}" for table in TABLES] if self.block else []
-
-    def figures(self) -> dict[str, Figure]:
-        """All of them."""
-        figures = FIGURES if self.block else {}
-        return {f"probing_{name}": Figure(label, name.split("_")[0]) for name, label in figures.items()}
 
     def summarised(self) -> Needs | None:
         """Every table of scores and of language, of roles and of constructed captions."""
         if not self.block:
             return None
         captioners = sorted({name for names in self._roles().values() for name in names})
+        made, originals = self._constructed()
         return Needs(
             {
                 "captions": self._captions(captioners),
                 **{table: self._scored(table, captioners) for table in ("alignment", "nlg")},
                 "spice": [] if self.lab.spice == "off" else self._scored("spice", captioners),
                 **{table: self._language(table, captioners) for table in ("measures", "tags", "patterns")},
-                "constructions": self._language("constructions", self._constructed()),
-                "constructed": self._scored("alignment", self._constructed()),
-                "originals": self._scored("alignment", self._originals()),
+                "constructions": self._language("constructions", made),
+                "constructed": self._scored("alignment", made),
+                "originals": self._scored("alignment", originals),
             },
             {
                 "job": self._job(),
@@ -66,7 +59,8 @@ class Probing(Paper):
 
     def tabulated(self) -> Needs:
         """Values and differences, captions of the first training of each role, and what was constructed of whose."""
-        first, made, originals = self._first_captioners(), self._constructed(), self._originals()
+        roles = self._roles()
+        first, (made, originals) = [names[0] for names in roles.values()], self._constructed()
         trained = [name for name in self._scorers() if name in self.lab.scoring.trained()]
         corpora = sorted(set(self.block["corpora"].values()))
         inputs = {
@@ -84,39 +78,31 @@ class Probing(Paper):
         }
         params = {
             "job": self._job(),
-            "roles": list(self._roles()),
+            "roles": list(roles),
             "corpora": corpora,
             "scorers": self._scorers(),
             "trained_scorers": trained,
             "rewards": self._rewards(),
-            "objectives": {
-                role: self.lab.captioners[names[0]].get("objective", {}) for role, names in self._roles().items()
-            },
+            "objectives": {role: self.lab.captioners[names[0]].get("objective", {}) for role, names in roles.items()},
         }
         return Needs(inputs, params)
 
     def plotted(self) -> Needs:
         """Values and differences, and the language of the first training of each role."""
-        measured = {table: self.measured(table) for table in ("values", "differences")}
-        language = {t: self._language(t, self._first_captioners()) for t in ("patterns", "unigrams", "tags")}
-        return Needs({**measured, **language}, {"roles": list(self._roles())}, ("matplotlib",), 2000, 10)
+        measured, roles = {table: self.measured(table) for table in ("values", "differences")}, self._roles()
+        first = [names[0] for names in roles.values()]  # examples and patterns are those of one training
+        language = {table: self._language(table, first) for table in ("patterns", "unigrams", "tags")}
+        return Needs({**measured, **language}, {"roles": list(roles)}, ("matplotlib",), 2000, 10)
 
     # ------------------------------------------------------------------------------------------------ parts
     def _roles(self) -> dict[str, list[str]]:
         """Captioners of each role, by the paper's label; several are seeds."""
         return {label: listed(names) for label, names in sorted(self.block["captioners"].items())}
 
-    def _first_captioners(self) -> list[str]:
-        """The first captioner of each role, in their order: examples and patterns are those of one training."""
-        return [names[0] for names in self._roles().values()]
-
-    def _constructed(self) -> list[str]:
-        """Captioners of the family `constructed` whose captions are studied."""
-        return listed(self.block["constructed"])
-
-    def _originals(self) -> list[str]:
-        """For each of these the captioner that its captions are made of."""
-        return [self.lab.captioners[name]["captions_of"] for name in self._constructed()]
+    def _constructed(self) -> tuple[list[str], list[str]]:
+        """Captioners of the family `constructed` that are studied, and of each that which it is made of."""
+        made = listed(self.block["constructed"])
+        return made, [self.lab.captioners[name]["captions_of"] for name in made]
 
     def _scored(self, table: str, captioners: list[str]) -> list[str]:
         return [paths.evaluation(table, name, self.block["evaluation"]) for name in captioners]
@@ -135,12 +121,12 @@ class Probing(Paper):
 
     def _rewards(self) -> dict[str, list[str]]:
         """For each role the labels of the scorers that rewarded it."""
-        labels = {name: label for label, name in self.block["scorers"].items()}
+        scorers = self._scorers()
         found = {
             role: {reward.get("scorer") for name in names for reward in self.lab.rewards(name)}
             for role, names in self._roles().items()
         }
-        return {role: sorted(labels[name] for name in scorers if name in labels) for role, scorers in found.items()}
+        return {role: sorted(scorers[name]["label"] for name in of & scorers.keys()) for role, of in found.items()}
 
     def _job(self) -> Block:
         """The evaluation, the name of its decoding and the split of each of its corpora."""

@@ -1,17 +1,12 @@
 """What a run measured for the probing paper."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
-from captionlab.reporting.published import Published, read_published
+from captionlab.reporting.published import Published
+from captionlab.reporting.reading import read_measured
+from captionlab.reporting.reproduction import in_order
 from captionlab.reporting.runs import Row, Run
-from captionlab.tables import TableSchema, read_table
-
-Rows = list[dict[str, Any]]
-Provenance = Mapping[str, Any]
-Path = str | os.PathLike[str]
 
 
 class ProbingRun(Run):
@@ -32,11 +27,7 @@ class ProbingRun(Run):
     ):
         super().__init__(values, differences, published, block["comparable"], block["corpora"])
         self.rewards, self.objectives = rewards or {}, objectives or {}
-        rank = {label: number for number, label in enumerate(published.rows("2"))}
-        self.roles, self.scorers = (
-            sorted(block[name], key=lambda label: (rank.get(label, len(rank)), label))
-            for name in ("captioners", "scorers")
-        )
+        self.roles, self.scorers = (in_order(block[name], published.rows("2")) for name in ("captioners", "scorers"))
 
     def levels(self, experiment: str, **where: Any) -> list[float]:
         """Levels of an experiment, from the smallest."""
@@ -49,17 +40,5 @@ class ProbingRun(Run):
 
 def read_run(inputs: Row, params: Row) -> ProbingRun:
     """The run, from the files and parameters of a job of the paper."""
-    values, differences = read_rows(inputs["values"], ROLE_VALUES), read_rows(inputs["differences"], ROLE_DIFFERENCES)
     about = params["config"], params.get("rewards"), params.get("objectives")
-    return ProbingRun(values, differences, read_published(inputs["published"]), *about)
-
-
-def read_rows(path: Path, kind: TableSchema) -> Rows:
-    """All rows of a table."""
-    rows: Rows = read_table(path, kind).to_pylist()
-    return rows
-
-
-def read_by(names: Sequence[str], paths: Sequence[Path], kind: TableSchema) -> dict[str, Rows]:
-    """The rows of a table of each role or captioner, by its name."""
-    return {name: read_rows(path, kind) for name, path in zip(names, paths, strict=True)}
+    return ProbingRun(*read_measured(inputs), *about)

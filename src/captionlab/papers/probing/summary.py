@@ -1,18 +1,58 @@
-"""Measure roles and constructed captions: means over seeds with intervals, and differences."""
+"""Measure captions of roles, what scorers and readers make of them, their words and patterns, and constructed ones.
 
+Neighbours are a noun phrase and the next one of its caption, as patterns have them: nouns in a row are one phrase,
+"table table" too. They are packed together when nothing is between them, and connected when a preposition or a verb is.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
 from captionlab.evaluation.metrics.nlg import NLG
+from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.evaluation.metrics.spice import SPICE
-from captionlab.evaluation.summary import Job
+from captionlab.evaluation.rows import row
+from captionlab.evaluation.summary import ANY, PER_CENT, Job, Metric, Result, caption_results, mean
+from captionlab.intervals import seeds_interval, share_interval
+from captionlab.language.mining import pieces_of
+from captionlab.language.patterns import Tagged, tagged
 from captionlab.language.schemas import CONSTRUCTED, MEASURES, PATTERNS, TAGGED
-from captionlab.papers.probing.constructed import constructed_rows
+from captionlab.language.statistics import mostly_tagged
+from captionlab.papers.probing.constructed import HALF, PrintedScorer, constructed_rows
 from captionlab.papers.probing.paper import REFERENCE
-from captionlab.papers.probing.roles import PrintedScorer, between_rows, captioner_results, pattern_rows
-from captionlab.papers.probing.run import Row, Rows, read_by, read_rows
-from captionlab.reporting.roles import difference_rows, value_rows
+from captionlab.reporting.reading import Rows, read_by, read_rows
+from captionlab.reporting.roles import FLUENCY_METRICS, Place, Results, difference_rows, fluency, value_rows
+from captionlab.reporting.runs import Row
 from captionlab.schemas import ALIGNMENT
 from captionlab.tables import read_table
+from captionlab.texts.tagging import NOUNS
+from captionlab.texts.unknown import UNKNOWN
 
+CONNECTED, BY_AND = "connected noun phrases", "noun phrases connected by and"
+# What a share that few neighbours have is held against.
+HALF_OF_NEIGHBOURS = "half of the neighbouring noun phrases"
+# How many of the most frequent words are of a kind.
+TOP_WORDS = {"nouns of the top words": NOUNS, "verbs of the top words": frozenset({"VERB"})}
+TOP = 10
+# Words that are counted, the most frequent first: a later one is not among the first ten of a resample either.
+COUNTED = 100
+# Measures by which roles are told from each other, and not only from the reference role.
+BETWEEN_ROLES = (*TOP_WORDS, CONNECTED, BY_AND)
+# Source, kind and rank of the patterns whose shares are measured.
+PATTERN_MEASURES = {
+    "first pattern": ("mined", "sentence", 1),
+    "published prefix": ("published", "prefix", 1),
+    "published second prefix": ("published", "prefix", 2),
+    "published pattern": ("published", "sentence", 1),
+}
 OF_CAPTIONERS = {"alignment": ALIGNMENT, "nlg": NLG, "measures": MEASURES, "tags": TAGGED, "spice": SPICE}
+OF_CONSTRUCTED = ("constructions", "constructed", "originals")
 
 
 def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
@@ -24,18 +64,159 @@ def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
         tables = {name: read_table(inputs[name][number], kind) for name, kind in OF_CAPTIONERS.items() if inputs[name]}
         results[captioner] = captioner_results(Job(captioner, **params["job"]), scorers, seed, **tables)
     of_patterns = pattern_rows(roles, read_by(params["captioners"], inputs["patterns"], PATTERNS))
-    made = zip(inputs["constructions"], inputs["constructed"], inputs["originals"], strict=True)
     parts = [
-        (read_rows(constructions, CONSTRUCTED), read_rows(scores, ALIGNMENT), read_rows(original, ALIGNMENT))
-        for constructions, scores, original in made
+        (read_rows(made, CONSTRUCTED), read_rows(scores, ALIGNMENT), read_rows(original, ALIGNMENT))
+        for made, scores, original in zip(*(inputs[name] for name in OF_CONSTRUCTED), strict=True)
     ]
     of_constructed = constructed_rows(parts, scorers, REFERENCE, seed)
-    differences = [
-        *difference_rows(roles, results, REFERENCE, parents, params["rewards"]),
-        *between_rows(roles, results, REFERENCE, parents),
-    ]
+    differences = difference_rows(roles, results, REFERENCE, parents, params["rewards"])
+    between = between_rows(roles, results, REFERENCE, parents)
     return (
         [*value_rows(roles, results), *of_patterns[0], *of_constructed[0]],
-        [*differences, *of_patterns[1], *of_constructed[1]],
-        [path for name in ("captions", "alignment", "constructed", "originals") for path in inputs[name]],
+        [*differences, *between, *of_patterns[1], *of_constructed[1]],
+        [path for name in ("captions", "alignment", *OF_CONSTRUCTED[1:]) for path in inputs[name]],
     )
+
+
+def captioner_results(
+    job: Job,
+    scorers: Mapping[str, PrintedScorer],
+    seed: int,
+    alignment: pa.Table,
+    nlg: pa.Table,
+    measures: pa.Table,
+    tags: pa.Table,
+    spice: pa.Table | None = None,
+) -> dict[Place, Result]:
+    """Every measure of a captioner by corpus and scorer, from its tables with a row for each caption."""
+    found = [*caption_results(job, nlg, seed, NLG_METRICS)]
+    found += caption_results(job, fluency(measures), seed, FLUENCY_METRICS)
+    if spice is not None:
+        found += caption_results(job, spice, seed, SPICE_METRICS)
+    found += [*top_word_results(job, tags, seed), *connection_results(job, tags, seed)]
+    places: dict[Place, Result] = {(result.corpus, result.metric, None): result for result in found}
+    for name, scorer in scorers.items():
+        rows = alignment.filter(pa.compute.equal(alignment["scorer"], name))
+        for result in caption_results(job, rows, seed, {"score": Metric("score", mean, scorer.factor, ANY)}):
+            places[result.corpus, "score", scorer.label] = result
+    return places
+
+
+def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
+    """CONNECTED and BY_AND, in per cent of all neighbours, by corpus, of a table of TAGGED; nothing where none are."""
+    counts, spoken = [], set()
+    for caption in captions.to_pylist():
+        pieces = pieces_of(tagged(caption["words"], caption["tags"]))
+        phrases = [place for place, piece in enumerate(pieces) if piece.kind == "NOUN.P"]
+        between = [pieces[phrase + 1 : other] for phrase, other in pairwise(phrases)]
+        connected = sum(any(piece.kind == "REL" for piece in found) for found in between)
+        counts.append((len(between), connected, sum(any("and" in piece.words for piece in found) for found in between)))
+        if between:
+            spoken.add(caption["corpus"])
+    counted = _counted(captions["corpus"], captions["image_id"], np.array(counts).reshape(-1, 3))
+    metrics = {
+        name: Metric("counts", partial(_share, part=part), ends=PER_CENT)
+        for part, name in ((1, CONNECTED), (2, BY_AND))
+    }
+    yield from (result for result in caption_results(job, counted, seed, metrics) if result.corpus in spoken)
+
+
+def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
+    """TOP_WORDS by corpus, of a table of TAGGED; each resample of the images has its own most frequent words.
+
+    UNK is not among them.
+    """
+    by_image: dict[str, dict[str, list[Tagged]]] = defaultdict(lambda: defaultdict(list))
+    for one in captions.to_pylist():
+        known = [(word, tag) for word, tag in tagged(one["words"], one["tags"]) if word != UNKNOWN.lower()]
+        by_image[one["corpus"]][one["image_id"]].append(known)
+    for corpus, of_images in by_image.items():
+        every = [caption for of_image in of_images.values() for caption in of_image]
+        counts = Counter(word for caption in every for word, _ in caption)
+        # In the order of their names, which decides between equal ones, as in the table of unigrams.
+        words = sorted(sorted(counts, key=lambda word: (-counts[word], word))[:COUNTED])
+        place = {word: index for index, word in enumerate(words)}
+        matrix = np.zeros((len(of_images), COUNTED))
+        for number, of_image in enumerate(of_images.values()):
+            for word in (word for caption in of_image for word, _ in caption if word in place):
+                matrix[number, place[word]] += 1
+        metrics = {}
+        for measure, tags in TOP_WORDS.items():
+            wanted = mostly_tagged(every, tags)
+            is_wanted = np.array([word in wanted for word in words] + [False] * (COUNTED - len(words)))
+            metrics[measure] = Metric("counts", partial(wanted_on_top, is_wanted=is_wanted), scale=1.0)
+        yield from caption_results(job, _counted([corpus] * len(of_images), [*of_images], matrix), seed, metrics)
+
+
+def wanted_on_top(sums: np.ndarray, captions: np.ndarray, is_wanted: np.ndarray) -> np.ndarray:
+    """Wanted words (...) among the TOP with the largest counts (..., words); words that do not occur are none."""
+    top = np.argsort(-sums, axis=-1, kind="stable")[..., :TOP]
+    return (is_wanted[top] & (np.take_along_axis(sums, top, axis=-1) > 0)).sum(axis=-1).astype(np.float64)
+
+
+def _share(sums: np.ndarray, captions: np.ndarray, part: int) -> np.ndarray:
+    return sums[..., part] / np.maximum(sums[..., 0], 1.0)
+
+
+def _counted(corpora: Any, images: Any, counts: np.ndarray) -> pa.Table:
+    """A table with counts (n, m) of captions or of images."""
+    flat = pa.array(counts.astype(np.float64).ravel())
+    columns = {"corpus": corpora, "image_id": images}
+    return pa.table({**columns, "counts": pa.FixedSizeListArray.from_arrays(flat, counts.shape[1])})
+
+
+def between_rows(
+    roles: Mapping[str, Sequence[str]], results: Mapping[str, Results], reference: str, parents: Row
+) -> Iterator[dict[str, Any]]:
+    """Rows of ROLE_DIFFERENCES: each role against every other but the reference role, by BETWEEN_ROLES.
+
+    And whether less than half of a role's neighbouring noun phrases are connected.
+    """
+    kept = {
+        name: {place: result for place, result in places.items() if place[1] in BETWEEN_ROLES}
+        for name, places in results.items()
+    }
+    others = {role: captioners for role, captioners in roles.items() if role != reference}
+    for other in others:
+        yield from difference_rows(others, kept, other, parents, {})
+    for found in value_rows(others, kept):
+        if found["measure"] == CONNECTED:
+            value, low, high = (found[name] - 50.0 for name in ("value", "ci_low", "ci_high"))
+            place, above = (found["corpus"], "generated", found["subject"], CONNECTED), (value, low, high)
+            yield row(*place, above, found["n"], seeds=found["seeds"], against=HALF_OF_NEIGHBOURS)
+
+
+def pattern_rows(roles: Mapping[str, Sequence[str]], patterns: Mapping[str, Sequence[Row]]) -> tuple[Rows, Rows]:
+    """Rows of ROLE_VALUES and of ROLE_DIFFERENCES: how many captions follow a pattern, and whether most do.
+
+    patterns: of each captioner its rows of PATTERNS. `first pattern` is the sentence pattern that was mined from the
+    captioner's own captions and that most of them follow; `published prefix` and `published pattern` are the first that
+    the paper prints for the model whose name the role has, `published second prefix` is its second, of captions that
+    do not start with the first.
+    """
+    values, differences = [], []
+    for role, captioners in roles.items():
+        for corpus in dict.fromkeys(found["corpus"] for found in patterns[captioners[0]]):
+            for measure, (source, part, rank) in PATTERN_MEASURES.items():
+                wanted = (corpus, source, None if source == "mined" else role, part, rank)
+                rows = [one for name in captioners if (one := _pattern(patterns[name], wanted))]
+                if len(rows) < len(captioners):
+                    continue
+                column = "whole" if part == "sentence" else "start"
+                shares, n = np.array([found[column] for found in rows]), min(found["n"] for found in rows)
+                # Other seeds see the same images, so they are no further units.
+                of_images = share_interval(float(shares.mean()), 0.0, n, n)
+                share, low, high = (100.0 * end for end in seeds_interval(shares, of_images))
+                low, high = max(low, 0.0), min(high, 100.0)
+                place, half = (corpus, "generated", role, measure), (share - 50.0, low - 50.0, high - 50.0)
+                values.append(row(*place, (share, low, high), n, seeds=len(rows)))
+                differences.append(row(*place, half, n, seeds=len(rows), against=HALF))
+    return values, differences
+
+
+def _pattern(rows: Sequence[Row], wanted: tuple[Any, ...]) -> Row | None:
+    """The pattern with this key; a mined one that is missing is followed by none, for nothing is in common."""
+    found = next((one for one in rows if tuple(one[name] for name in PATTERNS.key) == wanted), None)
+    if found is None and wanted[1] == "mined":
+        return {**next(one for one in rows if one["corpus"] == wanted[0]), "whole": 0.0}
+    return found

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 
@@ -15,11 +16,12 @@ from captionlab.intervals import (
     share_interval,
     within,
 )
-from captionlab.papers.scenes.run import Provenance, Row, Rows, ScenesRun, scenes_sheet, three, without_interval
+from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three, without_interval
 from captionlab.reporting.builder import Line, Number, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.runs import Measured
+from captionlab.reporting.reading import Provenance, Rows
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.runs import Measured, Row
 from captionlab.reporting.sheets import Sheet
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
@@ -45,19 +47,16 @@ def ablation_rows(
             role, statistic, split, level = (found[name] for name in ("captioner", "statistic", "split", "objects"))
             factor = 100.0 if statistic == "changed" else 1.0
             value, low, high = (factor * number for number in three(found))
-            number = value, low, high
-            values.append(row(corpus, ABLATION, role, statistic, number, found["n"], split, level or None))
-    for split in sorted({pair.split for of_role in pairs.values() for pair in of_role}):
-        numbers = sorted({p.objects for of_role in pairs.values() for p in of_role if p.split == split})
-        for level in (None, *numbers):
+            values.append(row(corpus, ABLATION, role, statistic, (value, low, high), found["n"], split, level or None))
+    every = sorted({(pair.split, pair.objects) for of_role in pairs.values() for pair in of_role})
+    for split, of_split in groupby(every, key=lambda one: one[0]):
+        for level in (None, *(objects for _, objects in of_split)):
             after, before = (
                 [p for p in pairs[role] if p.split == split and level in (None, p.objects)]
                 for role in (FINETUNED, PRETRAINED)
             )
-            differences += [
-                row(corpus, ABLATION, FINETUNED, *measured, split, level, against=PRETRAINED)
-                for measured in compared(after, before, seed)
-            ]
+            for measured in compared(after, before, seed):
+                differences.append(row(corpus, ABLATION, FINETUNED, *measured, split, level, against=PRETRAINED))
     return values, differences
 
 
@@ -78,23 +77,15 @@ def shift_rows(corpus: str, pairs: Mapping[str, Sequence[Pair]], split: str, see
         if images < 2:
             continue
         # The images of the two sides are others, so with a seed of its own each; equal ones draw alike.
-        resampled = [
-            resampled_sums(of_side[:, None], seed + number)[:, 0] / len(of_side)
-            for number, of_side in enumerate(shifts)
-        ]
+        resampled = [resampled_sums(one[:, None], seed + place)[:, 0] / len(one) for place, one in enumerate(shifts)]
         value = float(shifts[0].mean() - shifts[1].mean())
         number = value, *bootstrap_interval(value, resampled[0] - resampled[1], images, (-1.0, 1.0))
-        margin = SMALL_EFFECT * _pooled_deviation(shifts)
+        squares = sum(float(((of_side - of_side.mean()) ** 2).sum()) for of_side in shifts)
+        margin = SMALL_EFFECT * math.sqrt(squares / sum(len(of_side) - 1 for of_side in shifts))
         near, against = within(*number, margin), "all other splits"
         rows.append(row(corpus, ABLATION, role, "shift", number, images, split, against=against))
         rows.append(row(corpus, ABLATION, role, "nearness of shift", near, images, split, None, 1, against, margin))
     return rows
-
-
-def _pooled_deviation(samples: Sequence[np.ndarray]) -> float:
-    """The standard deviation within samples (n,) that may have other means, of which one has at least 2 values."""
-    squares = sum(float(((sample - sample.mean()) ** 2).sum()) for sample in samples)
-    return math.sqrt(squares / sum(len(sample) - 1 for sample in samples))
 
 
 def compared(
@@ -166,9 +157,10 @@ def ablation_table(run: ScenesRun, coverage: Sequence[Row], tests: Sequence[Row]
     sheet.notes += [_coverage_note(sheet, coverage), *(_test_note(sheet, test, len(tests)) for test in tests)]
     for split in splits:
         if apart := run.difference(run.place(ABLATION, FINETUNED, "spread", source=split), PRETRAINED):
+            cell = interval_cell(apart.ends, "+.4f")
             sheet.notes.append(
-                f"Split {split}: the standard deviation of the shifts of the finetuned captioner is {apart.value:+.4f} "
-                f"[{apart.ci_low:+.4f}, {apart.ci_high:+.4f}] above that of the pretrained one."
+                f"Split {split}: the standard deviation of the shifts of the finetuned captioner is {cell.text} "
+                f"{cell.detail} above that of the pretrained one."
             )
     sheet.notes.append(
         f"{OVER_IMAGES} Confidence: geometric mean of the token probabilities. Shift: confidence before minus after, "

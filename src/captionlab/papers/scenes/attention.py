@@ -3,14 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import product
 
 from captionlab.ablation.comparison import mean_over_images
 from captionlab.evaluation.rows import row
 from captionlab.intervals import SIMILAR, Ends, within
-from captionlab.papers.scenes.run import Provenance, Row, Rows, ScenesRun, scenes_sheet, three, without_interval
+from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three, without_interval
 from captionlab.reporting.builder import Line, Number, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.reading import Provenance, Rows
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.runs import Row
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
 ATTENTION, SPECIAL = "attention", "special tokens"
@@ -28,13 +31,12 @@ def attention_rows(
     """
     values, made = [], []
     for role, rows in blocks.items():
-        for relation in dict.fromkeys(found["relation"] for found in rows):
+        for relation, statistic in product(dict.fromkeys(found["relation"] for found in rows), STATISTICS):
             chosen = [found for found in rows if found["relation"] == relation]
-            for statistic in STATISTICS:
-                of_images = [found[statistic] for found in chosen]
-                ends = (0.0, 2 * max(of_images) or 1.0)  # of a mass there is no other end
-                mean = _mean(of_images, [found["image_id"] for found in chosen], seed, ends)
-                values.append(row(corpus, ATTENTION, role, statistic, *mean, relation))
+            of_images = [found[statistic] for found in chosen]
+            ends = (0.0, 2 * max(of_images) or 1.0)  # of a mass there is no other end
+            mean = _mean(of_images, [found["image_id"] for found in chosen], seed, ends)
+            values.append(row(corpus, ATTENTION, role, statistic, *mean, relation))
     for found in differences:
         number, statistic = three(found, "difference"), found["statistic"]
         place = {"source": found["relation"], "against": PRETRAINED}
@@ -63,8 +65,7 @@ def special_rows(corpus: str, shares: Mapping[str, Sequence[Row]], seed: int) ->
         last = max((layer for _, _, layer in found), default=1)
         for target, attending in dict.fromkeys((target, attending) for target, attending, _ in found if last > 1):
             of_first, of_last = (found[target, attending, layer] for layer in (1, last))
-            rise = [of_last[image] - of_first[image] for image in of_first]
-            mean = _mean(rise, [*of_first], seed, (-1.0, 1.0))
+            mean = _mean([of_last[image] - of_first[image] for image in of_first], [*of_first], seed, (-1.0, 1.0))
             differences.append(row(corpus, SPECIAL, role, target, *mean, attending, last, against="layer 1"))
             (value, low, high), n = _mean([*of_last.values()], [*of_last], seed, (0.0, 1.0))
             number = value - 0.5, low - 0.5, high - 0.5
@@ -134,10 +135,8 @@ def special_table(run: ScenesRun, provenance: Provenance) -> Table:
                 place = run.place(SPECIAL, role, target, source=kind, level=layer)
                 ours = run.value(place)
                 sheet.pair(asdict(place), ours, None, interval=target in drawing)
-                shown = [f"{100 * one:.1f}" for one in (ours.value, ours.ci_low, ours.ci_high)] if ours else [MISSING]
-                # What is masked is 0 without an interval.
-                ends = f"[{shown[1]}, {shown[2]}]" if ours and target in drawing else ""
-                cells.append(Cell(shown[0], ends))
+                cell = interval_cell([100 * one for one in ours.ends], ".1f") if ours else Cell(MISSING)
+                cells.append(cell if target in drawing else Cell(cell.text))  # what is masked is 0 without an interval
             rows.append(cells)
         blocks.append(Block(rows, f"drawn by {target}"))
     if hidden := [target for target in targets if target not in drawing]:

@@ -9,10 +9,12 @@ import numpy as np
 from captionlab.ablation.comparison import changed
 from captionlab.evaluation.rows import row
 from captionlab.intervals import SIMILAR, within
-from captionlab.papers.scenes.run import Provenance, Row, Rows, ScenesRun, scenes_sheet, three
+from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three
 from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
 from captionlab.reporting.footnotes import OVER_IMAGES
+from captionlab.reporting.reading import Provenance, Rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
+from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
@@ -132,8 +134,7 @@ def data_table(
         lines = [("of objects", one.objects, one.before), ("of scenes", one.scene, one.after)]
         rows = [[Cell(kind), Cell(reference), Cell(generated or MISSING)] for kind, reference, generated in lines]
         records += [dict(zip(DATA_COLUMNS, (place, one.image, one.split, *line), strict=False)) for line in lines]
-        heading = f"{place}: image {one.image}, split {one.split}"
-        blocks.append(Block(rows, heading, pictures.get(one.image, b"")))
+        blocks.append(Block(rows, f"{place}: image {one.image}, split {one.split}", pictures.get(one.image, b"")))
     sheet.notes.append(
         "Images are drawn at random among those that people described in both ways, each with a random caption of "
         f"either kind: for Table 8 among all of {run.corpus}, for Figure 2 among those that are captioned for the "
@@ -171,9 +172,7 @@ def first_changes(captions: Mapping[str, Sequence[Row]], objects: int) -> list[C
     """
     every = [(role, row) for role, rows in captions.items() for row in rows]
     whole = {(role, row["image_id"]): row["caption"] for role, row in every if not row["objects"]}
-    ablated = {
-        (role, row["image_id"], row["scene"]): row["caption"] for role, row in every if row["objects"] == objects
-    }
+    ablated = {(role, r["image_id"], r["scene"]): r["caption"] for role, r in every if r["objects"] == objects}
     found: dict[str, Change] = {}
     for one in captions[FINETUNED]:
         image, scene = one["image_id"], one["scene"]

@@ -1,16 +1,11 @@
 """What the paper's claims are judged by: differences between the captioner before and after finetuning."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.papers.scenes.captions import CAPTIONS, END, METRICS
-from captionlab.papers.scenes.probe_scores import FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED, split_name
+from captionlab.papers.scenes.probes import FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED, split_name
 from captionlab.reporting.evidence import Evidence
-from captionlab.reporting.printed import Row, Sides, mean, pair, printed_difference
-from captionlab.reporting.published import Published, read_published
+from captionlab.reporting.printed import Row, Sides, mean, pair
+from captionlab.reporting.reading import read_evidence
 from captionlab.roles import FINETUNED, PRETRAINED
-from captionlab.tables import read_table
 
 HEADINGS = {measure: heading for heading, measure in METRICS.items()}
 # The row of Table 1 of the scenes paper with which its finetuning ends.
@@ -23,19 +18,13 @@ MARKS = {PROBING: "", PROBING_ABLATED: " (A)"}
 TEST_SHARE = "test share "
 
 
-def evidence(inputs: Mapping[str, Any], params: Mapping[str, Any]) -> Evidence:
+def evidence(inputs: Row, params: Row) -> Evidence:
     """Differences; each experiment is about one corpus."""
-    differences = read_table(inputs["differences"], ROLE_DIFFERENCES).to_pylist()
-    published = read_published(inputs["published"]) if params["config"]["comparable"] else None
-    return Evidence(differences, lambda row: printed_row(published, row))
+    return read_evidence(inputs, params, sides_of, {})
 
 
-def printed_row(published: Published | None, row: Row) -> float | None:
-    """What the paper prints of a row."""
-    return printed_difference(published, row, _sides)
-
-
-def _sides(row: Row) -> Sides | None:
+def sides_of(row: Row) -> Sides | None:
+    """The numbers of the paper that a row is the difference of."""
     names = ("experiment", "subject", "measure", "source", "level", "against")
     experiment, subject, measure, source, level, against = (row[name] for name in names)
     # Metrics after so many epochs against those of the last (Table 1, which has none before the first).
@@ -52,13 +41,10 @@ def _sides(row: Row) -> Sides | None:
     # Captions that change without diagnostic objects, in per cent, all numbers of removed objects together (§6.2).
     if (experiment, source, level, measure) == ("ablation", TESTED, None, "changed"):
         return pair((subject, "6.2", "captions changed"), (against, "6.2", "captions changed"))
-    return _of_probes(row) if experiment in MARKS and source == FOREST else None
-
-
-def _of_probes(row: Row) -> Sides | None:
-    """F1 of the forest by its share of test images, against what it is held against (Tables 6 and 7)."""
-    states, mark, against = STATES[row["subject"]], MARKS[row["experiment"]], row["against"]
-    split, measure = split_name(row["level"]), row["measure"]
+    if experiment not in MARKS or source != FOREST:
+        return None
+    # F1 of the forest by its share of test images, against what it is held against (Tables 6 and 7).
+    states, mark, split = STATES[subject], MARKS[experiment], split_name(level)
     if against.startswith(TEST_SHARE):
         other = split_name(float(against.removeprefix(TEST_SHARE)))
         return pair((f"{states}{mark}", split, measure), (f"{states}{mark}", other, measure))

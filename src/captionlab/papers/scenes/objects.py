@@ -9,9 +9,10 @@ import numpy as np
 from captionlab.attention.objects import UNIFORM, overlap_by_chance
 from captionlab.evaluation.rows import row
 from captionlab.intervals import NORMAL, NOTHING, alike, independent_difference, student_interval
-from captionlab.papers.scenes.run import Provenance, Row, Rows, ScenesRun, scenes_sheet, without_interval
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.runs import Measured
+from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
+from captionlab.reporting.reading import Provenance, Rows
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.runs import Measured, Row
 from captionlab.reporting.sheets import PROVENANCE, Sheet
 from captionlab.reporting.verdicts import judge_below
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
@@ -38,11 +39,8 @@ def overlap_rows(corpus: str, overlaps: Sequence[Row], rankings: Iterable[Row], 
     The intervals of the first two are Student's over scenes, that of a correlation Fisher's.
     """
     objects = Counter(ranked["scene"] for ranked in rankings if ranked["ranking"] == "frequent")
-    of_uniform = {
-        (found["scene"], found["depth"]): found["rank_biased_overlap"]
-        for found in overlaps
-        if found["captioner"] == UNIFORM
-    }
+    uniform = (found for found in overlaps if found["captioner"] == UNIFORM)
+    of_uniform = {(found["scene"], found["depth"]): found["rank_biased_overlap"] for found in uniform}
     apart: dict[tuple[str, int, str], list[float]] = defaultdict(list)
     images: dict[tuple[str, int], int] = defaultdict(int)
     for found in overlaps:
@@ -72,12 +70,10 @@ def contrast_rows(corpus: str, overlaps: Iterable[Row]) -> Rows:
     Of the scenes that the run has; nothing where it has none of either. The scenes are given, so that chance is in
     their images alone: distances to the ends of their intervals are joined by squares (Zou and Donner 2008).
     """
-    found: dict[tuple[str, int], list[Row]] = defaultdict(list)
-    for overlap in overlaps:
-        if overlap["captioner"] != UNIFORM:
-            found[overlap["captioner"], overlap["depth"]].append(overlap)
+    found = [overlap for overlap in overlaps if overlap["captioner"] != UNIFORM]
     rows = []
-    for (role, depth), of_role in found.items():
+    for role, depth in dict.fromkeys((overlap["captioner"], overlap["depth"]) for overlap in found):
+        of_role = [overlap for overlap in found if (overlap["captioner"], overlap["depth"]) == (role, depth)]
         sides = [[overlap for overlap in of_role if overlap["scene"] in side] for side in (MUCH, LITTLE)]
         if not all(sides):
             continue
@@ -137,7 +133,10 @@ def overlap_table(
                     ours = found.get((role, scene, depth))
                     theirs = run.published.find("2", scene, str(depth), measure) if printed else None
                     place = {"experiment": "overlap", "subject": role, "source": scene, "level": depth}
-                    number = _measured(ours, column) if ours else None
+                    number = None
+                    if ours:
+                        value, low, high = (ours[f"{column}{end}"] for end in ("", "_ci_low", "_ci_high"))
+                        number = Measured(value, low, high, 1, ours["attended"])
                     cells += sheet.pair({**place, "measure": measure}, number, theirs)
             any_depth = next((found[role, scene, depth] for depth in depths if (role, scene, depth) in found), None)
             cells += [Cell(str(any_depth[name]) if any_depth else MISSING) for name in ("attended", "counted")]
@@ -166,22 +165,14 @@ def _chance_notes(run: ScenesRun, depths: Sequence[int]) -> Iterator[str]:
     for depth in depths:
         for role in ROLES:
             place = run.place("overlap", role, "RBO", level=depth)
-            chance, uniform = (run.difference(place, against) for against in (BY_CHANCE, BY_UNIFORM))
-            if chance and uniform:
+            found = [run.difference(place, against) for against in (BY_CHANCE, BY_UNIFORM)]
+            cells = [interval_cell(apart.ends, "+.2f") for apart in found if apart]
+            if len(cells) == len(found):
+                chance, uniform = (f"{cell.text} {cell.detail}" for cell in cells)
                 yield (
-                    f"RBO@{depth} of the {role} captioner is on average {_signed(chance)} above that of objects in "
-                    f"random order, and {_signed(uniform)} above that of uniform attention (95 %, Student's t over "
-                    "scenes)."
+                    f"RBO@{depth} of the {role} captioner is on average {chance} above that of objects in random "
+                    f"order, and {uniform} above that of uniform attention (95 %, Student's t over scenes)."
                 )
-
-
-def _signed(apart: Measured) -> str:
-    return f"{apart.value:+.2f} [{apart.ci_low:+.2f}, {apart.ci_high:+.2f}]"
-
-
-def _measured(overlap: Row, column: str) -> Measured:
-    value, low, high = (overlap[f"{column}{end}"] for end in ("", "_ci_low", "_ci_high"))
-    return Measured(value, low, high, 1, overlap["attended"])
 
 
 def _correlation_note(run: ScenesRun, sheet: Sheet, correlation: Row) -> str:
@@ -216,19 +207,11 @@ def objects_table(run: ScenesRun, pmi: Sequence[Row], provenance: Provenance) ->
     lines = []
     for scene in dict.fromkeys([*sorted(of_scene), *theirs]):
         top = of_scene.get(scene, [])[:SHOWN]
-        texts = [
-            scene,
-            ", ".join(row["label"] for row in top),
-            ", ".join(f"{row['pmi']:.2f}" for row in top),
-            f"{top[0]['together']} of {top[0]['with_scene']}" if top else "",
-            ", ".join(theirs.get(scene, [])),
-        ]
+        labels, numbers = ", ".join(one["label"] for one in top), ", ".join(f"{one['pmi']:.2f}" for one in top)
+        images = f"{top[0]['together']} of {top[0]['with_scene']}" if top else ""
+        texts = (scene, labels, numbers, images, ", ".join(theirs.get(scene, [])))
         lines.append([Cell(text or MISSING) for text in texts])
-    records = [
-        {**{name: row.get(name) for name in OBJECT_COLUMNS}, "object": row["label"]}
-        for rows in of_scene.values()
-        for row in rows
-    ]
+    records = [{**one, "object": one["label"]} for ranked in of_scene.values() for one in ranked]
     return scenes_sheet(run, provenance).table(
         "scenes_table3_objects",
         "Scenes, table 3: objects that tell a scene",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from captionlab import paths
-from captionlab.reporting.paper import Block, Figure, Needs, Paper
+from captionlab.reporting.paper import Block, Needs, Paper
 from captionlab.roles import PRETRAINED, ROLES
 
 TABLES = (
@@ -32,18 +32,10 @@ class Scenes(Paper):
     """Cafagna et al. 2022."""
 
     name = "scenes"
+    every_table, every_figure = TABLES, FIGURES
     citation = (
         "Cafagna et al. 2022, *Understanding Cross-modal Interactions in V&L Models that Generate Scene Descriptions*"
     )
-
-    def tables(self) -> list[str]:
-        """All of them."""
-        return [f"scenes_{table}" for table in TABLES] if self.block else []
-
-    def figures(self) -> dict[str, Figure]:
-        """All of them."""
-        figures = FIGURES if self.block else {}
-        return {f"scenes_{name}": Figure(label, name.split("_")[0]) for name, label in figures.items()}
 
     def summarised(self) -> Needs | None:
         """Metrics of scene captions, and every table of both captioners."""
@@ -65,23 +57,17 @@ class Scenes(Paper):
     def tabulated(self) -> Needs:
         """Values and differences, what is shown of both captioners, images, and what people wrote of them."""
         inputs = {
-            **{table: self.measured(table) for table in ("values", "differences")},
             "attention": paths.attention("differences"),
             **{table: paths.attention(table) for table in ("overlaps", "correlations")},
             **{table: paths.ablation(table) for table in ("pmi", "coverage", "splits")},
-            **self._examples(),
         }
-        return Needs(inputs, self._params(), ("numpy", "scipy"))
+        return Needs(self._shown(inputs), self._params(), ("numpy", "scipy"))
 
     def plotted(self) -> Needs:
         """The same, with densities and matrices of attention."""
-        inputs = {
-            **{table: self.measured(table) for table in ("values", "differences")},
-            "densities": paths.attention("densities"),
-            **{table: self._of_roles("attention", table) for table in ("matrices", "blocks")},
-            **self._examples(),
-        }
-        return Needs(inputs, self._params(), ("matplotlib", "numpy"), runtime=10)
+        of_roles = {table: self._of_roles("attention", table) for table in ("matrices", "blocks")}
+        inputs = {"densities": paths.attention("densities"), **of_roles}
+        return Needs(self._shown(inputs), self._params(), ("matplotlib", "numpy"), runtime=10)
 
     def compared(self) -> dict[str, str]:
         """Captioners that are stopped before the end of the finetuning, with the one that is not."""
@@ -96,9 +82,11 @@ class Scenes(Paper):
         """A table of a stage about each captioner."""
         return [path for role in ROLES for path in self.lab.scene_analysis.of(role, stage, table)]
 
-    def _examples(self) -> dict[str, list[str]]:
-        """Captions before and after ablation, images that are probed, and what people wrote of objects and scenes."""
+    def _shown(self, others: Block) -> Block:
+        """Values and differences, others, captions before and after ablation, images, and what people wrote of them."""
         return {
+            **{table: self.measured(table) for table in ("values", "differences")},
+            **others,
             "captions": self._of_roles("ablation", "captions"),
             "encodings": self.lab.scene_analysis.of(PRETRAINED, "probes", "encodings"),
             "images": self.lab.scene_analysis.table("images"),

@@ -1,21 +1,16 @@
 """What a run measured for the scenes paper."""
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from captionlab.reporting.published import Published
+from captionlab.reporting.reading import Provenance
 from captionlab.reporting.runs import Measured, Place, Row, Run
 from captionlab.reporting.sheets import RECORD_COLUMNS, Sheet
-from captionlab.roles import ROLES
-from captionlab.tables import TableSchema, read_table
 
 # Of ROLE_VALUES or of ROLE_DIFFERENCES. `subject` is pretrained or finetuned, or the paper's label of a captioner in
 # Table 1; `source` a relation of the attention, a split, a probe, or a kind of positions; `level` a depth, a number of
 # removed objects (missing: all numbers together), a share of test images, or a layer.
-Rows = list[dict[str, Any]]
-Provenance = Mapping[str, Any]
-Path = str | os.PathLike[str]
 
 
 class ScenesRun(Run):
@@ -50,14 +45,3 @@ def three(found: Row, name: str = "value") -> tuple[float, float, float]:
 def without_interval(value: float, n: int) -> Measured:
     """A number that nothing is resampled for."""
     return Measured(value, value, value, 1, n)
-
-
-def read_rows(path: Path, kind: TableSchema) -> Rows:
-    """All rows of a table."""
-    rows: Rows = read_table(path, kind).to_pylist()
-    return rows
-
-
-def read_by_role(paths: Sequence[Path], kind: TableSchema) -> dict[str, Rows]:
-    """The rows of a table of each captioner, by role."""
-    return {role: read_rows(path, kind) for role, path in zip(ROLES, paths, strict=True)}

@@ -7,9 +7,11 @@ from captionlab.papers.scenes.ablation import ablation_rows, shift_rows
 from captionlab.papers.scenes.attention import attention_rows, special_rows
 from captionlab.papers.scenes.captions import caption_rows
 from captionlab.papers.scenes.objects import contrast_rows, overlap_rows
-from captionlab.papers.scenes.probe_scores import object_probe_rows, probe_rows
-from captionlab.papers.scenes.run import Row, Rows, read_by_role, read_rows
+from captionlab.papers.scenes.probes import object_probe_rows, probe_rows
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES
+from captionlab.reporting.reading import Rows, read_by, read_rows
+from captionlab.reporting.runs import Row
+from captionlab.roles import ROLES
 from captionlab.schemas import COMPARISONS, SUMMARY
 
 TABLES = {
@@ -22,12 +24,9 @@ def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
     """Rows of values and of differences, and the tables that know the device of what they were measured on."""
     job, seed, corpus = params["job"], params["seed"], params["job"]["corpus"]
     rows = {name: read_rows(inputs[name], kind) for name, kind in TABLES.items()}
-    blocks, shares, captions = (
-        read_by_role(inputs[name], kind)
-        for name, kind in (("blocks", BLOCKS), ("shares", SHARES), ("captions", ABLATED))
-    )
+    blocks, shares = read_by(ROLES, inputs["blocks"], BLOCKS), read_by(ROLES, inputs["shares"], SHARES)
+    captions, overlaps = read_by(ROLES, inputs["captions"], ABLATED), rows["overlaps"]
     before_and_after = {role: pairs(of_role) for role, of_role in captions.items()}
-    overlaps = rows["overlaps"]
     parts = [
         caption_rows(rows["summary"], rows["comparisons"], job["labels"], job["evaluation"], job["end"]),
         attention_rows(corpus, blocks, rows["differences"], seed),

@@ -11,8 +11,9 @@ from captionlab.papers.scenes.captions import changes_table, data_table, metrics
 from captionlab.papers.scenes.objects import objects_table, overlap_table, samples_table
 from captionlab.papers.scenes.pages import read_pages, read_run
 from captionlab.papers.scenes.probes import PROBE_TABLES
-from captionlab.papers.scenes.run import Provenance, Row, read_rows
+from captionlab.reporting.reading import Provenance, read_rows
 from captionlab.reporting.render import Table
+from captionlab.reporting.runs import Row
 from captionlab.roles import FINETUNED
 from captionlab.tables import read_metadata
 
