@@ -121,13 +121,13 @@ def arrange(
                 for number in range((block - 1) * per_block, block * per_block)
             ]
             for question, index in enumerate(generator.permutation(len(shown)), 1):
-                screens.append({"block": block, "question": question, **_screen(*shown[index], generator)})
-    screens.append({"block": 0, "question": 0, **_screen(EXAMPLE, EXAMPLE, control_type, example, generator)})
+                screens.append({"block": block, "question": question, **_screen(generator, *shown[index])})
+    screens.append({"block": 0, "question": 0, **_screen(generator, EXAMPLE, EXAMPLE, control_type, example)})
     return screens
 
 
 def _screen(
-    role: str, stimulus: str, caption_type: str, members: Sequence[int], generator: np.random.Generator
+    generator: np.random.Generator, role: str, stimulus: str, caption_type: str, members: Sequence[int]
 ) -> dict[str, Any]:
     """One screen, its images in a random order; `members` has the target first."""
     order = generator.permutation(len(members)).tolist()
