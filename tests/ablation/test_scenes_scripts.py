@@ -286,7 +286,7 @@ def test_training_and_captions(run, tmp_path, monkeypatch):
             "vocabulary": 80, "positions": 40, "width": 32, "layers": 2, "heads": 2, "feed_forward": 64,
             "tag_position": 16, "max_pieces": 8, "dropout": 0.0,
         },
-        "objective": {"kind": "mlm", "smoothing": 0.1, "drop_worst": 0.2, "drop_after": 50},
+        "objective": {"kind": "mlm", "smoothing": 0.1, "drop_worst": 0.2, "drop_after": 50, "freeze_embeddings": False},
         "optimizer": {"kind": "adamw", "lr": 0.004, "batch": 24, "steps": 120, "schedule": "linear"},
     }  # fmt: skip
     train(run, "pretrain_captioner", tmp_path / "base", config)

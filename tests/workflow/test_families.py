@@ -425,7 +425,7 @@ RIGHT = 'DECLARATION = ScorerFamily(reads="regions", libraries=(), imported={}, 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("FAMILY = int\n", "one.py has no DECLARATION; write DECLARATION = ScorerFamily(...) and FAMILY both"),
+        ("FAMILY = int\n", "one.py has no DECLARATION; write DECLARATION = ScorerFamily(...) and FAMILY"),
         (RIGHT.replace("FAMILY = int", ""), "one.py has no FAMILY; write"),
         (RIGHT.replace("libraries=(), ", ""), "one.py: DECLARATION lacks the field 'libraries'; a ScorerFamily says"),
         (
