@@ -9,15 +9,14 @@ import sys
 import time
 from collections import defaultdict
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import permutations
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
+from running import run_script
 
 from captionlab.corpora.toyworld.domains import DOMAINS
 from captionlab.corpora.toyworld.drawing import draw
@@ -453,13 +452,9 @@ def test_tables(corpora, domain, tmp_path):
 
 
 def test_script(tmp_path):
-    path = Path(__file__).parents[2] / "workflow" / "scripts" / "render_toyworld.py"
-    spec = spec_from_file_location("render_toyworld", path)
-    script = module_from_spec(spec)
-    spec.loader.exec_module(script)
     paths = corpus_paths(tmp_path)
     config = {"reader": "toyworld", "domain": "flickr", "seed": 4, "images": {"val": 5, "test": 3}}
-    script.main(SimpleNamespace(output=paths, params=SimpleNamespace(config=config)))
+    run_script("render_toyworld", {}, paths, config=config)
     expected = [image.data for image in render("flickr", 4, {"val": 5, "test": 3})]
     assert read_table(paths["images"], IMAGES)["data"].to_pylist() == expected
 

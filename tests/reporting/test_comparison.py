@@ -4,12 +4,12 @@
 
 import csv
 import hashlib
-import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from running import load_script
 from snakemake.iocontainers import OutputFiles
 
 from captionlab.provenance import working_on
@@ -17,8 +17,7 @@ from captionlab.reporting.comparison import ComparisonError, compare, moved_cell
 from captionlab.schemas import TRAINING
 from captionlab.tables import write_table
 
-ROOT = Path(__file__).parents[2]
-SCRIPT = runpy.run_path(str(ROOT / "workflow" / "scripts" / "compare_runs.py"))
+SCRIPT = load_script("compare_runs")
 ROWS = {"step": [1], "epoch": [0], "statistic": ["loss"], "value": [2.5]}
 
 
@@ -169,10 +168,10 @@ def test_verdicts_and_other_tables(tmp_path):
 
 def test_the_script(tmp_path, capsys):
     folders = [str(write(tmp_path / name, {"evaluation": [row()]})) for name in "ab"]
-    SCRIPT["main"](folders)
+    SCRIPT.main(folders)
     assert capsys.readouterr().out.startswith("# ")
     with pytest.raises(SystemExit) as left:
-        SCRIPT["main"]([folders[0], str(tmp_path / "nothing")])
+        SCRIPT.main([folders[0], str(tmp_path / "nothing")])
     assert left.value.code == 1
     assert "nothing is no finished run: there are no tables" in capsys.readouterr().err
 

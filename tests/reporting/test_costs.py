@@ -1,12 +1,12 @@
 """What a run cost, and what the next one may cost."""
 
 import math
-import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from running import load_script
 
 from captionlab.reporting.costs import (
     COSTS,
@@ -19,7 +19,6 @@ from captionlab.reporting.costs import (
 from captionlab.schemas import COST
 from captionlab.tables import write_table
 
-SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
 STAGES = {"train_encoder": "features", "embed_images": "features", "score_nlg": "evaluation"}
 PROVENANCE = {"config": "toy", "seed": 1, "commit": "abc"}
@@ -86,8 +85,8 @@ def test_the_script_writes_both_and_says_what_is_missing(results, monkeypatch, c
 
     made = SimpleNamespace(tables=output, jobs=str(folder / "cost.parquet"))
     params = SimpleNamespace(stages=STAGES, provenance={"config": "toy", "seed": 1})
-    script = runpy.run_path(str(SCRIPTS / "collect_cost.py"))
-    script["main"](SimpleNamespace(output=made, params=params))
+    script = load_script("collect_cost")
+    script.main(SimpleNamespace(output=made, params=params))
     assert len(Path(output[0]).read_text().splitlines()) == 4
     assert "0:08:20" in Path(output[1]).read_text()
     assert "3 of 4 finished jobs have no measurement of a GPU in results/cost" in caplog.text
@@ -142,7 +141,7 @@ rule make:
     )
     (tmp_path / "b.txt").write_text("")
     monkeypatch.chdir(tmp_path)
-    pending_jobs = runpy.run_path(str(SCRIPTS / "estimate_cost.py"))["pending_jobs"]
+    pending_jobs = load_script("estimate_cost").pending_jobs
     assert pending_jobs(["--forcerun", "make", "--", "a.txt"]) == [("make", "of/a")]
     assert pending_jobs(["--", "b.txt"]) == []
     with pytest.raises(SystemExit, match="cannot plan this"):
@@ -151,14 +150,14 @@ rule make:
 
 
 def test_the_script_prints_what_is_pending(monkeypatch, results, capsys):
-    script = runpy.run_path(str(SCRIPTS / "estimate_cost.py"))
+    script = load_script("estimate_cost")
     asked = []
     monkeypatch.setitem(
-        script["main"].__globals__,
+        script.main.__globals__,
         "pending_jobs",
         lambda arguments: asked.append(arguments) or [("train_encoder", "a"), ("check_claims", "")],
     )
-    script["main"](["--earlier", str(results.parent), "--jobs", "2", "--", "--configfile", "mine.yaml"])
+    script.main(["--earlier", str(results.parent), "--jobs", "2", "--", "--configfile", "mine.yaml"])
     said = capsys.readouterr().out
     assert asked == [["--configfile", "mine.yaml"]]
     assert "| train_encoder | 1 | 0:04:22 | 0:08:20 | 0:04:22 |" in said
@@ -171,9 +170,9 @@ def test_costs_are_read_where_the_run_is(given, monkeypatch, results, capsys):
     folder.mkdir(exist_ok=True)
     results.rename(folder / "results")
     monkeypatch.chdir(results.parent)
-    script = runpy.run_path(str(SCRIPTS / "estimate_cost.py"))
-    monkeypatch.setitem(script["main"].__globals__, "pending_jobs", lambda arguments: [("train_encoder", "a")])
-    script["main"](["--", *given])
+    script = load_script("estimate_cost")
+    monkeypatch.setitem(script.main.__globals__, "pending_jobs", lambda arguments: [("train_encoder", "a")])
+    script.main(["--", *given])
     assert "| train_encoder | 1 | 0:04:22 | 0:08:20 | 0:04:22 |" in capsys.readouterr().out
 
 

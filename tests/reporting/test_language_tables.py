@@ -3,7 +3,6 @@
 # ruff: noqa: RUF001 (an en dash stands where a number is missing)
 
 import csv
-import runpy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from paper_jobs import Named, published, table_files
+from running import load_script
 
 from captionlab.language.schemas import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
 from captionlab.language.statistics import caption_measures, corpus_statistics
@@ -85,7 +85,7 @@ def make(folder: Path, block: dict[str, Any]) -> dict[tuple[str, str], str]:
         output=Named(tables=list(map(str, outputs.values()))),
         params=Named(captioners=(*CAPTIONERS, "not told apart"), provenance={"config": "toy.yaml", "seed": 7}),
     )
-    runpy.run_path(str(ROOT / "workflow" / "scripts" / "collect_language_tables.py"))["main"](job)
+    load_script("collect_language_tables").main(job)
     associations = [dict(zip(ASSOCIATIONS.columns, row, strict=True)) for row in LEMMAS]
     paper = Reproduction(block, published=published("discritune"))
     for tag in ("ADJ", "NOUN"):

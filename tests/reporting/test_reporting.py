@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from paper_jobs import PAPERS, Named, published, run_paper, table_files
 from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
+from running import load_script
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.papers.discritune.tables import captioner_tables
@@ -417,16 +418,6 @@ def columns(rows, kind):
     return {name: [r[name] for r in rows] for name in kind.columns}
 
 
-def script(name: str):
-    import importlib.util
-
-    path = Path(__file__).parents[2] / "workflow" / "scripts" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_scripts_go_from_parquet_to_a_folder_of_tables(tmp_path):
     write_table(tmp_path / "summary.parquet", SUMMARY, columns(summary(), SUMMARY))
     pairs = [compared("tuned", "clipcap", "coco", "P@1", 9.8, 2.0, retriever="clip-a", candidates="100 file-order")]
@@ -445,15 +436,15 @@ def test_scripts_go_from_parquet_to_a_folder_of_tables(tmp_path):
     three = SimpleNamespace(tables=outputs[-3:])
     inputs = SimpleNamespace(summary=tmp_path / "summary.parquet")
     made_of = SimpleNamespace(provenance={"config": "made-up", "seed": 7})
-    script("collect_evaluation").main(SimpleNamespace(input=inputs, params=made_of, output=three))
+    load_script("collect_evaluation").main(SimpleNamespace(input=inputs, params=made_of, output=three))
     outputs += [str(tmp_path / "staged" / f"claims.{e}") for e in ("csv", "md", "html")]
     of_paper = {name: PAPERS / "discritune" / name for name in ("claims.yaml", "published.csv")}
     files = measured | {name.split(".")[0]: path for name, path in of_paper.items()}
     inputs = Named(summary=measured["summary"], **{f"discritune_{name}": path for name, path in files.items()})
     made_of.papers, three = {"discritune": params}, SimpleNamespace(tables=outputs[-3:])
-    script("check_claims").main(SimpleNamespace(input=inputs, params=made_of, output=three))
+    load_script("check_claims").main(SimpleNamespace(input=inputs, params=made_of, output=three))
     folder = SimpleNamespace(input=SimpleNamespace(tables=outputs), output=[tmp_path / "tables"])
-    script("collect_tables").main(folder)
+    load_script("collect_tables").main(folder)
     made = {path.name for path in (tmp_path / "tables").iterdir()}
     assert made == {Path(path).name for path in outputs} | {"index.html", "index.md"}
     assert all(path.stat().st_size for path in (tmp_path / "tables").iterdir())

@@ -1,7 +1,6 @@
 """Validity: who names what is there, what is met at the edge, and what a run has that lacks half of it."""
 
 import csv
-import importlib.util
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from reporting_run import retrieved
+from running import load_script
 
 from captionlab.corpora.toyworld.lexicon import NOUNS
 from captionlab.evaluation.naming import different, names_any, names_of, relative_naming
@@ -223,14 +223,6 @@ def test_the_table_in_its_formats():
 
 
 # --------------------------------------------------------------------------------------------------- the script
-def run_script(job) -> None:
-    path = ROOT / "workflow" / "scripts" / "measure_validity.py"
-    spec = importlib.util.spec_from_file_location("measure_validity", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.main(job)
-
-
 def write_rows(path: Path, kind, rows) -> str:
     write_table(path, kind, {name: [row.get(name) for row in rows] for name in kind.columns})
     return str(path)
@@ -310,7 +302,7 @@ def test_the_script_on_a_whole_run(tmp_path, points):
     }
     run = job(tmp_path, of(IMAGES, "dog", "car"), **changes)
     run.params.study_human = "human"
-    run_script(run)
+    load_script("measure_validity").main(run)
     found = records(tmp_path)
     assert [(*key, row["met"]) for key, row in found.items()] == [
         ("retrieval", "clip-a", "True"),
@@ -341,7 +333,7 @@ def page(folder: Path) -> str:
 
 
 def test_real_data_without_scorers_study_and_objects(tmp_path):
-    run_script(job(tmp_path, []))
+    load_script("measure_validity").main(job(tmp_path, []))
     assert {condition for condition, _ in records(tmp_path)} == {"retrieval", "variety", "unknown", "non-words"}
     text = page(tmp_path)
     assert text.count("its images have no annotated objects") == 2
@@ -350,11 +342,11 @@ def test_real_data_without_scorers_study_and_objects(tmp_path):
 
 
 def test_objects_that_no_reference_names_and_nouns_of_the_toy_world(tmp_path):
-    run_script(job(tmp_path, of(IMAGES, "zebra")))
+    load_script("measure_validity").main(job(tmp_path, of(IMAGES, "zebra")))
     assert page(tmp_path).count("no reference names an object of its image") == 2
     toy = job(tmp_path, of(IMAGES, "car"))
     toy.params.toyworld = ["coco"]
-    run_script(toy)
+    load_script("measure_validity").main(toy)
     # Of the references one in two names a car, of the captions one in eight.
     assert float(records(tmp_path)["naming", "base"]["value"]) == (1 / 8) / (1 / 2)
 

@@ -1,16 +1,15 @@
 """The scripts about regions and scorers, on small tables and on real region features."""
 
-import importlib.util
 import io
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
 from PIL import Image
+from running import run_script
 from safetensors.torch import save_file
 from scorer_stand_in import build_scorer
 
@@ -43,32 +42,11 @@ PIECES = [
 ]
 
 
-class Values(dict):
-    """Named inputs, outputs or parameters, as Snakemake gives them: attributes, and all files when iterated over."""
-
-    def __getattr__(self, name):
-        return self[name]
-
-    def __iter__(self):
-        for value in self.values():
-            yield from value if isinstance(value, list) else [value]
-
-
 def run(name, wildcards=None, params=None, output=None, **inputs):
     """Run a script; `output` is a file or names of files in a folder."""
-    specification = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    job = SimpleNamespace(
-        input=Values(inputs),
-        output=Values(output) if isinstance(output, dict) else [output],
-        params=type("Params", (dict,), {"__getattr__": dict.__getitem__})(params or {}),
-        wildcards=SimpleNamespace(**(wildcards or {})),
-        threads=1,
-        rule=name,
-        config={"checkpoints": {"steps": 1}},
-    )
-    module.main(job)
+    outputs = output if isinstance(output, dict) else [output]
+    settings = {"wildcards": wildcards, "workflow_config": {"checkpoints": {"steps": 1}}, **(params or {})}
+    run_script(name, inputs, outputs, **settings)
 
 
 @pytest.fixture

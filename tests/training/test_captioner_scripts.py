@@ -1,6 +1,5 @@
 """The scripts that train captioners, on tables and a retriever of a few rows: what they write, and that they resume."""
 
-import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from running import load_script
 from scorer_stand_in import build_scorer
 
 from captionlab.captioners.store import load_captioner
@@ -38,13 +38,6 @@ OUTPUTS = {
 }
 TRAIN, DIMENSIONS = 12, 8
 DISCRIMINATIVE = {"kind": "discriminative", "retriever": "clip", "candidates": 3, "scale": "logit-scale"}
-
-
-def script(name):
-    specification = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
 
 
 class Files(dict):
@@ -163,7 +156,7 @@ def interrupted(run, objective, monkeypatch):
 
 
 def test_pretraining(world, monkeypatch):
-    run = script("pretrain_captioner").main
+    run = load_script("pretrain_captioner").main
     run(pretraining("first"))
     captioner, tokenizer = load_captioner("first")
     assert captioner.architecture["prefix_size"] == DIMENSIONS
@@ -185,7 +178,7 @@ def test_pretraining(world, monkeypatch):
 )
 def test_the_config_says_how_often_checkpoints_are_written(world, monkeypatch, caplog, section, steps):
     """And with another interval the training still goes on from those that are there."""
-    run, often = script("pretrain_captioner").main, pretraining("often")
+    run, often = load_script("pretrain_captioner").main, pretraining("often")
     run(pretraining("first"))
     often.config = {"checkpoints": section}
     interrupted(lambda: run(often), CrossEntropy, monkeypatch)
@@ -198,8 +191,8 @@ def test_the_config_says_how_often_checkpoints_are_written(world, monkeypatch, c
 
 
 def test_finetuning(world, monkeypatch):
-    script("pretrain_captioner").main(pretraining("parent"))
-    run = script("finetune_captioner").main
+    load_script("pretrain_captioner").main(pretraining("parent"))
+    run = load_script("finetune_captioner").main
     run(finetuning("first"))
     parent, _ = load_captioner("parent")
     child, _ = load_captioner("first")
@@ -218,8 +211,8 @@ def test_finetuning(world, monkeypatch):
 
 
 def test_features_are_read_once_where_captioner_and_retriever_share_them(world, monkeypatch):
-    script("pretrain_captioner").main(pretraining("parent"))
-    run = script("finetune_captioner").main
+    load_script("pretrain_captioner").main(pretraining("parent"))
+    run = load_script("finetune_captioner").main
     read = []
     for module in (training_data, retrieval):
         monkeypatch.setattr(module, "load_embeddings", lambda *given: (read.append(given), load_embeddings(*given))[1])
@@ -273,7 +266,7 @@ def self_critical(directory, reward, **objective):
 
 
 def test_the_recipe_of_the_fc_captioner(world, monkeypatch):
-    run = script("pretrain_captioner").main
+    run = load_script("pretrain_captioner").main
     run(newfc_pretraining("first"))
     captioner, tokenizer = load_captioner("first")
     # "a", "red", "blue" and "ball" occur often enough in all splits together, and the numbers twice each.
@@ -304,8 +297,8 @@ def test_the_recipe_of_the_fc_captioner(world, monkeypatch):
 @pytest.mark.parametrize("family", ["clipcap", "newfc"])
 def test_self_critical_finetuning(world, monkeypatch, family):
     parent = {"clipcap": pretraining, "newfc": newfc_pretraining}[family]
-    script("pretrain_captioner").main(parent("parent"))
-    run = script("finetune_captioner").main
+    load_script("pretrain_captioner").main(parent("parent"))
+    run = load_script("finetune_captioner").main
     reward = {
         "kind": "alternate",
         "of": [
@@ -333,9 +326,9 @@ def test_self_critical_finetuning(world, monkeypatch, family):
 
 def test_self_critical_finetuning_as_by_reinforce(world):
     """One greedy caption under dropout, weighed as by REINFORCE, and token embeddings that stay."""
-    script("pretrain_captioner").main(pretraining("parent"))
+    load_script("pretrain_captioner").main(pretraining("parent"))
     parent, _ = load_captioner("parent")
-    run = script("finetune_captioner").main
+    run = load_script("finetune_captioner").main
     for frozen in (True, False):
         settings = {"samples": 1, "temperature": 1e-3, "log_prob": "mean", "freeze_embeddings": frozen}
         run(self_critical(f"frozen-{frozen}", DISCRIMINATIVE, **settings))
@@ -358,10 +351,10 @@ def test_a_scorer_as_reward(world):
     torch.manual_seed(5)
     scorer = build_scorer({"family": "uniter", "architecture": sizes, "max_tokens": 12}, "vocab.txt", 5)
     save_scorer(scorer, "scorer")
-    script("pretrain_captioner").main(newfc_pretraining("parent"))
+    load_script("pretrain_captioner").main(newfc_pretraining("parent"))
     asked = self_critical("child", {"kind": "scorer", "scorer": "tiny", "scale": 100.0})
     asked.params["reward_models"] = {"scorers/tiny": {"directory": "scorer", "features": ["regions.parquet"]}}
-    script("finetune_captioner").main(asked)
+    load_script("finetune_captioner").main(asked)
     log = read_table("child/training.parquet", TRAINING).to_pandas()
     rewards = log[log.statistic == "reward"].value
     assert len(rewards) == 7
@@ -369,11 +362,11 @@ def test_a_scorer_as_reward(world):
 
 
 def test_finetuning_by_references(world):
-    script("pretrain_captioner").main(newfc_pretraining("parent"))
+    load_script("pretrain_captioner").main(newfc_pretraining("parent"))
     child = newfc_pretraining("child")
     child.rule = "finetune_captioner"
     child.input |= {f"parent_{name}": f"parent/{OUTPUTS[name]}" for name in ("config", "weights", "tokenizer")}
-    script("finetune_captioner").main(child)
+    load_script("finetune_captioner").main(child)
     first, last = (
         read_table(f"{name}/training.parquet", TRAINING).to_pandas().query("statistic == 'loss'").value.iloc[0]
         for name in ("parent", "child")
@@ -382,11 +375,11 @@ def test_finetuning_by_references(world):
 
 
 def test_a_reward_without_the_captions_it_reads_says_so(world):
-    script("pretrain_captioner").main(newfc_pretraining("parent"))
+    load_script("pretrain_captioner").main(newfc_pretraining("parent"))
     finetuned = self_critical("first", {"kind": "cider"})
     finetuned.input["captions"] = []
     with pytest.raises(ValueError, match="reads references"):
-        script("finetune_captioner").main(finetuned)
+        load_script("finetune_captioner").main(finetuned)
 
 
 def test_training_data(world):
@@ -436,7 +429,7 @@ def test_families_that_read_grids(world, monkeypatch, family):
         "objective": {"kind": "cross-entropy", "captions_per_image": 1, "teacher": {"weight": 0.1, "decay": 0.9}},
     }
     pretrain.input["features"] = ["grids.parquet"]
-    script("pretrain_captioner").main(pretrain)
+    load_script("pretrain_captioner").main(pretrain)
     parent, tokenizer = load_captioner("parent")
     assert parent.architecture["visual_size"] == GRID[1]
     log = read_table("parent/training.parquet", TRAINING).to_pandas()
@@ -451,7 +444,7 @@ def test_families_that_read_grids(world, monkeypatch, family):
     finetune.params.reward_models["encoders/clip"]["neighbours"] = ["neighbours.parquet"]
     asked = []
     monkeypatch.setattr(Discriminative, "__call__", counting(Discriminative.__call__, asked))
-    script("finetune_captioner").main(finetune)
+    load_script("finetune_captioner").main(finetune)
     assert all(torch.equal(reward.neighbours, rows[:, :2]) for reward in asked)
     assert asked[0].group == 3
     child, _ = load_captioner("child")
@@ -472,7 +465,7 @@ def counting(original, asked):
 
 
 def test_validation_without_selection_keeps_the_last_weights(world):
-    script("pretrain_captioner").main(pretraining("parent"))
+    load_script("pretrain_captioner").main(pretraining("parent"))
     decoding = {"kind": "greedy", "max_tokens": 6}
     weights = {}
     for name, validation in (("plain", None), ("watched", {"split": "test", "every": 3, "decoding": decoding})):
@@ -480,7 +473,7 @@ def test_validation_without_selection_keeps_the_last_weights(world):
         if validation:
             run.params.config["validation"] = {**validation, "select": False}
             run.input["captions"] = ["captions.parquet"]
-        script("finetune_captioner").main(run)
+        load_script("finetune_captioner").main(run)
         weights[name] = Path(name, "model.safetensors").read_bytes()
     assert weights["plain"] == weights["watched"]
     log = read_table("watched/training.parquet", TRAINING).to_pandas()
