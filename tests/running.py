@@ -2,6 +2,8 @@
 
 import os
 import runpy
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,6 +48,14 @@ def run_script(
         None,
     )
     load_script(name).main(job)
+
+
+def run_python(checkout: Path, code: str, *arguments: Any) -> str:
+    """What a program prints that runs in a copy of the checkout; if it fails, what it says of that."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    environment = {"PYTHONPATH": str(checkout / "src"), "PATH": ""}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=checkout)
+    return done.stderr if done.returncode else done.stdout
 
 
 def _named(files: Namedlist, given: Files) -> Namedlist:

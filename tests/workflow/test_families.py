@@ -4,14 +4,12 @@ import ast
 import importlib
 import json
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from running import run_python
 
 from captionlab import declarations
 from captionlab.declarations import CaptionerFamily, DeclarationError, EncoderFamily, ScorerFamily, declared
@@ -237,29 +235,10 @@ for visual in stream_images(captioner, tokenizer, tables, ["1", "2"], 2):
 """
 
 
-@pytest.fixture
-def checkout(tmp_path):
-    """A copy of the package and the workflow, to which families can be added."""
-    for folder in ("src/captionlab", "workflow"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    return tmp_path
-
-
-def python(checkout, code, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": str(checkout / "src"), "PATH": ""},
-        cwd=checkout,
-    )
-    return done.stderr if done.returncode else done.stdout
-
-
 def plans(checkout, *models, section="captioners"):
     """The plan of each config that has one of these models too, named mine, or the mistakes that it has."""
     configs = [{**CONFIG, section: {**CONFIG[section], "mine": model}} for model in models] or [CONFIG]
-    return json.loads(python(checkout, PLAN, checkout, json.dumps(configs)))
+    return json.loads(run_python(checkout, PLAN, checkout, json.dumps(configs)))
 
 
 def add(checkout, module, text):
@@ -297,7 +276,7 @@ def test_they_run(checkout, tmp_path):
     regions = [ImageRegions(i, width=2, height=2, boxes=boxes, features=np.ones((1, 4), np.float32)) for i in ids]
     write_regions(tmp_path / "r", regions)
     for family, table in (("constant", "e"), ("regional", "r")):
-        found = python(checkout, USE, family, tmp_path / family, tmp_path / table)
+        found = run_python(checkout, USE, family, tmp_path / family, tmp_path / table)
         assert found == f"2\n{[[256] * 3] * 2}\n"
 
 
@@ -349,7 +328,7 @@ def test_a_reader_is_one_file(checkout):
         assert sentence in found
     evaluated = {**CONFIG, "corpora": {**CONFIG["corpora"], "mine": mine}}
     evaluated["evaluations"] = {"main": {**CONFIG["evaluations"]["main"], "corpora": ["world", "mine"]}}
-    (found,) = json.loads(python(checkout, PLAN, checkout, json.dumps([evaluated])))
+    (found,) = json.loads(run_python(checkout, PLAN, checkout, json.dumps([evaluated])))
     assert found["described"] == ["results/corpora/mine/captions.parquet"]
     # What it says and does is of the fingerprint of those alone that read by it.
     add(checkout, "corpora/readers/new_photos", READER.replace("yield from ()", "yield from []"))

@@ -1,12 +1,9 @@
 """A metric is declared in one place: a column is an entry, a table of its own a module beside its rule and script."""
 
 import json
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-import pytest
+from running import run_python
 
 ROOT = Path(__file__).parents[2]
 # An entry beside the others: how many words a caption has.
@@ -60,22 +57,9 @@ print(json.dumps([lab.score_tables(), lab.software("summarise_evaluation", loads
 """
 
 
-@pytest.fixture
-def checkout(tmp_path):
-    for folder in ("src/captionlab", "workflow"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    return tmp_path
-
-
-def python(checkout, code, *arguments):
-    environment = {"PYTHONPATH": str(checkout / "src"), "PATH": ""}
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=checkout, check=True).stdout
-
-
 def plan(checkout, **evaluation):
     config = {**CONFIG, "evaluations": {"main": {**CONFIG["evaluations"]["main"], **evaluation}}}
-    return json.loads(python(checkout, PLAN, checkout, json.dumps(config)))
+    return json.loads(run_python(checkout, PLAN, checkout, json.dumps(config)))
 
 
 def test_a_column_is_one_entry(checkout):
@@ -84,7 +68,7 @@ def test_a_column_is_one_entry(checkout):
     entries = "\nTEXT_METRICS = (BLEU, METEOR, ROUGE, CIDER)\n"
     assert text.count(entries) == 1
     module.write_text(text.replace(entries, COLUMN))
-    assert "'words': 2.0}" in python(checkout, SCORE, checkout / "nlg.parquet")
+    assert "'words': 2.0}" in run_python(checkout, SCORE, checkout / "nlg.parquet")
 
 
 def test_a_table_is_a_module_that_only_those_notice_who_ask_for_it(checkout):
