@@ -219,10 +219,11 @@ def itm_scorer(family: str, sizes: Sizes, folder: Path) -> tuple[Any, ScorerImag
     count = CASED if family == "uniter" and sizes.pieces > CASED else sizes.pieces
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words_of(sizes)]
     pieces += [f"[unused{number}]" for number in range(count - len(pieces))]
-    kind = family_class("scorers", family)
-    words = WordPieces(pieces, kind.MATCHING.lowercase, kind.MATCHING.strip_punctuation)
-    network = kind(**sizes.architecture(family), vocabulary=len(pieces), region_size=sizes.region_size)
-    scorer = NetworkScorer(network, words, kind.MATCHING).eval().requires_grad_(False)
+    network_class = family_class("scorers", family)
+    matching = network_class.MATCHING
+    words = WordPieces(pieces, matching.lowercase, matching.strip_punctuation)
+    network = network_class(**sizes.architecture(family), vocabulary=len(pieces), region_size=sizes.region_size)
+    scorer = NetworkScorer(network, words, matching).eval().requires_grad_(False)
     for parameter in scorer.parameters():
         # As initialised, a scorer finds all captions equally good.
         parameter.mul_(SPREAD if parameter.dim() > 1 else 1)

@@ -10,10 +10,12 @@ import pytest
 import torch
 import vinvl_stand_in as tiny
 
+from captionlab.captioners.newfc import NewFC
 from captionlab.declarations import defined
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.order import Places
 from captionlab.regions.batches import RegionTable
+from captionlab.schemas import CAPTIONS as REFERENCES
 from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.tables import write_table
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
@@ -52,7 +54,7 @@ def test_images_of_a_group_come_together(make, images):
 
 @pytest.fixture
 def corpus(tmp_path):
-    """Tables of four training images: regions and tags, embeddings, and the images themselves."""
+    """Tables of four training images: regions and tags, embeddings, references, and the images themselves."""
     tiny.images(tmp_path)
     rows = {name: [None] * 4 for name in IMAGES.columns}
     rows |= {"image_id": IDS, "position": range(4), "split": ["train"] * 4, "path": ["none"] * 4}
@@ -60,6 +62,8 @@ def corpus(tmp_path):
     kind = embeddings_schema(2)
     found = embedding_rows(pa.chunked_array([IDS]), np.eye(4, 2, dtype=np.float32), kind, "embeddings")
     write_table(tmp_path / "embeddings.parquet", kind, found)
+    texts = {"caption_index": [0] * 4 + [1] * 4, "caption": ["a boat"] * 4 + ["the sea"] * 4}
+    write_table(tmp_path / "captions.parquet", REFERENCES, {"image_id": IDS * 2, **texts})
     return tmp_path
 
 
@@ -70,11 +74,12 @@ def test_places_are_those_of_the_regions_that_are_read(corpus):
         for name, path in (("encoders/a", embeddings), ("scorers/b", images), ("scorers/c", regions))
     }
     expected = RegionTable(regions).places(IDS)
-    on_embeddings = TrainingData(images, [embeddings], "cpu", 2, 1, reward_models=reward_models)
+    of_embeddings = NewFC(2, width=4, input_width=4, vocabulary=9)
+    on_embeddings = TrainingData(
+        images, [embeddings], "cpu", 2, 1, reward_models=reward_models, captioner=of_embeddings
+    )
     without_regions = {name: reward_models[name] for name in ("encoders/a", "scorers/b")}
     elsewhere = replace(on_embeddings, reward_models=without_regions)
-    for data in (on_embeddings, elsewhere):
-        data.__dict__["visual"] = torch.eye(4, 2)
     assert on_embeddings.places.groups.tolist() == expected.groups.tolist()
     assert on_embeddings.places.mixed == expected.mixed
     assert elsewhere.places is None
@@ -88,8 +93,7 @@ def test_every_objective_reads_in_that_order(corpus, kind, monkeypatch):
     """A captioner on regions, with CIDEr as reward, two batches in an epoch."""
     captioner = {"captioner": tiny.captioner(), "tokenizer": tiny.tokenizer()}
     paths = [str(corpus / f"{name}.parquet") for name in ("regions", "tags")]
-    data = TrainingData(corpus / "images.parquet", paths, "cpu", batch=2, seed=1, **captioner)
-    data.__dict__["texts"] = [["a boat", "the sea"]] * 4
+    data = TrainingData(corpus / "images.parquet", paths, "cpu", 2, 1, corpus / "captions.parquet", **captioner)
     monkeypatch.setattr(RegionTable, "places", lambda table, images: Places(np.array([0, 1, 1, 0]), 1))
     rewarded = {"reward": {"kind": "cider"}, "decoding": {"kind": "sample", "max_tokens": 5}}
     config = {

@@ -13,6 +13,8 @@ SPICE_MODELS = f"{RESULTS}/spice/models"
 LANGUAGE_MODEL = f"{RESULTS}/language/model.arpa"
 ASSOCIATIONS = f"{RESULTS}/language/associations.parquet"
 SIMULATED_RESPONSES = f"{RESULTS}/study/simulated/responses.csv"
+# What comes with the workflow and is no part of a run.
+RESOURCES = Path(__file__).parents[2] / "resources"
 
 
 class _Files:

@@ -1,5 +1,5 @@
-"""Parquet between rules, read and written through here only. Every kind of table is declared once: schemas.py, and
-a schemas.py in each stage that has kinds of its own.
+"""Parquet between rules, read and written through here only. Every table schema is declared once: schemas.py, and
+a schemas.py in each stage that has some of its own.
 
 The schema is checked on writing and on reading; an error names the file and the column. A file is written beside its
 place and then renamed, so a killed job leaves no half table. A checksum of each page tells when a disk damaged it.
@@ -30,7 +30,7 @@ PROVENANCE = "provenance"
 
 
 class TableError(ValueError):
-    """A table does not have the columns, types or keys of its kind."""
+    """A table does not have the columns, types or keys of its table schema."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Column:
 
 
 class TableSchema:
-    """One kind of table: its name, what a row is, the columns that identify a row, and all columns in order."""
+    """A table schema: its name, what a row is, the columns that identify a row, and all columns in order."""
 
     def __init__(self, name: str, row: str, key: tuple[str, ...], /, **columns: Column):
         self.name, self.row, self.key, self.columns = name, row, key, columns
@@ -62,11 +62,11 @@ class TableSchema:
 class TableWriter:
     """Writes a table piece by piece; the file appears at `path` when the block ends without an error."""
 
-    def __init__(self, path: str | os.PathLike[str], kind: TableSchema, metadata: Mapping[str, Any] | None = None):
-        self.path, self.kind = Path(path), kind
+    def __init__(self, path: str | os.PathLike[str], schema: TableSchema, metadata: Mapping[str, Any] | None = None):
+        self.path, self.table_schema = Path(path), schema
         notes = dict(metadata or {}) | ({PROVENANCE: made_by} if (made_by := provenance.current()) else {})
         encoded = {name: json.dumps(value, sort_keys=True) for name, value in notes.items()}
-        self.schema = kind.schema.with_metadata({"kind": kind.name, **encoded})
+        self.schema = schema.schema.with_metadata({"kind": schema.name, **encoded})
         self.rows = 0
 
     def __enter__(self) -> Self:
@@ -79,29 +79,29 @@ class TableWriter:
 
     def write(self, rows: Rows) -> None:
         """Append rows."""
-        table = conform(rows, self.kind, self.path).replace_schema_metadata(self.schema.metadata)
+        table = conform(rows, self.table_schema, self.path).replace_schema_metadata(self.schema.metadata)
         try:
             packed = pack(table)
         except ValueError as error:
             raise TableError(f"{self.path}: {error}") from error
-        self._writer.write_table(packed, row_group_size=self.kind.group_rows)
+        self._writer.write_table(packed, row_group_size=self.table_schema.group_rows)
         self.rows += table.num_rows
 
     def __exit__(self, *failure: Any) -> None:
         self._open.__exit__(*failure)
 
 
-def conform(rows: Rows, kind: TableSchema, path: str | os.PathLike[str]) -> pa.Table:
-    """The rows as an Arrow table of this kind; a TableError names the column that does not fit."""
+def conform(rows: Rows, schema: TableSchema, path: str | os.PathLike[str]) -> pa.Table:
+    """The rows as an Arrow table of this schema; a TableError names the column that does not fit."""
     if isinstance(rows, Sequence):
-        rows = {name: [row[name] for row in rows] for name in kind.columns}
+        rows = {name: [row[name] for row in rows] for name in schema.columns}
     names = rows.column_names if isinstance(rows, pa.Table) else list(rows)
-    if missing := [name for name in kind.columns if name not in names]:
-        raise TableError(f"{path}: a table of {kind.name} needs the column {missing[0]!r}; it has {', '.join(names)}")
-    if extra := [name for name in names if name not in kind.columns]:
-        raise TableError(f"{path}: a table of {kind.name} has no column {extra[0]!r}")
+    if missing := [name for name in schema.columns if name not in names]:
+        raise TableError(f"{path}: a table of {schema.name} needs the column {missing[0]!r}; it has {', '.join(names)}")
+    if extra := [name for name in names if name not in schema.columns]:
+        raise TableError(f"{path}: a table of {schema.name} has no column {extra[0]!r}")
     arrays = []
-    for name, column in kind.columns.items():
+    for name, column in schema.columns.items():
         try:
             values = rows[name]
             arrow = isinstance(values, (pa.Array, pa.ChunkedArray))
@@ -111,40 +111,40 @@ def conform(rows: Rows, kind: TableSchema, path: str | os.PathLike[str]) -> pa.T
         if array.null_count and not column.nullable:
             raise TableError(f"{path}: column {name!r} ({column.meaning}) has {array.null_count} missing values")
         arrays.append(array)
-    return pa.table(arrays, schema=kind.schema)
+    return pa.table(arrays, schema=schema.schema)
 
 
 def write_table(
     path: str | os.PathLike[str],
-    kind: TableSchema,
+    schema: TableSchema,
     rows: Rows,
     metadata: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a whole table and refuse a repeated key."""
-    table = conform(rows, kind, path)
-    counts = table.group_by(list(kind.key)).aggregate([([], "count_all")])
+    table = conform(rows, schema, path)
+    counts = table.group_by(list(schema.key)).aggregate([([], "count_all")])
     if counts.num_rows < table.num_rows:
-        repeated = counts.filter(pc.field("count_all") > 1).select(kind.key)
+        repeated = counts.filter(pc.field("count_all") > 1).select(schema.key)
         first = repeated.slice(0, 1).to_pylist()[0]
-        raise TableError(f"{path}: {repeated.num_rows} keys of {kind.name} are repeated, the first is {first}")
-    with TableWriter(path, kind, metadata) as writer:
+        raise TableError(f"{path}: {repeated.num_rows} keys of {schema.name} are repeated, the first is {first}")
+    with TableWriter(path, schema, metadata) as writer:
         writer.write(table)
 
 
 def read_table(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    kind: TableSchema,
+    schema: TableSchema,
     columns: Sequence[str] | None = None,
 ) -> pa.Table:
-    """Read one file or several of the same kind, in the order given, all columns or some."""
+    """Read one file or several of the same schema, in the order given, all columns or some."""
     tables = []
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
-        check_schema(path, kind)
+        check_schema(path, schema)
         with damage_named(path):
-            table = pq.read_table(path, columns=list(columns or kind.columns), page_checksum_verification=True)
+            table = pq.read_table(path, columns=list(columns or schema.columns), page_checksum_verification=True)
         tables.append(unpack(table).replace_schema_metadata(None))
     if not tables:
-        raise TableError(f"no file of {kind.name} was given")
+        raise TableError(f"no file of {schema.name} was given")
     return pa.concat_tables(tables)
 
 
@@ -157,19 +157,19 @@ def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
         raise TableError(f"{path} cannot be read to its end ({error}); delete it and run again") from error
 
 
-def check_schema(path: str | os.PathLike[str], kind: TableSchema) -> None:
-    """Raise a TableError that names file and column when a file is no table of this kind."""
-    schema = read_schema(path)
-    for name, column in kind.columns.items():
-        if name not in schema.names:
-            has = ", ".join(schema.names)
-            raise TableError(f"{path}: a table of {kind.name} needs the column {name!r}; it has {has}")
-        if not (found := schema.field(name).type).equals(column.type):
-            raise TableError(f"{path}: column {name!r} is {found}, a table of {kind.name} has {column.type}")
+def check_schema(path: str | os.PathLike[str], schema: TableSchema) -> None:
+    """Raise a TableError that names file and column when a file is no table of this schema."""
+    stored = read_schema(path)
+    for name, column in schema.columns.items():
+        if name not in stored.names:
+            has = ", ".join(stored.names)
+            raise TableError(f"{path}: a table of {schema.name} needs the column {name!r}; it has {has}")
+        if not (found := stored.field(name).type).equals(column.type):
+            raise TableError(f"{path}: column {name!r} is {found}, a table of {schema.name} has {column.type}")
 
 
 def read_schema(path: str | os.PathLike[str]) -> pa.Schema:
-    """The columns of a table, whatever its kind; a TableError names a file that is not there or cannot be read."""
+    """The columns of a table, whatever its schema; a TableError names a file that is not there or cannot be read."""
     try:
         return unpacked_schema(pq.read_schema(path))
     except FileNotFoundError:
@@ -179,12 +179,12 @@ def read_schema(path: str | os.PathLike[str]) -> pa.Schema:
 
 
 def read_schema_name(path: str | os.PathLike[str]) -> str:
-    """The name of the kind of a table, as its writer called it."""
+    """The name of the schema of a table, as its writer called it."""
     return (read_schema(path).metadata or {}).get(b"kind", b"").decode()
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a writer said of a table, its kind and provenance aside."""
+    """What a writer said of a table, its schema and provenance aside."""
     own = {name.decode(): text for name, text in (read_schema(path).metadata or {}).items()}
     return {name: json.loads(text) for name, text in own.items() if name not in ("kind", "ARROW:schema", PROVENANCE)}
 

@@ -192,7 +192,7 @@ def test_objects_of_other_splits_need_one(run, tmp_path):
     labels = read_table(run / "labels.parquet", LABELS).to_pydict()
     write_table(tmp_path / "labels.parquet", LABELS, {**labels, "split": ["test"] * len(labels["split"])})
     with pytest.raises(
-        ValueError, match=r"only images of the split 'test', .* set scenes.ranking.frequent: all-splits"
+        ValueError, match=r"only images of the split 'test', .* set scene_analysis.ranking.frequent: all-splits"
     ):
         rank(run, tmp_path, tmp_path / "labels.parquet", "other-splits")
 

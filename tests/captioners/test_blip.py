@@ -138,7 +138,7 @@ def test_word_pieces_get_the_two_that_blip_adds(tmp_path):
 def test_features_and_lengths_that_do_not_fit(captioner):
     with pytest.raises(ValueError, match=r"the features of an image are \(24,\) and this captioner reads patches of"):
         captioner.start(torch.zeros(1, 24), 3)
-    with pytest.raises(ValueError, match="17 tokens are asked for and a caption has up to 16"):
+    with pytest.raises(ValueError, match="a prompt of 4 and 17 tokens do not fit into 20 positions"):
         captioner.start(torch.zeros(1, 2, 24), 17)
 
 

@@ -26,4 +26,5 @@ def test_what_is_declared_can_be_done(name):
     assert ("sampled" in inspect.signature(family.log_probs).parameters) == (
         "scheduled_sampling" in declaration.options
     )
+    assert "longest" in family.__init__.__code__.co_names, "the constructor sets it"
     assert set(declaration.architecture) - {"vocabulary", "min_count"} <= set(inspect.signature(family).parameters)

@@ -188,7 +188,7 @@ def test_a_long_prefix_has_a_linear_mapper():
 
 def test_what_does_not_fit_is_refused():
     captioner = tiny()
-    with pytest.raises(ValueError, match=r"22 tokens are asked for and a caption has up to 21; lower max_tokens"):
+    with pytest.raises(ValueError, match="a prompt of 3 and 22 tokens do not fit into 24 positions; lower max_tokens"):
         captioner.start(torch.zeros(1, 12), 22)
     with pytest.raises(ValueError, match=r"are \(13,\) and this captioner reads vectors of 12 numbers"):
         captioner.start(torch.zeros(1, 13), 5)

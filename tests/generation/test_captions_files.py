@@ -12,7 +12,13 @@ from running import run_script
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.captioners.store import load_captioner, save_captioner
 from captionlab.generation import captioning
-from captionlab.generation.captions import CaptionFileError, evaluated_images, one_line, read_caption_file
+from captionlab.generation.captions import (
+    CaptionFileError,
+    evaluated_images,
+    generated_rows,
+    one_line,
+    read_caption_file,
+)
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
@@ -105,6 +111,12 @@ def test_several_captions_of_an_image_are_numbered(tmp_path, images, suffix):
     repeated = WRITERS[suffix](tmp_path / f"repeated.{suffix}", [*entries, entries[0]])
     with pytest.raises(CaptionFileError, match=r"1 image ids \('42'\) have more than one caption"):
         given(tmp_path, images, repeated)
+
+
+def test_numbers_of_captions_may_be_an_array():
+    rows = generated_rows("toy", ["42", "7"], [0, 0], ["a dog", "a cat"], np.array([-1.0, -2.0]))
+    assert rows["log_prob"] == [-1.0, -2.0]
+    assert rows["confidence"] == [None, None]
 
 
 def test_unknown_images_are_counted_and_named(tmp_path, images):

@@ -102,6 +102,13 @@ def test_determiners_stay_and_modifiers_go():
     assert template_of(pattern, captions).text == "a+NOUN+near+the+NOUN+(near+the+NOUN)*"
 
 
+def test_a_caption_of_another_pattern_is_named():
+    captions = [tagged("a dog near a cat")] * 2
+    (pattern,) = mine(captions, max_patterns=1)
+    with pytest.raises(ValueError, match="the caption 'riding on' does not start as its pattern says"):
+        template_of(pattern, [captions[0], tagged("riding on")])
+
+
 @pytest.mark.parametrize("text", ["a+NOUN", "a+NOUN+(of)*", "(a+NOUN+NOUN)*", "a++(NOUN)*", "a+(NOUN)*+b", ""])
 def test_what_is_no_template(text):
     with pytest.raises(TemplateError, match="is no template"):

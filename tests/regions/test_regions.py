@@ -238,6 +238,9 @@ class Payload:
         (pickle.dumps(Path("x")), "not looked up because it could run code"),
         (pickle.dumps({"image_w": 1})[:-3], "no pickle of plain values"),
         (b"\x00", "no pickle of plain values"),
+        # Bytes of a length that no file has, and that no memory has.
+        (b"\x80\x04\x8e" + (2**63).to_bytes(8, "little") + b".", "no pickle of plain values: OverflowError"),
+        (b"\x80\x04\x8e" + (2**62).to_bytes(8, "little") + b".", "no pickle of plain values: MemoryError"),
         (pickle.dumps({"image_w": 1}), "has no field 'image_h'; it has image_w"),
         (pickle.dumps(np.array([{}], object)), "no pickle of plain values"),
     ],
@@ -442,6 +445,19 @@ def test_broken_lines(tmp_path):
     path.write_text("no tabs in here\n")
     with pytest.raises(RegionError, match="line 1 does not start"):
         read("bottom-up-tsv", path)
+
+
+@pytest.mark.parametrize("text", ["[]", '[["objects", []]]', '[["num_boxes", 0], ["features", ""]]'])
+def test_a_list_is_no_document(text, tmp_path):
+    path = tmp_path / "test.feature.tsv"
+    path.write_text(f"58350\t{text}\n")
+    with pytest.raises(RegionError, match="line 1 has a list in its second column; a document with features is"):
+        read("vinvl-tsv", path)
+
+
+def test_an_unknown_format(tmp_path):
+    with pytest.raises(RegionError, match=r"there is no format 'lxmert' of regions; there are lxmert-tsv, rosita-tsv"):
+        read("lxmert", tmp_path)
 
 
 def test_nothing_is_unpickled(tmp_path):

@@ -115,6 +115,26 @@ def test_objects_are_tags(tmp_path):
     assert objects_of(read_tags([tmp_path / "tags.parquet"])) == {"b": ["man", "car"], "a": ["dog"]}
 
 
+def test_objects_of_many_groups_are_those_of_the_rows_in_order(monkeypatch):
+    """In chunks of any size, of equal ranks the first row before the others; a column that tags lack is left out."""
+    monkeypatch.setattr("captionlab.regions.tags.GROUP", 7)
+    draw = np.random.default_rng(0)
+    rows = [
+        {"image_id": f"{image}", "region_index": int(rank), "label": label, "confidence": place / 64, "more": 1}
+        for place, (image, rank) in enumerate(draw.integers(0, (9, 4), (64, 2)))
+        for label in [("car", "dog", None)[place % 3]]
+    ]
+    table = pa.concat_tables([pa.Table.from_pylist(rows[:20]), pa.Table.from_pylist(rows[20:])])
+    place = {image: number for number, image in reversed([*enumerate(row["image_id"] for row in rows)])}
+    wanted = [row for row in sorted(rows, key=lambda r: (place[r["image_id"]], r["region_index"])) if row["label"]]
+    found = list(labelled_rows(table, "region_index"))
+    assert [(row["image_id"], row["label"], row["confidence"], row["x1"]) for row in found] == [
+        (row["image_id"], row["label"], row["confidence"], None) for row in wanted
+    ]
+    assert all(row.keys() == TAGS.columns.keys() for row in found)
+    assert list(labelled_rows(table[:0], "region_index")) == []
+
+
 def test_tables_of_objects_have_what_tags_need():
     assert {"image_id", "object_index", "label", "x1", "y1", "x2", "y2"} < OBJECTS.columns.keys()
 

@@ -153,6 +153,19 @@ def test_a_value_that_one_run_has_did_not_move(tmp_path):
     ]
 
 
+def test_values_without_intervals(tmp_path):
+    """Counts, and conditions whose interval nobody knows: whether they moved cannot be said, only that they changed."""
+    none = {"low": "", "high": ""}
+    first = [row(), row("images", "7", **none), row("variety", "0.50", **none), row("P@1"), row("gone", "3", **none)]
+    second = [row(), row("images", "7", **none), row("variety", "0.75", **none), row("P@1", "50.5", **none)]
+    text = compare(*(read_run(write(tmp_path / name, {"e": rows})) for name, rows in (("a", first), ("b", second))))
+    assert "0 of 4 cells moved; 0 more changed within their intervals.\n\n2 without an interval changed:" in text
+    assert "| base, variety | 0.50 n = 100 | 0.75 n = 100 | +0.25 |" in text
+    assert "| base, P@1 | 50.00 [48.00, 52.00] n = 100 | 50.50 n = 100 | +0.50 |" in text
+    assert "| base, images |" not in text
+    assert "| base, gone | 3.00 n = 100 | – |" in text
+
+
 def test_verdicts_and_other_tables(tmp_path):
     claim = {"paper": "p", "claim": "c|1", "scope": "s", "verdict": "holds", "evidence": "+1"}
     word = {"captioner": "base", "rank": "1", "ngram": "a", "commit": "abc"}

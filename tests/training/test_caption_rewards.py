@@ -10,11 +10,13 @@ import torch
 from pycocoevalcap.cider.cider import Cider as TheirCider
 from scorer_stand_in import build_scorer
 
+from captionlab import schemas
 from captionlab.declarations import RewardKind, declared
 from captionlab.networks.words import words_of
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.scorers.images import ScorerImages
+from captionlab.tables import write_table
 from captionlab.texts.ngram import score, train
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
 from captionlab.training.loop.data import TrainingData
@@ -43,11 +45,18 @@ CAPTIONS = [
 IMAGES = [2, 0, 3, 1]
 
 
-def reward_of(kind):
-    """A reward by these references."""
-    data = TrainingData("images.parquet", [], "cpu", batch=1, seed=1)
-    data.__dict__["texts"] = REFERENCES
-    return build_reward({"kind": kind}, data)
+@pytest.fixture
+def reward_of(tmp_path):
+    """Makes a reward by these references, which are read from a table."""
+    ids = [f"image-{row}" for row in range(4)]
+    images, captions = tmp_path / "images.parquet", tmp_path / "captions.parquet"
+    columns = dict.fromkeys(schemas.IMAGES.columns, [None] * 4) | {"width": [1] * 4, "height": [1] * 4}
+    columns |= {"image_id": ids, "position": range(4), "split": ["train"] * 4, "path": ["none"] * 4}
+    write_table(images, schemas.IMAGES, columns)
+    rows = [(ids[row], n, text) for row, texts in enumerate(REFERENCES) for n, text in enumerate(texts)]
+    write_table(captions, schemas.CAPTIONS, dict(zip(schemas.CAPTIONS.columns, zip(*rows, strict=True), strict=True)))
+    data = TrainingData(images, [], "cpu", batch=1, seed=1, captions=captions)
+    return lambda kind: build_reward({"kind": kind}, data)
 
 
 @pytest.fixture
@@ -108,7 +117,7 @@ def test_a_part_of_a_batch_reads_its_own_images(batch, scorer, regions):
     torch.testing.assert_close(torch.cat(parts), whole)
 
 
-def test_cider_has_the_end_as_a_word(batch):
+def test_cider_has_the_end_as_a_word(batch, reward_of):
     ours, _ = reward_of("cider")(batch, CAPTIONS)
     ended = {i: [" ".join([*words_of(t), "<end>"]) for t in of_image] for i, of_image in enumerate(REFERENCES)}
     for row, caption in enumerate(CAPTIONS):
@@ -133,7 +142,7 @@ def plain_bleu(caption, references):
     return product**0.25 * min(1.0, math.exp(1 - closest / len(caption)))
 
 
-def test_bleu_has_the_end_as_a_word(batch):
+def test_bleu_has_the_end_as_a_word(batch, reward_of):
     captions = [
         "The dog runs fast.",
         "a dog runs fast",
@@ -153,7 +162,7 @@ def test_bleu_has_the_end_as_a_word(batch):
     assert len(set(ours.tolist())) == 8
 
 
-def test_fluency_is_the_perplexity_and_unknown_words_do_not_pay(batch):
+def test_fluency_is_the_perplexity_and_unknown_words_do_not_pay(batch, reward_of):
     sentences = [words_of(text) for of_image in REFERENCES for text in of_image]
     model = train(sentences)
     rarest = math.log10(1 / sum(len(words) + 1 for words in sentences))

@@ -81,6 +81,13 @@ def test_too_few_images_is_one_sentence():
         CaptionBatches(visual, captions, 24, 0, END)
 
 
+def test_an_image_without_a_caption_is_one_sentence():
+    visual, captions = data()
+    captions[4] = []
+    with pytest.raises(ValueError, match="1 training images have no caption, the first is number 4"):
+        CaptionBatches(visual, captions, 5, 0, END)
+
+
 def test_parts_are_the_whole():
     visual, _ = data()
     batch = ImageBatches(visual, 7, 0)[1]
@@ -118,6 +125,8 @@ def test_caption_log_probs(reduction):
         else:
             expected.append(sum(values[:words]) / (words + 1 if END in row else words))
     assert torch.allclose(caption_log_probs(log_probs, tokens, END, reduction), torch.tensor(expected))
+    with pytest.raises(ValueError, match=r"objective\.log_prob is 'means'; it must be mean, mean-with-end or sum"):
+        caption_log_probs(log_probs, tokens, END, "means")
 
 
 def test_through_end():

@@ -242,6 +242,11 @@ def test_temperature_sharpens_samples_and_not_the_gradient(tokenizer):
     assert float(statistics["reward"]) == pytest.approx(float(statistics["baseline"]))
 
 
+def test_a_divergence_is_from_a_parent(tokenizer):
+    with pytest.raises(ValueError, match=r"objective\.kl needs a parent"):
+        SelfCritical(tokenizer, GREEDY, RewardModel(), kl=0.1)
+
+
 def test_one_sample_is_no_baseline_of_the_others(tokenizer):
     with pytest.raises(ValueError, match="needs at least 2"):
         SelfCritical(tokenizer, GREEDY, RewardModel(), baseline="leave-one-out", samples=1)

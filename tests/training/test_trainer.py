@@ -1,6 +1,7 @@
 """The trainer against a hand-written loop, and its promises: accumulation, schedules, clipping, log, no silent NaN."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -156,6 +157,22 @@ def test_a_training_that_stops_early_is_part_of_a_longer_one(batches, tmp_path, 
     )
     assert len(part["loss"]) == len(batches) < len(whole["loss"])
     assert part == {name: values[: len(batches)] for name, values in whole.items()}
+
+
+@pytest.mark.parametrize("lengths", [{"steps": 4.0}, {"steps": None, "epochs": 3.0, "stop_after": 1.0}])
+def test_numbers_of_updates_may_be_written_as_floats(batches, tmp_path, lengths):
+    assert len(run(TinyCaptioner(), batches, tmp_path, **lengths)["loss"]) == (lengths["steps"] or len(batches))
+
+
+def test_any_thread_can_train(batches, tmp_path):
+    """Only the main thread of a process may say what a signal does."""
+    with ThreadPoolExecutor() as pool:
+        assert len(pool.submit(run, TinyCaptioner(), batches, tmp_path, steps=2).result()["loss"]) == 2
+
+
+def test_an_unknown_optimizer_is_refused():
+    with pytest.raises(ValueError, match=r"optimizer\.kind is 'sgd'; it must be adam or adamw"):
+        build_optimizer(TinyCaptioner().parameters(), {**ADAM, "kind": "sgd"})
 
 
 def test_a_loss_that_is_not_finite_stops_the_training(batches, tmp_path):

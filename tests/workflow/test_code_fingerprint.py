@@ -130,6 +130,13 @@ def test_what_a_module_declares_is_no_code(fingerprint):
     assert fingerprint(*family, also=("lib.family",)) == fingerprint(also=("lib.family",))
 
 
+def test_a_definition_loaded_by_name_counts_without_the_rest_of_its_module(fingerprint):
+    for name, change in (("stranger", ("return 0", "return 1")), ("LIMIT", ("LIMIT = 3", "LIMIT = 4"))):
+        also, edited = (f"lib.alpha:{name}",), ("src/lib/alpha.py", *change)
+        assert fingerprint(*edited, also=also) != fingerprint(also=also)
+    assert fingerprint("src/lib/alpha.py", "return 0", "return 1", also=("lib.alpha:LIMIT",)) == fingerprint(also=also)
+
+
 def test_a_guarded_import_is_followed(fingerprint, tmp_path):
     job = tmp_path / "workflow/scripts/job.py"
     job.write_text("try:\n    from lib.alpha import entry\nexcept ImportError:\n    entry = None\n\nX = entry\n")

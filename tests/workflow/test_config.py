@@ -387,6 +387,9 @@ def test_the_example_is_accepted():
         ("captioners.fc.validation.decoding", "greed", "fc.validation.decoding is 'greed', which is not among"),
         ("captioners.fc.validation.split", "val", "needs 1 images of the split 'val', and corpora.world.images has 0"),
         ("captioners.fc.validation.every", 3, "validation.every is 3 and there are 2 updates"),
+        ("captioners.fc.optimizer.kind", "sgd", "optimizer.kind is 'sgd'; it must be one of adam, adamw"),
+        ("captioners.fc.optimizer.schedule", "step", "optimizer.schedule is 'step'; it must be one of constant"),
+        ("captioners.child.objective.baseline", "mean", "objective.baseline is 'mean'; it must be one of none"),
         ("captioners.fc.optimizer.decay", ..., "the schedule staircase needs decay"),
         ("captioners.base.optimizer.decay", 0.5, "optimizer.decay is for `schedule: staircase`"),
         (
@@ -562,6 +565,12 @@ def test_a_language_model_is_trained_here_or_given():
     assert lab.language.corpus("captions") == lab.language.splits() == []
 
 
+def test_files_of_tags_are_those_of_the_corpus():
+    files_of = Experiments(copy.deepcopy(CONFIG), ROOT).files_of("tags", "files")
+    found = [files_of(SimpleNamespace(tags="detected", corpus=corpus)) for corpus in ("photos", "world")]
+    assert found == [[str(ROOT / "tags.tsv")], []]
+
+
 def test_a_reward_names_what_its_job_reads():
     lab = Experiments(copy.deepcopy(CONFIG), ROOT)
 
@@ -576,7 +585,7 @@ def test_a_reward_names_what_its_job_reads():
     assert lab.reward_models.tables("regions")(Job) == []
     assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
     rewards = {f"captionlab.training.rewards.{kind}" for kind in ("sum", "cider", "alternate", "similarity", "fluency")}
-    models = {"captionlab.captioners.newfc", "captionlab.encoders.clip"}
+    models = {"captionlab.captioners.newfc", "captionlab.encoders.clip:FAMILY"}
     assert {*lab.reward_models.used(Job)} == rewards | models | {"captionlab.training.objectives.self_critical"}
     reward = {"kind": "alternate", "of": [{"kind": "scorer", "scorer": name} for name in ("ours", "clip")]}
     lab.captioners["critical"]["objective"]["reward"] = reward

@@ -202,6 +202,8 @@ def plan(config):
     for name in lab.encoders:
         job = SimpleNamespace(encoder=name)
         found["encoder " + name] = params(lab.embedding.used, "torch")
+        if "weights" in lab.encoders[name]:
+            found["import " + name] = params(lab.embedding.imported, "torch")
     for name in lab.scoring.scorers:
         job = SimpleNamespace(scorer=name)
         found["scorer " + name] = [lab.scoring.features(name, "world"), lab.scoring.block(job)]
@@ -307,6 +309,25 @@ def test_a_new_encoder_is_not_taken_for_another(checkout):
     assert versions.keys() == {"torch", "scipy"}
     assert code != right["encoder clip"][0]
     assert "encoders.mine.family is 'newer'; it must be one of blip, clip, new, resnet, siglip." in wrong
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "others"),
+    [
+        ("could not download", "no connection for", set()),  # reached by import_weights alone
+        (
+            "encode_image(images)",
+            "encode_image(images[:1])",
+            {"encoder clip", "encoder grid", "scorer clip", "training rewarded"},
+        ),
+    ],
+)
+def test_how_weights_are_imported_is_code_of_that_job_alone(checkout, old, new, others):
+    before, text = plans(checkout)[0], (checkout / "src/captionlab/encoders/clip.py").read_text()
+    assert old in text
+    add(checkout, "encoders/clip", text.replace(old, new))
+    after = plans(checkout)[0]
+    assert {name for name in before if before[name] != after[name]} == {"import clip"} | others
 
 
 def test_a_reader_is_one_file(checkout):

@@ -59,7 +59,7 @@ rule import_encoder:
         mem_mb=lab.memory(8000, weights=4),
         runtime=30,
     params:
-        **lab.software("import_encoder", "torch", loads=lab.embedding.used),
+        **lab.software("import_encoder", "torch", loads=lab.embedding.imported),
         config=lab.settings("encoder", "corpus", "seed"),
     message:
         "import the encoder {wildcards.encoder}"

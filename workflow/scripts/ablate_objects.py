@@ -1,4 +1,4 @@
-"""Caption images of scenes, whole and without the objects that tell the scene."""
+"""Caption images of scenes, whole and without the diagnostic objects of the scene."""
 
 from captionlab.ablation.captioning import caption_samples
 from captionlab.ablation.schemas import ABLATED

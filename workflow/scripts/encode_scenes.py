@@ -1,4 +1,4 @@
-"""Encode images of scenes, whole and without the objects that tell the scene, by the last states of a captioner."""
+"""Encode images of scenes, whole and without the diagnostic objects of the scene, by the last states of a captioner."""
 
 import logging
 
@@ -26,11 +26,11 @@ def main(snakemake):
     classes, chosen = without_singles(classes), scenes.chosen[: config["scenes"]]
     probed = {*classes.values()}
     if absent := [scene for scene in chosen if scene not in probed]:
-        logging.warning("no probe tells %s: fewer than two images have all objects that tell it", ", ".join(absent))
+        logging.warning("no probe tells %s: fewer than two images have all its diagnostic objects", ", ".join(absent))
     if len(probed) < 2:
         raise ValueError(
-            f"of the scenes {', '.join(chosen)} fewer than two have two images with all objects that tell them; lower "
-            "scene_analysis.probes.objects, or set scene_analysis.probes.selection: all"
+            f"of the scenes {', '.join(chosen)} fewer than two have two images with all their diagnostic objects; "
+            "lower scene_analysis.probes.objects, or set scene_analysis.probes.selection: all"
         )
     classes = downsample(classes, config["images"], params.seed)
     removal = read_removal(snakemake.input.matches, images, tokenizer, config["mask"] == "closed")

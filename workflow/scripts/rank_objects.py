@@ -18,7 +18,7 @@ def main(snakemake):
     if not splits:
         raise ValueError(
             f"only images of the split {params.split!r}, whose attention is read, have a scene label; set "
-            "scenes.ranking.frequent: all-splits to count objects in these"
+            "scene_analysis.ranking.frequent: all-splits to count objects in these"
         )
     attended, counted = scenes.depicting([params.split]), scenes.depicting(splits)
     studied = [scene for scene in attended if attended[scene] and counted[scene]]

@@ -26,7 +26,10 @@ def scene_nouns(
 
 
 def label_scenes(captions: Iterable[tuple[str, Sequence[str]]]) -> dict[str, Counter[str]]:
-    """For each image its scene labels, with the number of captions that have each, from the nouns of each caption."""
+    """For each image its scene labels, with the number of captions that have each, from the nouns of each caption.
+
+    An image without a noun has no label.
+    """
     labels: dict[str, Counter[str]] = defaultdict(Counter)
     for image, nouns in captions:
         labels[image].update({*nouns})

@@ -221,6 +221,7 @@ class Camel(Captioner[State]):
         self.heads, self.head_size = heads, head_size
         sizes = width, heads, head_size, feed_forward
         self.encoder = Encoder(visual_size, encoder_layers, (*sizes, memory, dropout), grid_positions)
+        # A generator, so that layers draw their random weights after the tables above them in the dict.
         layers = (DecoderLayer(*sizes, encoder_layers if meshed else 0, dropout) for _ in range(decoder_layers))
         self.decoder: Any = nn.ModuleDict(
             {

@@ -34,7 +34,7 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
     differentiable_steps: ClassVar[bool] = False
     """whether `step` changes no tensor in place, so that a caption can be sampled with gradient"""
     longest: int
-    """the most tokens of a reference that are learnt, the end token included"""
+    """the most tokens of a reference that are learnt, the end token included: each family's constructor sets it"""
     prompt_length: int = 1
     """positions before a caption that the original's decoding begins with: prefix, prompt, or the start token"""
 
@@ -113,13 +113,20 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
         """Logits (N, vocabulary) after `tokens` (N,), and the next state; the old one is not used again."""
 
     def reorder(self, state: Any, index: Tensor) -> Any:
-        """The rows `index` (N,) of a state, in that order, repeated or left out; the old state is not used again."""
+        """The rows `index` (N,) of a state, in that order, repeated or left out; the old state is not used again.
+
+        A family whose state has no method `reorder` that does this overrides it.
+        """
         return state.reorder(index)
 
     def check_length(self, tokens: int) -> None:
         """Raise ValueError for more tokens than the longest caption has, for families whose positions set that."""
         if tokens > self.longest:
-            raise ValueError(f"{tokens} tokens are asked for and a caption has up to {self.longest}; lower max_tokens")
+            raise ValueError(
+                f"a prompt of {self.prompt_length} and {tokens} tokens do not fit into "
+                f"{self.prompt_length + self.longest} positions; lower max_tokens, or give the captioner more "
+                "positions in its architecture"
+            )
 
 
 def log_probs_of(output: Callable[[Tensor], Tensor], states: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:

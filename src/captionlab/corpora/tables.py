@@ -33,7 +33,7 @@ class Rows:
     def flush(self) -> None:
         """Write what waits."""
         if self.waiting:
-            self.writer.write(dict(zip(self.writer.kind.columns, zip(*self.waiting, strict=True), strict=True)))
+            self.writer.write(dict(zip(self.writer.table_schema.columns, zip(*self.waiting, strict=True), strict=True)))
             self.waiting.clear()
 
 

@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,8 @@ def generated_rows(
         "image_id": list(image_ids),
         "caption_index": list(caption_indices),
         "caption": [one_line(caption) for caption in captions],
-        "log_prob": list(log_probs or unknown),
-        "confidence": list(confidences or unknown),
+        "log_prob": list(unknown if log_probs is None else log_probs),
+        "confidence": list(unknown if confidences is None else confidences),
     }
 
 
@@ -73,7 +74,7 @@ def reference_rows(
     columns = read_table(captions, CAPTIONS, ["image_id", "caption_index", "caption"]).to_pydict().values()
     entries = list(zip(*columns, strict=True))
     if not each:
-        entries = list({entry[0]: entry for entry in sorted(entries, reverse=True)}.values())
+        entries = [next(of_image) for _, of_image in groupby(sorted(entries), key=lambda entry: entry[0])]
     return _rows_of(entries, ids, corpus, captions)
 
 

@@ -202,6 +202,11 @@ def _continuations(logits: Tensor, beams: _Beams, end: int, stops: Tensor, keep:
 def _camel_beam_search(
     captioner: Captioner[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
 ) -> Decoded:
+    """The best caption of each image by the rules `camel`, by logits (images, vocabulary) of the first token.
+
+    After a token that is set in `stops` (vocabulary,) the end is forced, free of charge. After
+    github.com/aimagelab/camel (models/beam_search/beam_search.py).
+    """
     images, width, device = len(logits), decoding.beams, logits.device
     tokens = torch.empty((images, 1, 0), dtype=torch.long, device=device)
     scores, plain = (torch.zeros((images, 1), device=device) for _ in range(2))

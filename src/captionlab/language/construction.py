@@ -187,7 +187,8 @@ def template_of(mined: Mined, captions: Sequence[Tagged]) -> Template:
 
     A noun phrase keeps its determiners, and its nouns are one place; a phrase that the pattern names by a word, such
     as IMAGE.P, is worded as it is. After the prefix stands the first noun phrase with what connects it, then the later
-    ones are repeated; without a connecting word in the pattern they are packed, noun after noun.
+    ones are repeated; without a connecting word in the pattern they are packed, noun after noun. A
+    ValueError names a caption that does not start as its pattern says.
     """
     named = {name.lower() for name in re.findall(r"(\w+)\.P", mined.prefix)} - {SLOT.lower()}
     prefix = compiled(mined.prefix)
@@ -195,7 +196,10 @@ def template_of(mined: Mined, captions: Sequence[Tagged]) -> Template:
     for index in mined.matches:
         chunks = chunks_of(captions[index][:LONGEST])
         pieces = accumulate(chunk.piece for chunk in chunks)
-        end = next(number for number, words in enumerate(pieces, 1) if prefix.longest(words) == len(words))
+        ends = (number for number, words in enumerate(pieces, 1) if prefix.longest(words) == len(words))
+        if not (end := next(ends, 0)):
+            caption = " ".join(word for word, _ in captions[index])
+            raise ValueError(f"the caption {caption!r} does not start as its pattern says")
         starts[tuple(word for chunk in chunks[:end] for word in _worded(chunk, named))] += 1
         units = [tuple(word for chunk in unit for word in _worded(chunk, set())) for unit in units_of(chunks[end:])]
         firsts.update(units[:1])

@@ -7,14 +7,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow.compute
 
 from captionlab.groups import Groups
 from captionlab.order import Places
-from captionlab.regions.tables import regions_kind
+from captionlab.regions.tables import stored_schema
 from captionlab.tables import TableError
 
 if TYPE_CHECKING:
@@ -61,6 +61,17 @@ class RegionBatch:
         return RegionBatch(self.features.to(device), self.boxes.to(device), self.sizes.to(device), self.counts)
 
 
+class _Group(NamedTuple):
+    """The regions in a group of R rows of a file, as they are stored."""
+
+    features: np.ndarray
+    """(R, region size), float16 or float32"""
+    boxes: np.ndarray
+    """(R, 4), left, top, right and bottom edge in pixels"""
+    sizes: np.ndarray
+    """(R, 2), float32, width and height of the image in pixels"""
+
+
 class RegionTable:
     """The regions of many images, read when they are asked for.
 
@@ -77,9 +88,9 @@ class RegionTable:
         if not self.files:
             raise TableError("no file of regions was given")
         self.memory, self._kept = memory, 0
-        # Features, boxes and sizes of a group of rows, by file and number.
-        self._groups: OrderedDict[tuple[int, int], tuple[np.ndarray, ...]] = OrderedDict()
-        kinds = [regions_kind(path) for path in self.files]
+        # By file and number.
+        self._groups: OrderedDict[tuple[int, int], _Group] = OrderedDict()
+        kinds = [stored_schema(path) for path in self.files]
         stored = [kind.columns["features"].type for kind in kinds]
         for path, type in zip(self.files, stored, strict=True):
             if type.list_size != stored[0].list_size:
@@ -117,9 +128,9 @@ class RegionTable:
         for row in sorted(range(len(images)), key=lambda row: places[row]):
             file, number, start, end = places[row]
             group = self._group(file, number)
-            features[row, : end - start] = group[0][start:end]
-            boxes[row, : end - start] = group[1][start:end]
-            sizes[row] = group[2][start]
+            features[row, : end - start] = group.features[start:end]
+            boxes[row, : end - start] = group.boxes[start:end]
+            sizes[row] = group.sizes[start]
         return features, boxes, sizes, counts
 
     def places(self, images: Sequence[str]) -> Places:
@@ -150,7 +161,7 @@ class RegionTable:
                     )
                 self._place[image] = (file, number, *bounds)
 
-    def _group(self, file: int, number: int) -> tuple[np.ndarray, ...]:
+    def _group(self, file: int, number: int) -> _Group:
         """A group of rows, from memory when it is there."""
         if (file, number) in self._groups:
             self._groups.move_to_end((file, number))
@@ -158,7 +169,8 @@ class RegionTable:
         table = self._open[file][number]
         values = table["features"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         boxes, sizes = (np.stack([table[name].to_numpy() for name in names], axis=1) for names in (_BOX, _SIZE))
-        self._groups[file, number] = group = values.reshape(-1, self.region_size), boxes, sizes.astype(np.float32)
+        group = _Group(values.reshape(-1, self.region_size), boxes, sizes.astype(np.float32))
+        self._groups[file, number] = group
         self._kept += sum(part.nbytes for part in group)
         while self._kept > self.memory and len(self._groups) > 1:
             self._kept -= sum(part.nbytes for part in self._groups.popitem(last=False)[1])

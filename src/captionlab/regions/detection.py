@@ -52,7 +52,10 @@ class Detector:
 
     @torch.no_grad()
     def regions(self, images: pa.Table, threads: int = 1) -> Iterator[ImageRegions]:
-        """The regions of each image of a table (image_id, path, data), at least one, in the order of confidence."""
+        """The regions of each image of a table (image_id, path, data), at least one, in the order of confidence.
+
+        R of them have boxes (R, 4), in pixels of the image, and features (R, 1024), float32.
+        """
         transform, heads = self.model.transform, self.model.roi_heads
         for image_id, image in zip(images["image_id"].to_pylist(), decode(images, colours, threads, 16), strict=True):
             pixels = image.to(self.device).float() / 255

@@ -36,8 +36,13 @@ def decode_pickle(data: bytes, where: str) -> Any:
     """The plain value in a pickle; RegionError when it names anything but ordered mappings and arrays of numbers."""
     try:
         return _Unpickler(io.BytesIO(data)).load()
-    except (pickle.UnpicklingError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise RegionError(f"{where} cannot be read: no pickle of plain values: {error}") from error
+    except _SAID as error:
+        said = f"{type(error).__name__}: {error}"
+        raise RegionError(f"{where} cannot be read: no pickle of plain values: {said}") from error
+
+
+# What the standard library raises of bytes that are no pickle, or are damaged; a length in them may be of any size.
+_SAID = pickle.UnpicklingError, EOFError, ValueError, LookupError, TypeError, AttributeError, OverflowError, MemoryError
 
 
 class _Type:

@@ -47,6 +47,8 @@ def read_regions(format: str, paths: Iterable[str | os.PathLike[str]], images: S
     places = [Path(path) for path in paths]
     if absent := [place for place in places if not place.exists()]:
         raise RegionError(f"{absent[0]}: no such file or folder of regions")
+    if format not in READERS:
+        raise RegionError(f"there is no format {format!r} of regions; there are {', '.join(READERS)}")
     found: set[str] = set()
     everything = chain.from_iterable(READERS[format](place, images) for place in places)
     for regions in progress(everything, what="images with regions"):
@@ -196,9 +198,13 @@ def _number(value: bytes, where: str) -> int:
 
 def _document(value: bytes, where: str) -> dict[str, Any]:
     try:
-        return dict(json.loads(value))
-    except (TypeError, ValueError) as error:
+        document = json.loads(value)
+    except ValueError as error:
         raise RegionError(f"{where} has no JSON document in its second column: {error}") from error
+    if not isinstance(document, dict):
+        found = type(document).__name__
+        raise RegionError(f"{where} has a {found} in its second column; a document with features is expected")
+    return document
 
 
 def read_uniter_lmdb(path: Path, images: Sizes) -> Iterator[ImageRegions]:

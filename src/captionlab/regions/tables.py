@@ -104,8 +104,8 @@ def _rows(regions: ImageRegions, kind: TableSchema) -> pa.Table:
     return pa.table(values, schema=kind.schema)
 
 
-def regions_kind(path: str | os.PathLike[str]) -> TableSchema:
-    """The kind of the table of regions in a file, by the size and precision of its features; TableError for others."""
+def stored_schema(path: str | os.PathLike[str]) -> TableSchema:
+    """The schema of a table of regions in a file, by the size and precision of its features; TableError for others."""
     schema = read_schema(path)
     stored = schema.field("features").type if "features" in schema.names else pa.null()
     if not pa.types.is_fixed_size_list(stored):

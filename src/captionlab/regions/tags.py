@@ -13,10 +13,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from captionlab.regions.readers import lines_about
-from captionlab.regions.tables import RegionError, regions_kind
+from captionlab.regions.tables import RegionError, stored_schema
 from captionlab.schemas import IMAGE_ID
 from captionlab.tables import Column, TableSchema, TableWriter, read_table
 
@@ -70,17 +72,19 @@ def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> It
 
 def labelled_rows(table: pa.Table, index: str) -> Iterator[Row]:
     """Tags from objects or regions ranked by the column `index`; without a label, as the whole image, they are none."""
-    place = {image: number for number, image in enumerate(table["image_id"].unique().to_pylist())}
+    place = pc.index_in(table["image_id"], value_set=table["image_id"].unique()).to_numpy()
     rank: Counter[str] = Counter()
-    for row in sorted(table.to_pylist(), key=lambda row: (place[row["image_id"]], row[index])):
-        if row["label"] is not None:
-            yield {name: row.get(name) for name in TAGS.columns} | {"tag_index": rank[row["image_id"]]}
-            rank[row["image_id"]] += 1
+    # A dict takes more room than its row: there is one for each row of a group.
+    for part in table.take(np.lexsort((table[index].to_numpy(), place))).to_batches(max_chunksize=GROUP):
+        for row in part.to_pylist():
+            if row["label"] is not None:
+                yield {name: row.get(name) for name in TAGS.columns} | {"tag_index": rank[row["image_id"]]}
+                rank[row["image_id"]] += 1
 
 
 def read_region_labels(path: str | os.PathLike[str]) -> pa.Table:
     """A table of regions without their features."""
-    return read_table(path, regions_kind(path), ["image_id", "region_index", "label", "confidence", *_BOX])
+    return read_table(path, stored_schema(path), ["image_id", "region_index", "label", "confidence", *_BOX])
 
 
 def write_tags(path: str | os.PathLike[str], rows: Iterable[Row], metadata: Mapping[str, Any] | None = None) -> int:

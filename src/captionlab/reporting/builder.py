@@ -38,9 +38,11 @@ def columns_of(heads: Sequence[str], numbers: Sequence[Number]) -> list[Column]:
     """The columns of a table: headings of the first cells, and all numbers."""
     columns = [Column(head, numeric=False) for head in heads]
     for number in numbers:
-        beside = ["paper"] * (number.printed is not None) + ["images"] * number.images
         columns.append(Column(number.heading, number.detail, number.group))
-        columns += [Column(heading, group=number.group) for heading in beside]
+        if number.printed is not None:
+            columns.append(Column("paper", group=number.group))
+        if number.images:
+            columns.append(Column("images", group=number.group))
     return columns
 
 

@@ -157,11 +157,14 @@ def claims_table(claims: Sequence[AnyClaim], evidence: Mapping[str, Evidence], p
     it prints one, and where that is smaller and nothing was shown, that a replication of this size is too small to
     confirm it.
     """
-    records, blocks, used = list[dict[str, Value]](), list[Block](), set[str]()
+    records: list[dict[str, Value]] = []
+    blocks: list[Block] = []
+    used: set[str] = set()
     for claim in claims:
         if (of_paper := evidence.get(claim.paper)) is None:
             continue
-        rows, scopes = [], defaultdict[str, list[Row]](list)
+        rows: list[list[Cell]] = []
+        scopes: dict[str, list[Row]] = defaultdict(list)
         for row in claim.rows(of_paper):
             scopes[", ".join(claim.parts(row)) or ALL].append(row)
         for scope, differences in (scopes or {ALL: []}).items():
@@ -171,9 +174,12 @@ def claims_table(claims: Sequence[AnyClaim], evidence: Mapping[str, Evidence], p
             smallest = _smallest(intervals, claim.share, [claim.printed(row, of_paper) for row in tested])
             judged = verdict(intervals, claim.share)
             used.add(judged)
-            values: list[Value] = [claim.paper, claim.claim, claim.section, claim.statement, scope, judged]
-            values += ["; ".join(found), len(signs), signs.count(1), signs.count(-1), claim.share, "; ".join(smallest)]
-            records.append(dict(zip(RECORD_COLUMNS, values, strict=False)))
+            of_claim: dict[str, Value] = {"paper": claim.paper, "claim": claim.claim, "section": claim.section}
+            of_scope: dict[str, Value] = {"statement": claim.statement, "scope": scope, "verdict": judged}
+            in_words: dict[str, Value] = {"evidence": "; ".join(found), "smallest_difference": "; ".join(smallest)}
+            counts: dict[str, Value] = {"as_claimed": signs.count(1), "opposite": signs.count(-1)}
+            counts |= {"comparisons": len(signs), "required_share": claim.share}
+            records.append({**of_claim, **of_scope, **counts, **in_words})
             rows.append(list(map(Cell, (scope, judged, _count(signs), ";\n".join(found), ";\n".join(smallest)))))
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")

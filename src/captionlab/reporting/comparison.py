@@ -77,7 +77,8 @@ def parameter_differences(before: Run, after: Run) -> list[tuple[str, ...]]:
 
     A job that only one run has is one difference, with the parameter "the job".
     """
-    both, found = before.jobs.keys() & after.jobs.keys(), list[dict[tuple[str, str], str]]()
+    both = before.jobs.keys() & after.jobs.keys()
+    found: list[dict[tuple[str, str], str]] = []
     for run in (before, after):
         given = {job: _parameters(made) if job in both else {"the job": "there"} for job, made in run.jobs.items()}
         found.append({(job, name): value for job, of_job in given.items() for name, value in of_job.items()})
@@ -114,27 +115,34 @@ def _making(before: Run, after: Run) -> list[str]:
 def moved_cells(before: pd.DataFrame, after: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Cells of a table with intervals that moved, and the others that both runs have a value for and that changed.
 
-    A cell moved when the two intervals have no value in common. Columns: `measured`'s, with `_before` and `_after`.
+    A cell moved when the two intervals have no value in common; one without an interval in a run can only have changed.
+    Columns: `measured`'s, with `_before` and `_after`.
     """
     suffixes = ("_before", "_after")
     shared = measured(before).merge(measured(after), left_index=True, right_index=True, suffixes=suffixes)
     changed = (shared["value_before"] - shared["value_after"]).abs() >= NOTHING
     lowest_end = np.minimum(shared["ci_high_before"], shared["ci_high_after"])
-    overlap = np.maximum(shared["ci_low_before"], shared["ci_low_after"]) <= lowest_end
-    return shared[changed & ~overlap], shared[changed & overlap]
+    apart = np.maximum(shared["ci_low_before"], shared["ci_low_after"]) > lowest_end
+    return shared[changed & apart], shared[changed & ~apart]
 
 
 def measured(rows: pd.DataFrame) -> pd.DataFrame:
-    """Values there are with their intervals, as numbers and as they are `shown`, by what they are values of."""
+    """Values there are with their intervals, as numbers and as they are `shown`, by what they are values of.
+
+    The ends of an interval are NaN where a value has none.
+    """
     there = rows[rows["value"] != ""]
     names = [name for name in there if name not in (*INTERVAL, *PROVENANCE, *DERIVED)]
     cells = [", ".join(filter(None, row)) for row in there[names].itertuples(index=False, name=None)]
-    found = there[[*INTERVAL]].astype(float).set_axis(cells)
-    found["shown"] = [
-        f"{value:.2f} [{low:.2f}, {high:.2f}] n = {n}"
-        for (value, low, high), n in zip(found.itertuples(index=False, name=None), there["n"], strict=True)
-    ]
-    return found.groupby(level=0, sort=False).last()
+    found = there[[*INTERVAL]].where(there != "").astype(float).set_axis(cells)
+    numbers = zip(found.itertuples(index=False, name=None), there["n"], strict=True)
+    found["shown"] = [_shown(value, low, high, n) for (value, low, high), n in numbers]
+    return found.groupby(level=0, sort=False).last(skipna=False)
+
+
+def _shown(value: float, low: float, high: float, n: str) -> str:
+    interval = "" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]"
+    return f"{value:.2f}{interval} n = {n}"
 
 
 def _changes(name: str, before: Run, after: Run) -> list[str]:
@@ -151,15 +159,23 @@ def _intervals(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
     moved, changed = moved_cells(first, second)
     old, new = measured(first)["shown"], measured(second)["shown"]
     shared = old.index.intersection(new.index)
-    change = (moved["value_after"] - moved["value_before"]).map("{:+.2f}".format)
-    lines = [f"{len(moved)} of {len(shared)} cells moved; {len(changed)} more changed within their intervals."]
-    rows = zip(moved.index, moved["shown_before"], moved["shown_after"], change, strict=True)
-    lines += _table(["cell", "before", "after", "change"], [*rows], numeric=3)
+    without = changed[["ci_low_before", "ci_low_after"]].isna().any(axis="columns")
+    within = len(changed) - without.sum()
+    lines = [f"{len(moved)} of {len(shared)} cells moved; {within} more changed within their intervals."]
+    lines += _change_table(moved)
+    if without.any():
+        lines += ["", f"{without.sum()} without an interval changed:", *_change_table(changed[without])]
     gone = [(cell, shown, NONE) for cell, shown in old.drop(shared).items()]
     come = [(cell, NONE, shown) for cell, shown in new.drop(shared).items()]
     if gone or come:
         lines += ["", f"Only one run has a value: {len(gone)} cells before, {len(come)} after."]
     return lines + _table(["cell", "before", "after"], [*gone[:SHOWN], *come[:SHOWN]], numeric=2)
+
+
+def _change_table(cells: pd.DataFrame) -> list[str]:
+    change = (cells["value_after"] - cells["value_before"]).map("{:+.2f}".format)
+    rows = zip(cells.index, cells["shown_before"], cells["shown_after"], change, strict=True)
+    return _table(["cell", "before", "after", "change"], [*rows], numeric=3)
 
 
 def _verdicts(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:

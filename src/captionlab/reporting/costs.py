@@ -54,10 +54,10 @@ def measured_jobs(results: Path) -> list[dict[str, Any]]:
     for path in sorted((results / "benchmarks").rglob("*.tsv")):
         name = path.relative_to(results / "benchmarks").with_suffix("")
         with open(path, encoding="utf-8", newline="") as file:
-            told = next(csv.DictReader(file, delimiter="\t"), None)
-        if told is None:  # the job is under way or was killed
+            measured = next(csv.DictReader(file, delimiter="\t"), None)
+        if measured is None:  # the job is under way or was killed
             continue
-        texts = {column: told.get(key) for key, column in MEASURED.items()}
+        texts = {column: measured.get(key) for key, column in MEASURED.items()}
         # Snakemake writes NA or a dash for a job that was over before it looked.
         numbers = {name: float(text) if text and text not in ("-", "NA") else None for name, text in texts.items()}
         own = results / "cost" / name.with_suffix(".parquet")

@@ -95,7 +95,9 @@ class Sheet:
         """Heading of the block of a corpus: the paper's name, ours, and how many images there are."""
         name = self.run.corpora[label]
         largest = max((int(str(r["n"])) for r in self.records if r["corpus"] == name and r["n"]), default=0)
-        return f"{label} (here {name}{f', {largest} images' if largest else ''})"
+        if not largest:
+            return f"{label} (here {name})"
+        return f"{label} (here {name}, {largest} images)"
 
     def footnotes(self, blocks: Sequence[Block]) -> list[str]:
         """The notes below the table: what markers mean, the sheet's own, what is missing, and what numbers are of."""

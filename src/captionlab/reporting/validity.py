@@ -125,7 +125,10 @@ def matching_findings(matching: Mapping[str, Sequence[Row]]) -> Iterator[Finding
 
 def validity_table(findings: Sequence[Finding], notes: Sequence[str], provenance: Mapping[str, Any]) -> Table:
     """A row for each finding, in the order of CONDITIONS; `notes` say what else is to be said of what is missing."""
-    records, rows, reasons, absent = list[dict[str, Any]](), list[list[Cell]](), list[str](), list[str]()
+    records: list[dict[str, Any]] = []
+    rows: list[list[Cell]] = []
+    reasons: list[str] = []
+    absent: list[str] = []
     for name, condition in CONDITIONS.items():
         measured = [found for found in findings if found.condition == name]
         if measured:

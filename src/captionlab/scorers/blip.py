@@ -114,7 +114,10 @@ class Blip(ScorerNetwork):
         return result
 
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Tensor]:
-        """What decodes images of these tables, squeezed to a square; TableError names the first that is not there."""
+        """What decodes N images of these tables, squeezed to squares, as bytes (N, 3, image_size, image_size).
+
+        TableError names the first that is not there.
+        """
         table = read_table(paths, IMAGES, ["image_id", "path", "data"])
         row = {image: row for row, image in enumerate(table["image_id"].to_pylist())}
         prepare = partial(squeeze, size=self.architecture["image_size"])

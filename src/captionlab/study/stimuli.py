@@ -142,7 +142,10 @@ def study_name(screens: Iterable[Mapping[str, Any]]) -> str:
 
 
 def read_exclusions(path: str | os.PathLike[str], known: Iterable[str]) -> set[str]:
-    """Ids of images that must not be shown, of those `known`: one in a line, empty lines and comments (#) aside."""
+    """Ids of images that must not be shown: one in a line, empty lines and comments (#) aside.
+
+    A StudyError names a line that is no image of those `known`.
+    """
     lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
     excluded = {line for line in lines if line and not line.startswith("#")}
     if unknown := sorted(excluded - {*known}):  # a mistyped line would let a disturbing image through

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from captionlab.paths import RESOURCES
 from captionlab.texts.unknown import UNKNOWN
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ TAGS = frozenset(
 NOUNS = frozenset({"NOUN", "PROPN"})
 # UNK stands for a word that a captioner does not know, and is none; taggers take it for a noun.
 OTHER = "X"
-# Where the model is that comes with the workflow.
-RESOURCES = Path(__file__).parents[3] / "resources"
 # What a caption needs no more than tags and lemmas for.
 UNUSED = ["parser", "ner", "senter", "entity_linker"]
 

@@ -22,9 +22,15 @@ from captionlab.training.rewards.cider import CiderD
 
 def training_data(job: Any) -> TrainingData:
     """What a rule's inputs have: images and features, captions where the rule has them, and what its reward asks."""
-    batch, captions = job.params.config["optimizer"]["batch"], next(iter(job.input.get("captions", [])), "")
-    asked = job.params.get("reward_models", {})
-    return TrainingData(job.input.images, job.input.features, device(), batch, job.params.seed, captions, asked)
+    return TrainingData(
+        images=job.input.images,
+        features=job.input.features,
+        device=device(),
+        batch=job.params.config["optimizer"]["batch"],
+        seed=job.params.seed,
+        captions=next(iter(job.input.get("captions", [])), ""),
+        reward_models=job.params.get("reward_models", {}),
+    )
 
 
 def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, data: TrainingData) -> None:

@@ -18,7 +18,7 @@ from captionlab.workflow.code import Fingerprints
 
 # The wildcards of a job, of which each rule has others.
 Wildcards = Any
-# Modules that a script loads by name, each with the libraries that it computes with.
+# Modules, or definitions of them (module:name), that a script loads by name, each with the libraries it computes with.
 Loaded = Mapping[str, Iterable[str]]
 
 # Sections of the config whose names are not those of the wildcards with an s.
@@ -32,10 +32,13 @@ _fingerprints = cache(Fingerprints)
 _version = cache(importlib.metadata.version)  # for which a file is parsed
 
 
-def loaded(package: str, names: Iterable[str]) -> dict[str, Iterable[str]]:
-    """What a script loads that uses models of these families of a package, or readers or rewards of these names."""
-    declared = families.DECLARED[package]()
-    return {f"captionlab.{package}.{name.replace('-', '_')}": declared[name].libraries for name in sorted(set(names))}
+def loaded(package: str, names: Iterable[str], definition: str = "") -> dict[str, Iterable[str]]:
+    """What a script loads that uses models of these families of a package, or readers or rewards of these names.
+
+    That is the whole module, or this definition of it and what it reaches.
+    """
+    declared, end = families.DECLARED[package](), definition and f":{definition}"
+    return {f"captionlab.{package}.{n.replace('-', '_')}{end}": declared[n].libraries for n in sorted(set(names))}
 
 
 def on_disk(path: Path | str) -> str:
@@ -142,11 +145,11 @@ class Basis:
         return lambda wildcards: normalise(without(self.block_of(kind, wildcards), *others))
 
     def files_of(self, kind: str, *keys: str) -> Callable[[Wildcards], list[str]]:
-        """The files or folders that this block names under these keys; by corpus those of the job's."""
+        """The files or folders that this block names under these keys; by corpus those of the job's, if any."""
 
         def found(wildcards: Wildcards) -> list[str]:
             named = (self.block_of(kind, wildcards).get(key, []) for key in keys)
-            of_job = (files[wildcards.corpus] if isinstance(files, dict) else files for files in named)
+            of_job = (files.get(wildcards.corpus, []) if isinstance(files, dict) else files for files in named)
             return [self.given(path) for files in of_job for path in listed(files)]
 
         return found

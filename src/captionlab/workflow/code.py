@@ -89,15 +89,19 @@ class Repository:
         return hashlib.sha256(repr((sys.version_info, sources)).encode()).hexdigest()
 
     def fingerprint(self, script: Path, *also: str) -> str:
-        """SHA-256 of all that `script` reaches, and of modules named by `also` that it loads by name."""
+        """SHA-256 of all that `script` reaches, and of what `also` names that it loads by name.
+
+        That is a module, counted as a whole, or module:name, a definition of it and what this reaches.
+        """
         if script not in self._scripts:
             self._scripts[script] = Module(script, self.sources[script], "__script__", is_package=False)
         reached: dict[tuple[str, str], list[str]] = {}
         pending: list[tuple[Module, str]] = [(self._scripts[script], WHOLE)]
-        for name in also:
+        for place in also:
+            name, _, symbol = place.partition(":")
             if (module := self.module(name)) is None:
                 raise FileNotFoundError(f"no module {name} below {', '.join(map(str, self.roots))}")
-            pending.append((module, WHOLE))
+            pending.append((module, symbol or WHOLE))
         while pending:
             module, symbol = pending.pop()
             if (module.name, symbol) in reached:
@@ -193,7 +197,7 @@ class Fingerprints:
         self.known: dict[str, str] = kept["fingerprints"] if kept.get("sources") == self.sources else {}
 
     def of(self, script: str, *also: str) -> str:
-        """Fingerprint of a script, and of modules that it loads by name."""
+        """Fingerprint of a script, and of modules, or definitions of them, that it loads by name."""
         key = " ".join((script, *also))
         if key not in self.known:
             self.known[key] = self.repository.fingerprint(self.scripts / f"{script}.py", *also)

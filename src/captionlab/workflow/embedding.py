@@ -28,8 +28,13 @@ class Embedding:
         return "patches_of" in self.encoders[wildcards.encoder]
 
     def loaded(self, encoders: Iterable[str]) -> Loaded:
-        """What a script loads that uses these encoders, or those whose patch features they have."""
-        return loaded("encoders", (self.encoders[self._seen_by(encoder)]["family"] for encoder in encoders))
+        """What a script loads that uses these encoders, or those whose patch features they have; not how to import."""
+        named = (self.encoders[self._seen_by(encoder)]["family"] for encoder in encoders)
+        return loaded("encoders", named, "FAMILY")
+
+    def imported(self, wildcards: Wildcards) -> Loaded:
+        """What the script loads that imports the encoder of a job."""
+        return loaded("encoders", [self.encoders[wildcards.encoder]["family"]], "import_weights")
 
     def file_of(self, named: Callable[[Wildcards], Iterable[str]], file: str) -> Callable[[Wildcards], list[str]]:
         """A file of each encoder that a function names for a job."""

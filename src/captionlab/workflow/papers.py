@@ -35,6 +35,10 @@ class Job:
     message: str
 
 
+# What a paper needs, and the inputs, outputs and parameters that its job has beside.
+_Asked = tuple[Needs, Block, Block, Block]
+
+
 class Papers:
     """The papers that a config may ask for, in the order of their list; `provenance` is what footers say of the run."""
 
@@ -44,28 +48,19 @@ class Papers:
 
     def jobs(self, verb: str) -> Iterator[Job]:
         """What every paper has to summarise, tabulate or plot."""
+        module, what, asked = {
+            "summarise": ("summary", "measure what is", self._summary),
+            "tabulate": ("tables", "make the tables", self._tabulation),
+            "plot": ("figures", "draw the figures", self._drawing),
+        }[verb]
         for paper in self.papers:
-            name, params = f"{verb}_{paper.name}", {"config": normalise(paper.block)}
-            made = {"provenance": paths.provenance(name)}
-            inputs, footer = {"published": on_disk(self._folder(paper) / "published.csv")}, {}
-            if verb == "summarise":
-                needs, module, what = paper.summarised(), "summary", "measure what is"
-                # It says which part of the block it depends on, and carries its own provenance.
-                outputs: Block = {table: paper.measured(table) for table in ("values", "differences")}
-                inputs, params = {}, {}
-            elif verb == "tabulate":
-                needs, module, what = paper.tabulated() if paper.tables() else None, "tables", "make the tables"
-                outputs, footer = {"tables": self._files(paper), **made}, {"provenance": self.provenance}
-            else:
-                needs, module, what = paper.plotted() if paper.figures() else None, "figures", "draw the figures"
-                inputs["style"] = on_disk(self.basis.root / "config" / "plotting.yaml")
-                outputs = {**self._figures(paper), **made}
-            if needs:
+            if asks := asked(paper):
+                needs, inputs, outputs, params = asks
                 loaded = f"captionlab.papers.{paper.name}.{module}"
                 code, versions = self.basis.code(f"{verb}_paper", loaded), self.basis.versions(*needs.libraries)
-                params = {"module": loaded, **params, **normalise(needs.params), **footer}
-                params, message = {"code": code, "versions": versions, **params}, f"{what} of the {paper.name} paper"
-                yield Job(name, {**needs.inputs, **inputs}, outputs, params, needs, message)
+                params = {"code": code, "versions": versions, "module": loaded, **params}
+                message = f"{what} of the {paper.name} paper"
+                yield Job(f"{verb}_{paper.name}", {**needs.inputs, **inputs}, outputs, params, needs, message)
 
     def tables(self) -> list[str]:
         """Every file of every table."""
@@ -92,7 +87,7 @@ class Papers:
             for name, files in {
                 **paper.judged().inputs,
                 "claims": on_disk(self._folder(paper) / "claims.yaml"),
-                "published": on_disk(self._folder(paper) / "published.csv"),
+                "published": self._published(paper),
             }.items()
         }
 
@@ -105,6 +100,31 @@ class Papers:
         return [f"captionlab.papers.{paper.name}.evidence" for paper in self.asked]
 
     # ----------------------------------------------------------------------------------------------- parts
+    def _summary(self, paper: Paper) -> _Asked | None:
+        if (needs := paper.summarised()) is None:
+            return None
+        # It says which part of the block it depends on, and carries its own provenance.
+        return needs, {}, {t: paper.measured(t) for t in ("values", "differences")}, normalise(needs.params)
+
+    def _tabulation(self, paper: Paper) -> _Asked | None:
+        if not paper.tables():
+            return None
+        needs = paper.tabulated()
+        outputs = {"tables": self._files(paper), "provenance": paths.provenance(f"tabulate_{paper.name}")}
+        params = {"config": normalise(paper.block), **normalise(needs.params), "provenance": self.provenance}
+        return needs, {"published": self._published(paper)}, outputs, params
+
+    def _drawing(self, paper: Paper) -> _Asked | None:
+        if not paper.figures():
+            return None
+        needs = paper.plotted()
+        inputs = {"published": self._published(paper), "style": on_disk(self.basis.root / "config" / "plotting.yaml")}
+        outputs = {**self._figures(paper), "provenance": paths.provenance(f"plot_{paper.name}")}
+        return needs, inputs, outputs, {"config": normalise(paper.block), **normalise(needs.params)}
+
+    def _published(self, paper: Paper) -> Any:
+        return on_disk(self._folder(paper) / "published.csv")
+
     def _folder(self, paper: Paper) -> Path:
         return self.basis.root / "src" / "captionlab" / "papers" / paper.name
 

@@ -18,7 +18,6 @@ Objects have the keys of their `properties` and no other, unless `additionalProp
 
 import copy
 import difflib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -212,9 +211,17 @@ def _keyed(part: Block, key: str, case: str) -> Block:
     """A case of a union with the key that says so, where it is not a reference to a part that has it."""
     if "$ref" in part:
         return part
-    keyed = {**part, "properties": {key: {"const": case}, **part.get("properties", {})}}
-    said: Block = json.loads(json.dumps(keyed).replace("{case}", case))  # in its sentences
-    return said
+    keyed: Block = _said({**part, "properties": {key: {"const": case}, **part.get("properties", {})}}, case)
+    return keyed
+
+
+def _said(value: Any, case: str) -> Any:
+    """A part in whose sentences {case} is its own."""
+    if isinstance(value, dict):
+        return {key: _said(inner, case) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_said(inner, case) for inner in value]
+    return value.replace("{case}", case) if isinstance(value, str) else value
 
 
 def _chosen(block: Any, part: Block) -> Block | None:

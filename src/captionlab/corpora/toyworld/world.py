@@ -8,13 +8,13 @@ water or in the air.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import yaml
 
 from captionlab.corpora.toyworld.domains import EVEN, Domain
+from captionlab.paths import RESOURCES
 
 SIDE = 64
 LOOKALIKES = 10
@@ -49,7 +49,7 @@ class Scene:
 
 
 def _read(file: str) -> Mapping[str, Any]:
-    path = Path(__file__).parents[4] / "resources" / "toyworld" / file
+    path = RESOURCES / "toyworld" / file
     return dict(yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader))
 
 

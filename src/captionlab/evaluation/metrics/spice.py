@@ -33,9 +33,13 @@ METRICS = {"SPICE": Metric("all", mean, ends=PER_CENT)}
 _DOUBLE, _INT = pa.float64(), pa.int32()
 # The categories of the program beside All, and what is of them.
 CATEGORIES = {
-    "Object": "objects", "Relation": "relations", "Attribute": "attributes", "Color": "colours",
-    "Cardinality": "numbers from one to ten, which the paper prints as Count", "Size": "sizes",
-}  # fmt: skip
+    "Object": "objects",
+    "Relation": "relations",
+    "Attribute": "attributes",
+    "Color": "colours",
+    "Cardinality": "numbers from one to ten, which the paper prints as Count",
+    "Size": "sizes",
+}
 # The parser takes time and memory with the third and second power of the length: 25 s and 300 MB for 100 words, and
 # when memory runs out it gives up on a sentence without a word. So longer ones are cut here, and counted.
 LONGEST = 60

@@ -163,9 +163,7 @@ def gain_rows(
     which one was not evaluated have no row.
     """
     first, second = corpora
-    for label, parent in parents.items():
-        if not {label, parent} <= results.keys():
-            continue
+    for label, parent in _evaluated(parents, results):
         for metric in TEXT_METRICS:
             places = [(corpus, metric, None) for corpus in (first, second)]
             if not all(place in results[name] for place in places for name in (label, parent)):
@@ -185,6 +183,11 @@ def gain_rows(
             drawn = (of_resamples[0] - of_resamples[1]).round(3)
             number = more, *bootstrap_interval(more, drawn, len(*images), (-far, far), NOTHING)
             yield row(first, "gains", label, metric, number, len(*images), against=f"{GAIN_ON}{against}")
+
+
+def _evaluated(parents: Mapping[str, str], results: Mapping[str, Results]) -> list[tuple[str, str]]:
+    """Captioners with their parents, where both were evaluated."""
+    return [pair for pair in parents.items() if {*pair} <= results.keys()]
 
 
 def transfer_rows(results: Mapping[str, Results], foreign: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
@@ -223,9 +226,7 @@ def fluency_rows(results: Mapping[str, Results], parents: Mapping[str, str]) -> 
     SIMILAR, of the parent's perplexity, and ONE_OF_A_HUNDRED of captions that repeat themselves. Pairs of which one was
     not evaluated have no row, and neither has a perplexity that is not finite: of captions without a known word.
     """
-    for label, parent in parents.items():
-        if not {label, parent} <= results.keys():
-            continue
+    for label, parent in _evaluated(parents, results):
         for found in difference_rows({parent: [parent], label: [label]}, results, parent, {}, {}):
             if not math.isfinite(found["difference"]):
                 continue
@@ -259,7 +260,8 @@ def variant_rows(name: str, variants: Row, results: Mapping[str, Results]) -> tu
     """
     roles, reference = variants["captioners"], variants["reference"]
     seeds: Sequence[str] = roles[reference]
-    every, paired, partners = dict(results), dict(roles), dict[str, str | None]()
+    every, paired = dict(results), dict(roles)
+    partners: dict[str, str | None] = {}
     for label, captioners in roles.items():
         if label == reference or len(seeds) == 1:
             continue
@@ -273,8 +275,8 @@ def variant_rows(name: str, variants: Row, results: Mapping[str, Results]) -> tu
     for one in [made for made in differences if made["measure"] == RETRIEVAL]:
         margin = SIMILAR * abs(found[reference, one["corpus"], RETRIEVAL, one["scorer"]])
         near, low, high = within(one["difference"], one["ci_low"], one["ci_high"], margin)
-        told = {"difference": near, "ci_low": low, "ci_high": high, "margin": margin}
-        differences.append({**one, **told, "measure": f"nearness of {RETRIEVAL}"})
+        nearness = {"difference": near, "ci_low": low, "ci_high": high, "margin": margin}
+        differences.append({**one, **nearness, "measure": f"nearness of {RETRIEVAL}"})
     values, differences = (
         [{**row, "experiment": name} for row in rows if row["corpus"] in variants["corpora"]]
         for rows in (values, differences)

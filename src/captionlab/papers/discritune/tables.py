@@ -91,7 +91,11 @@ class CaptionersSheet(Sheet):
         """Labels of the rows, the paper's in its order."""
         printed, tables = self.run.published.rows, self.layout.captioners
         labels, own = self.paper.ordered_captioners(printed(*TABLES)), printed(*(tables or OWN_TABLES))
-        return [label for label in labels if tables is None or (label in own) == bool(tables)]
+        if tables is None:
+            return labels
+        if not tables:
+            return [label for label in labels if label not in own]
+        return [label for label in labels if label in own]
 
     def corpora(self) -> list[str]:
         """Labels of the corpora, the paper's in its order.
@@ -135,7 +139,7 @@ class CaptionersSheet(Sheet):
         return f"{measure} of {captioner} on {corpus} was not measured in this run."
 
     def footnotes(self, blocks: Sequence[Block]) -> list[str]:
-        """As below every table, with what stands for the paper's corpora, and how captions were made and judged."""
+        """As below every table, with what stands for the paper's corpora, and how captions were made and scored."""
         notes = [*filter(None, [legend(record["verdict"] for record in self.records)]), *self.notes]
         if any(cell == Cell(MISSING) for block in blocks for row in block.rows for cell in row):
             notes.append(f"{MISSING} in a column of the paper: the paper has no such number.")

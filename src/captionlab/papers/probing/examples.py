@@ -131,7 +131,8 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenanc
     sheet = Sheet(run, provenance)
     columns = [Column(name, numeric=False) for name in ("caption", "made for", "text")]
     columns += [Column(scorer, group="by") for scorer in run.scorers]
-    blocks, records = list[Block](), list[Sequence[Any]]()
+    blocks: list[Block] = []
+    records: list[Sequence[Any]] = []
     for page in pages:
         by_image = {image: options for image in page.images if len(options := page.options(image)) > 1}
         choices_of = {
@@ -180,7 +181,9 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenanc
 
 def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenance) -> Table:
     """Table 3: captions of every role for a few images, evenly spread over the order of the corpus."""
-    sheet, blocks, records = Sheet(run, provenance), list[Block](), list[Sequence[Any]]()
+    sheet = Sheet(run, provenance)
+    blocks: list[Block] = []
+    records: list[Sequence[Any]] = []
     for page in pages:
         number = len(page.images)
         for image in (page.images[place * number // EXAMPLES] for place in range(min(EXAMPLES, number))):
@@ -211,7 +214,8 @@ def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenan
 
 def constructed_table(run: ProbingRun, pages: Sequence[Pages], count: float, provenance: Provenance) -> Table:
     """Table 6: nouns of a caption in each template, and so many nouns of caption and references."""
-    blocks, records = list[Block](), list[Sequence[Any]]()
+    blocks: list[Block] = []
+    records: list[Sequence[Any]] = []
     for page in pages:
         # The first image whose caption has three nouns, as in the paper, or most; and the first with so many nouns.
         of_caption = {image: made for image in page.images if (made := page.in_templates(image))}

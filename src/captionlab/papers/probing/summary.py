@@ -34,6 +34,7 @@ from captionlab.tables import read_table
 from captionlab.texts.tagging import NOUNS
 from captionlab.texts.unknown import UNKNOWN
 
+# Of neighbours and of the most frequent words: section 4.3 and appendix A of Ma et al. 2022.
 CONNECTED, BY_AND = "connected noun phrases", "noun phrases connected by and"
 # What a share that few neighbours have is held against.
 HALF_OF_NEIGHBOURS = "half of the neighbouring noun phrases"
@@ -42,7 +43,7 @@ TOP_WORDS = {"nouns of the top words": NOUNS, "verbs of the top words": frozense
 TOP = 10
 # Words that are counted, the most frequent first: a later one is not among the first ten of a resample either.
 COUNTED = 100
-# Measures by which roles are told from each other, and not only from the reference role.
+# Measures by which roles are compared with each other, and not only with the reference role.
 BETWEEN_ROLES = (*TOP_WORDS, CONNECTED, BY_AND)
 # Source, kind and rank of the patterns whose shares are measured.
 PATTERN_MEASURES = {

@@ -163,8 +163,8 @@ def plot_probes(run: ScenesRun, images: Mapping[str, int], share: float | None, 
     """Figures 9 and 13: F1 of each scene by the random forest before and after, and of guessing, on a split."""
     figure, axis = plt.subplots(figsize=(6.5, 3.2))
     scenes = _name_scenes(axis, images)
-    told = ((PRETRAINED, FOREST, PRETRAINED, 1), (FINETUNED, FOREST, FINETUNED, 2), (RANDOM, RANDOM, PRETRAINED, 6))
-    for index, (label, probe, role, colour) in enumerate(told):
+    drawn = ((PRETRAINED, FOREST, PRETRAINED, 1), (FINETUNED, FOREST, FINETUNED, 2), (RANDOM, RANDOM, PRETRAINED, 6))
+    for index, (label, probe, role, colour) in enumerate(drawn):
         places = [run.place(PROBING, role, f"F1 of {scene}", source=probe, level=share) for scene in scenes]
         points = {x + (index - 1) * 0.27: run.value(place) for x, place in enumerate(places)}
         bars(axis, points, 0.25, label, colour_of(style, colour))

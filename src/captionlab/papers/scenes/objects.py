@@ -195,7 +195,7 @@ def _correlation_note(run: ScenesRun, sheet: Sheet, correlation: Row) -> str:
 
 
 def objects_table(run: ScenesRun, pmi: Sequence[Row], provenance: Provenance) -> Table:
-    """Table 3: the objects that tell each scene, by pointwise mutual information. Rows of PMI."""
+    """Table 3: the diagnostic objects of each scene, by pointwise mutual information. Rows of PMI."""
     columns = [Column("scene", numeric=False), Column("this run", numeric=False), Column("PMI of these", "nats")]
     columns += [Column("images", "with the first of scene"), Column("paper", numeric=False)]
     theirs, of_scene = defaultdict(list), defaultdict(list)

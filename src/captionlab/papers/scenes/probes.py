@@ -27,7 +27,7 @@ from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import Sheet
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
-# Experiments: of scenes, of scenes without the objects that tell them, of objects.
+# Experiments: of scenes, of scenes without their diagnostic objects, of objects.
 PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probes", "probes without diagnostic objects", "probes of objects"
 FOREST, NETWORK, RANDOM = "random-forest", "mlp", "random"
 CONTROL = ", shuffled labels"
@@ -35,7 +35,7 @@ INTACT = "intact inputs"
 # A part of the probed scenes, those of the fewest images: two of the paper's eight, which it names (§7).
 RARE = 1 / 4
 OF_RARE, OF_OTHERS = "F1 of rare scenes", "F1 of other scenes"
-# How far rare scenes are told better than all others, below 0 where worse: the gap that finetuning closes.
+# How far rare scenes are predicted better than all others, below 0 where worse: the gap that finetuning closes.
 RARE_ABOVE_OTHERS = "F1 of rare scenes above that of others"
 AVERAGES = {"micro": "micro-F1", "macro": "macro-F1", "weighted": "weighted-F1"}
 # Experiment, captioner, probe, share of test images and measure of an F1.
@@ -115,7 +115,7 @@ def object_probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[Rows, Rows]:
     for score in scores:
         found[_place(PROBING_OBJECTS, score, score["label"])].append(score)
     units = _units(found, {})
-    # Objects of the same image may be told together: of no average there are more units than images of one object.
+    # Objects of the same image may be predicted together: of no average there are more units than images of one object.
     for place in found:
         objects = [own for other, own in units.items() if other[:4] == place[:4] and other[4] not in AVERAGES.values()]
         if place[4] in AVERAGES.values() and objects:

@@ -70,8 +70,11 @@ class CaptionBatches(Batches):
 
         `visual` is (images, ...), on the device where the batches are wanted; `captions` has, for each image, the token
         ids of each of its references, the end token included; `padding` is the id that fills up short captions;
-        `places` says where what is read of the images lies, where it may be larger than memory.
+        `places` says where what is read of the images lies, where it may be larger than memory. ValueError: an image
+        without a caption.
         """
+        if empty := [row for row, references in enumerate(captions) if not references]:
+            raise ValueError(f"{len(empty)} training images have no caption, the first is number {empty[0]}")
         self.visual, self.padding, self.per_image = visual, padding, per_image
         self.order = Order(len(captions), size, seed, places)
         # One flat array of ids, with the bounds of each caption and the first caption of each image.
@@ -143,7 +146,7 @@ class ImageBatch:
 
 
 class ImageBatches(Batches):
-    """Batches of images alone, for objectives that judge the captioner's own captions."""
+    """Batches of images alone, for objectives that reward the captioner's own captions."""
 
     def __init__(self, visual: torch.Tensor, size: int, seed: int, places: Places | None = None):
         """Make batches of `size` images; `visual` and `places` are as of CaptionBatches."""

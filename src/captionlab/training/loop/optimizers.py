@@ -76,6 +76,8 @@ class Adam:
 
 def build_optimizer(parameters: Iterable[torch.nn.Parameter], config: dict[str, Any]) -> Adam:
     """The optimizer of a config: `kind` (adam, adamw), and perhaps `betas` and `weight_decay` (default 0)."""
+    if config["kind"] not in ("adam", "adamw"):
+        raise ValueError(f"optimizer.kind is {config['kind']!r}; it must be adam or adamw")
     first, second = config.get("betas", (0.9, 0.999))
     return Adam(parameters, (first, second), float(config.get("weight_decay", 0.0)), config["kind"] == "adamw")
 

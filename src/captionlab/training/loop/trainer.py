@@ -10,6 +10,7 @@ import math
 import os
 import random
 import signal
+import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator, Mapping
@@ -138,8 +139,9 @@ def train(
     """
     _set_up_arithmetic(device, optimizer.get("precision") == "tf32")
     per_epoch = len(batches)
-    scheduled = optimizer["steps"] if "steps" in optimizer else optimizer["epochs"] * per_epoch
-    steps = min(scheduled, optimizer["stop_after"] * per_epoch) if "stop_after" in optimizer else scheduled
+    # YAML's 2.0e+3 is an integer for JSON Schema.
+    scheduled = int(optimizer["steps"]) if "steps" in optimizer else int(optimizer["epochs"]) * per_epoch
+    steps = min(scheduled, int(optimizer["stop_after"]) * per_epoch) if "stop_after" in optimizer else scheduled
     stepper = build_optimizer(model.parameters(), optimizer)
     log = Log(steps)
     saved: dict[str, Any] = {"model": model, "optimizer": stepper, "objective": objective, "log": log}
@@ -249,9 +251,9 @@ def _in_words(statistics: dict[str, float]) -> str:
 
 @contextmanager
 def _stop_requests() -> Iterator[list[int]]:
-    """The signals that asked the training to stop, as they come."""
+    """The signals that asked the training to stop, as they come; only a main thread receives any."""
     received: list[int] = []
-    signals = (signal.SIGTERM, signal.SIGINT)
+    signals = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
     previous = {one: signal.signal(one, lambda number, frame: received.append(number)) for one in signals}
     try:
         yield received

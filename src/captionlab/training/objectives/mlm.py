@@ -63,7 +63,11 @@ class MaskedBatches(Batches):
         vocabulary: int,
         places: Places | None = None,
     ):
-        """Make batches of `size` references; as CaptionBatches, with two ids of a vocabulary of so many tokens."""
+        """Make batches of `size` references; other arguments are as of CaptionBatches.
+
+        `start` is the id of the token before every caption, `mask` that of the token that stands for a masked one;
+        any of the `vocabulary` tokens may take the place of another.
+        """
         self.visual, self.mask, self.vocabulary = visual, mask, vocabulary
         self.images = np.repeat(np.arange(len(captions)), [len(references) for references in captions])
         flat = [[start, *caption] for references in captions for caption in references]

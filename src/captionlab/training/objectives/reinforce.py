@@ -35,6 +35,8 @@ def caption_log_probs(log_probs: torch.Tensor, tokens: torch.Tensor, end: int, r
     is divided by n + 1, and that over the T tokens of a caption without an end by T. That is how they finetune ClipCap;
     with BLIP and CaMEL it is `mean-with-end`, the mean over all tokens, the end included.
     """
+    if reduction not in ("mean", "mean-with-end", "sum"):
+        raise ValueError(f"objective.log_prob is {reduction!r}; it must be mean, mean-with-end or sum")
     through = through_end(tokens, end)
     counted = through & (tokens != end) if reduction == "mean" else through
     summed = (log_probs * counted).sum(1)

@@ -64,6 +64,8 @@ class SelfCritical(Objective):
     def __post_init__(self) -> None:
         if self.baseline == "leave-one-out" and self.samples < 2:
             raise ValueError("objective.samples is 1; the baseline leave-one-out needs at least 2")
+        if self.kl and self.parent is None:
+            raise ValueError("objective.kl needs a parent to stay close to")
         self.sampling = Decoding("sample", self.greedy.max_tokens, self.greedy.stop, temperature=self.temperature)
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
