@@ -1,4 +1,4 @@
-"""Captions of images with and without the objects that tell their scene."""
+"""Captions of images with and without diagnostic objects."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Captions with and without the objects that tell a scene (Cafagna et al. 2022, §6.2, Figures 6, 7 and 12)."""
+"""Captions with and without diagnostic objects (Cafagna et al. 2022, §6.2, Figures 6, 7 and 12)."""
 
 import math
 from collections.abc import Mapping, Sequence

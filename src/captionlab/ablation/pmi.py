@@ -1,4 +1,4 @@
-"""Which objects tell a scene: pointwise mutual information (Church and Hanks 1990), as in Cafagna et al. 2022, §6."""
+"""Diagnostic objects of scenes: pointwise mutual information (Church and Hanks 1990), as in Cafagna et al. 2022, §6."""
 
 import math
 from collections import Counter

@@ -220,8 +220,8 @@ def _scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
     for key in ("regions", "tags") if all(block["family"] in able for block in blocks.values()) else ():
         read = {role: block[key] for role, block in blocks.items()}
         if len({*read.values()}) > 1:
-            told = " and ".join(f"scene_analysis.{role} reads {read[role]!r} ({roots[role]})" for role in ROLES)
-            yield f"{told}; they are compared on the same {key}, so name captioners that read the same"
+            reads = " and ".join(f"scene_analysis.{role} reads {read[role]!r} ({roots[role]})" for role in ROLES)
+            yield f"{reads}; they are compared on the same {key}, so name captioners that read the same"
     corpus = config["corpora"][scenes["corpus"]]
     there = splits_of(corpus)
     for split in scenes.get("splits", []):
