@@ -139,7 +139,6 @@ def train(
     """
     _set_up_arithmetic(device, optimizer.get("precision") == "tf32")
     per_epoch = len(batches)
-    # YAML's 2.0e+3 is an integer for JSON Schema.
     scheduled = int(optimizer["steps"]) if "steps" in optimizer else int(optimizer["epochs"]) * per_epoch
     steps = min(scheduled, int(optimizer["stop_after"]) * per_epoch) if "stop_after" in optimizer else scheduled
     stepper = build_optimizer(model.parameters(), optimizer)
