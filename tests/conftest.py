@@ -4,9 +4,23 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from answers import Answers
 
 # Columns that an interval in the columns ci_low and ci_high may be of.
 VALUES = ("value", "difference")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-answers", action="store_true", help="write tests/bad_input.md anew from the tests that run"
+    )
+
+
+@pytest.fixture
+def answers(request: pytest.FixtureRequest, tmp_path: Path) -> Answers:
+    """Holds the sentences that bad input gets against `tests/bad_input.md`."""
+    test = Path(request.node.path).relative_to(Path(__file__).parent).as_posix()
+    return Answers(f"{test}::{request.function.__name__}", tmp_path, request.config.getoption("--update-answers"))
 
 
 @pytest.fixture(scope="session")

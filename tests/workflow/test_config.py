@@ -1,6 +1,7 @@
 """Each mistake in a config is one sentence that says where it is and what to write."""
 
 import copy
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -434,8 +435,9 @@ def test_the_example_is_accepted():
         ),
     ],
 )
-def test_a_mistake_is_a_sentence(path, value, sentence):
-    assert sentence in mistakes(edited(path, value))
+def test_a_mistake_is_a_sentence(path, value, sentence, answers):
+    given = f"without `{path}`" if value is ... else f"`{path}: {json.dumps(value)}`"
+    answers.hold(given, mistakes(edited(path, value)), sentence)
 
 
 @pytest.mark.parametrize(

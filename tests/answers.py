@@ -1,0 +1,61 @@
+"""The table of bad input: what a user may do wrong, and the sentence that they get for it.
+
+`tests/bad_input.md` is made from the tests that hold these sentences: `pytest -n 0 --update-answers` writes the rows of
+the tests that it runs anew. Without the option each row must be there as it is.
+"""
+
+import re
+from pathlib import Path
+
+TABLE = Path(__file__).with_name("bad_input.md")
+HEAD = """# What is said to bad input
+
+Made from the tests by `pytest -n 0 --update-answers`; `…` stands for the folder that a test works in.
+
+| test | input | answer |
+|---|---|---|
+"""
+
+
+class Answers:
+    """Holds the answers that one test gets against the table, or writes them there."""
+
+    def __init__(self, test: str, folder: Path, update: bool):
+        self.test, self.folder, self.update = test, folder, update
+
+    def hold(self, given: str, message: object, names: str) -> str:
+        """The sentence of a message that names a file, row or key; it stands in the table beside what was given.
+
+        A message may list mistakes, a line each that begins with a dash; each of them is a sentence of its own.
+        """
+        lines = [line.strip() for line in str(message).replace(str(self.folder), "…").splitlines() if line.strip()]
+        mistakes = [line.removeprefix("- ") for line in lines if line.startswith("- ")] or [" ".join(lines)]
+        answer = next((mistake for mistake in mistakes if names in mistake), "")
+        assert answer, f"{given}: {mistakes} do not name {names}"
+        assert "Traceback" not in answer
+        row = (self.test, _cell(given), _cell(answer))
+        there = rows()
+        if self.update:
+            write({**{(test, what): said for test, what, said in there}, row[:2]: row[2]})
+        else:
+            assert row in there, (
+                f"{given}: {answer!r} is not in {TABLE.name}; look at it, then pytest -n 0 --update-answers"
+            )
+        return answer
+
+
+def rows() -> list[tuple[str, str, str]]:
+    """Test, input and answer of each row of the table."""
+    lines = TABLE.read_text(encoding="utf-8").splitlines() if TABLE.is_file() else []
+    found = [re.split(r"(?<!\\) \| ", line[2:-2]) for line in lines if line.startswith("| ")][1:]
+    return [(test, given, answer) for test, given, answer in found]
+
+
+def write(answers: dict[tuple[str, str], str]) -> None:
+    """Write the table with these answers by test and input."""
+    lines = [f"| {test} | {given} | {answer} |\n" for (test, given), answer in sorted(answers.items())]
+    TABLE.write_text(HEAD + "".join(lines), encoding="utf-8")
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())

@@ -1,0 +1,23 @@
+"""The table of bad input is of tests that are there."""
+
+from pathlib import Path
+
+from answers import rows, write
+
+TESTS = Path(__file__).parent
+
+
+def test_each_row_is_of_a_test():
+    gone = {test for test, _, _ in rows() if not (TESTS / test.partition("::")[0]).is_file()}
+    assert not gone
+
+
+def test_rows_are_in_order_and_none_is_twice():
+    keys = [row[:2] for row in rows()]
+    assert keys == sorted(set(keys))
+
+
+def test_what_is_written_is_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("answers.TABLE", tmp_path / "table.md")
+    write({("a.py::test", "two \\| halves"): "no \\| here", ("a.py::test", "one"): "yes"})
+    assert rows() == [("a.py::test", "one", "yes"), ("a.py::test", "two \\| halves", "no \\| here")]
