@@ -115,30 +115,33 @@ _PLACE = {
     "candidates": Column(_STRING, "how many images to choose from and from where; missing for other metrics", True),
     "metric": Column(_STRING, "metric as the field prints it; times 100 but for the mean rank"),
 }
+_SEEDS = Column(_INT, "trainings that the value is a mean of; above 1 the captioner stands for all of them")
 SUMMARY = TableSchema(
     "values of metrics",
     "a metric of a captioner on a corpus",
-    ("captioner", "corpus", "evaluation", "retriever", "candidates", "metric"),
+    ("captioner", "seeds", "corpus", "evaluation", "retriever", "candidates", "metric"),
     captioner=_CAPTIONER,
     **_PLACE,
-    value=Column(_DOUBLE, "value on all images"),
-    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images"),
+    value=Column(_DOUBLE, "value on all images, or the mean of that over trainings"),
+    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images and seeds"),
     ci_high=Column(_DOUBLE, "upper end of the same"),
+    seeds=_SEEDS,
     n=Column(_INT, "images"),
     device=Column(_STRING, "devices that captions and scores were computed on, joined; empty where unknown"),
 )
 COMPARISONS = TableSchema(
     "differences between captioners",
     "a metric of a captioner against another's on the same images",
-    ("captioner", "against", "corpus", "evaluation", "retriever", "candidates", "metric"),
+    ("captioner", "seeds", "against", "corpus", "evaluation", "retriever", "candidates", "metric"),
     captioner=_CAPTIONER,
     against=Column(_STRING, "captioner whose value is subtracted: the parent, or the end of the finetuning"),
     **_PLACE,
-    difference=Column(_DOUBLE, "value minus the other's"),
-    ci_low=Column(_DOUBLE, "lower end of its 95 % interval, over images"),
+    difference=Column(_DOUBLE, "value minus the other's, or the mean of that over trainings"),
+    ci_low=Column(_DOUBLE, "lower end of its 95 % interval, over images and seeds"),
     ci_high=Column(_DOUBLE, "upper end of the same"),
-    p_value=Column(_DOUBLE, "two-sided"),
-    test=Column(_STRING, "paired bootstrap, or exact McNemar for P@1"),
+    p_value=Column(_DOUBLE, "two-sided; missing for means over trainings", True),
+    test=Column(_STRING, "paired bootstrap, or exact McNemar for P@1", True),
+    seeds=_SEEDS,
     n=Column(_INT, "images"),
 )
 TRAINING = TableSchema(

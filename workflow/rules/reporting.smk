@@ -26,6 +26,7 @@ rule summarise_evaluation:
         **lab.software("summarise_evaluation", "numpy", "scipy", loads=lab.score_modules()),
         evaluations=lab.evaluation_contexts(),
         lineage=lab.lineage(),
+        trainings=lab.trainings,
         factors=lab.scoring.factors(),
         ends=lab.papers.compared(),
         seed=lab.config["seed"],

@@ -29,7 +29,7 @@ def main(snakemake):
     notes = device_note([*snakemake.input.captions, *every])
     if reasons := {read_metadata(path).get("unavailable") for path in every} - {None}:
         notes["without SPICE:"] = "; ".join(sorted(reasons))
-    write_table(snakemake.output.summary, SUMMARY, summary_columns(results), notes)
+    write_table(snakemake.output.summary, SUMMARY, summary_columns(results, params.trainings), notes)
     parents = {captioner: of["parent"] for captioner, of in params.lineage.items()}
-    comparisons = comparison_columns(results, parents, params.ends)
+    comparisons = comparison_columns(results, parents, params.ends, params.trainings)
     write_table(snakemake.output.comparisons, COMPARISONS, comparisons)

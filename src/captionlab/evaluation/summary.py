@@ -7,6 +7,7 @@ metrics themselves are in captionlab.evaluation.metrics.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,13 @@ from captionlab.intervals import (
     mcnemar_p_value,
     paired_share_interval,
     resampled_sums,
+    seeds_interval,
     share_interval,
 )
 from captionlab.schemas import COMPARISONS, SUMMARY
 
+# Of a captioner those that it is a mean of, by the seed of their training.
+Names = Mapping[str, Sequence[str]]
 # The column that counts the captions of an image.
 CAPTIONS = "captions"
 # Where the values of a metric end: at 0 and 100, at 0, or nowhere.
@@ -100,25 +104,31 @@ def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str,
             yield Result(job, corpus, None, None, name, value, resampled, images, len(part), metrics[name].ends)
 
 
-def summary_columns(results: Iterable[Result]) -> dict[str, list[Any]]:
-    """Columns of the SUMMARY table."""
+def summary_columns(results: Iterable[Result], trainings: Names) -> dict[str, list[Any]]:
+    """Columns of the SUMMARY table; `trainings`: captioner -> those that differ from it by their seed, itself first.
+
+    Such a captioner has, beside a row of its own, one of the mean over its trainings. Raises ValueError when these were
+    evaluated on different images.
+    """
+    every = {(result.job.captioner, result.place): result for result in results}
     rows = []
-    for result in results:
-        low, high = images_interval([result])
-        rows.append({**_where(result), "value": result.value, "ci_low": low, "ci_high": high, "n": len(result.images)})
+    for found in [[result] for result in every.values()] + _over_trainings(every, trainings):
+        value, low, high = mean_interval(found)
+        number = {"value": value, "ci_low": low, "ci_high": high}
+        rows.append({**_where(found), **number, "n": len(found[0].images)})
     return {name: [row[name] for row in rows] for name in SUMMARY.columns}
 
 
 def comparison_columns(
-    results: Iterable[Result], parents: Mapping[str, str | None], ends: Mapping[str, str]
+    results: Iterable[Result], parents: Mapping[str, str | None], ends: Mapping[str, str], trainings: Names
 ) -> dict[str, list[Any]]:
     """Columns of the COMPARISONS table: each captioner against its parent, where both are in the same evaluation.
 
-    And against the one of `ends`, which its finetuning ended with where it was stopped before. Raises ValueError when
-    the two were evaluated on different images.
+    And against the one of `ends`, which its finetuning ended with where it was stopped before; and the means of these
+    differences over the `trainings` of a captioner. Raises ValueError when two were evaluated on different images.
     """
     found = {(result.job.captioner, result.place): result for result in results}
-    rows = []
+    rows = [*_mean_differences(found, (parents, ends), trainings)]
     pairs = [(place, result, of.get(name)) for (name, place), result in found.items() for of in (parents, ends)]
     for place, result, against in pairs:
         if against is None or (against, place) not in found:
@@ -135,8 +145,47 @@ def comparison_columns(
             test, p_value = "paired bootstrap", bootstrap_p_value(differences)
         difference = {"difference": result.value - other.value, "ci_low": low, "ci_high": high}
         tested = {"p_value": p_value, "test": test, "n": len(result.images)}
-        rows.append({**_where(result), "against": against, **difference, **tested})
+        rows.append({**_where([result]), "against": against, **difference, **tested})
     return {name: [row[name] for row in rows] for name in COMPARISONS.columns}
+
+
+def _over_trainings(found: Mapping[Any, Result], trainings: Names) -> list[list[Result]]:
+    """The results of all trainings of a captioner, for each captioner and place that has them all."""
+    return [
+        [found[name, place] for name in names]
+        for (captioner, place), _ in found.items()
+        if (names := trainings.get(captioner)) and all((name, place) in found for name in names)
+    ]
+
+
+def _mean_differences(
+    found: Mapping[Any, Result], lines: Sequence[Mapping[str, str | None]], trainings: Names
+) -> Iterator[dict[str, Any]]:
+    """Rows of COMPARISONS of captioners with several trainings, each of which is held against its own parent."""
+    first = {name: captioner for captioner, names in trainings.items() for name in names}
+    for results, of in product(_over_trainings(found, trainings), lines):
+        others = [found.get((of.get(one.job.captioner), one.place)) for one in results]
+        partners = [other for other in others if other is not None]
+        against = {first.get(other.job.captioner, other.job.captioner) for other in partners}
+        if len(partners) < len(results) or len(against) > 1:
+            continue
+        for one, other in zip(results, partners, strict=True):
+            one.check_images(other)
+        apart = np.array([one.value - other.value for one, other in zip(results, partners, strict=True)])
+        value, low, high = seeds_interval(apart, paired_interval(results, [[other] for other in partners]))
+        number = {"difference": value, "ci_low": low, "ci_high": high, "p_value": None, "test": None}
+        yield {**_where(results), "against": against.pop(), **number, "n": len(results[0].images)}
+
+
+def mean_interval(results: Sequence[Result]) -> tuple[float, float, float]:
+    """The mean of a metric over trainings with the ends of its interval (`seeds_interval`), cut where it ends."""
+    for other in results[1:]:
+        results[0].check_images(other)
+    if len(results) == 1:
+        return (results[0].value, *images_interval(results))
+    value, low, high = seeds_interval(np.array([one.value for one in results]), images_interval(results))
+    high = min(high, 100.0) if results[0].ends == PER_CENT else high
+    return value, low if results[0].ends == ANY else max(low, 0.0), high
 
 
 def images_interval(results: Sequence[Result]) -> Ends:
@@ -214,7 +263,10 @@ def parts(table: pa.Table, *names: str) -> Iterator[tuple[tuple[str, ...], pa.Ta
         yield values, table.filter(same)
 
 
-def _where(result: Result) -> dict[str, Any]:
-    of_job = {name: getattr(result.job, name) for name in ("captioner", "evaluation", "decoding", "device")}
-    own = {name: getattr(result, name) for name in ("corpus", "retriever", "candidates", "metric")}
-    return {**of_job, **own, "split": result.job.splits[result.corpus]}
+def _where(results: Sequence[Result]) -> dict[str, Any]:
+    """What a row is of: the trainings of a captioner, which is the first of them."""
+    first = results[0]
+    of_job = {name: getattr(first.job, name) for name in ("captioner", "evaluation", "decoding")}
+    own = {name: getattr(first, name) for name in ("corpus", "retriever", "candidates", "metric")}
+    devices = ", ".join(dict.fromkeys(one.job.device for one in results))
+    return {**of_job, **own, "split": first.job.splits[first.corpus], "seeds": len(results), "device": devices}

@@ -14,7 +14,7 @@ from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, ver
 from captionlab.reporting.evidence import COLUMNS, ENDS, NON_INFERIORITY, Claim, Evidence, EvidenceClaim
 from captionlab.reporting.render import Block, Cell, Column, Table, Value, interval_cell, p_text
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.runs import Place, Row
+from captionlab.reporting.runs import Place, Row, trainings
 from captionlab.reporting.sheets import PROVENANCE, table_of
 
 SCOPES = ("captioner", "metric", "retriever", "corpus")
@@ -109,7 +109,7 @@ class CaptionersClaim(Claim):
         what += row["corpus"] + (f" {row['measure']}" if len(self.metrics) > 1 and "metric" not in self.per else "")
         cell = interval_cell([row[name] for name in ENDS], "+.1f" if row["scorer"] else "+.2f")
         p_value = "" if row["p_value"] is None else f", {p_text(row['p_value'])}"
-        return f"{what} {cell.text} {cell.detail}{p_value}, n = {row['n']}, 1 training"
+        return f"{what} {cell.text} {cell.detail}{p_value}, n = {row['n']}, {trainings(row['seeds'])}"
 
     def printed(self, row: Row, evidence: Evidence) -> float | None:
         """What the paper prints of a difference under the label of the corpus, or else any other label of that."""

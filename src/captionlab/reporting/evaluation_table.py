@@ -5,13 +5,13 @@ from typing import Any
 
 from captionlab.reporting.footnotes import protocol_note
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
-from captionlab.reporting.runs import Row
+from captionlab.reporting.runs import Row, trainings
 from captionlab.reporting.sheets import PROVENANCE, table_of
 
 ENDS = ("value", "ci_low", "ci_high")
 RECORD_COLUMNS = (
     "captioner", "corpus", "split", "decoding", "retriever", "candidates", "metric",
-    "value", "ci_low", "ci_high", "n", "evaluation", *PROVENANCE,
+    "value", "ci_low", "ci_high", "seeds", "n", "evaluation", *PROVENANCE,
 )  # fmt: skip
 
 
@@ -20,16 +20,18 @@ def evaluation_table(summary: Sequence[Row], provenance: Mapping[str, Any]) -> T
     scored_by = list(dict.fromkeys((r["retriever"], r["candidates"], r["metric"]) for r in summary))
     # Text metrics first, and the metrics of one retriever side by side.
     scored_by.sort(key=lambda one: (one[0] or "", one[1] or ""))
-    places = ("corpus", "captioner", "evaluation", "retriever", "candidates", "metric")
+    places = ("corpus", "captioner", "seeds", "evaluation", "retriever", "candidates", "metric")
     cells = {tuple(r[name] for name in places): r for r in summary}
     blocks = []
     for corpus, split in dict.fromkeys((r["corpus"], r["split"]) for r in summary):
         rows = []
-        jobs = [(r["captioner"], r["evaluation"], r["decoding"]) for r in summary if r["corpus"] == corpus]
-        for captioner, evaluation, decoding in dict.fromkeys(jobs):
-            found = [cells.get((corpus, captioner, evaluation, *one)) for one in scored_by]
+        of_corpus = [r for r in summary if r["corpus"] == corpus]
+        jobs = [(r["captioner"], r["seeds"], r["evaluation"], r["decoding"]) for r in of_corpus]
+        for captioner, seeds, evaluation, decoding in dict.fromkeys(jobs):
+            found = [cells.get((corpus, captioner, seeds, evaluation, *one)) for one in scored_by]
             counts = sorted({r["n"] for r in found if r})
-            heads = [Cell(captioner, f"{evaluation}, {decoding}"), Cell(" to ".join(map(str, counts)))]
+            several = f", {trainings(seeds)}" if seeds > 1 else ""
+            heads = [Cell(captioner, f"{evaluation}, {decoding}{several}"), Cell(" to ".join(map(str, counts)))]
             numbers = (
                 interval_cell([r[name] for name in ENDS], ".1f" if r["retriever"] else ".2f") if r else Cell(MISSING)
                 for r in found

@@ -13,7 +13,7 @@ from typing import Any
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.reporting.render import interval_cell
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.runs import Row, Run
+from captionlab.reporting.runs import Row, Run, trainings
 
 COLUMNS = (*ROLE_DIFFERENCES.key, "own")
 LARGEST = "largest"
@@ -92,6 +92,6 @@ class EvidenceClaim(Claim):
         places = "".join(f", {row[name]:g}" if name == "level" else f", {row[name]}" for name in open_places)
         ends = [row[name] for name in ENDS]
         cell = interval_cell(ends, "+.2f" if max(map(abs, ends)) >= 1 else "+.3f")
-        trainings = self.repetitions or ("training" if row["seeds"] == 1 else "trainings")
-        of = f"n = {row['n']}, {row['seeds']} {trainings}"
+        repetitions = f"{row['seeds']} {self.repetitions}" if self.repetitions else trainings(row["seeds"])
+        of = f"n = {row['n']}, {repetitions}"
         return f"{what}{places} against {row['against']} {cell.text} {cell.detail}, {of}".strip()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from captionlab.reporting.published import Published, PublishedValue
-from captionlab.reporting.runs import Row, Run
+from captionlab.reporting.runs import Row, Run, means
 
 
 class Reproduction:
@@ -35,9 +35,9 @@ class Reproduction:
         return Run(self._placed(summary), self._placed(comparisons), self.published, self.comparable, self.corpora)
 
     def _placed(self, rows: Iterable[Row]) -> Iterator[Row]:
-        shared = {"experiment": "generated", "source": None, "level": None, "seeds": 1}
+        shared = {"experiment": "generated", "source": None, "level": None}
         by_place = defaultdict[tuple[Any, ...], list[Row]](list)
-        for row in rows:
+        for row in means(rows):
             if self.evaluations is None or row["evaluation"] in self.evaluations:
                 place = {"subject": row["captioner"], "measure": row["metric"], "scorer": row["retriever"]}
                 by_place[*place.values(), row["corpus"], row.get("against")].append({**row, **shared, **place})

@@ -12,15 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from captionlab.evaluation.rows import row
-from captionlab.evaluation.summary import ANY, PER_CENT, Metric, Result, images_interval, mean, paired_interval
+from captionlab.evaluation.summary import Metric, Names, Result, mean, mean_interval, paired_interval
 from captionlab.intervals import geometric_interval, seeds_interval
 
 PERPLEXITY = "perplexity"
 # Corpus, measure, scorer.
 Place = tuple[str, str, str | None]
 Results = Mapping[Place, Result]
-# Of each role its captioners, or the labels of scorers.
-Names = Mapping[str, Sequence[str]]
 
 
 def corpus_perplexity(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
@@ -60,12 +58,10 @@ def value_rows(roles: Names, results: Mapping[str, Results]) -> Iterator[dict[st
         for place in _shared(results, captioners):
             found = [results[captioner][place] for captioner in captioners]
             if place[1] == PERPLEXITY:
-                value, low, high = geometric_interval(*_numbers(found), len(found[0].images))
+                number = geometric_interval(*_numbers(found), len(found[0].images))
             else:
-                value, low, high = seeds_interval(_numbers(found)[0], images_interval(found))
-            high = min(high, 100.0) if found[0].ends == PER_CENT else high
-            low = low if found[0].ends == ANY else max(low, 0.0)
-            yield _row(role, place, (value, low, high), found)
+                number = mean_interval(found)
+            yield _row(role, place, number, found)
 
 
 def difference_rows(

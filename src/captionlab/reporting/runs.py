@@ -13,6 +13,18 @@ Row = Mapping[str, Any]
 PLACE = ROLE_VALUES.key
 
 
+def means(rows: Iterable[Row]) -> list[Row]:
+    """Rows of SUMMARY or COMPARISONS; of a captioner with several trainings those of their mean, not of its own."""
+    every = list(rows)
+    several = {row["captioner"] for row in every if row["seeds"] > 1}
+    return [row for row in every if row["seeds"] > 1 or row["captioner"] not in several]
+
+
+def trainings(number: int) -> str:
+    """So many trainings, in words."""
+    return "1 training" if number == 1 else f"{number} trainings"
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a number stands; the schemas in captionlab.evaluation.schemas explain the fields."""
@@ -112,7 +124,8 @@ class Run:
         ours, theirs = self.value(place), self.value(other)
         if not (ours and theirs):
             return None
-        return Measured(*independent_difference(ours.ends, theirs.ends), 1, min(ours.n, theirs.n))
+        apart = independent_difference(ours.ends, theirs.ends)
+        return Measured(*apart, min(ours.seeds, theirs.seeds), min(ours.n, theirs.n))
 
     def found(self, column: str, experiment: str = "generated", **where: Any) -> list[Any]:
         """What stands in a column of the values of an experiment, in order of appearance; `where` has other columns."""

@@ -8,6 +8,7 @@ from captionlab.papers import paper_class
 from captionlab.workflow.blocks import Block
 from captionlab.workflow.references import reference_mistakes
 from captionlab.workflow.schema import Schema
+from captionlab.workflow.seeds import seeds_mistakes, spelled_out
 
 
 class ConfigError(ValueError):
@@ -20,7 +21,7 @@ class ConfigError(ValueError):
 
 
 def checked(config: Block, schema: Path) -> Block:
-    """The config with all defaults; a ConfigError lists every mistake, one sentence each.
+    """The config with all defaults and each of several trainings; a ConfigError lists every mistake, one sentence each.
 
     What parts of a config say of each other is looked at where each of them fits its schema, and all names lead
     somewhere.
@@ -33,6 +34,9 @@ def checked(config: Block, schema: Path) -> Block:
     filled = language.filled(config) if followed else config
     if followed:
         mistakes += reference_mistakes(filled, config)
+        unclear = [*seeds_mistakes(filled, language)]
+        mistakes += unclear
+        filled = filled if unclear else spelled_out(filled, language)
         for name, block in filled["papers"].items():
             mistakes += paper_class(name).mistakes(filled, f"papers.{name}", block)
     if mistakes:

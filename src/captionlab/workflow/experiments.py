@@ -24,6 +24,7 @@ from captionlab.workflow.regions import Regions
 from captionlab.workflow.report import labels_of, paper_of
 from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.scoring import RewardModels, Scoring
+from captionlab.workflow.seeds import trainings
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
 
@@ -43,6 +44,8 @@ class Experiments(Basis):
 
     def __init__(self, config: Block, root: Path | str):
         super().__init__(checked(config, Path(root) / "workflow" / "schemas" / "config.schema.yaml"), root)
+        # Of each captioner with several seeds its trainings.
+        self.trainings = trainings(config, "captioners")
         self.spice: str = self.config["spice"] or "off"
         self.embedding = Embedding(self)
         self.regions = Regions(self, self.embedding)

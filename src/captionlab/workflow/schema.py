@@ -18,7 +18,7 @@ Objects have the keys of their `properties` and no other, unless `additionalProp
 
 import copy
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,20 @@ class Schema:
         """A config that fits, with the defaults of all keys that it does not give."""
         return dict(self._filled(config, self.root, config))
 
+    def renamed(self, value: Any, part: Block, rename: Callable[[str, Any, bool], Any]) -> Any:
+        """A value that fits a part, with all that names something in the config renamed.
+
+        `rename` is given the section, the name or names that stand there, and whether there may be several.
+        """
+        if isinstance(section := part.get("names"), str):
+            return rename(section, value, isinstance(value, list) or "$ref" in part)
+        part = self.case(value, part)
+        if isinstance(value, list):
+            return [self.renamed(item, part.get("items", {}), rename) for item in value]
+        if not isinstance(value, dict):
+            return value
+        return {name: self.renamed(item, _of_key(part, name), rename) for name, item in value.items()}
+
     def case(self, block: Any, part: Block) -> Block:
         """The part that a block must fit, references and unions followed; {} where none is for it."""
         while "$ref" in part or "union" in part:
@@ -99,12 +113,11 @@ class Schema:
             return [self._filled(item, part.get("items", {}), config) for item in value]
         if not isinstance(value, dict):
             return value
-        keys, other = part.get("properties", {}), part.get("additionalProperties")
-        other = other if isinstance(other, dict) else {}
+        keys = part.get("properties", {})
         given = {name: copy.deepcopy(key["default"]) for name, key in keys.items() if "default" in key}
         given |= {name: config[key["default_of"]] for name, key in keys.items() if "default_of" in key}
         whole = {**value, **{name: default for name, default in given.items() if name not in value}}
-        return {name: self._filled(item, keys.get(name, other), config) for name, item in whole.items()}
+        return {name: self._filled(item, _of_key(part, name), config) for name, item in whole.items()}
 
     def _sentences(self, error: ValidationError) -> Iterator[str]:
         place = ".".join(map(str, error.absolute_path)) or "the top level"
@@ -222,6 +235,12 @@ def _said(value: Any, case: str) -> Any:
     if isinstance(value, list):
         return [_said(inner, case) for inner in value]
     return value.replace("{case}", case) if isinstance(value, str) else value
+
+
+def _of_key(part: Block, key: str) -> Block:
+    """The part that stands under a key of a block; {} where there is none."""
+    found = part.get("properties", {}).get(key, part.get("additionalProperties"))
+    return found if isinstance(found, dict) else {}
 
 
 def _chosen(block: Any, part: Block) -> Block | None:

@@ -14,7 +14,7 @@ from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.reading import Provenance, Rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
-from captionlab.reporting.runs import Row
+from captionlab.reporting.runs import Row, means
 from captionlab.reporting.sheets import PROVENANCE
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
@@ -36,19 +36,19 @@ def caption_rows(
     Against the captioner `end`, with which the finetuning ends, whether those stopped before are similar to it.
     """
     values, of_end = [], {}
-    for found in summary:
+    for found in means(summary):
         if found["evaluation"] == evaluation and found["captioner"] in labels:
             of_value = found["corpus"], CAPTIONS, labels[found["captioner"]], found["metric"]
-            values.append(row(*of_value, three(found), found["n"]))
+            values.append(row(*of_value, three(found), found["n"], seeds=found["seeds"]))
             if found["captioner"] == end:
                 of_end[found["corpus"], found["metric"]] = found["value"]
     differences = []
-    for found in comparisons:
+    for found in means(comparisons):
         if found["evaluation"] == evaluation and found["captioner"] in labels and found["against"] in (end, *labels):
             corpus, metric, number = found["corpus"], found["metric"], three(found, "difference")
-            place: dict[str, Any] = {"against": labels.get(found["against"])}
+            place: dict[str, Any] = {"against": labels.get(found["against"]), "seeds": found["seeds"]}
             if found["against"] == end:
-                place = {"against": END, "margin": SIMILAR * abs(of_end[corpus, metric])}
+                place |= {"against": END, "margin": SIMILAR * abs(of_end[corpus, metric])}
                 number, metric = within(*number, place["margin"]), f"nearness of {metric}"
             differences.append(row(corpus, CAPTIONS, labels[found["captioner"]], metric, number, found["n"], **place))
     return values, differences

@@ -1,0 +1,81 @@
+"""Blocks with `seeds` as the trainings that they stand for, and what names them.
+
+The first training is called as the block, so that it is there already where it was trained alone; the others have their
+seed behind its name. Where several may stand, a name of such a block means all of its trainings. Where one must, it means,
+in a block with seeds, the training of the same seed, and in any other the first.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from captionlab.reporting.paper import listed
+from captionlab.workflow.blocks import Block, without
+from captionlab.workflow.schema import Schema
+
+SECTIONS = ("encoders", "scorers", "captioners")
+
+
+def trainings(config: Block, section: str) -> dict[str, list[str]]:
+    """Of each block of a section that has seeds its trainings, the first by the name of the block."""
+    return {
+        name: [name, *(f"{name}-{seed}" for seed in block["seeds"][1:])]
+        for name, block in config[section].items()
+        if "seeds" in block
+    }
+
+
+def seeds_mistakes(config: Block, schema: Schema) -> Iterator[str]:
+    """One sentence for each training that has a name which is taken, or leads to one of a seed that is not there."""
+    for section in SECTIONS:
+        for name, names in trainings(config, section).items():
+            for training in set(names[1:]) & config[section].keys():
+                yield f"{section}.{name}.seeds makes {training!r}, which is in {section} already; rename that"
+            yield from _unpaired(config, schema, section, name)
+
+
+def _unpaired(config: Block, schema: Schema, section: str, name: str) -> Iterator[str]:
+    block, named = config[section][name], list[tuple[str, str]]()
+
+    def note(of: str, names: Any, several: bool) -> Any:
+        if not several and of in SECTIONS:
+            named.append((of, names))
+        return names
+
+    schema.renamed(block, _part(schema, section)["additionalProperties"], note)
+    for of, other in named:
+        if absent := [*{*block["seeds"]} - {*config[of][other].get("seeds", block["seeds"])}]:
+            yield (
+                f"{section}.{name} has the seed {min(absent)}, and {of}.{other}, which it names, has other seeds; "
+                "give both the same"
+            )
+
+
+def spelled_out(config: Block, schema: Schema) -> Block:
+    """A config with all defaults and without such mistakes, each block with seeds as its trainings."""
+    every = {section: trainings(config, section) for section in SECTIONS}
+
+    def renamed(value: Any, part: Block, seed: int | None = None) -> Any:
+        def rename(section: str, names: Any, several: bool) -> Any:
+            if several:
+                found = [one for name in listed(names) for one in every.get(section, {}).get(name, [name])]
+                return found if isinstance(names, list) or len(found) > 1 else names
+            seeds = config[section][names].get("seeds", []) if section in SECTIONS else []
+            return every[section][names][seeds.index(seed)] if seed in seeds else names
+
+        return schema.renamed(value, part, rename)
+
+    whole = {key: renamed(content, _part(schema, key)) for key, content in config.items() if key not in SECTIONS}
+    for section in SECTIONS:
+        part, whole[section] = _part(schema, section)["additionalProperties"], {}
+        for name, block in config[section].items():
+            if "seeds" not in block:
+                whole[section][name] = renamed(block, part)
+                continue
+            for training, seed in zip(every[section][name], block["seeds"], strict=True):
+                whole[section][training] = renamed({**without(block, "seeds"), "seed": seed}, part, seed)
+    return whole
+
+
+def _part(schema: Schema, key: str) -> Block:
+    part: Block = schema.root["properties"].get(key, {})
+    return part
