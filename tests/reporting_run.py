@@ -21,7 +21,7 @@ def row(captioner: str, corpus: str, metric: str, value: float, half: float = 1.
     return {
         "captioner": captioner, "corpus": corpus, "split": "test", "evaluation": "main", "decoding": "beam5",
         "retriever": None, "candidates": None, "metric": metric, "value": value, "ci_low": value - half,
-        "ci_high": value + half, "n": 500, "device": "cpu", **changes,
+        "ci_high": value + half, "seeds": 1, "n": 500, "device": "cpu", **changes,
     }  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def compared(captioner: str, against: str, corpus: str, metric: str, value: floa
         "captioner": captioner, "against": against, "corpus": corpus, "split": "test", "evaluation": "main",
         "decoding": "beam5", "retriever": None, "candidates": None, "metric": metric, "difference": value,
         "ci_low": value - half, "ci_high": value + half, "p_value": 0.0004, "test": "paired bootstrap", "n": 500,
-        **changes,
+        "seeds": 1, **changes,
     }  # fmt: skip
 
 

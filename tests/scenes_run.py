@@ -167,7 +167,8 @@ def report(folder: Path) -> dict[str, dict[str, Path]]:
         "corpus": "corpus", "split": "test", "validation": "corpus", "training": "corpus", "evaluation": "main",
         "labels": {"first": "pretrained", "second": "2", "third": "10"}, "end": "third", "layer": 1,
     }  # fmt: skip
-    summary = {"split": "val", "decoding": "beam", "retriever": None, "candidates": None, "n": 9, "device": "abacus"}
+    summary = {"split": "val", "decoding": "beam", "retriever": None, "candidates": None, "seeds": 1, "n": 9}
+    summary["device"] = "abacus"
     place = {"corpus": "corpus", "evaluation": "main", "metric": "CIDEr"}
     values = [
         {"captioner": name, "value": value} for name, value in (("first", 10.0), ("second", 150.0), ("third", 155.0))

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from running import run_script
-from scipy.stats import binomtest
+from scipy.stats import binomtest, t
 
 from captionlab.evaluation.metrics import alignment
 from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, METRICS, NLG
@@ -14,6 +14,8 @@ from captionlab.evaluation.metrics.retrieval import retrieval_results
 from captionlab.evaluation.metrics.spice import SPICE
 from captionlab.evaluation.summary import Job, Metric, caption_results, comparison_columns, mean, summary_columns
 from captionlab.intervals import RESAMPLES
+from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.runs import Place
 from captionlab.schemas import ALIGNMENT, COMPARISONS, GENERATED, RETRIEVAL, SUMMARY
 from captionlab.tables import conform, read_metadata, read_table, write_table
 
@@ -86,7 +88,7 @@ def bleu_by_hand(counts, order):
 def test_values_and_intervals_equal_loops_over_the_same_samples():
     table = nlg_table(0)
     results = list(caption_results(CHILD, table, 7, METRICS))
-    summary = by_metric(summary_columns(results))
+    summary = by_metric(summary_columns(results, {}))
     assert list(summary) == ["BLEU@1", "BLEU@2", "BLEU@3", "BLEU@4", "METEOR", "ROUGE-L", "CIDEr"]
     rows = sorted(table.to_pylist(), key=lambda row: row["image_id"])
     samples = np.random.default_rng([7, 30]).integers(0, 30, (RESAMPLES, 30))
@@ -114,7 +116,7 @@ def test_rows_say_where_they_come_from():
         *caption_results(CHILD, nlg_table(0, ("toy", "far")), 0, METRICS),
         *retrieval_results(CHILD, retrieval_table([1, 2]), 0),
     ]
-    table = conform(summary_columns(results), SUMMARY, "test").to_pylist()
+    table = conform(summary_columns(results, {}), SUMMARY, "test").to_pylist()
     assert len(table) == 7 + 7 + 4
     assert {row["captioner"] for row in table} == {"child"}
     assert {(row["corpus"], row["split"]) for row in table} == {("toy", "test"), ("far", "val")}
@@ -124,7 +126,7 @@ def test_rows_say_where_they_come_from():
 
 def test_retrieval_metrics():
     ranks = [1, 1, 5, 6, 10, 11, 1, 100]
-    summary = by_metric(summary_columns(retrieval_results(CHILD, retrieval_table(ranks), seed=0)))
+    summary = by_metric(summary_columns(retrieval_results(CHILD, retrieval_table(ranks), seed=0), {}))
     expected = {"P@1": 100 * 3 / 8, "R@5": 100 * 4 / 8, "R@10": 100 * 6 / 8, "mean rank": sum(ranks) / 8}
     assert {metric: row["value"] for metric, row in summary.items()} == pytest.approx(expected)
     assert all(row["ci_low"] < row["value"] < row["ci_high"] for row in summary.values())
@@ -178,7 +180,7 @@ PARENTS = {"child": "parent"}
 def test_differences_are_paired():
     child, parent = nlg_table(1), nlg_table(2)
     results = [*caption_results(CHILD, child, 5, METRICS), *caption_results(PARENT, parent, 5, METRICS)]
-    compared = by_metric(comparison_columns(results, {"child": "parent", "parent": None}, {}))
+    compared = by_metric(comparison_columns(results, {"child": "parent", "parent": None}, {}, {}))
     assert {row["captioner"] for row in compared.values()} == {"child"}
     assert {row["against"] for row in compared.values()} == {"parent"}
     values = {}
@@ -194,7 +196,7 @@ def test_differences_are_paired():
     tail = min((resampled <= 0).sum(), (resampled >= 0).sum())
     assert cider["p_value"] == pytest.approx(min(1, 2 * (tail + 1) / (RESAMPLES + 1)))
     assert cider["test"] == "paired bootstrap"
-    conform(comparison_columns(results, PARENTS, {}), COMPARISONS, "test")
+    conform(comparison_columns(results, PARENTS, {}, {}), COMPARISONS, "test")
 
 
 def test_the_first_place_is_compared_by_mcnemar_where_an_image_has_one_caption():
@@ -204,7 +206,7 @@ def test_the_first_place_is_compared_by_mcnemar_where_an_image_has_one_caption()
         *retrieval_results(CHILD, retrieval_table(child), 0),
         *retrieval_results(PARENT, retrieval_table(parent), 0),
     ]
-    compared = by_metric(comparison_columns(results, PARENTS, {}))
+    compared = by_metric(comparison_columns(results, PARENTS, {}, {}))
     only_child = sum(c == 1 and p != 1 for c, p in zip(child, parent, strict=True))
     only_parent = sum(c != 1 and p == 1 for c, p in zip(child, parent, strict=True))
     assert compared["P@1"]["test"] == "exact McNemar"
@@ -214,13 +216,16 @@ def test_the_first_place_is_compared_by_mcnemar_where_an_image_has_one_caption()
         *retrieval_results(CHILD, retrieval_table(child, captions=2), 0),
         *retrieval_results(PARENT, retrieval_table(parent, captions=2), 0),
     ]
-    assert by_metric(comparison_columns(several, PARENTS, {}))["P@1"]["test"] == "paired bootstrap"
+    assert by_metric(comparison_columns(several, PARENTS, {}, {}))["P@1"]["test"] == "paired bootstrap"
 
 
 def test_shares_have_exact_intervals_and_the_width_of_none_is_0():
     """30 images of which each is found, by one caption; where both captioners agree on all, Bonett and Price's."""
     results = [r for job in (CHILD, PARENT) for r in retrieval_results(job, retrieval_table([1] * 30), 0)]
-    summary, compared = by_metric(summary_columns(results[:4])), by_metric(comparison_columns(results, PARENTS, {}))
+    summary, compared = (
+        by_metric(summary_columns(results[:4], {})),
+        by_metric(comparison_columns(results, PARENTS, {}, {})),
+    )
     exact = binomtest(30, 30).proportion_ci(method="exact")
     for metric in ("P@1", "R@5", "R@10"):
         assert (summary[metric]["ci_low"], summary[metric]["ci_high"]) == pytest.approx((100 * exact.low, 100.0))
@@ -235,18 +240,68 @@ def test_shares_have_exact_intervals_and_the_width_of_none_is_0():
 def test_only_like_is_compared_with_like():
     other = Job("parent", "another", "greedy", {"toy": "test"})
     ranks = retrieval_table([1, 2, 3])
-    assert comparison_columns(retrieval_results(CHILD, ranks, 0), PARENTS, {})["metric"] == []
+    assert comparison_columns(retrieval_results(CHILD, ranks, 0), PARENTS, {}, {})["metric"] == []
     results = [*retrieval_results(CHILD, ranks, 0), *retrieval_results(other, ranks, 0)]
-    assert comparison_columns(results, PARENTS, {})["metric"] == []
+    assert comparison_columns(results, PARENTS, {}, {})["metric"] == []
 
 
 def test_a_captioner_that_was_stopped_is_also_held_against_the_end():
     ranks = retrieval_table([1, 2, 3])
     jobs = [CHILD, PARENT, replace(CHILD, captioner="longer")]
     results = [result for job in jobs for result in retrieval_results(job, ranks, 0)]
-    found = comparison_columns(results, {"child": "parent", "longer": "parent"}, {"child": "longer"})
+    found = comparison_columns(results, {"child": "parent", "longer": "parent"}, {"child": "longer"}, {})
     pairs = set(zip(found["captioner"], found["against"], strict=True))
     assert pairs == {("child", "parent"), ("longer", "parent"), ("child", "longer")}
+
+
+def test_means_over_seeds():
+    """Of three trainings, each against its own parent: Student's t over seeds beside the resamples of images."""
+    tables = {name: nlg_table(seed) for seed, name in enumerate(("child", "child-2", "child-3", "parent", "parent-2"))}
+    parents = {"child": "parent", "child-2": "parent-2", "child-3": "parent-2", "parent": None}
+    names = {"child": ["child", "child-2", "child-3"], "parent": ["parent", "parent-2"]}
+    jobs = {name: replace(CHILD, captioner=name, device=device) for name, device in zip(tables, "aabbb", strict=True)}
+    results = [r for name, job in jobs.items() for r in caption_results(job, tables[name], 5, METRICS)]
+    summary = conform(summary_columns(results, names), SUMMARY, "test").to_pylist()
+    compared = conform(comparison_columns(results, parents, {}, names), COMPARISONS, "test").to_pylist()
+
+    samples = np.random.default_rng([5, 30]).integers(0, 30, (RESAMPLES, 30))
+    cider = {}
+    for name, table in tables.items():
+        ordered = sorted(table.to_pylist(), key=lambda row: row["image_id"])
+        cider[name] = 100 * np.array([row["cider"] for row in ordered])
+
+    def check(found, of_images, key):
+        """of_images (3, images): what is averaged, of each training."""
+        seeds = of_images.mean(axis=1)
+        over_seeds = t.ppf(0.975, 2) * seeds.std(ddof=1) / 3**0.5
+        drawn = of_images.mean(axis=0)[samples].mean(axis=1)
+        low, high = (np.quantile(drawn, end) for end in (0.025, 0.975))
+        assert found[key] == pytest.approx(seeds.mean())
+        assert found["ci_low"] == pytest.approx(seeds.mean() - np.hypot(seeds.mean() - low, over_seeds), abs=1e-2)
+        assert found["ci_high"] == pytest.approx(seeds.mean() + np.hypot(high - seeds.mean(), over_seeds), abs=1e-2)
+
+    (mean_row,) = [r for r in summary if r["metric"] == "CIDEr" and r["captioner"] == "child" and r["seeds"] == 3]
+    check(mean_row, np.array([cider[name] for name in names["child"]]), "value")
+    assert mean_row["device"] == "a, b"
+    (apart,) = [r for r in compared if r["metric"] == "CIDEr" and r["seeds"] == 3]
+    assert (apart["captioner"], apart["against"], apart["p_value"], apart["test"]) == ("child", "parent", None, None)
+    check(apart, np.array([cider[name] - cider[parents[name]] for name in names["child"]]), "difference")
+    alone = summary_columns(results, {})
+    assert [r for r in summary if r["seeds"] == 1] == conform(alone, SUMMARY, "test").to_pylist()
+    papers = Reproduction({"captioners": {"C": "child", "P": "parent"}, "corpora": {}}).run(summary, compared)
+    assert papers.value(Place("child", "toy", "CIDEr")).seeds == 3
+    assert papers.value(Place("child-2", "toy", "CIDEr")).seeds == 1
+
+
+def test_trainings_on_different_images_have_no_mean():
+    jobs = [replace(CHILD, captioner=name) for name in ("child", "child-2")]
+    results = [
+        r
+        for job, n in zip(jobs, (30, 31), strict=True)
+        for r in caption_results(job, nlg_table(1, images=n), 0, METRICS)
+    ]
+    with pytest.raises(ValueError, match=r"child and child-2 are to be compared .* only one of them has 'image30'"):
+        summary_columns(results, {"child": ["child", "child-2"]})
 
 
 def test_captioners_with_different_images_are_an_error():
@@ -257,7 +312,7 @@ def test_captioners_with_different_images_are_an_error():
     with pytest.raises(
         ValueError, match=r"child and parent are to be compared .* different images of toy .* 'image30'"
     ):
-        comparison_columns(results, PARENTS, {})
+        comparison_columns(results, PARENTS, {}, {})
 
 
 def test_the_script_writes_both_tables(tmp_path):
@@ -284,6 +339,7 @@ def test_the_script_writes_both_tables(tmp_path):
         lineage={"parent": {"parent": None}, "child": {"parent": "parent"}},
         factors={"uniter": 100.0, "clip": 1.0},
         ends={},
+        trainings={},
         seed=0,
     )
     summary = read_table(outputs["summary"], SUMMARY).to_pylist()
@@ -320,6 +376,7 @@ def test_below_the_table_it_says_why_spice_is_missing(tmp_path):
         lineage={"parent": {"parent": None}},
         factors={},
         ends={},
+        trainings={},
         seed=0,
     )
     pages = [str(tmp_path / f"evaluation.{ending}") for ending in ("md", "html")]

@@ -84,6 +84,7 @@ def results(request, files, tmp_path_factory):
         lineage={"fakecap": {"parent": None}},
         ends={},
         factors={},
+        trainings={},
         seed=0,
     )
     return read_table(nlg, NLG), read_table(folder / "summary.parquet", SUMMARY).to_pylist()

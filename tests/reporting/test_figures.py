@@ -19,7 +19,7 @@ def summary(path):
         for corpus in "xy"
     ]
     same = {"split": "test", "evaluation": "main", "decoding": "beam", "candidates": "100 file-order"}
-    same |= {"metric": "P@1", "n": 100, "device": "cpu"}
+    same |= {"metric": "P@1", "seeds": 1, "n": 100, "device": "cpu"}
     rows = [{**same, **row, "ci_low": row["value"] - 5, "ci_high": row["value"] + 5} for row in rows]
     write_table(path, SUMMARY, {name: [row[name] for row in rows] for name in SUMMARY.columns})
 

@@ -331,11 +331,11 @@ def test_evaluation_table_has_every_row_of_the_summary():
     table = evaluation_table(rows, PROVENANCE)
     assert [r["value"] for r in table.records] == [r["value"] for r in rows]
     listed = ["captioner", "corpus", "split", "decoding", "retriever", "candidates", "metric"]
-    assert csv_text(table).splitlines()[0].split(",")[:11] == [*listed, "value", "ci_low", "ci_high", "n"]
+    assert csv_text(table).splitlines()[0].split(",")[:12] == [*listed, "value", "ci_low", "ci_high", "seeds", "n"]
     assert (
         csv_text(table)
         .splitlines()[1]
-        .startswith("clipcap,coco,test,beam5,clip-a,100 file-order,P@1,74.24,73.24,75.24,500")
+        .startswith("clipcap,coco,test,beam5,clip-a,100 file-order,P@1,74.24,73.24,75.24,1,500")
     )
     headings = [(column.group, column.heading) for column in table.columns]
     assert headings == [
