@@ -87,7 +87,7 @@ def test_roles_have_all_trainings():
 @pytest.mark.parametrize(
     ("given", "change", "sentence"),
     [
-        ("`seeds: [1, 2]` beside `seed: 1`", {"child": {"seeds": [1, 2], "seed": 1}}, "captioners.child has `seeds` and"),
+        ("`seeds: [1, 2]` beside `seed: 1`", {"child": {"seeds": [1, 2], "seed": 1}}, "child has `seeds` and"),
         ("one seed among `seeds`", {"child": {"seeds": [1]}}, "captioners.child.seeds: [1] is too short"),
         ("the same seed twice", {"child": {"seeds": [1, 1]}}, "captioners.child.seeds: [1, 1] has non-unique elements"),
         ("seeds of a human captioner", {"people": {"seeds": [1, 2]}}, "captioners.people has no key 'seeds'"),

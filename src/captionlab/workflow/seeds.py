@@ -1,8 +1,8 @@
 """Blocks with `seeds` as the trainings that they stand for, and what names them.
 
 The first training is called as the block, so that it is there already where it was trained alone; the others have their
-seed behind its name. Where several may stand, a name of such a block means all of its trainings. Where one must, it means,
-in a block with seeds, the training of the same seed, and in any other the first.
+seed behind its name. Where several may stand, a name of such a block means all of its trainings. Where one must, it
+means, in a block with seeds, the training of the same seed, and in any other the first.
 """
 
 from collections.abc import Iterator
