@@ -23,7 +23,7 @@ from captionlab.tables import write_table
 
 captions = {("1", 0): "a b c", ("2", 0): "a"}
 write_table(sys.argv[1], NLG, score_corpus("world", captions, {"1": ["a b"], "2": ["b"]}, None))
-found = summary_columns(results(Job("me", "main", "greedy", {"world": "test"}), sys.argv[1], 0))
+found = summary_columns(results(Job("me", "main", "greedy", {"world": "test"}), sys.argv[1], 0), {})
 print(dict(zip(found["metric"], found["value"])))
 """
 TABLE = """
