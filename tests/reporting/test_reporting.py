@@ -226,6 +226,21 @@ def test_records_hold_every_number_and_where_it_comes_from():
     assert csv_text(tables()[0]).count("\n") == 1 + 12
 
 
+def test_of_several_trainings_the_table_shows_their_mean():
+    """A captioner that stands for three has a row of its own training and one of the mean over all."""
+    of_three = retrieved("tuned", "coco", 80.0, "clip-a", half=4.0, seeds=3)
+    table = tables([*summary(), of_three])[0]
+    (record,) = [r for r in table.records if r["seeds"] == 3]
+    assert (record["paper_row"], record["value"], record["ci_low"]) == ("DiscriTune-COCO", 80.0, 76.0)
+    assert grid(table)[""]["DiscriTune-COCO"][0] == "80.0"
+    assert "Trainings of a captioner: 1 to 3." in " ".join(table.footnotes)
+    assert "Trainings" not in " ".join(tables()[0].footnotes)
+    general = evaluation_table([*summary(), of_three], PROVENANCE)
+    shown = {row[0].detail for block in general.blocks for row in block.rows if row[0].text == "tuned"}
+    assert "main, beam5, 3 trainings" in shown
+    assert [r["value"] for r in general.records if r["seeds"] == 3] == [80.0]
+
+
 def test_a_run_that_is_not_comparable_says_so_and_shows_no_differences():
     table = tables(block={**BLOCK, "comparable": False}, provenance={**PROVENANCE, "toy": True})[0]
     assert grid(table)[""]["DiscriTune-COCO"][:2] == ["84.0", "84.8 ○"]

@@ -106,11 +106,13 @@ class Sheet:
             notes.append(f"{MISSING}: not in this run, or in a column of the paper: the paper has no such number.")
         if not self.run.comparable and any(record["published"] for record in self.records):
             notes.append(CONTEXT)
+        return [*notes, *(self.trainings_notes("a role") if self.of_roles else [])]
+
+    def trainings_notes(self, of: str) -> list[str]:
+        """What numbers over several trainings are, and how many these are; nothing where there are no numbers."""
         seeds = sorted({int(str(record["seeds"])) for record in self.records if record["seeds"]})
-        if seeds and self.of_roles:
-            trainings = " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
-            notes.append(f"{INTERVALS} Trainings of a role: {trainings}.")
-        return notes
+        fewest_to_most = " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1])))) if seeds else ""
+        return [f"{INTERVALS} Trainings of {of}: {fewest_to_most}."] if seeds else []
 
     def table(
         self,

@@ -43,7 +43,7 @@ ANSWERS = {"accuracy": ACCURACY, "pairwise": PAIRWISE, "agreement": AGREEMENT, "
 TABLES = ("1", "2", "3", "4", "5", "10", "11")
 RECORD_COLUMNS = (
     "paper_row", "paper_column", "captioner", "corpus", "split", "evaluation", "retriever", "metric",
-    "value", "ci_low", "ci_high", "n", "candidates", "decoding", "published", "difference", "verdict",
+    "value", "ci_low", "ci_high", "seeds", "n", "candidates", "decoding", "published", "difference", "verdict",
     "smallest_difference", *PROVENANCE,
 )  # fmt: skip
 WORD_COLUMNS = ("corpus", "caption_type", "tag", "rank", "lemma", "count", "association", "published", *PROVENANCE)
@@ -150,6 +150,8 @@ class CaptionersSheet(Sheet):
         if stand_ins:
             notes.append("; ".join(f"{label} is {name}, {split}" for label, name, split in stand_ins) + ".")
         notes.append(protocol_note({r["decoding"] for r in shown}, {r["candidates"] for r in shown}))
+        if any(record["seeds"] > 1 for record in shown):
+            notes += self.trainings_notes("a captioner")
         return notes
 
 
