@@ -253,7 +253,7 @@ def test_a_captioner_that_reads_vectors_is_one_file(checkout):
     imported = {"family": "constant", "encoder": "clip", "weights": "w", "tokenizer": "t", "depth": 3}
     wrong = {
         "mine.encoder is 'grid', and constant reads of each image one vector; name an encoder": {"encoder": "grid"},
-        "mine.architecture.vocabulary: 3 is less than": {"architecture": {"vocabulary": 3}},
+        "mine.architecture.vocabulary is 3; it must be at least": {"architecture": {"vocabulary": 3}},
         "captioners.mine.architecture lacks the key 'vocabulary'": {"architecture": {}},
         "by which a constant cannot be trained; write cross-entropy": {"objective": {"kind": "mlm"}},
         "teacher is nothing that a constant can": {"objective": {"kind": "cross-entropy", "teacher": {}}},
@@ -369,7 +369,7 @@ def test_a_reward_is_one_file(checkout):
     inside["of"] = [{"weight": 2, "reward": mine}]
     wrong = {
         "reward lacks the key 'retriever'": {"kind": "brief"},
-        "reward.of.0.reward.shortest: 0 is less than the minimum of 1": {
+        "reward.of.0.reward.shortest is 0; it must be at least 1": {
             "kind": "sum", "of": [{"weight": 2, "reward": {**mine, "shortest": 0}}],
         },
         "reward.retriever is 'grid', patch features, which has no text side": {**mine, "retriever": "grid"},

@@ -88,8 +88,8 @@ def test_roles_have_all_trainings():
     ("given", "change", "sentence"),
     [
         ("`seeds: [1, 2]` beside `seed: 1`", {"child": {"seeds": [1, 2], "seed": 1}}, "child has `seeds` and"),
-        ("one seed among `seeds`", {"child": {"seeds": [1]}}, "captioners.child.seeds: [1] is too short"),
-        ("the same seed twice", {"child": {"seeds": [1, 1]}}, "captioners.child.seeds: [1, 1] has non-unique elements"),
+        ("one seed among `seeds`", {"child": {"seeds": [1]}}, "captioners.child.seeds is [1]; it must have"),
+        ("the same seed twice", {"child": {"seeds": [1, 1]}}, "captioners.child.seeds is [1, 1]; something"),
         ("seeds of a human captioner", {"people": {"seeds": [1, 2]}}, "captioners.people has no key 'seeds'"),
         ("seeds whose names are taken", {"child": {"seeds": [1, 2]}, "child-2": {"family": "human"}},
          "captioners.child.seeds makes 'child-2', which is in captioners already"),

@@ -35,6 +35,21 @@ from captionlab.workflow.papers import paper_parts
 
 # What may be named as if it were a section of every config.
 VOCABULARIES = {"domains": DOMAINS}
+# What is said of a value that does not fit a keyword of JSON Schema.
+PLAIN = {
+    "type": "is {value!r}; it must be of the type {bound}",
+    "pattern": "is {value!r}; it must match {bound}",
+    "minimum": "is {value}; it must be at least {bound}",
+    "exclusiveMinimum": "is {value}; it must be above {bound}",
+    "maximum": "is {value}; it must be at most {bound}",
+    "exclusiveMaximum": "is {value}; it must be below {bound}",
+    "minLength": "is empty",
+    "minItems": "is {value}; it must have at least {bound} of them",
+    "maxItems": "is {value}; it must have at most {bound} of them",
+    "uniqueItems": "is {value}; something in it is there twice",
+    "minProperties": "is {value}; it must have at least {bound} keys",
+    "anyOf": "is {value!r}, which is none of the values that may stand there (config/README.md)",
+}
 
 
 class Schema:
@@ -140,8 +155,14 @@ class Schema:
         elif error.validator == "oneOf":
             keys = " and ".join(key for case in error.validator_value for key in case.get("required", []))
             yield f"{place} must have exactly one of the keys {keys}"
+        elif error.validator == "pattern" and "propertyNames" in error.absolute_schema_path:
+            yield f"{place} has the name {error.instance!r}; names are {error.schema['description']}"
+        elif error.validator == "dependentRequired":
+            missing, given = error.message.split("'")[1:4:2]
+            yield f"{place}.{given} needs {missing} beside it"
         else:
-            yield f"{place}: {error.message}"
+            bound, value = error.validator_value, error.instance
+            yield f"{place} {PLAIN.get(str(error.validator), error.message).format(bound=bound, value=value)}"
 
     def _able(self, key: str, part: Mapping[str, Any]) -> str:
         """Which other cases that extend the same part as this one have a key."""
