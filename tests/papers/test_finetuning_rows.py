@@ -14,6 +14,7 @@ from captionlab.intervals import resampled_sums
 from captionlab.language.schemas import MEASURES
 from captionlab.language.statistics import repeats_itself
 from captionlab.papers.discritune.summary import (
+    Cast,
     Scores,
     fluency_results,
     fluency_rows,
@@ -37,6 +38,11 @@ TEXTS = {
     "other": ["near a near a near a"] * 25,
 }
 LOG_PROBS = {"plain": -10.0, "tuned": -10.0 * np.log10(10.4), "other": -10.0 * np.log10(11.0)}
+
+
+def cast(parents=PARENTS):
+    """Captioners of one training each, which are called as their labels."""
+    return Cast({name: [name] for name in ("plain", "tuned", "other", "unread")}, parents, parents)
 
 
 def job(name):
@@ -76,7 +82,7 @@ def gain(corpus, weights):
 
 def test_a_difference_of_gains_is_paired_by_image():
     results = {name: text_results([scores(name)], CORPORA[:2], 3) for name in ("plain", "tuned")}
-    rows = {row["measure"]: row for row in gain_rows(results, PARENTS, CORPORA[:2], "Texts")}
+    rows = {row["measure"]: row for row in gain_rows(results, cast(), CORPORA[:2], "Texts")}
     row = rows["CIDEr"]
     assert row["difference"] == pytest.approx(gain("descriptions", None) - gain("captions", None))
     drawn = [gain("descriptions", of) - gain("captions", of) for of in resampled_sums(np.eye(25), 3)]
@@ -87,13 +93,37 @@ def test_a_difference_of_gains_is_paired_by_image():
     assert rows["METEOR"]["difference"] == pytest.approx(0.0)
 
 
+def test_over_trainings_each_is_held_against_its_own_parent():
+    """Two trainings of a captioner, one of which goes by the scores of `other`, from the same parent."""
+    two = Cast({"P": ["plain"], "T": ["tuned", "other"]}, {"T": "P"}, {"tuned": "plain", "other": "plain"})
+    results = {name: text_results([scores(name)], CORPORA, 3) for name in ("plain", "tuned", "other")}
+    (row,) = (row for row in gain_rows(results, two, CORPORA[:2], "Texts") if row["measure"] == "CIDEr")
+    gains = [
+        100 * np.mean(CIDER[name, first] - CIDER["plain", first] - CIDER[name, second] + CIDER["plain", second])
+        for first, second in (CORPORA[:2],)
+        for name in ("tuned", "other")
+    ]
+    assert (row["subject"], row["seeds"]) == ("T", 2)
+    assert row["difference"] == pytest.approx(np.mean(gains))
+    one = next(row for row in gain_rows(results, cast(), CORPORA[:2], "Texts") if row["measure"] == "CIDEr")
+    assert row["ci_high"] - row["ci_low"] > one["ci_high"] - one["ci_low"]  # two seeds say little
+    found = [r for r in transfer_rows(results, two, {"P": CORPORA, "T": CORPORA}) if r["measure"] == "CIDEr"]
+    apart = {corpus: 100 * np.mean(CIDER["tuned", corpus] + CIDER["other", corpus]) / 2 for corpus in CORPORA}
+    for r in found:
+        sign = 1 if r["subject"] == "T" else -1
+        assert r["difference"] == pytest.approx(
+            sign * (apart[r["corpus"]] - 100 * np.mean(CIDER["plain", r["corpus"]]))
+        )
+        assert r["seeds"] == (2 if sign > 0 else 1)
+
+
 def test_images_with_one_of_the_texts_do_not_count():
     lost = [("descriptions", IMAGES[2]), ("captions", IMAGES[5]), ("captions", IMAGES[9])]
     results = {
         name: text_results([same_images(scores(name, lost), *CORPORA[:2])], CORPORA[:2], 3)
         for name in ("plain", "tuned")
     }
-    (row,) = (row for row in gain_rows(results, PARENTS, CORPORA[:2], "Texts") if row["measure"] == "CIDEr")
+    (row,) = (row for row in gain_rows(results, cast(), CORPORA[:2], "Texts") if row["measure"] == "CIDEr")
     weights = [number not in (2, 5, 9) for number in range(25)]
     assert row["n"] == 22
     assert row["difference"] == pytest.approx(gain("descriptions", weights) - gain("captions", weights))
@@ -105,13 +135,13 @@ def test_gains_on_other_images_are_an_error():
     with pytest.raises(
         ValueError, match=r"tuned and its parent plain .* different images of descriptions and captions"
     ):
-        list(gain_rows(results, PARENTS, CORPORA[:2], "Texts"))
+        list(gain_rows(results, cast(), CORPORA[:2], "Texts"))
 
 
 def test_captioners_without_results_and_their_children_have_no_gain():
     results = {name: text_results([scores(name)], CORPORA[:2], 3) for name in ("plain", "tuned")}
     parents = {**PARENTS, "blip-tuned": "blip", "orphan": "blip", "plain": "unseen", "unseen": "plain"}
-    rows = list(gain_rows(results, parents, CORPORA[:2], "Texts"))
+    rows = list(gain_rows(results, cast(parents), CORPORA[:2], "Texts"))
     assert {row["subject"] for row in rows} == {"tuned"}
 
 
@@ -127,7 +157,7 @@ def test_transfer_is_about_corpora_that_neither_was_trained_on():
     foreign = {"plain": CORPORA[:2], "tuned": CORPORA[:2], "other": CORPORA[1:]}
     rows = {
         (row["subject"], row["against"], row["corpus"]): row
-        for row in transfer_rows(results, foreign)
+        for row in transfer_rows(results, cast(), foreign)
         if row["measure"] == "CIDEr"
     }
     assert {key[2] for key in rows if "other" in key} == {"captions"}
@@ -158,7 +188,8 @@ def test_fluency_is_kept_within_a_margin():
         )
         results[name] = fluency_results(job(name), measures, tokens, 3)
     found = {
-        (row["subject"], row["measure"]): row for row in fluency_rows(results, {"tuned": "plain", "other": "plain"})
+        (row["subject"], row["measure"]): row
+        for row in fluency_rows(results, cast({"tuned": "plain", "other": "plain"}))
     }
     assert {row["experiment"] for row in found.values()} == {"fluency"}
     assert found["tuned", "perplexity"]["difference"] == pytest.approx(0.4)
@@ -175,14 +206,14 @@ def test_fluency_is_kept_within_a_margin():
     assert row["ci_low"] < -3.0 < row["ci_high"]
     assert found["other", "non-inferiority of repetitions"]["ci_high"] < 0
     # Of a chain whose first captioner was not read, only what is known of both.
-    chain = fluency_rows(results, {"plain": "unread", "tuned": "plain"})
+    chain = fluency_rows(results, cast({"plain": "unread", "tuned": "plain"}))
     assert {row["subject"] for row in chain} == {"tuned"}
     # Captions without a known word have no perplexity.
     wordless = {
         place: replace(one, value=math.nan) if place[1] == "perplexity" else one
         for place, one in results["plain"].items()
     }
-    rows = fluency_rows({**results, "plain": wordless}, {"tuned": "plain"})
+    rows = fluency_rows({**results, "plain": wordless}, cast())
     assert {row["measure"] for row in rows} == {"repetitions", "non-inferiority of repetitions"}
 
 
@@ -210,7 +241,7 @@ def test_the_script_writes_rows_by_the_labels_of_the_paper(tmp_path):
     run_paper(
         "summarise", "discritune", {**files, **nothing}, output,
         evaluations={"main": {"decoding": "beam5", "splits": dict.fromkeys(CORPORA, "test")}}, variants={},
-        config={"comparable": True, "captioners": labels, "corpora": corpora}, lineage=lineage, seed=3,
+        config={"comparable": True, "captioners": labels, "corpora": corpora}, lineage=lineage, trainings={}, seed=3,
     )  # fmt: skip
     rows = read_table(output["differences"], ROLE_DIFFERENCES).to_pylist()
     assert read_metadata(output["differences"]) == {"device": "H100"}

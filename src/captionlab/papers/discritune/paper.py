@@ -42,7 +42,8 @@ class Discritune(Paper):
             for names in of["captioners"].values()
             for name in names
         }
-        captioners, corpora = (set(self.block[key].values()) for key in ("captioners", "corpora"))
+        corpora, named = set(self.block["corpora"].values()), self.block["captioners"].values()
+        captioners = {one for name in named for one in self.lab.trainings.get(name, [name])}
         shown = {name: self.lab.evaluations[name] for name in self.block.get("evaluations", self.lab.evaluations)}
         evaluated = {
             (captioner, name)
@@ -66,6 +67,7 @@ class Discritune(Paper):
                 "config": {**{key: self.block[key] for key in ("captioners", "corpora")}, "comparable": False},
                 "evaluations": self.lab.evaluation_contexts(),
                 "lineage": self.lab.lineage(),
+                "trainings": self.lab.trainings,
                 "variants": variants,
                 "seed": self.lab.config["seed"],
             },
@@ -140,7 +142,8 @@ class Discritune(Paper):
 
         Evaluations are those of `language.fluency`, of which one counts where it has both captioners.
         """
-        found, of_paper = [], set(self.block["captioners"].values())
+        named = self.block["captioners"].values()
+        found, of_paper = [], {one for name in named for one in self.lab.trainings.get(name, [name])}
         for evaluation in self.lab.language.fluency():
             studied = of_paper & set(self.lab.evaluations[evaluation]["captioners"])
             parents = {name: self.lab.captioners[name].get("parent") for name in studied}

@@ -24,8 +24,8 @@ from captionlab.evaluation.metrics.retrieval import retrieval_results
 from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.evaluation.metrics.spice import SPICE
 from captionlab.evaluation.rows import row
-from captionlab.evaluation.summary import NOTHING, PER_CENT, Job, Metric, Result, caption_results, mean
-from captionlab.intervals import SIMILAR, bootstrap_interval, within
+from captionlab.evaluation.summary import NOTHING, PER_CENT, Job, Metric, Names, Result, caption_results, mean
+from captionlab.intervals import SIMILAR, bootstrap_interval, seeds_interval, within
 from captionlab.language.schemas import MEASURES
 from captionlab.language.statistics import repeats_itself
 from captionlab.reporting.evidence import NON_INFERIORITY
@@ -66,6 +66,34 @@ class Scores:
 Results = dict[Place, Result]
 
 
+@dataclass(frozen=True)
+class Cast:
+    """Who plays the paper's captioners: label -> trainings, label -> label of the parent, training -> its parent."""
+
+    trainings: Names
+    parents: Mapping[str, str]
+    origins: Mapping[str, str | None]
+
+    def evaluated(self, results: Mapping[str, Results]) -> dict[str, Sequence[str]]:
+        """Labels of which every training has results, with the trainings."""
+        return {label: names for label, names in self.trainings.items() if {*names} <= results.keys()}
+
+    def pairs(self, results: Mapping[str, Results]) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+        """Labels with their parent's, where both were evaluated, and each training with the one it started from."""
+        there = self.evaluated(results)
+        for label, parent in self.parents.items():
+            if {label, parent} <= there.keys():
+                yield label, parent, [(one, str(self.origins[one])) for one in there[label]]
+
+
+def cast_of(paper: Reproduction, trainings: Names) -> Cast:
+    """The captioners of a paper's block; of two labels of one the first counts. `trainings`: captioner -> several."""
+    labels = {name: label for label, name in sorted(paper.captioners.items(), reverse=True)}
+    parents = {label: parent for label in labels.values() if (parent := paper.parent(label))}
+    origins = {name: of["parent"] for name, of in paper.lineage.items()}
+    return Cast({label: trainings.get(name, [name]) for name, label in labels.items()}, parents, origins)
+
+
 def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
     """Rows of values and of differences, and the tables that know the device of what they were measured on."""
     values, differences, results = Rows(), _compared(inputs, params), dict[str, dict[str, Results]]()
@@ -80,28 +108,27 @@ def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
 
 def _compared(inputs: Row, params: Row) -> Rows:
     paper, seed = Reproduction(params["config"], params["lineage"]), params["seed"]
-    labels = {name: label for label, name in sorted(paper.captioners.items(), reverse=True)}
-    parents = {label: parent for label in labels.values() if (parent := paper.parent(label))}
+    cast = cast_of(paper, params["trainings"])
     scores, spoken = defaultdict[str, list[Scores]](list), defaultdict[str, Results](dict)
     for one in _scores(inputs, params):
-        scores[labels[one.job.captioner]].append(one)
+        scores[one.job.captioner].append(one)
     found: Rows = []
     if {DESCRIPTIONS, CAPTIONS} <= paper.corpora.keys():
         two = (paper.corpora[DESCRIPTIONS], paper.corpora[CAPTIONS])
-        shared = {label: [same_images(one, *two) for one in of_label] for label, of_label in scores.items()}
-        results = {label: text_results(of_label, two, seed) for label, of_label in shared.items()}
-        found += gain_rows(results, parents, two, CAPTIONS)
+        shared = {name: [same_images(one, *two) for one in of_name] for name, of_name in scores.items()}
+        results = {name: text_results(of_name, two, seed) for name, of_name in shared.items()}
+        found += gain_rows(results, cast, two, CAPTIONS)
     corpora = sorted(set(paper.corpora.values()))
-    results = {label: text_results(of_label, corpora, seed) for label, of_label in scores.items()}
+    results = {name: text_results(of_name, corpora, seed) for name, of_name in scores.items()}
     foreign = {
         label: [name for corpus, name in paper.corpora.items() if paper.in_domain(label, corpus) is False]
-        for label in scores
+        for label in cast.trainings
     }
-    found += transfer_rows(results, foreign)
+    found += transfer_rows(results, cast, foreign)
     for measures, tokens in zip(inputs["measures"], inputs["tokens"], strict=True):
         job, read = _job(measures, params), (read_table(measures, MEASURES), read_table(tokens, TOKENS))
-        spoken[labels[job.captioner]].update(fluency_results(job, *read, seed))
-    return [*found, *fluency_rows(spoken, parents)]
+        spoken[job.captioner].update(fluency_results(job, *read, seed))
+    return [*found, *fluency_rows(spoken, cast)]
 
 
 def _scores(inputs: Row, params: Row, start: str = "") -> Iterator[Scores]:
@@ -155,52 +182,52 @@ def same_images(scores: Scores, first: str, second: str) -> Scores:
 
 
 def gain_rows(
-    results: Mapping[str, Results], parents: Mapping[str, str], corpora: tuple[str, str], against: str
+    results: Mapping[str, Results], cast: Cast, corpora: tuple[str, str], against: str
 ) -> Iterator[dict[str, Any]]:
-    """How much more each captioner gains over its parent on the first corpus than on the second.
+    """How much more each captioner gains over its parent on the first corpus than on the second, over its trainings.
 
-    results: by label of the captioner, on the same images of both `corpora`. parents: label -> its parent's; pairs of
-    which one was not evaluated have no row.
+    results: by training, on the same images of both `corpora`. Pairs of which one was not evaluated have no row.
     """
     first, second = corpora
-    for label, parent in _evaluated(parents, results):
+    for label, parent, pairs in cast.pairs(results):
         for metric in TEXT_METRICS:
             places = [(corpus, metric, None) for corpus in (first, second)]
-            if not all(place in results[name] for place in places for name in (label, parent)):
+            if not all(place in results[name] for place in places for pair in pairs for name in pair):
                 continue
-            pairs = [(results[label][place], results[parent][place]) for place in places]
-            images = {result.images for pair in pairs for result in pair}
+            found = [[[results[name][place] for name in pair] for place in places] for pair in pairs]
+            every = [result for of_pair in found for of_place in of_pair for result in of_place]
+            images = {result.images for result in every}
             if len(images) > 1:
                 raise ValueError(
                     f"{label} and its parent {parent} were evaluated on different images of {first} and {second} "
                     f"({metric}); their gains cannot be compared"
                 )
-            far = max(1.0, *(abs(result.value) for pair in pairs for result in pair))
-            gains = [one.value - of_parent.value for one, of_parent in pairs]
-            of_resamples = [one.resampled - of_parent.resampled for one, of_parent in pairs]
-            more = gains[0] - gains[1]
+            far = max(1.0, *(abs(result.value) for result in every))
+            more = np.array([(a.value - b.value) - (c.value - d.value) for (a, b), (c, d) in found])
+            resampled = [(a.resampled - b.resampled) - (c.resampled - d.resampled) for (a, b), (c, d) in found]
             # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
-            drawn = (of_resamples[0] - of_resamples[1]).round(3)
-            number = more, *bootstrap_interval(more, drawn, len(*images), (-far, far), NOTHING)
-            yield row(first, "gains", label, metric, number, len(*images), against=f"{GAIN_ON}{against}")
+            drawn, mean_of = np.mean(resampled, axis=0).round(3), float(more.mean())
+            over_images = bootstrap_interval(mean_of, drawn, len(*images), (-far, far), NOTHING)
+            place, number = (first, "gains", label, metric), seeds_interval(more, over_images)
+            yield row(*place, number, len(*images), seeds=len(pairs), against=f"{GAIN_ON}{against}")
 
 
-def _evaluated(parents: Mapping[str, str], results: Mapping[str, Results]) -> list[tuple[str, str]]:
-    """Captioners with their parents, where both were evaluated."""
-    return [pair for pair in parents.items() if {*pair} <= results.keys()]
-
-
-def transfer_rows(results: Mapping[str, Results], foreign: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
+def transfer_rows(
+    results: Mapping[str, Results], cast: Cast, foreign: Mapping[str, Sequence[str]]
+) -> Iterator[dict[str, Any]]:
     """Each captioner against each other where both were scored, on corpora that are foreign to both.
 
-    results: by label of the captioner. foreign: label -> corpora that neither it nor its parents were trained on.
+    results: by training. foreign: label -> corpora that neither it nor its parents were trained on.
     """
-    for label, other in permutations(results, 2):
+    there = cast.evaluated(results)
+    for label, other in permutations(there, 2):
+        roles = {one: there[one] for one in (other, label)}
         of_two = {
             name: {place: result for place, result in results[name].items() if place[0] in foreign[label]}
-            for name in (label, other)
+            for names in roles.values()
+            for name in names
         }
-        for found in difference_rows({other: [other], label: [label]}, of_two, other, {}, {}):
+        for found in difference_rows(roles, of_two, other, {}, {}):
             if found["corpus"] in foreign[other]:
                 yield {**found, "experiment": "transfer"}
 
@@ -219,24 +246,26 @@ def fluency_results(job: Job, measures: pa.Table, tokens: pa.Table, seed: int) -
     return {(result.corpus, result.metric, None): result for result in found}
 
 
-def fluency_rows(results: Mapping[str, Results], parents: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def fluency_rows(results: Mapping[str, Results], cast: Cast) -> Iterator[dict[str, Any]]:
     """Each captioner against its parent, and whether it is no worse: NOT_HIGHER.
 
     A non-inferiority is a margin minus the difference, above 0 where captions are worse by less than the margin:
     SIMILAR, of the parent's perplexity, and ONE_OF_A_HUNDRED of captions that repeat themselves. Pairs of which one was
     not evaluated have no row, and neither has a perplexity that is not finite: of captions without a known word.
     """
-    for label, parent in _evaluated(parents, results):
-        for found in difference_rows({parent: [parent], label: [label]}, results, parent, {}, {}):
+    for label, parent, pairs in cast.pairs(results):
+        roles = {one: cast.trainings[one] for one in (parent, label)}
+        for found in difference_rows(roles, results, parent, cast.origins, {}):
             if not math.isfinite(found["difference"]):
                 continue
             yield {**found, "experiment": "fluency"}
             corpus, measure = found["corpus"], found["measure"]
-            of_parent = results[parent][corpus, measure, None].value
-            margin = SIMILAR * of_parent if measure == PERPLEXITY else ONE_OF_A_HUNDRED
+            of_parents = [results[origin][corpus, measure, None].value for _, origin in pairs]
+            usual = float(np.prod(of_parents)) ** (1 / len(of_parents))  # perplexities have geometric means
+            margin = SIMILAR * usual if measure == PERPLEXITY else ONE_OF_A_HUNDRED
             value, low, high = (margin - found[end] for end in ("difference", "ci_high", "ci_low"))
             place, ends = (corpus, "fluency", label, NOT_HIGHER[measure]), (value, low, high)
-            yield row(*place, ends, found["n"], against=parent, margin=margin)
+            yield row(*place, ends, found["n"], seeds=len(pairs), against=parent, margin=margin)
 
 
 def evaluated_results(scores: Scores, seed: int) -> Results:
