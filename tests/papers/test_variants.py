@@ -78,7 +78,7 @@ def test_the_script_writes_these_rows_and_what_made_captions_and_ranks(rows, tmp
     nothing = {name: [] for name in ("captions", "nlg", "spice", "measures", "tokens")}
     run_paper(
         "summarise", "discritune", {**nothing, **ablated}, output,
-        config={"comparable": True, "captioners": {}, "corpora": {}}, lineage={}, seed=1,
+        config={"comparable": True, "captioners": {}, "corpora": {}}, lineage={}, trainings={}, seed=1,
         evaluations={"ablations": {"decoding": "greedy", "splits": SPLITS}},
         variants={"baselines": {**ABLATION, "evaluation": "ablations"}},
     )  # fmt: skip
