@@ -277,6 +277,14 @@ def test_a_parents_learning_rate_runs_its_children_too(checkout):
     assert jobs == {*trained, *after_the_captioner("base", "tuned")}
 
 
+def test_more_seeds_run_what_is_new_and_leave_the_study(checkout):
+    optimizer = "lr: 1.0e-4, batch: 16, steps: 2}"
+    checkout.edit("smallest.yaml", optimizer, f"{optimizer}\n    seeds: [7, 8]")
+    jobs = checkout.pending()
+    assert not {rule for rule, _ in jobs} & {"sample_stimuli", "build_study", "simulate_responses"}
+    assert split_off_reporting(jobs) == {("finetune_captioner", "tuned-8"), *after_the_captioner("tuned-8")}
+
+
 def test_metric_code_runs_evaluation_and_tables_only(checkout):
     path = checkout.root / "src/captionlab/evaluation/metrics/nlg.py"
     text = path.read_text()

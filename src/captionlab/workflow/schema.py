@@ -9,6 +9,7 @@ Objects have the keys of their `properties` and no other, unless `additionalProp
     names: section             a string, or each of a list, names something in that section of the config, which
       able: texts              (encoders) is of a family that is declared to have this,
       accepts, refuses: {...}  has or has not these values, or this key; `reason` is what is then said, with its {name}
+      trainings: all           a name stands for all trainings of what it names, where it else stands for one
     rules: [...]               `when` values are these (a key: it is there) or `unless` they are, keys that a block must
                                have, `needs`, or not, `forbids`; the `sentence` says which are wrong, by {keys}
     within: {key: section}     what stands under the key is also in that list of the block's `evaluation`
@@ -82,10 +83,10 @@ class Schema:
     def renamed(self, value: Any, part: Block, rename: Callable[[str, Any, bool], Any]) -> Any:
         """A value that fits a part, with all that names something in the config renamed.
 
-        `rename` is given the section, the name or names that stand there, and whether there may be several.
+        `rename` is given the section, the name or names that stand there, and whether these are `trainings: all`.
         """
         if isinstance(section := part.get("names"), str):
-            return rename(section, value, isinstance(value, list) or "$ref" in part)
+            return rename(section, value, "trainings" in part)
         part = self.case(value, part)
         if isinstance(value, list):
             return [self.renamed(item, part.get("items", {}), rename) for item in value]

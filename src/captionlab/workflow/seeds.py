@@ -1,8 +1,8 @@
 """Blocks with `seeds` as the trainings that they stand for, and what names them.
 
 The first training is called as the block, so that it is there already where it was trained alone; the others have their
-seed behind its name. Where several may stand, a name of such a block means all of its trainings. Where one must, it
-means, in a block with seeds, the training of the same seed, and in any other the first.
+seed behind its name. A name of such a block means all of its trainings where the schema says so. Elsewhere it means,
+in a block with seeds, the training of the same seed, and in any other the first.
 """
 
 from collections.abc import Iterator
@@ -36,9 +36,9 @@ def seeds_mistakes(config: Block, schema: Schema) -> Iterator[str]:
 def _unpaired(config: Block, schema: Schema, section: str, name: str) -> Iterator[str]:
     block, named = config[section][name], list[tuple[str, str]]()
 
-    def note(of: str, names: Any, several: bool) -> Any:
-        if not several and of in SECTIONS:
-            named.append((of, names))
+    def note(of: str, names: Any, every: bool) -> Any:
+        if not every and of in SECTIONS:
+            named.extend((of, one) for one in listed(names))
         return names
 
     schema.renamed(block, _part(schema, section)["additionalProperties"], note)
@@ -52,15 +52,16 @@ def _unpaired(config: Block, schema: Schema, section: str, name: str) -> Iterato
 
 def spelled_out(config: Block, schema: Schema) -> Block:
     """A config with all defaults and without such mistakes, each block with seeds as its trainings."""
-    every = {section: trainings(config, section) for section in SECTIONS}
+    of_blocks = {section: trainings(config, section) for section in SECTIONS}
 
     def renamed(value: Any, part: Block, seed: int | None = None) -> Any:
-        def rename(section: str, names: Any, several: bool) -> Any:
-            if several:
-                found = [one for name in listed(names) for one in every.get(section, {}).get(name, [name])]
-                return found if isinstance(names, list) or len(found) > 1 else names
-            seeds = config[section][names].get("seeds", []) if section in SECTIONS else []
-            return every[section][names][seeds.index(seed)] if seed in seeds else names
+        def rename(section: str, names: Any, every: bool) -> Any:
+            found = []
+            for name in listed(names):
+                several = of_blocks.get(section, {}).get(name, [name])
+                seeds = config[section][name]["seeds"] if len(several) > 1 else []
+                found += several if every else [several[seeds.index(seed) if seed in seeds else 0]]
+            return found if isinstance(names, list) or len(found) > 1 else found[0]
 
         return schema.renamed(value, part, rename)
 
@@ -71,7 +72,7 @@ def spelled_out(config: Block, schema: Schema) -> Block:
             if "seeds" not in block:
                 whole[section][name] = renamed(block, part)
                 continue
-            for training, seed in zip(every[section][name], block["seeds"], strict=True):
+            for training, seed in zip(of_blocks[section][name], block["seeds"], strict=True):
                 whole[section][training] = renamed({**without(block, "seeds"), "seed": seed}, part, seed)
     return whole
 
