@@ -66,8 +66,12 @@ def test_captions_cannot_leave_their_place_in_a_page():
             row = by_place[block, question]
             assert screen == {"caption": row["caption"], "images": [file_name(image) for image in row["images"]]}
     assert {odd for odd in ODD[:6] if any(odd in s["caption"] for b in data["blocks"] for s in b)} == set(ODD[:6])
-    review = Data(review_page((RESOURCES / "review.html").read_text(), SCREENS, "web/images"))
-    first = json.loads(review.text)["sets"][-1]
+    template = read_template(RESOURCES / "review.html")
+    review = Data(review_page(template, "study-0", SCREENS, {"</script>", "b"}, "web/images"))
+    assert review.elements == Data(template).elements
+    shown = json.loads(review.text)
+    assert (shown["study"], shown["excluded"]) == ("study-0", ["</script>", "b"])
+    first = shown["sets"][-1]
     targets = {s["stimulus"]: s["target"] for s in SCREENS}
     assert first["images"][0]["id"] == targets[first["name"]]
     assert [entry["type"] for entry in first["captions"]] == [
@@ -223,7 +227,7 @@ def run(tmp_path_factory) -> Path:
     stimuli = {"stimuli": folder / "stimuli.parquet"}
     run_script(
         "build_study",
-        {**stimuli, "images": [folder / "images.parquet"], "consent": [RESOURCES / "consent.txt"],
+        {**stimuli, "images": [folder / "images.parquet"], "exclude": [folder / "exclude.txt"], "consent": [RESOURCES / "consent.txt"],
          "page": RESOURCES / "page.html", "review": RESOURCES / "review.html",
          "experiment": RESOURCES / "study.psyexp"},
         {"web": folder / "web", "psychopy": folder / "psychopy", "review": folder / "review.html"},
@@ -311,6 +315,8 @@ def test_files_of_the_study(run):
     assert [len(block) for block in data["blocks"]] == [7] * 6
     assert len(list((run / "psychopy" / "conditions").iterdir())) == 7
     ElementTree.parse(run / "psychopy" / "study.psyexp")
+    review = json.loads(Data((run / "review.html").read_text()).text)
+    assert (review["study"], review["excluded"]) == (study, ["image 150", "image 7"])
 
 
 def test_simulated_answers(run):
