@@ -227,7 +227,8 @@ def run(tmp_path_factory) -> Path:
     stimuli = {"stimuli": folder / "stimuli.parquet"}
     run_script(
         "build_study",
-        {**stimuli, "images": [folder / "images.parquet"], "exclude": [folder / "exclude.txt"], "consent": [RESOURCES / "consent.txt"],
+        {**stimuli, "images": [folder / "images.parquet"], "exclude": [folder / "exclude.txt"],
+         "consent": [RESOURCES / "consent.txt"],
          "page": RESOURCES / "page.html", "review": RESOURCES / "review.html",
          "experiment": RESOURCES / "study.psyexp"},
         {"web": folder / "web", "psychopy": folder / "psychopy", "review": folder / "review.html"},
