@@ -28,27 +28,35 @@ class Page:
         self.commands, self.answers = commands, answers
         self.buffer, self.number, self.session = b"", 0, ""
         self.errors: list[str] = []
+        self.dialogs: list[str] = []
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network"):
             self.send(f"{domain}.enable")
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Run a command and wait for its answer."""
-        self.number += 1
-        message = {"id": self.number, "method": method, "params": parameters}
-        if self.session:
-            message["sessionId"] = self.session
-        os.write(self.commands, json.dumps(message).encode() + b"\0")
+        """Run a command and wait for its answer; a dialog that opens meanwhile is noted by its kind and accepted."""
+        number = self._write(method, parameters)
         deadline = time.monotonic() + PATIENCE
         while True:
             answer = self._next(deadline)
             if answer.get("method") == "Runtime.exceptionThrown":
                 self.errors.append(json.dumps(answer["params"]["exceptionDetails"])[:500])
-            if answer.get("id") == self.number:
+            if answer.get("method") == "Page.javascriptDialogOpening":
+                self.dialogs.append(answer["params"]["type"])
+                self._write("Page.handleJavaScriptDialog", {"accept": True})
+            if answer.get("id") == number:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"]
+
+    def _write(self, method: str, parameters: dict[str, Any]) -> int:
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.commands, json.dumps(message).encode() + b"\0")
+        return self.number
 
     def _next(self, deadline: float) -> dict[str, Any]:
         while b"\0" not in self.buffer:
@@ -103,6 +111,18 @@ class Page:
         )  # fmt: skip
         self.send("Emulation.setTouchEmulationEnabled", enabled=phone)
 
+    def refuse_storage(self) -> None:
+        """Pages loaded from now on have no local storage, as where cookies are blocked."""
+        refusal = "get() { throw new DOMException('Access is denied', 'SecurityError'); }"
+        self.send(
+            "Page.addScriptToEvaluateOnNewDocument",
+            source=f"Object.defineProperty(window, 'localStorage', {{ {refusal} }})",
+        )
+
+    def move(self, x: float, y: float) -> None:
+        """Move the mouse to a place in the window."""
+        self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
     def box(self, selector: str, index: int = 0) -> tuple[float, float, float, float]:
         """Left, top, width and height of an element."""
         return tuple(
@@ -120,6 +140,7 @@ class Page:
             self.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
             self.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
         else:
+            self.move(x, y)
             for kind in ("mousePressed", "mouseReleased"):
                 self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
@@ -173,6 +194,8 @@ def browser(profile: Path, downloads: Path) -> Iterator[Page]:
     process = subprocess.Popen(
         [executable, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
          "--disable-background-networking", "--disable-extensions", "--remote-debugging-pipe",
+         # A mouse, which a machine without a screen has not.
+         "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
          f"--user-data-dir={profile}", "about:blank"],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         close_fds=False, preexec_fn=wire,

@@ -8,16 +8,16 @@ import os
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pyarrow.compute as pc
 import pytest
-from chromium import Page, browser, program
+from chromium import PATIENCE, Page, browser, program
 from study_stand_in import study_screens, write_images
 
 from captionlab.schemas import IMAGES
-from captionlab.study.pages import pictures, read_template, study_page, write_pictures
+from captionlab.study.pages import file_name, pictures, read_template, study_page, write_pictures
 from captionlab.study.responses import read_answers
 from captionlab.study.stimuli import study_name
 from captionlab.tables import read_table
@@ -35,16 +35,19 @@ FIRST = sorted((s for s in SCREENS if s["block"] == 1), key=lambda s: s["questio
 
 
 class Server:
-    """A static server of the page's folder that takes answers, and can fail."""
+    """A static server of the page's folder that takes answers, and can fail, or keep files back until it goes on."""
 
     def __init__(self, folder: Path):
         self.folder, self.received, self.failing, self.broken = folder, [], False, set()
+        self.late, self.on = set(), Event()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 path = outer.folder / self.path.split("?")[0].lstrip("/")
                 found = path.is_file() and path.name not in outer.broken
+                if path.name in outer.late:
+                    outer.on.wait(PATIENCE)
                 self.send_response(200 if found else 404)
                 self.send_header("Content-Type", "text/html; charset=utf-8" if path.suffix == ".html" else "image/jpeg")
                 self.send_header("Cache-Control", "no-store")
@@ -141,14 +144,19 @@ def place_for(question: int) -> int:
     return screen["position"] % 10 + 1 if screen["role"] == "question" and question % 4 == 0 else screen["position"]
 
 
+@pytest.mark.parametrize("keeps", [True, False])
 @pytest.mark.parametrize(("device", "name"), [(DESKTOP, "desktop"), (PHONE, "phone")])
-def test_from_consent_to_the_file(server, page, tmp_path, device, name):
+def test_from_consent_to_the_file(server, page, tmp_path, device, name, keeps):
     page.size(*device)
+    if not keeps:
+        page.refuse_storage()
     page.open(f"{server.address}/index.html?participant=anna-{name}&block=1")
     assert page.run("document.querySelector('input').value") == f"anna-{name}"
     shoot(page, f"{name}-consent")
     page.button("I agree and take part")
-    shoot(page, f"{name}-instructions")
+    assert ("Your answers are kept on this device" in page.text()) == keeps
+    assert ("when you close or reload it, your answers are lost" in page.text()) != keeps
+    shoot(page, f"{name}-instructions" if keeps else f"{name}-instructions-without-storage")
     page.button("Show me an example")
     settled(page)
     shoot(page, f"{name}-example")
@@ -170,7 +178,7 @@ def test_from_consent_to_the_file(server, page, tmp_path, device, name):
         if "<b>" in screen["caption"] or "onerror" in screen["caption"]:
             shoot(page, f"{name}-markup")
             tall.append(question)
-        if question == 50:
+        if question == 50 and keeps:
             page.reload()
             ready(page, 50)
         answer(page, place_for(question), "touch" if name == "phone" else "key" if question % 2 else "click")
@@ -190,10 +198,33 @@ def test_from_consent_to_the_file(server, page, tmp_path, device, name):
     wrong = [q for q in range(1, 106) if FIRST[q - 1]["role"] == "question" and q % 4 == 0]
     assert [row["question"] for row in answers if not row["correct"]] == wrong
     assert not any(row["excluded"] for row in answers)
-    [kept] = stored(page).values()
-    assert json.loads(kept).keys() == {"participant", "block", "stage", "answers"}
+    if keeps:
+        [kept] = stored(page).values()
+        assert json.loads(kept).keys() == {"participant", "block", "stage", "answers"}
     page.button("Delete my answers from this device")
-    assert stored(page) == {}
+    assert page.run("state") is None
+    assert not keeps or stored(page) == {}
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize(("device", "how"), [(DESKTOP, "key"), (PHONE, "touch")])
+def test_leaving_is_warned_of_where_answers_would_be_lost(server, page, device, how, keeps):
+    page.size(*device)
+    if not keeps:
+        page.refuse_storage()
+    page.open(f"{server.address}/index.html?block=1")
+    page.reload()
+    assert page.dialogs == []  # nothing to lose yet
+    begin(page)
+    answer(page, 4, how)
+    ready(page, 2)
+    page.reload()
+    if keeps:
+        ready(page, 2)
+        assert page.dialogs == []
+    else:
+        assert page.dialogs == ["beforeunload"]
+        assert "I agree and take part" in page.text()
 
 
 def test_a_double_click_does_not_answer_the_next_screen(server, page):
@@ -256,6 +287,8 @@ def test_names_for_screen_readers(server, page):
     begin(page)
     names = page.names()
     assert [name for role, name in names if role == "button"][-10:] == [f"Image {n}" for n in range(1, 11)]
+    keys = "[...document.querySelectorAll('.choice')].map((choice) => choice.getAttribute('aria-keyshortcuts'))"
+    assert page.run(keys) == [*"1234567890"]
     caption = f"“{FIRST[0]['caption']}”"
     assert ("heading", caption) in names
     assert ("group", caption) in names
@@ -279,8 +312,70 @@ def test_a_missing_image_stops_the_screen_until_it_is_there(server, page):
     page.wait("state.stage === 'ready'")
 
 
+def test_a_slow_image_is_waited_for(server, page):
+    # The page asks for images of the next screen ahead; one of them is on its way until the server goes on.
+    server.late = {file_name(FIRST[0]["images"][4])}
+    page.open(f"{server.address}/index.html?block=1")
+    page.button("I agree and take part")
+    page.button("Show me an example")
+    answer(page, 3)
+    page.wait("state.stage === 'ready'")
+    page.button("Begin")
+    page.wait(
+        "document.querySelectorAll('.choice').length === 10 && document.querySelectorAll('.loading').length === 1"
+    )
+    label = "getComputedStyle(document.querySelectorAll('.choice')[4], '::after')"
+    page.wait(f"{label}.visibility === 'visible'")
+    assert page.run(f"{label}.content") == '"Loading…"'
+    assert not page.run("document.querySelector('.choice:enabled')")
+    shoot(page, "desktop-slow-image")
+    page.run("shownAt = -1e6")  # it is not the pause after an answer that keeps these from counting
+    page.click(".choice", 0)
+    page.key("2", "2")
+    assert page.run("state.answers") == []
+    server.on.set()
+    ready(page, 1)
+    assert not page.run("document.querySelector('.loading')")
+    answer(page, 3)
+    ready(page, 2)
+    assert page.run("state.answers") == [3]
+
+
+def test_a_resting_pointer_marks_nothing_on_a_new_screen(server, page):
+    page.open(f"{server.address}/index.html?block=1")
+    begin(page)
+    plain, marked = "rgb(201, 206, 214)", "rgb(31, 95, 191)"
+    border = "getComputedStyle(document.querySelectorAll('.choice')[6]).borderColor"
+    left, top, width, height = page.box(".choice", 6)
+    page.move(left + width / 3, top + height / 3)
+    page.wait(f"{border} === '{marked}'")
+    page.click(".choice", 6)
+    ready(page, 2)
+    # What a browser tells a page of a pointer that rests while the page changes: its place, once more.
+    page.move(left + width / 2, top + height / 2)
+    page.wait("document.querySelectorAll('.choice')[6] === document.querySelector('.choice:hover')")
+    assert page.run(border) == plain
+    shoot(page, "desktop-resting-pointer")
+    page.move(left + width / 3, top + height / 3)
+    page.wait(f"{border} === '{marked}'")
+
+
+def test_captions_run_in_their_own_direction(server, page):
+    page.open(f"{server.address}/index.html?block=1")
+    begin(page)
+    direction = "getComputedStyle(document.querySelector('.caption')).direction"
+    assert page.run(direction) == "ltr"
+    page.run("block()[0].caption = 'כלב רץ ברחוב'; render()")
+    assert page.run(direction) == "rtl"
+    settled(page)
+    shoot(page, "desktop-right-to-left")
+
+
 def test_bad_codes_and_blocks(server, page):
+    page.open(f"{server.address}/index.html?block=3")
+    assert "which this study does not have" not in page.text()
     page.open(f"{server.address}/index.html?participant=%3Cb%3E&block=99")
+    assert "The address of this page names the block 99, which this study does not have." in page.text()
     assert page.run("document.querySelector('input').value").startswith("p")
     page.run("document.querySelector('input').value = '=1+1'")
     page.button("I agree and take part")
@@ -307,20 +402,45 @@ def test_stopping_deletes_the_answers(server, page):
     assert stored(page) == {}
 
 
-def test_answers_are_posted_and_can_be_sent_again(server, page):
+@pytest.mark.parametrize("keeps", [True, False])
+def test_answers_are_posted_once_and_thanked_for_afterwards(server, page, keeps):
+    server.received.clear()
+    if not keeps:
+        page.refuse_storage()
     page.open(f"{server.address}/post.html?participant=anna&block=1")
     begin(page)
     page.run("state.answers = Array(105).fill(1); keep(); render()")
     server.failing = True
     page.button("Send my answers")
     page.wait("document.body.innerText.includes('could not be sent (the server says 500)')")
+    assert "Thank you" not in page.text()
     shoot(page, "desktop-not-sent")
     server.failing = False
     page.button("Send my answers")
     page.wait("document.body.innerText.includes('Your answers have arrived')")
+    assert page.run("document.querySelector('h1').textContent") == "Thank you"
+    assert "Send my answers" not in page.text()
+    shoot(page, "desktop-sent")
+    page.reload()
+    assert page.dialogs == []
+    assert ("Your answers have arrived" in page.text()) == keeps
+    assert ("I agree and take part" in page.text()) != keeps
+    assert "Send my answers" not in page.text()
     [body] = server.received
     assert body.splitlines()[:2] == ["study,participant,block,question,chosen", f"{STUDY},anna,1,1,1"]
     assert len(body.splitlines()) == 106
+
+
+def test_two_tabs_do_not_send_twice(server, page):
+    server.received.clear()
+    page.open(f"{server.address}/post.html?block=1")
+    begin(page)
+    page.run("state.answers = Array(105).fill(1); keep(); render()")
+    # Another tab sent the answers meanwhile.
+    page.run("localStorage[key] = JSON.stringify({...JSON.parse(localStorage[key]), sent: true})")
+    page.button("Send my answers")
+    page.wait("document.body.innerText.includes('Your answers have arrived')")
+    assert server.received == []
 
 
 def test_what_was_kept_by_something_else_is_not_believed(server, page):

@@ -1,11 +1,13 @@
 """The study's files: the web page, the PsychoPy experiment against what PsychoPy takes, images, and the scripts."""
 
+import ast
 import csv
 import io
 import json
 import re
 from collections.abc import Mapping
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -64,8 +66,12 @@ def test_captions_cannot_leave_their_place_in_a_page():
             row = by_place[block, question]
             assert screen == {"caption": row["caption"], "images": [file_name(image) for image in row["images"]]}
     assert {odd for odd in ODD[:6] if any(odd in s["caption"] for b in data["blocks"] for s in b)} == set(ODD[:6])
-    review = Data(review_page((RESOURCES / "review.html").read_text(), SCREENS, "web/images"))
-    first = json.loads(review.text)["sets"][-1]
+    template = read_template(RESOURCES / "review.html")
+    review = Data(review_page(template, "study-0", SCREENS, {"</script>", "b"}, "web/images"))
+    assert review.elements == Data(template).elements
+    shown = json.loads(review.text)
+    assert (shown["study"], shown["excluded"]) == ("study-0", ["</script>", "b"])
+    first = shown["sets"][-1]
     targets = {s["stimulus"]: s["target"] for s in SCREENS}
     assert first["images"][0]["id"] == targets[first["name"]]
     assert [entry["type"] for entry in first["captions"]] == [
@@ -131,6 +137,36 @@ def parameters(root: ElementTree.Element, name: str) -> Mapping[str, str]:
     return {parameter.get("name"): parameter.get("val") for parameter in component}
 
 
+@pytest.mark.parametrize("aspect", [4 / 3, 16 / 9])
+def test_every_image_is_on_the_screen_whatever_its_shape(aspect):
+    template = (RESOURCES / "study.psyexp").read_text(encoding="utf-8")
+    root = ElementTree.fromstring(experiment(template, "study-0", [1], "Consent.", []))
+    # The unit `height` is the height of the window, and (0, 0) its middle.
+    right, top = aspect / 2, 0.5
+    rectangles = []
+    for number in range(1, IMAGES_OF_SCREEN + 1):
+        image = parameters(root, f"image_{number}")
+        assert image["units"] == "height"
+        assert "anchor" not in image  # so `pos` is the middle
+        (x, y), (width, height) = ast.literal_eval(image["pos"]), ast.literal_eval(image["size"])
+        assert width == height >= 0.25
+        rectangles.append((x - width / 2, y - height / 2, x + width / 2, y + height / 2))
+    assert min(left for left, _, _, _ in rectangles) >= -right + 0.01
+    assert max(end for _, _, end, _ in rectangles) <= right - 0.01
+    assert min(bottom for _, bottom, _, _ in rectangles) >= -top + 0.01
+    for (left, bottom, end, up), other in combinations(rectangles, 2):
+        assert end < other[0] or other[2] < left or up < other[1] or other[3] < bottom
+    # Numbers follow the reading order, five in a row.
+    assert sorted(rectangles, key=lambda r: (-r[1], r[0])) == rectangles
+    assert len({bottom for _, bottom, _, _ in rectangles}) == 2
+    # Four lines of a caption, one and a half letters high each, stay below the edge and above the images.
+    caption = parameters(root, "caption_text")
+    middle, half = ast.literal_eval(caption["pos"])[1], 2 * 1.5 * float(caption["letterHeight"])
+    assert max(up for _, _, _, up in rectangles) < middle - half < middle + half < top
+    texts = [parameters(root, text.get("name")) for text in root.iter("TextComponent")]
+    assert [text for text in texts if text["units"] != "height" or float(text["wrapWidth"]) > 2 * right] == []
+
+
 def test_conditions():
     block = [s for s in SCREENS if s["block"] == 2]
     rows = list(csv.DictReader(io.StringIO(conditions("study-0", block))))
@@ -191,7 +227,8 @@ def run(tmp_path_factory) -> Path:
     stimuli = {"stimuli": folder / "stimuli.parquet"}
     run_script(
         "build_study",
-        {**stimuli, "images": [folder / "images.parquet"], "consent": [RESOURCES / "consent.txt"],
+        {**stimuli, "images": [folder / "images.parquet"], "exclude": [folder / "exclude.txt"],
+         "consent": [RESOURCES / "consent.txt"],
          "page": RESOURCES / "page.html", "review": RESOURCES / "review.html",
          "experiment": RESOURCES / "study.psyexp"},
         {"web": folder / "web", "psychopy": folder / "psychopy", "review": folder / "review.html"},
@@ -279,6 +316,8 @@ def test_files_of_the_study(run):
     assert [len(block) for block in data["blocks"]] == [7] * 6
     assert len(list((run / "psychopy" / "conditions").iterdir())) == 7
     ElementTree.parse(run / "psychopy" / "study.psyexp")
+    review = json.loads(Data((run / "review.html").read_text()).text)
+    assert (review["study"], review["excluded"]) == (study, ["image 150", "image 7"])
 
 
 def test_simulated_answers(run):

@@ -1,5 +1,6 @@
 """Answers from the files of the web page and of PsychoPy, and what is computed from them, against naive counts."""
 
+import codecs
 import csv
 import io
 from itertools import combinations
@@ -30,20 +31,27 @@ def web_file(path: Path, participant: str, block: int, answers: list[tuple[int, 
     return path
 
 
-def psychopy_file(path: Path, participant: str, block: int, answers: list[tuple[int, int]]) -> Path:
+def psychopy_file(
+    path: Path,
+    participant: str,
+    block: int,
+    answers: list[tuple[int, int]],
+    encoding: str = "utf-8-sig",
+    delimiter: str = ",",
+) -> Path:
     """As PsychoPy writes it: a byte order mark, rows of screens of text, the name of the clicked image in a list."""
     stream = io.StringIO()
-    writer = csv.writer(stream)
+    writer = csv.writer(stream, delimiter=delimiter)
     head = ["study", "study_block", "question", "caption", "trials.thisN", "mouse.time", "mouse.clicked_name"]
     writer.writerow([*head, "participant", "block", "date"])
     who = [participant, str(block), "2026-01-01"]
     writer.writerow(["", "", "", "", "", "", "", *who])
     writer.writerow([STUDY, 0, 0, "an example", "", "[1.0]", "['image_3']", *who])
     for question, place in answers:
-        writer.writerow([STUDY, f"{block}.0", question, 'a "caption", with a comma', question, "[2.1]",
+        writer.writerow([STUDY, f"{block}.0", question, 'über "caption", a comma; and so on', question, "[2.1]",
                          f"['image_{place}']", *who])  # fmt: skip
     writer.writerow([STUDY, block, 99, "stopped here", "", "", "", *who])
-    path.write_text(stream.getvalue(), encoding="utf-8-sig")
+    path.write_bytes(stream.getvalue().encode(encoding))
     return path
 
 
@@ -58,6 +66,36 @@ def test_both_files_are_read_alike(tmp_path):
     for row in web:
         screen = by_question[row["question"]]
         assert (row["chosen"] == screen["target"]) == row["correct"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "cp1252"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_files_that_a_spreadsheet_saved_again(tmp_path, encoding, delimiter):
+    answers = chosen_by(2, {2, 5})
+    wanted = read_answers([web_file(tmp_path / "a.csv", "anna", 2, answers)], STUDY, SCREENS)
+    text = (tmp_path / "a.csv").read_text().replace(",", delimiter).replace("\n", f"{delimiter}Köln\r\n")
+    mark = codecs.BOM_UTF16_BE if encoding == "utf-16-be" else b""
+    (tmp_path / "again.csv").write_bytes(mark + text.encode(encoding))
+    assert read_answers([tmp_path / "again.csv"], STUDY, SCREENS) == wanted
+    if not mark:
+        path = psychopy_file(tmp_path / "b.csv", "anna", 2, answers, encoding, delimiter)
+        assert read_answers([path], STUDY, SCREENS) == [{**row, "source": "psychopy"} for row in wanted]
+
+
+def test_rows_without_a_participant_code_are_left_out_and_counted(tmp_path, caplog):
+    anna = web_file(tmp_path / "a.csv", "anna", 1, chosen_by(1))
+    wanted = read_answers([anna], STUDY, SCREENS)
+    assert caplog.messages == []
+    # Somebody tried the study out, an older one, too, and a spreadsheet kept rows that are empty.
+    pilot = f"{STUDY},,1,1,3\nstudy-000000000000, ,1,1,3\n,,,,\n"
+    anna.write_text(anna.read_text() + pilot)
+    tried = psychopy_file(tmp_path / "b.csv", "", 2, chosen_by(2))
+    assert read_answers([anna, tried], STUDY, SCREENS) == wanted
+    assert caplog.messages == [
+        f"{anna}: 3 rows have no participant code and are left out",
+        # The example and the screens of the block; a screen without an answer is no row.
+        f"{tried}: 9 rows have no participant code and are left out",
+    ]
 
 
 def test_two_controls_missed_exclude(tmp_path):
@@ -87,26 +125,50 @@ def test_two_controls_missed_exclude(tmp_path):
         (f"{STUDY},anna,1,1,11", "line 2: chosen is 11; a screen has the images 1 to 10"),
         (f"{STUDY},anna,1,1,0", "line 2: chosen is 0"),
         (f"{STUDY},anna,1,one,3", "line 2: question is 'one'; it must be a whole number"),
-        (f"{STUDY},,1,1,3", "line 2: no participant code"),
         (f"{STUDY},anna,1,1,3\n{STUDY},anna,1,1,3", "line 3: the participant 'anna' answered screen 1 of block 1"),
         (f"{STUDY},simulated-001,1,1,3", "'simulated-001' is simulated and must not be read as a person"),
-        ("", "no file holds an answer"),
+        (f"{STUDY},,1,1,3", "answers.csv: no answer of a participant who has a code"),
+        ("", "answers.csv: no answer of a participant who has a code"),
     ],
 )  # fmt: skip
-def test_bad_answers_are_a_sentence(tmp_path, line, message):
+def test_bad_answers_are_a_sentence(tmp_path, answers, line, message):
     path = tmp_path / "answers.csv"
     path.write_text(f"study,participant,block,question,chosen\n{line}\n")
-    with pytest.raises(StudyError, match=message.replace("[", r"\[")):
+    with pytest.raises(StudyError) as error:
         read_answers([path], STUDY, SCREENS)
+    answers.hold(line.replace(STUDY, "study") or "the header alone", error.value, message)
 
 
-def test_other_files_are_refused(tmp_path):
-    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(StudyError, match=r"neither a file of the web page .* its columns are a, b"):
-        read_answers([tmp_path / "other.csv"], STUDY, SCREENS)
-    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(StudyError, match="not UTF-8"):
-        read_answers([tmp_path / "binary.csv"], STUDY, SCREENS)
+@pytest.mark.parametrize(
+    ("given", "content", "lacks"),
+    [
+        ("a table of something else", b"a,b\n1,2\n", "study, participant, block, question, chosen"),
+        ("bars between the columns", b"study|participant|block|question|chosen\n", "study, participant, block"),
+        ("no participants in a file of the web page", b"study;block;question;chosen\n", "participant;"),
+        ("no participants in a file of PsychoPy", b"study,study_block,question,mouse.clicked_name\n", "participant;"),
+        ("an empty file", b"", "study, participant, block, question, chosen"),
+    ],
+)
+def test_files_without_the_columns_are_refused(tmp_path, answers, given, content, lacks):
+    (tmp_path / "answers.csv").write_bytes(content)
+    with pytest.raises(StudyError) as error:
+        read_answers([tmp_path / "answers.csv"], STUDY, SCREENS)
+    answers.hold(given, error.value, f"answers.csv is no file of answers, it has no column {lacks}")
+
+
+@pytest.mark.parametrize(
+    ("given", "content"),
+    [
+        ("a spreadsheet's own format", b"PK\x03\x04\x14\x00\x06\x00"),
+        ("UTF-16 that was cut", b"\xff\xfes\x00t"),
+        ("bytes of no encoding", b"study\x81"),
+    ],
+)
+def test_files_that_are_no_text_are_refused(tmp_path, answers, given, content):
+    (tmp_path / "answers.csv").write_bytes(content)
+    with pytest.raises(StudyError) as error:
+        read_answers([tmp_path / "answers.csv"], STUDY, SCREENS)
+    answers.hold(given, error.value, "answers.csv is no text")
 
 
 def random_answers(people: int, seed: int) -> list[dict]:

@@ -44,6 +44,7 @@ rule build_study:
     input:
         stimuli=paths.study("stimuli.parquet"),
         images=lab.study.table("images"),
+        exclude=lab.study.data("exclude"),
         consent=lab.study.data("consent") or [lab.shipped("resources/study/consent.txt")],
         page=lab.shipped("resources/study/page.html"),
         review=lab.shipped("resources/study/review.html"),

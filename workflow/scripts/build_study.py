@@ -11,6 +11,7 @@ from captionlab.scripting import script
 from captionlab.study.pages import file_name, pictures, read_template, review_page, study_page, write_pictures
 from captionlab.study.psychopy import EXAMPLE_CONDITIONS, conditions, conditions_file, experiment
 from captionlab.study.schemas import STIMULI
+from captionlab.study.stimuli import read_exclusions
 from captionlab.tables import read_metadata, read_table
 
 
@@ -21,12 +22,14 @@ def main(snakemake):
     study = read_metadata(inputs.stimuli)["study"]
     shown = sorted({image for screen in screens for image in screen["images"]})
     images = read_table(inputs.images, IMAGES, ["image_id", "path", "data"])
+    excluded = read_exclusions(inputs.exclude[0], images["image_id"].to_pylist()) if inputs.exclude else set()
     images = images.filter(pc.is_in(images["image_id"], pa.array(shown)))
     write_pictures(pictures(images), [web / "images", psychopy / "images"])
     consent = Path(inputs.consent[0]).read_text(encoding="utf-8")
     page = study_page(read_template(inputs.page), study, screens, consent, snakemake.params.post)
     write_text(web / "index.html", page)
-    write_text(snakemake.output.review, review_page(read_template(inputs.review), screens, f"{web.name}/images"))
+    review = review_page(read_template(inputs.review), study, screens, excluded, f"{web.name}/images")
+    write_text(snakemake.output.review, review)
     blocks = sorted({screen["block"] for screen in screens} - {0})
     for block in (0, *blocks):
         path = conditions_file(block) if block else EXAMPLE_CONDITIONS

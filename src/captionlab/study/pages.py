@@ -4,7 +4,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -63,15 +63,19 @@ def study_page(template: str, study: str, screens: Sequence[Row], consent: str, 
     return _filled(template, {**shown_before, "blocks": blocks})
 
 
-def review_page(template: str, screens: Sequence[Row], pictures: str) -> str:
-    """The page to flag images that must not be shown, set by set; `pictures` is their folder, relative to the page."""
+def review_page(template: str, study: str, screens: Sequence[Row], excluded: Iterable[str], pictures: str) -> str:
+    """The page to flag images that must not be shown, set by set; `pictures` is their folder, relative to the page.
+
+    Ticks are kept by the name of the `study`; the list that the page gives begins with the images `excluded` so far.
+    """
     sets: dict[str, dict[str, Any]] = {}
     for row in screens:
         others = [image for image in row["images"] if image != row["target"]]
         images = [{"id": image, "file": file_name(image)} for image in (row["target"], *others)]
         shown = sets.setdefault(row["stimulus"], {"name": row["stimulus"], "images": images, "captions": []})
         shown["captions"].append({"type": row["caption_type"], "caption": row["caption"]})
-    return _filled(template, {"folder": pictures, "sets": [sets[name] for name in sorted(sets)]})
+    known = {"study": study, "excluded": sorted(excluded), "folder": pictures}
+    return _filled(template, {**known, "sets": [sets[name] for name in sorted(sets)]})
 
 
 def read_template(path: str | Path) -> str:

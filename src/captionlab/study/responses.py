@@ -1,10 +1,13 @@
 """Answers of participants, from CSV files of the web page and of PsychoPy, and simulated ones, drawn by a retriever."""
 
+import codecs
 import csv
 import io
+import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,37 +15,46 @@ import numpy as np
 
 from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
 
+logger = logging.getLogger(__name__)
 MISTAKES_ALLOWED = 1  # who picks a wrong image for more controls than this is left out of the analysis (appendix A)
 SIMULATED = "simulated"
 WEB = ("study", "participant", "block", "question", "chosen")
 PSYCHOPY = ("study", "participant", "study_block", "question", "mouse.clicked_name")
 FORMS = {"web": WEB, "psychopy": PSYCHOPY}
+DELIMITERS = ",;\t"
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _CLICKED = re.compile(r"\bimage_(\d+)\b")
 
 
 def read_answers(
-    paths: Iterable[str | os.PathLike[str]], study: str, screens: Iterable[Mapping[str, Any]], simulated: bool = False
+    paths: Sequence[str | os.PathLike[str]], study: str, screens: Iterable[Mapping[str, Any]], simulated: bool = False
 ) -> list[dict[str, Any]]:
     """Rows of the ANSWERS table from files of answers, by the `study`'s name and its rows of STIMULI.
 
+    Rows without a participant code, as of who tried the study out, are left out, and the log says how many there were.
     StudyError names file and line of an answer that belongs to another study or to no screen, that repeats another, or
     that is simulated (the participant's code says so) where answers of people are wanted, or the other way round.
     """
     shown = {(row["block"], row["question"]): row for row in screens}
     answers: dict[tuple[str, int, int], dict[str, Any]] = {}
     for path in paths:
-        for where, source, row in _rows(path):
+        rows = list(_rows(path))
+        named = [(where, source, row) for where, source, row in rows if row["participant"]]
+        if len(named) < len(rows):
+            logger.warning("%s: %d rows have no participant code and are left out", path, len(rows) - len(named))
+        for where, source, row in named:
             if row["study"] != study:
-                raise StudyError(f"{where}: the answer belongs to {row['study']!r}, these are the screens of {study!r}")
+                raise StudyError(
+                    f"{where}: the answer belongs to {row['study']!r}, these are the screens of {study!r}; "
+                    "name files of this study only"
+                )
             block, question = (_whole(row[name], where, name) for name in ("block", "question"))
             if (block, question) not in shown:
                 raise StudyError(f"{where}: block {block} of the study has no screen {question}")
             screen = shown[block, question]
             if screen["role"] == "example":
                 continue
-            participant = row["participant"].strip()
-            if not participant:
-                raise StudyError(f"{where}: no participant code")
+            participant = row["participant"]
             if participant.startswith(SIMULATED) != simulated:
                 what = "is no simulated participant" if simulated else "is simulated and must not be read as a person"
                 raise StudyError(f"{where}: the participant {participant!r} {what}")
@@ -62,7 +74,7 @@ def read_answers(
                 "source": SIMULATED if simulated else source,
             }
     if not answers:
-        raise StudyError("no file holds an answer")
+        raise StudyError(f"{', '.join(map(str, paths))}: no answer of a participant who has a code")
     of_blocks = participants([{**answer, "excluded": False} for answer in answers.values()])
     excluded = {row["participant"] for row in of_blocks if row["controls_missed"] > MISTAKES_ALLOWED}
     return [{**answer, "excluded": answer["participant"] in excluded} for _, answer in sorted(answers.items())]
@@ -114,27 +126,37 @@ def participants(answers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Place, source (web or psychopy), and study, participant, block, question and chosen of each answer of a file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise StudyError(f"{path} is not UTF-8 ({error}); save it as UTF-8") from error
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    text = _text(path)
+    readers = [csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter) for delimiter in DELIMITERS]
+    reader = max(readers, key=lambda reader: len(reader.fieldnames or ()))
     header = reader.fieldnames or ()
-    source, columns = next((form for form in FORMS.items() if {*form[1]} <= {*header}), ("", ()))
-    if not source:
+    missing = {source: [name for name in columns if name not in header] for source, columns in FORMS.items()}
+    source = min(missing, key=lambda source: len(missing[source]))
+    if missing[source]:
         raise StudyError(
-            f"{path} is neither a file of the web page (columns {', '.join(WEB)}) nor one of PsychoPy "
-            f"({', '.join(PSYCHOPY)}); its columns are {', '.join(header) or 'none'}"
+            f"{path} is no file of answers, it has no column {', '.join(missing[source])}; those of the web page have "
+            f"{', '.join(WEB)}, those of PsychoPy {', '.join(PSYCHOPY)}, with commas, semicolons or tabs between them"
         )
     for row in reader:
         where = f"{path}, line {reader.line_num}"
-        values = [row[name] or "" for name in columns]
+        values = [(row[name] or "").strip() for name in FORMS[source]]
         if source == "psychopy":
             places = _CLICKED.findall(values[-1])
-            if not values[0].strip() or not places:
+            if not values[0] or not places:
                 continue  # a screen of text, which has no conditions, or the participant stopped here
             values[-1] = places[-1]
         yield where, source, dict(zip(WEB, values, strict=True))
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    """Text of a file in UTF-8, UTF-16 with its mark or cp1252, as browsers, PsychoPy and spreadsheets write them."""
+    content = Path(path).read_bytes()
+    marked = [encoding for mark, encoding in MARKS.items() if content.startswith(mark)]
+    for encoding in marked or ("utf-8", "cp1252"):
+        with suppress(UnicodeDecodeError):
+            if "\0" not in (text := content.decode(encoding)):
+                return text
+    raise StudyError(f"{path} is no text in UTF-8, UTF-16 or cp1252; save the answers as CSV in UTF-8")
 
 
 def _whole(text: str, where: str, name: str) -> int:
