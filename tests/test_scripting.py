@@ -82,6 +82,18 @@ def test_progress_in_a_log_is_whole_lines(script):
     assert "\r" not in log.replace("\r\n", "").strip("\r\n") or log.count("\r") < 10
 
 
+def test_counts_end_a_log(script):
+    body = """
+        from captionlab.progress import count
+        for number in range(5): count("images of one kind" if number < 3 else "images of another")
+    """
+    for ending in ("", "raise ValueError"):
+        log = script(textwrap.dedent(body) + ending)[1]
+        assert [line.split("progress: ")[1] for line in log.splitlines() if "progress: " in line] == [
+            "images of another: 2", "images of one kind: 3"
+        ]  # fmt: skip
+
+
 def test_cost_of_what_went_well(script, tmp_path):
     script("raise ValueError")
     path = tmp_path / "results" / "cost" / "job" / "of" / "it.parquet"

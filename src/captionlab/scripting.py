@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from captionlab import paths
 from captionlab.failures import advice
+from captionlab.progress import log_counts
 from captionlab.provenance import working_on
 from captionlab.schemas import COST
 from captionlab.slots import reserved, visible_devices
@@ -134,6 +135,8 @@ def _logged(snakemake: Any, mode: str) -> Iterator[IO[str]]:
                     failure.add_note(hint)
                 logging.exception("%s failed", snakemake.rule)
                 raise
+            finally:
+                log_counts()
 
 
 @contextmanager

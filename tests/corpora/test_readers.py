@@ -12,13 +12,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image
+from raw_images import tiff
 
+from captionlab import pixels
 from captionlab.corpora import images as image_checks
 from captionlab.corpora.images import Fault, check_image, check_images
 from captionlab.corpora.inputs import CorpusError, input_files
 from captionlab.corpora.reading import clean, read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.declarations import CorpusReader, declared
+from captionlab.progress import log_counts
 from captionlab.tables import read_table
 
 # Zero-size images: no encoder writes them, so the bytes are spelled out.
@@ -176,7 +179,7 @@ def test_coco_warns_when_boxes_are_of_another_size_of_the_image(data, read, capl
     make_image(data / "train" / "000000000008.jpg", 20, 10)
     with caplog.at_level(logging.WARNING):
         read(config)
-    assert "toy: 1 images are not of the size" in caplog.text
+    assert "toy: 1 images are not of the size, upright," in caplog.text
 
 
 def test_coco_in_one_folder(data, read):
@@ -364,12 +367,56 @@ def test_bad_images_are_rejected_with_a_reason(data, read, caplog):
     assert "rejected 6 of 12 images (2 broken, 2 zero-size, 1 missing, 1 empty)" in caplog.text
 
 
-def test_too_many_rejects_are_an_error_and_leave_nothing(data, read, tmp_path):
+@pytest.mark.parametrize(
+    ("given", "content"),
+    [
+        ("floats from -3 to 812.5", np.float32([[-3, 0.5], [1, 812.5]])),
+        ("32-bit whole numbers", np.int32([[-3, 70000]])),
+        ("floats in three channels", tiff(np.ones(6, np.float32).tobytes(), 2, 1, [32] * 3, 3, 2)),
+    ],
+)
+def test_values_that_no_one_can_interpret_are_rejected(data, read, answers, given, content):
+    config = karpathy(data, [{}, {"filename": "1.tif"}], max_rejected=0.5)
+    if isinstance(content, bytes):
+        (data / "images" / "1.tif").write_bytes(content)
+    else:
+        Image.fromarray(content).save(data / "images" / "1.tif")
+    [reject] = read(config).rows("rejects")
+    assert (reject["path"], reject["reason"]) == (str(data / "images" / "1.tif"), "unsupported")
+    with pytest.raises(CorpusError, match=f"1.tif: unsupported, {re.escape(reject['detail'])}") as error:
+        read(config | {"max_rejected": 0})
+    answers.hold(f"a corpus with a TIFF of {given}", error.value, "1.tif")
+
+
+def test_images_that_are_interpreted_are_logged_and_have_their_upright_size(data, read, caplog):
+    config = coco(data)
+    sideways = Image.Exif()
+    sideways[0x0112] = 6
+    for split, number, size in (("train", 7, (20, 40)), ("train", 8, (20, 40)), ("val", 3, (40, 20))):
+        Image.new("RGB", size).save(data / split / f"{number:012d}.jpg", exif=sideways)
+    log_counts()
+    with caplog.at_level(logging.INFO):
+        corpus = read(config)
+        log_counts()
+    # 3 is upright of another size than its annotations state; they state the upright size of 7 and 8.
+    sizes = {row["image_id"]: (row["width"], row["height"]) for row in corpus.rows("images")}
+    assert sizes == {"7": (40, 20), "8": (40, 20), "3": (20, 40)}
+    assert "images turned upright, as their EXIF orientation says: 3" in caplog.messages
+    assert "may not fit" not in caplog.text  # 3 has no boxes
+    boxes = [(row["x1"], row["y1"], row["x2"], row["y2"]) for row in corpus.rows("objects")]
+    assert boxes == [(1.5, 2, 11.5, 6), (0, 0, 40, 20)]  # in the upright image, as annotated
+    Image.new("RGB", (40, 20)).save(data / "train" / "000000000008.jpg", exif=sideways)
+    read(config)
+    assert "1 images are not of the size, upright, that their annotations state" in caplog.text
+
+
+def test_too_many_rejects_are_an_error_and_leave_nothing(data, read, tmp_path, answers):
     config = karpathy(data, [{}] * 12)
     damage(data)
     with pytest.raises(CorpusError) as error:
         read(config)
     message = str(error.value)
+    answers.hold("a corpus of which half the images are damaged", message, "toy.json")
     assert "corpora.toy: 6 of 12 images" in message
     assert str(data / "toy.json") in message
     assert "a share of 0.5 where max_rejected allows 0.01" in message
@@ -597,7 +644,7 @@ def test_trouble_of_the_machine_is_not_the_image_s(tmp_path, monkeypatch, number
     def fail(name):
         raise OSError(number, os.strerror(number), name)
 
-    monkeypatch.setattr(image_checks.Image, "open", fail)
+    monkeypatch.setattr(pixels.Image, "open", fail)
     with pytest.raises(OSError, match=re.escape(f"{os.strerror(number)}: '{path}'")):
         check_image(str(path))
 

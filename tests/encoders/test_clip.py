@@ -101,17 +101,12 @@ class TestTexts:
 
 class TestImages:
     @pytest.mark.parametrize("size", [(50, 32), (31, 77), (32, 32), (200, 101), (20, 20)])
-    @pytest.mark.parametrize("mode", ["RGB", "L"])
-    def test_crop_is_that_of_torchvision(self, size, mode):
-        random = np.random.default_rng(3)
-        shape = (size[1], size[0], 3) if mode == "RGB" else (size[1], size[0])
-        image = Image.fromarray(random.integers(0, 256, shape, np.uint8))
-        assert image.mode == mode
+    def test_crop_is_that_of_torchvision(self, size):
+        image = Image.fromarray(np.random.default_rng(3).integers(0, 256, (size[1], size[0], 3), np.uint8))
         reference = transforms.Compose(
             [
                 transforms.Resize(32, transforms.InterpolationMode.BICUBIC),
                 transforms.CenterCrop(32),
-                lambda i: i.convert("RGB"),
                 transforms.ToTensor(),
                 transforms.Normalize(MEAN, STD),
             ]

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from errno import EACCES, EIO, EMFILE, ENFILE, ENOMEM, EPERM, ESTALE, ETIMEDOUT
 from typing import TypeVar
 
-from PIL import Image, UnidentifiedImageError
+from PIL import UnidentifiedImageError
+
+from captionlab.pixels import UnknownPixels, image_size
 
 T = TypeVar("T")
 
@@ -21,29 +23,26 @@ IN_FLIGHT = 8
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why an entry is left out: missing, empty, broken, zero-size, duplicate or no-caption; and what was found."""
+    """Why an entry is left out, one of the reasons of REJECTS, and what was found."""
 
     reason: str
     detail: str
 
 
 def check_image(path: str) -> tuple[int, int] | Fault:
-    """Width and height of an image in pixels, or what is wrong with it.
+    """Width and height of an image in pixels, when it is upright, or what is wrong with it.
 
-    The image is decoded to its end, the only way to notice that a file was cut off. Raises OSError for trouble of the
-    machine (too many open files, a failing disk, a file that may not be read), which says nothing about the image.
+    Raises OSError for trouble of the machine (too many open files, a failing disk, a file that may not be read), which
+    says nothing about the image.
     """
     try:
         if os.path.getsize(path) == 0:
             return Fault("empty", "0 bytes")
-        with Image.open(path) as image:
-            size = image.size
-            # A JPEG can be decoded to grey at an eighth of its size: every byte is still read, in half the time.
-            image.draft("L", (1, 1))
-            image.load()
-        return size
+        return image_size(path)
     except (FileNotFoundError, NotADirectoryError):
         return Fault("missing", "no such file")
+    except UnknownPixels as error:
+        return Fault("unsupported", str(error))
     except UnidentifiedImageError:
         if zero_size := _zero_size_in_header(path):
             return Fault("zero-size", f"{zero_size[0]} x {zero_size[1]} pixels")

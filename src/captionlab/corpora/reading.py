@@ -35,9 +35,10 @@ def read_corpus(
     """Read a corpus, check its images, and write its tables: images, captions, objects, scenes and rejects.
 
     `config` is the block of the corpus in the config, `name` its name there, `root` the folder that relative paths
-    start from; `outputs` gives the file of each table. An image that is missing, empty, broken, of zero size,
-    listed before, or without a caption where one is due becomes a row of rejects. So does an image that keeps some
-    captions and loses empty ones, but it stays and is not counted as rejected. Returns the rows per table.
+    start from; `outputs` gives the file of each table. An image that is missing, empty, broken, of zero size or of
+    values that no one can interpret, listed before, or without a caption where one is due becomes a row of rejects. So
+    does an image that keeps some captions and loses empty ones, but it stays and is not counted as rejected. Returns
+    the rows per table.
 
     Raises CorpusError when a file is missing or malformed, when more than the share `max_rejected` of the images is
     rejected, or when no image is left; no table is left behind then.
@@ -158,7 +159,7 @@ def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
     if tally.losing_captions:
         logger.warning("%s: %d images lost empty captions, see the rejects", name, tally.losing_captions)
     if tally.other_sizes:
-        message = "%s: %d images are not of the size that their annotations state, so their boxes may not fit"
+        message = "%s: %d images are not of the size, upright, that their annotations state, so their boxes may not fit"
         logger.warning(message, name, tally.other_sizes)
     share = rejected / tally.entries
     if share <= limit and rejected < tally.entries:

@@ -55,7 +55,7 @@ class Encoder(Member, ABC):
 
     @abstractmethod
     def preprocess(self, image: Image.Image) -> Tensor:
-        """An image as bytes (3, height, width)."""
+        """An RGB image as bytes (3, height, width)."""
 
     @abstractmethod
     def embed_images(self, pixels: Tensor) -> Tensor:

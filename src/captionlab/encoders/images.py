@@ -1,6 +1,5 @@
 """Images as an encoder wants them, and the table of their embeddings."""
 
-import io
 import math
 import os
 from collections import deque
@@ -17,6 +16,7 @@ from torch import Tensor
 
 from captionlab.encoders.embeddings import SHAPE, embedding_rows
 from captionlab.encoders.encoder import Encoder
+from captionlab.pixels import open_image
 from captionlab.progress import progress
 from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.shards import shard_rows
@@ -31,11 +31,10 @@ def normalise(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Te
 
 
 def crop(image: Image.Image, size: int) -> Tensor:
-    """An image as bytes (3, size, size), RGB: its shorter side resized to `size` (bicubic), then the middle cut out.
+    """An RGB image as bytes (3, size, size): its shorter side resized to `size` (bicubic), then the middle cut out.
 
-    As in github.com/openai/CLIP (`_transform`), but for colours, converted first: Pillow resizes palettes unfiltered.
+    As in github.com/openai/CLIP (`_transform`).
     """
-    image = image.convert("RGB")
     width, height = image.size
     shorter = min(width, height)
     # The longer side is rounded down and the middle is rounded half to even, as torchvision does.
@@ -48,13 +47,13 @@ def crop(image: Image.Image, size: int) -> Tensor:
 
 
 def colours(image: Image.Image) -> Tensor:
-    """An image as bytes (3, height, width), RGB, of its own size."""
-    return torch.from_numpy(np.asarray(image.convert("RGB")).transpose(2, 0, 1).copy())
+    """An RGB image as bytes (3, height, width), of its own size."""
+    return torch.from_numpy(np.asarray(image).transpose(2, 0, 1).copy())
 
 
 def squeeze(image: Image.Image, size: int) -> Tensor:
-    """An image as bytes (3, size, size), RGB, resized (bicubic) in both directions."""
-    return colours(image.convert("RGB").resize((size, size), Image.Resampling.BICUBIC))
+    """An RGB image as bytes (3, size, size), resized (bicubic) in both directions."""
+    return colours(image.resize((size, size), Image.Resampling.BICUBIC))
 
 
 def decode(
@@ -74,8 +73,7 @@ def decode(
 
 def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Tensor]) -> Tensor:
     try:
-        with Image.open(row["path"] if row["data"] is None else io.BytesIO(row["data"])) as image:
-            return prepare(image)
+        return prepare(open_image(row))
     except Exception as error:  # decoders raise whatever damaged bytes make them stumble over
         place = row["path"] or "the bytes in the table of images"
         raise ValueError(

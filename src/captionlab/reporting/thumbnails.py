@@ -4,7 +4,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from PIL import Image
+from captionlab.pixels import open_image
 
 SIDE = 240
 
@@ -12,8 +12,7 @@ SIDE = 240
 def thumbnail(row: Mapping[str, Any]) -> bytes:
     """A PNG, no larger than SIDE on either side, of a row of IMAGES; nothing when its file can no longer be read."""
     try:
-        with Image.open(row["path"] if row["data"] is None else io.BytesIO(row["data"])) as image:
-            small = image.convert("RGB")
+        small = open_image(row)
     except OSError:
         return b""
     small.thumbnail((SIDE, SIDE))

@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow as pa
 from PIL import Image
 
+from captionlab.pixels import open_image
+
 SIZE = 400  # height and width, pixels: sharp on a large screen, and a screen of ten is some 300 kB
 QUALITY = 88
 PAPER = (255, 255, 255)
@@ -27,8 +29,7 @@ def file_name(image_id: str) -> str:
 def pictures(images: pa.Table) -> Iterator[tuple[str, bytes]]:
     """File name and JPEG of each image of a table, padded to a square with white, the background of every screen."""
     for row in images.to_pylist():
-        with Image.open(row["path"] if row["data"] is None else io.BytesIO(row["data"])) as opened:
-            image = opened.convert("RGB")
+        image = open_image(row)
         scale = SIZE / max(image.size)
         size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
         image = image.resize(size, Image.Resampling.BICUBIC)

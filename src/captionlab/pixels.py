@@ -1,0 +1,136 @@
+"""From the file of an image to its pixels: upright, RGB, 8 bits. Every image is opened here and nowhere else.
+
+What is not simply read but interpreted is counted for the job's log; docs/data.md says how.
+"""
+
+import io
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+from PIL.ExifTags import Base
+from PIL.Image import Transpose
+from PIL.TiffImagePlugin import BITSPERSAMPLE, PHOTOMETRIC_INTERPRETATION, TiffImageFile
+
+from captionlab.progress import count
+
+# What Pillow knows to turn into RGB, beside modes with transparency.
+_COLOURS = {"1", "L", "P", "RGB", "RGBX", "YCbCr", "CMYK"}
+# How an image is turned upright, by its EXIF orientation; the last four swap width and height.
+_TURNS = {
+    2: Transpose.FLIP_LEFT_RIGHT,
+    3: Transpose.ROTATE_180,
+    4: Transpose.FLIP_TOP_BOTTOM,
+    5: Transpose.TRANSPOSE,
+    6: Transpose.ROTATE_270,
+    7: Transpose.TRANSVERSE,
+    8: Transpose.ROTATE_90,
+}
+_SWAPPING = [*_TURNS.values()][3:]
+
+
+class UnknownPixels(ValueError):
+    """What the values of an image mean as colours cannot be known; the message says of what kind they are."""
+
+    def __init__(self, found: str):
+        super().__init__(f"{found}; save it with 8 bits per channel")
+
+
+def open_image(row: Mapping[str, Any]) -> Image.Image:
+    """The image of a row of IMAGES, upright, in RGB; UnknownPixels, or what decoders raise for damaged bytes."""
+    with Image.open(row["path"] if row["data"] is None else io.BytesIO(row["data"])) as image:
+        pixels, turn = _rgb(image), _turn(image)
+    return pixels if turn is None else pixels.transpose(turn)
+
+
+def image_size(path: str | os.PathLike[str]) -> tuple[int, int]:
+    """Width and height, in pixels, of an image once it is opened; raises what `open_image` does.
+
+    The image is decoded to its end, the only way to notice that a file was cut off.
+    """
+    try:
+        with Image.open(path) as image:
+            width, height = image.size
+            # A JPEG can be decoded to grey at an eighth of its size: every byte is still read, in half the time.
+            image.draft("L", (1, 1))
+            _rgb(image)
+            return (height, width) if _turn(image) in _SWAPPING else (width, height)
+    except UnidentifiedImageError:
+        if _is_unknown_tiff(path):
+            raise UnknownPixels("a TIFF whose kind of values Pillow does not know, such as floats in colour") from None
+        raise
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    """An image in RGB, decoded; itself where it is that already."""
+    image.load()
+    if image.mode == "F" or image.mode.startswith("I;16") or (image.mode, image.format) == ("I", "PPM"):
+        image = _of_8_bits(image)
+    if image.has_transparency_data:
+        return _on_white(image)
+    if image.mode not in _COLOURS:
+        raise UnknownPixels(
+            f"its values are of Pillow's mode {image.mode}, in which neither black nor white is a certain number"
+        )
+    if image.mode == "CMYK":
+        count("images in CMYK, turned into RGB without their colour profile")
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def _of_8_bits(image: Image.Image) -> Image.Image:
+    """A grey image of 16 bits, of which the upper 8 stay, as Pillow does it in colour; or of floats from 0 to 1."""
+    tags = image.tag_v2 if isinstance(image, TiffImageFile) else {}
+    values = np.asarray(image)
+    if image.mode == "F":
+        if not ((values >= 0) & (values <= 1)).all():
+            raise UnknownPixels(
+                f"its values are floats from {values.min():g} to {values.max():g}, and only 0 (black) to 1 (white) "
+                "is understood"
+            )
+        grey = np.rint(values * 255).astype(np.uint8)
+        count("images of floats, of which 0 is black and 1 white")
+    else:
+        bits = tags.get(BITSPERSAMPLE, (16,))[0]
+        grey = (values >> (bits - 8)).astype(np.uint8)
+        count(f"grey images of {bits} bits, of which {2**bits - 1} is white")
+    if tags.get(PHOTOMETRIC_INTERPRETATION) == 0:  # white is 0, which Pillow heeds in images of 8 bits only
+        grey = 255 - grey
+    result = Image.fromarray(grey)
+    if "transparency" in image.info:
+        result.putalpha(Image.fromarray(values != image.info["transparency"]).convert("L"))
+    return result
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    """An image with transparency as it looks on white."""
+    # Pillow cannot turn premultiplied grey into colour in one step.
+    colours = (image.convert("LA") if image.mode == "La" else image).convert("RGBA")
+    alpha = colours.getchannel("A")
+    if alpha.getextrema() == (255, 255):
+        return colours.convert("RGB")
+    count("images with transparency, shown on white")
+    result = Image.new("RGB", image.size, "white")
+    result.paste(colours, mask=alpha)
+    return result
+
+
+def _turn(image: Image.Image) -> Transpose | None:
+    """How a decoded image is turned upright, if it is not; Pillow does it itself for TIFF."""
+    try:
+        turn = _TURNS.get(image.getexif().get(Base.Orientation, 1))
+    except Exception:  # whatever damaged bytes make it stumble over, while the pixels are good
+        return None
+    if turn is not None:
+        count("images turned upright, as their EXIF orientation says")
+    return turn
+
+
+def _is_unknown_tiff(path: str | os.PathLike[str]) -> bool:
+    """Whether it is for the kind of its values that Pillow does not open a TIFF, which `Image.open` does not tell."""
+    try:
+        with TiffImageFile(path):
+            return False
+    except SyntaxError as error:
+        return str(error) == "unknown pixel mode"
