@@ -44,11 +44,10 @@ DECLARATION = EncoderFamily(
             "properties": {
                 "image_size": {"type": "integer", "minimum": 1, "description": "pixels of a side"},
                 "layers": {
-                    "type": ["integer", "array"],
-                    "items": {"type": "integer", "minimum": 1},
-                    "minimum": 1,
-                    "minItems": 4,
-                    "maxItems": 4,
+                    "anyOf": [
+                        {"type": "integer", "minimum": 1},
+                        {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 4, "maxItems": 4},
+                    ],
                     "description": "of a vision transformer, or of the four stages of a ResNet",
                 },
                 "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},

@@ -186,7 +186,7 @@ def _encoder_mistakes(config: Block, where: str, encoder: Block) -> Iterator[str
     if (width := tower["width"] * (32 if resnet else 1)) % head:
         yield f"{where}.vision_cfg.head_width is {head}, which does not divide {'32 times ' * resnet}its width, {width}"
     if tower["image_size"] % (patch := 32 if resnet else tower.get("patch_size", 16)):
-        which = "32, by which a ResNet makes images smaller," if resnet else f"patch_size, {patch}"
+        which = "32, by which a ResNet makes images smaller" if resnet else f"patch_size, {patch}"
         yield f"{where}.vision_cfg.image_size is {tower['image_size']}, no multiple of {which}"
     text = {"width": 512, "heads": 8, **architecture["text_cfg"]}
     if text["width"] % text["heads"]:
