@@ -8,7 +8,8 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from captionlab import paths
-from captionlab.workflow.config import ConfigError
+from captionlab.workflow.config import SCHEMA, ConfigError, Refusal
+from captionlab.workflow.config_files import check_config_files
 from captionlab.workflow.experiments import Experiments
 
 min_version("9.20")
@@ -17,17 +18,22 @@ min_version("9.20")
 ROOT = Path(str(workflow.current_basedir)).resolve()
 
 # A config given by --configfile stands alone; Snakemake would merge it into the default one.
-if "corpora" not in config:
+if "corpora" not in config and not workflow.configfiles:
 
     configfile: ROOT / "config" / "config.yaml"
 
 
+# Those of the command line go on top of those of a Snakefile.
+GIVEN = len(workflow.overwrite_configfiles)
+CONFIG_FILES = [*workflow.configfiles[GIVEN:], *workflow.configfiles[:GIVEN]]
+
 try:
+    check_config_files(config, CONFIG_FILES, workflow.config_settings.config, ROOT / SCHEMA)
     lab = Experiments(config, ROOT)
     lab.check_files()
     lab.lend_library()
 except ConfigError as mistakes:
-    raise WorkflowError(str(mistakes)) from None
+    raise Refusal(str(mistakes)) from None
 
 
 wildcard_constraints:

@@ -42,6 +42,11 @@ class CaptionerFamily:
     """keys of its block, each with its JSON schema, that say what published weights do not tell"""
     architecture: Mapping[str, Any]
     """keys of `architecture`, each with its JSON schema, to train it from scratch; one with a default is optional"""
+    longest: Mapping[str, int]
+    """most tokens that it can generate: the sum of sizes of `architecture`, each times the number here, and of the
+    number under ""; empty where nothing limits it"""
+    finetuned_as: Mapping[str, Any]
+    """what the objective reinforce takes for keys that are not given, as the class has it"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +80,8 @@ class ScorerFamily:
     architecture: Mapping[str, Any]
     """keys of `architecture`, each with its JSON schema, beside or in place of those that the config's schema has for
     every scorer; none where it cannot be trained here"""
+    matching: Mapping[str, Any]
+    """what it takes for keys of `matching` that are not given and have no default in the schema, as the class has it"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,13 @@
-"""Files that are there as a whole or not at all, and digests of what is in them."""
+"""Files that are there as a whole or not at all, digests of what is in them, and YAML that says nothing twice."""
 
 import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 
 @contextmanager
@@ -38,3 +41,36 @@ def digest(path: str | os.PathLike[str]) -> str:
     for file in sorted(files):
         whole.update(f"{file.relative_to(path)}\0{digest(file)}\0".encode())
     return whole.hexdigest()
+
+
+class RepeatedKeyError(ValueError):
+    """A file of YAML or JSON has a key twice; the message names file, keys and lines."""
+
+
+def read_yaml(path: str | os.PathLike[str]) -> Any:
+    """What a file of YAML or JSON says; RepeatedKeyError where a mapping has a key twice, as YAML takes the last."""
+    loader = yaml.CSafeLoader(Path(path).read_text(encoding="utf-8"))
+    node = loader.get_single_node()
+    if twice := list(_repeated(node, "", set())):
+        raise RepeatedKeyError(f"{path}: {', '.join(twice)}, of which YAML takes the last; keep one of them")
+    return loader.construct_document(node)
+
+
+def _repeated(node: Any, where: str, seen: set[int]) -> Iterator[str]:
+    """Keys that stand twice in a mapping or in what it holds, each with both lines; an alias is looked at once."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for number, item in enumerate(node.value):
+            yield from _repeated(item, f"{where}{number}.", seen)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    lines: dict[tuple[str, str], int] = {}
+    for key, value in node.value:
+        if isinstance(key, yaml.ScalarNode):
+            line, name = key.start_mark.line + 1, f"{where}{key.value}"
+            if first := lines.get((key.tag, key.value)):
+                yield f"the key {name} stands in line {first} and in line {line}"
+            lines[key.tag, key.value] = line
+            yield from _repeated(value, f"{name}.", seen)

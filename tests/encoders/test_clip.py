@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 import torch
 from PIL import Image
+from running import run_script
 from safetensors.torch import save_file
 from snakemake.iocontainers import InputFiles
 from torch.nn.functional import normalize
@@ -396,6 +397,15 @@ class TestTraining:
             assert len(list(Path("results/state/train_encoder", folder).glob("*.pt"))) == 2
             made.append(Path(output.weights).read_bytes())
         assert made[0] == made[1]
+
+    def test_a_corpus_without_a_split_train_is_named(self, tmp_path, monkeypatch, answers):
+        monkeypatch.chdir(tmp_path)
+        row = {name: None for name in IMAGES.columns} | {"width": 1, "height": 1, "position": 0, "split": "val"}
+        write_table("images.parquet", IMAGES, [{**row, "image_id": "a", "path": "a.png"}])
+        inputs, outputs = {"images": "images.parquet"}, {"weights": "model.safetensors"}
+        with pytest.raises(ValueError, match="split 'train'") as raised:
+            run_script("train_encoder", inputs, outputs, config={"architecture": SMALL, "optimizer": OPTIMIZER})
+        answers.hold("an encoder trained on nocaps, which has val alone", raised.value, "images.parquet")
 
     def test_learns_and_logs(self, tmp_path):
         encoder, _ = train_small(tmp_path / "a", steps=60)

@@ -43,7 +43,7 @@ def lab(tmp_path_factory) -> Experiments:
     config = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text(encoding="utf-8"))
     lab = Experiments({**config, "data": str(data)}, ROOT)
     named = [*lab.named("regions", "weights", "files"), *lab.named("scorers", "weights", "vocabulary")]
-    assert not lab.missing(named, folders=True)
+    assert all((data / path).exists() for _, path in named)
     return lab
 
 

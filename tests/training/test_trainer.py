@@ -148,6 +148,14 @@ def test_validation_keeps_the_first_of_the_best_weights(batches, tmp_path):
         run(TinyCaptioner(), batches, tmp_path / "never", validation=Validation(score, 10, "luck"))
 
 
+def test_a_warmup_is_no_longer_than_the_training(batches, tmp_path, answers):
+    epoch = len(batches)
+    run(TinyCaptioner(), batches, tmp_path / "all", steps=None, epochs=1, warmup=epoch)
+    with pytest.raises(ValueError, match="warmup") as raised:
+        run(TinyCaptioner(), batches, tmp_path / "more", steps=None, epochs=1, warmup=epoch + 1)
+    answers.hold("`warmup` of more updates than the epochs have", raised.value, "optimizer.warmup")
+
+
 @pytest.mark.parametrize("schedule", ["linear", "constant"])
 def test_a_training_that_stops_early_is_part_of_a_longer_one(batches, tmp_path, schedule):
     """Up to the epoch where it stops, every update is the same."""

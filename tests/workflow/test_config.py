@@ -111,12 +111,31 @@ papers:
 """)
 
 IMPORTED = {"family": "camel", "encoder": "grid", "weights": "w", "tokenizer": "t", "grid_positions": True}
+TRAINED = {
+    "family": "clip",
+    "corpus": "world",
+    "architecture": {
+        "embed_dim": 8,
+        "vision_cfg": {"image_size": 64, "layers": 1, "width": 64, "patch_size": 32},
+        "text_cfg": {"width": 64, "heads": 2},
+    },
+    "optimizer": {"kind": "adam", "lr": 1.0e-3, "batch": 4, "steps": 2},
+}
 ABLATION = {
     "evaluation": "main",
     "corpora": {"W": "world"},
     "reference": "b",
     "captioners": {"a": "base", "b": ["base"]},
 }
+
+
+def trained(optimizer=(), vision=(), text=()):
+    """An encoder that is trained here with other keys of these parts."""
+    block = copy.deepcopy(TRAINED)
+    block["optimizer"].update(optimizer)
+    block["architecture"]["vision_cfg"].update(vision)
+    block["architecture"]["text_cfg"].update(text)
+    return block
 
 
 def edited(path, value):
@@ -333,11 +352,6 @@ def test_the_example_is_accepted():
             {"evaluation": "main", "model": {"corpus": "world"}},
             "language.model has no arpa, so it is trained here and needs splits",
         ),
-        (
-            "scene_analysis.probes",
-            {"scenes": 4},
-            "scene_analysis.probes.scenes is 4, and scene_analysis.labels has 3 scenes",
-        ),
         ("evaluations.again", CONFIG["evaluations"]["main"], "both caption 'world' with 'base' by 'greedy'"),
         ("papers.discritune.captioners", {"X": "bas"}, "did you mean 'base'?"),
         ("papers.discritune.variants", {"colours": {}}, "is 'colours'; it must be one of baselines"),
@@ -445,6 +459,71 @@ def test_the_example_is_accepted():
             {"family": "constructed", "captions_of": "base", "replacements": {"shares": [0]}},
             "captioners.made.replacements.shares.0 is 0; it must be above 0",
         ),
+        ("seed", 2**63, "seed: 9223372036854775808 is greater than the maximum of 9223372036854775807"),
+        ("corpora.world.seed", 2**64, "corpora.world.seed: 18446744073709551616 is greater than"),
+        ("captioners.base.seed", 2**64, "captioners.base.seed: 18446744073709551616 is greater than"),
+        ("scorers.ours.seed", 2**64, "scorers.ours.seed: 18446744073709551616 is greater than"),
+        ("scene_analysis.seed", 2**64, "scene_analysis.seed: 18446744073709551616 is greater than"),
+        ("captioners.base.optimizer.lr", float("inf"), "captioners.base.optimizer.lr: inf is not of type 'number'"),
+        ("captioners.base.optimizer.batch", 4.0, "captioners.base.optimizer.batch: 4.0 is not of type 'integer'"),
+        ("captioners.base.optimizer.warmup", 3, "base.optimizer.warmup is 3 and there are 2 updates; set it to 2"),
+        ("captioners.base.optimizer.accumulate", 5, "base.optimizer.accumulate is 5, more than there is in a batch"),
+        ("scorers.ours.optimizer.warmup", 3, "scorers.ours.optimizer.warmup is 3 and there are 2 updates"),
+        ("captioners.child.optimizer.batch", 1, "smaller than 4 candidates; write `optimizer: {batch: 4}`"),
+        (
+            "captioners.base.corpus",
+            "texts",
+            "captioners.base: the corpus 'texts' is text only (images: null), so nothing",
+        ),
+        (
+            "captioners.base.architecture.heads",
+            3,
+            "heads is 3, which does not divide width, 8; write 2, or another width",
+        ),
+        ("captioners.tagged.architecture.heads", 16, "tagged.architecture.heads is 16, which does not divide width, 8"),
+        ("scorers.ours.architecture.heads", 5, "scorers.ours.architecture.heads is 5, which does not divide width, 8"),
+        ("scorers.ours.max_tokens", 21, "scorers.ours.max_tokens is 21, and its architecture has 20 positions"),
+        (
+            "captioners.base.architecture.positions",
+            11,
+            "child.objective: decodings.greedy.max_tokens is 10, and captioners.base.architecture has room for 9",
+        ),
+        (
+            "decodings.greedy.max_tokens",
+            19,
+            "evaluations.main: decodings.greedy.max_tokens is 19, and captioners.base.",
+        ),
+        (
+            "decodings.greedy.max_tokens",
+            60,
+            "scene_analysis.finetuned: decodings.greedy.max_tokens is 60, and captioners.",
+        ),
+        ("encoders.own", {**TRAINED, "corpus": "texts"}, "split 'train', which corpora.texts.annotations has not"),
+        ("encoders.own", trained({"batch": 9}), "encoders.own: a batch needs 9 images of the split 'train'"),
+        ("encoders.own", trained({"accumulate": 2}), "encoders.own.optimizer.accumulate must be 1"),
+        ("encoders.own", trained({"warmup": 3}), "encoders.own.optimizer.warmup is 3 and there are 2 updates"),
+        (
+            "encoders.own",
+            trained(vision={"patch_size": 48}),
+            "vision_cfg.image_size is 64, no multiple of patch_size, 48",
+        ),
+        (
+            "encoders.own",
+            trained(vision={"head_width": 33}),
+            "vision_cfg.head_width is 33, which does not divide its width",
+        ),
+        (
+            "encoders.own",
+            trained(vision={"layers": [1, 1, 1, 1], "width": 8, "head_width": 33}),
+            "vision_cfg.head_width is 33, which does not divide 32 times its width, 256",
+        ),
+        (
+            "encoders.own",
+            trained(vision={"layers": [1, 1, 1, 1], "image_size": 48}),
+            "vision_cfg.image_size is 48, no multiple of 32, by which a ResNet makes images smaller",
+        ),
+        ("encoders.own", trained(vision={"pool_type": "avg"}), "own.architecture.vision_cfg has no key 'pool_type'"),
+        ("encoders.own", trained(text={"heads": 3}), "text_cfg.heads is 3, which does not divide its width, 64"),
     ],
 )
 def test_a_mistake_is_a_sentence(path, value, sentence, answers):
@@ -507,6 +586,34 @@ def test_families_that_read_grids_need_an_encoder_that_gives_them():
 @pytest.mark.parametrize("section", [{}, {"seconds": 0.5}, {"seconds": 60, "steps": None}, {"steps": 1}])
 def test_intervals_of_checkpoints(section):
     checked(edited("checkpoints", section), SCHEMA)
+
+
+def test_nobody_is_told_of_one_candidate_and_nothing_is_said_twice():
+    text = mistakes(edited("captioners.child.optimizer.batch", 1))
+    assert "candidates: 1" not in text
+    text = mistakes(edited("decodings.greedy.max_tokens", 19))  # of base and of child, which has its positions
+    assert text.count("evaluations.main: decodings.greedy.max_tokens is 19") == 1
+
+
+def test_what_fits_by_number_is_accepted():
+    config = edited("encoders.own", trained({"warmup": 2}, {"head_width": 32, "patch_size": 16}))
+    config["encoders"]["resnet"] = trained({}, {"layers": [1, 1, 1, 1], "width": 8, "head_width": 32})
+    config["captioners"]["base"]["optimizer"].update(warmup=2, accumulate=4)
+    config["captioners"]["base"]["architecture"].update(heads=4, positions=12)
+    config["seed"] = 2**63 - 1
+    config["scorers"]["ours"]["max_tokens"] = 20
+    checked(config, SCHEMA)
+
+
+def test_an_evaluation_needs_its_split():
+    config = edited("corpora.pairs", {"reader": "coco", "annotations": {"train": "a.json"}, "images": "a"})
+    checked(config, SCHEMA)
+    config["evaluations"]["given"]["corpora"] = ["pairs"]
+    config["captioners"]["mine"]["captions"] = {"pairs": "mine.json"}
+    assert (
+        "evaluations.given: it needs images of the split 'test', which corpora.pairs.annotations has not"
+        in mistakes(config)
+    )
 
 
 def test_every_mistake_is_named():

@@ -3,6 +3,7 @@
 import inspect
 
 import pytest
+import torch
 from torch import ones
 from torch.nn import Parameter
 
@@ -10,6 +11,7 @@ from captionlab.declarations import family_class
 from captionlab.generation.contract import Decoding
 from captionlab.language.construction import Plan
 from captionlab.regions.detection import Detector
+from captionlab.regions.tagged_regions import TaggedRegions
 from captionlab.scorers.scorer import Matching
 from captionlab.training.loop.optimizers import build_optimizer
 from captionlab.training.loop.trainer import train
@@ -66,6 +68,49 @@ def test_parts_of_a_config_are_what_python_takes_without_them(part, function, ke
     taken = given(function)
     shown = {key: list(value) if isinstance(value, tuple) else value for key, value in taken.items()}
     assert {key: shown[key] for key in keys} == {key: defaults(found["properties"])[key] for key in keys}
+
+
+@pytest.mark.parametrize("family", captioners())
+def test_families_are_finetuned_as_they_declare(family):
+    assert captioners()[family].finetuned_as == family_class("captioners", family).finetuned_as
+
+
+@pytest.mark.parametrize("family", [name for name, declared in scorers().items() if declared.reads != "embeddings"])
+def test_scorers_match_as_they_declare(family):
+    made = vars(family_class("scorers", family).MATCHING)
+    assert scorers()[family].matching.items() <= made.items()
+    schema = Schema(SCHEMA).definitions["matching"]["properties"]
+    assert {*scorers()[family].matching} == {*schema} - {*defaults(schema)}
+
+
+# The size of what a family reads of an image is called after that.
+READ = {"visual_size": 8, "prefix_size": 8, "region_size": 8}
+SMALL = {**READ, "width": 8, "heads": 1, "feed_forward": 8, "vocabulary": 120}
+SIZES = {
+    "blip": ({"layers": 1, "positions": 9, "prompt": [1]}, torch.zeros(1, 4, 8)),
+    "camel": (
+        {"encoder_layers": 1, "decoder_layers": 1, "memory": 0, "meshed": True, "start": 1, "longest": 7},
+        torch.zeros(1, 4, 8),
+    ),
+    "clipcap": ({"layers": 1, "positions": 9, "prefix_length": 3, "mapper_hidden": 0}, torch.zeros(1, 8)),
+    "vinvl": ({"layers": 1, "positions": 9, "tag_position": 5}, None),
+}
+
+
+@pytest.mark.parametrize("family", SIZES)
+def test_a_captioner_has_room_for_as_many_tokens_as_it_declares(family):
+    """The longest caption that can be asked for is made, and one that is a token longer is refused."""
+    sizes, visual = SIZES[family]
+    made = family_class("captioners", family)
+    sizes = {key: value for key, value in {**SMALL, **sizes}.items() if key in inspect.signature(made).parameters}
+    captioner = made(**sizes)
+    if visual is None:
+        there = torch.ones(1, 2, dtype=torch.bool)
+        visual = TaggedRegions(torch.ones(1, 2, dtype=torch.long), there, torch.zeros(1, 2, 8), there)
+    longest = sum(times * {**sizes, "": 1}[key] for key, times in captioners()[family].longest.items())
+    captioner.start(visual, longest)
+    with pytest.raises(ValueError, match="positions"):
+        captioner.start(visual, longest + 1)
 
 
 def test_an_optimizer_is_what_python_makes_without_them():

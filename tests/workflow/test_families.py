@@ -38,6 +38,8 @@ DECLARATION = CaptionerFamily(
     attention=False,
     imported={{"depth": {{"type": "integer", "description": "not in the weights"}}}},
     architecture={{"vocabulary": {{"type": "integer", "minimum": 257, "description": "most tokens"}}}},
+    longest={{}},
+    finetuned_as={{}},
 )
 
 
@@ -98,7 +100,7 @@ SIZES = 'architecture={"width": {"type": "integer"}}'
 PIXELS = f"""
 from captionlab.declarations import ScorerFamily
 
-DECLARATION = ScorerFamily(reads="pixels", libraries=(), imported={{}}, {SIZES})
+DECLARATION = ScorerFamily(reads="pixels", libraries=(), imported={{}}, matching={{}}, {SIZES})
 FAMILY = object
 """
 READER = """
@@ -419,7 +421,10 @@ def test_a_family_that_no_rule_can_make_is_an_error_at_start(checkout, modules, 
     assert sentence in plans(checkout)[0]
 
 
-RIGHT = 'DECLARATION = ScorerFamily(reads="regions", libraries=(), imported={}, architecture={})\nFAMILY = int\n'
+RIGHT = """
+DECLARATION = ScorerFamily(reads="regions", libraries=(), imported={}, architecture={}, matching={})
+FAMILY = int
+"""
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Files that a config names and that are not there are listed before any job starts."""
 
+import copy
+
 import pytest
 from test_config import CONFIG, ROOT
 
@@ -26,6 +28,29 @@ def test_each_is_named_with_its_key(tmp_path):
     assert f"captioners.mine.captions.texts: no such file {tmp_path}/mine.json" in text
     assert f"language.model.arpa: no such file {tmp_path}/model.arpa" in text
     assert "docs/data.md" in text
+
+
+def test_each_file_is_named_once_with_all_of_its_keys(tmp_path, answers):
+    config = copy.deepcopy(CONFIG)
+    config["encoders"]["again"] = config["encoders"]["clip"]
+    config["corpora"]["photos"]["images"] = "away"
+    with pytest.raises(ConfigError) as raised:
+        Experiments({**config, "data": str(tmp_path)}, ROOT).check_files()
+    lines = str(raised.value).splitlines()[1:]
+    keys, names = zip(*(line.removeprefix("  - ").split(": no such ") for line in lines), strict=True)
+    assert len({*names}) == len(names)
+    assert "encoders.clip.weights, encoders.again.weights" in keys
+    assert {"corpora.photos.annotations", "corpora.photos.images"} <= {*keys}  # both at once
+    answers.hold("two encoders of one file that is missing", raised.value, "clip.safetensors")
+
+
+def test_splits_that_do_not_go_together_are_told_when_all_files_are_there(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b.json").write_text("{}")
+    corpus = {"reader": "coco", "annotations": {"train": "b.json", "test": "b.json"}, "images": {"train": "a"}}
+    config = {"seed": 1, "data": str(tmp_path), "corpora": {"one": corpus}, "captioners": {}, "evaluations": {}}
+    with pytest.raises(ConfigError, match=r"corpora\.one\.images: no folder for the split 'test'"):
+        Experiments(config, ROOT).check_files()
 
 
 def test_nothing_is_missing_when_all_are_there(tmp_path):

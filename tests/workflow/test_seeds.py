@@ -62,7 +62,7 @@ def test_encoders_and_scorers():
         "architecture": {
             "embed_dim": 8,
             "vision_cfg": {"image_size": 16, "layers": 1, "width": 64, "head_width": 32, "patch_size": 8},
-            "text_cfg": {"context_length": 16, "vocab_size": 300, "width": 32, "heads": 1, "layers": 1},
+            "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 1, "layers": 1},
         },
         "optimizer": {"kind": "adamw", "lr": 1.0e-3, "batch": 4, "steps": 2},
     }

@@ -17,6 +17,10 @@ def main(snakemake):
     torch.set_num_threads(1)
     images = read_table(snakemake.input.images, IMAGES, columns=["image_id", "split", "path", "data"])
     images = images.filter(pc.equal(images["split"], "train"))
+    if not len(images):
+        raise ValueError(
+            f"{snakemake.input.images}: an encoder is trained on the split 'train', and this corpus has none"
+        )
     captions, options = read_table(snakemake.input.captions, CAPTIONS), job_arguments(snakemake)
     clip = train_clip(snakemake.params.config, images, captions, threads=snakemake.threads, **options)
     clip.save(folder_of(snakemake.output.weights))

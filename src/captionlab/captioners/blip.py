@@ -34,12 +34,14 @@ DECLARATION = CaptionerFamily(
     architecture={
         "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
         "layers": {"type": "integer", "minimum": 1, "description": "layers of the text decoder"},
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
+        "heads": {"type": "integer", "minimum": 1, "divides": "width", "description": "attention heads of a layer"},
         "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
         "positions": {"type": "integer", "minimum": 2, "description": "prompt and caption together"},
         "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
         "vocabulary": {"type": "integer", "minimum": 257, "description": "most tokens; 256 are bytes, one is the end"},
     },
+    longest={"positions": 1, "": -1},
+    finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
 )
 
 # Ids of "[DEC] a picture of" in the vocabulary of bert-base-uncased with the two pieces that BLIP adds to it.

@@ -51,6 +51,8 @@ DECLARATION = CaptionerFamily(
         "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
         "vocabulary": {"type": "integer", "minimum": 257, "description": "most tokens; 256 are bytes, one is the end"},
     },
+    longest={"longest": 1},
+    finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
 )
 
 # Of the published captioner: a head is 64 wide, a caption up to 40 tokens long, an image up to 500 places large; the

@@ -30,11 +30,13 @@ DECLARATION = CaptionerFamily(
         "prefix_length": {"type": "integer", "minimum": 1, "description": "tokens that stand for the image"},
         "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
         "layers": {"type": "integer", "minimum": 1, "description": "layers of the text decoder"},
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
+        "heads": {"type": "integer", "minimum": 1, "divides": "width", "description": "attention heads of a layer"},
         "positions": {"type": "integer", "minimum": 2, "description": "prefix and caption together"},
         "mapper_hidden": {"type": "integer", "minimum": 0, "description": "units of the mapper; 0: one linear layer"},
         "vocabulary": {"type": "integer", "minimum": 257, "description": "most tokens; 256 are bytes, one is the end"},
     },
+    longest={"positions": 1, "prefix_length": -1},
+    finetuned_as={"log_prob": "mean", "freeze_embeddings": True},
 )
 
 # Masks that old versions of transformers stored with the weights; they are no parameters.

@@ -29,6 +29,8 @@ DECLARATION = CaptionerFamily(
         "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.5, "description": "share"},
         "max_words": {"type": "integer", "minimum": 1, "default": 16, "description": "longer references are cut"},
     },
+    longest={},
+    finetuned_as={"log_prob": "mean", "freeze_embeddings": True},
 )
 
 # The id that begins, ends and fills up a caption.

@@ -56,13 +56,15 @@ DECLARATION = CaptionerFamily(
         "positions": {"type": "integer", "minimum": 3, "description": "of captions and, from tag_position on, of tags"},
         "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
         "layers": {"type": "integer", "minimum": 1, "description": "layers of the BERT"},
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
+        "heads": {"type": "integer", "minimum": 1, "divides": "width", "description": "attention heads of a layer"},
         "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
         "tag_position": {"type": "integer", "minimum": 2, "default": 40, "description": "where tags' positions start"},
         "max_pieces": {"type": "integer", "minimum": 1, "default": 30, "description": "word pieces of tags read"},
         "max_regions": {"type": "integer", "minimum": 1, "default": 50, "description": "regions that are read"},
         "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
     },
+    longest={"positions": 1, "": -1},
+    finetuned_as={"log_prob": "mean", "freeze_embeddings": True},
 )
 
 # Ids of [CLS] and [MASK] in the vocabulary of bert-base-uncased, and where the positions of tags start in training

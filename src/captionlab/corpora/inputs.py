@@ -26,6 +26,11 @@ def input_files(config: Mapping[str, Any], root: Path) -> list[Path]:
     return [root / path for key in _file_keys(config) for path in named_paths(config, key).values()]
 
 
+def named_files(config: Mapping[str, Any]) -> dict[str, str]:
+    """The same files as the config names them, per full key."""
+    return {full: path for key in _file_keys(config) for full, path in named_paths(config, key).items()}
+
+
 def check_inputs(config: Mapping[str, Any], root: Path, name: str) -> None:
     """Raise a CorpusError that names the key when a file, a folder or the folder of a split is not there.
 

@@ -38,8 +38,35 @@ DECLARATION = EncoderFamily(
     },
     architecture={
         "embed_dim": {"type": "integer", "minimum": 1, "description": "numbers in an embedding"},
-        "vision_cfg": {"type": "object", "description": "open_clip's, of the image tower"},
-        "text_cfg": {"type": "object", "description": "open_clip's, of the text tower"},
+        "vision_cfg": {
+            "description": "open_clip's, of the image tower",
+            "required": ["image_size", "layers", "width"],
+            "properties": {
+                "image_size": {"type": "integer", "minimum": 1, "description": "pixels of a side"},
+                "layers": {
+                    "anyOf": [
+                        {"type": "integer", "minimum": 1},
+                        {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 4, "maxItems": 4},
+                    ],
+                    "description": "of a vision transformer, or of the four stages of a ResNet",
+                },
+                "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
+                "head_width": {"type": "integer", "minimum": 1, "description": "numbers in a head, 64 without it"},
+                "patch_size": {"type": "integer", "minimum": 1, "description": "pixels of a patch's side, or 16"},
+                "mlp_ratio": {"type": "number", "exclusiveMinimum": 0, "description": "hidden units by width, or 4"},
+            },
+        },
+        "text_cfg": {
+            "description": "open_clip's, of the text tower",
+            "properties": {
+                "context_length": {"type": "integer", "minimum": 3, "description": "most tokens, or 77"},
+                "vocab_size": {"type": "integer", "minimum": 49408, "description": "tokens, or 49408"},
+                "width": {"type": "integer", "minimum": 1, "description": "numbers in a state, or 512"},
+                "heads": {"type": "integer", "minimum": 1, "description": "of a layer, or 8"},
+                "layers": {"type": "integer", "minimum": 1, "description": "layers, or 12"},
+                "mlp_ratio": {"type": "number", "exclusiveMinimum": 0, "description": "as above"},
+            },
+        },
         "quick_gelu": {"type": "boolean", "default": False, "description": "whether the activation is OpenAI's"},
     },
 )

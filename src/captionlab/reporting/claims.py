@@ -8,8 +8,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from itertools import product
 from typing import Any
 
-import yaml
-
+from captionlab.files import read_yaml
 from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, verdict
 from captionlab.reporting.evidence import COLUMNS, ENDS, NON_INFERIORITY, Claim, Evidence, EvidenceClaim
 from captionlab.reporting.render import Block, Cell, Column, Table, Value, interval_cell, p_text
@@ -125,8 +124,7 @@ AnyClaim = CaptionersClaim | EvidenceClaim
 
 def read_claims(path: str | os.PathLike[str], paper: str) -> list[AnyClaim]:
     """Read the claims of a paper; a ClaimError names the claim and the key that is wrong."""
-    with open(path, encoding="utf-8") as file:
-        entries = yaml.safe_load(file)
+    entries = read_yaml(path)
     claims: list[AnyClaim] = []
     for entry in entries:
         kind: type[AnyClaim] = EvidenceClaim if "evidence" in entry else CaptionersClaim

@@ -30,6 +30,7 @@ DECLARATION = ScorerFamily(
         "visual_heads": {"type": "integer", "minimum": 1, "description": "those of the image when not width / 64"},
     },
     architecture={},
+    matching={"match_index": 1, "max_tokens": 35, "lowercase": True, "strip_punctuation": False},
 )
 
 _KEPT, _POSITIONS = ("vision_model.", "text_encoder.", "itm_head."), "text_encoder.embeddings.position_ids"

@@ -31,6 +31,7 @@ DECLARATION = ScorerFamily(
         "clamp": {"type": "boolean", "default": False, "description": "no score below 0, as CLIPScore"},
     },
     architecture={},
+    matching={},
 )
 
 

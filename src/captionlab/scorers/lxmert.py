@@ -28,6 +28,7 @@ DECLARATION = ScorerFamily(
         "visual_layers": {"type": "integer", "minimum": 1, "description": "layers of the regions alone"},
         "cross_layers": {"type": "integer", "minimum": 1, "description": "layers of both together"},
     },
+    matching={"match_index": 1, "max_tokens": 20, "lowercase": True, "strip_punctuation": False},
 )
 
 

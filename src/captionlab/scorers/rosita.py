@@ -20,6 +20,7 @@ DECLARATION = ScorerFamily(
     libraries=(),
     imported={},
     architecture={"layers": {"type": "integer", "minimum": 1, "description": "layers"}},
+    matching={"match_index": 1, "max_tokens": 30, "lowercase": True, "strip_punctuation": True},
 )
 
 # The modules that scoring needs, as the checkpoints name them and as they are named here.

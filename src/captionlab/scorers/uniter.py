@@ -20,6 +20,7 @@ DECLARATION = ScorerFamily(
     libraries=(),
     imported={},
     architecture={"layers": {"type": "integer", "minimum": 1, "description": "layers"}},
+    matching={"match_index": 1, "max_tokens": 62, "lowercase": False, "strip_punctuation": False},
 )
 
 

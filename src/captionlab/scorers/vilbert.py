@@ -53,12 +53,23 @@ DECLARATION = ScorerFamily(
         "layers": {"type": "integer", "minimum": 1, "description": "layers of the text"},
         "visual_width": {"type": "integer", "minimum": 1, "description": "numbers in a state of a region"},
         "visual_layers": {"type": "integer", "minimum": 1, "description": "layers of the regions"},
-        "visual_heads": {"type": "integer", "minimum": 1, "description": "attention heads of these"},
+        "visual_heads": {
+            "type": "integer",
+            "minimum": 1,
+            "divides": "visual_width",
+            "description": "attention heads of these",
+        },
         "visual_feed_forward": {"type": "integer", "minimum": 1, "description": "units inside their feed-forward part"},
         "connections": {"type": "integer", "minimum": 1, "description": "layers in which both attend to each other"},
         "joint_width": {"type": "integer", "minimum": 1, "description": "numbers in a state of these"},
-        "joint_heads": {"type": "integer", "minimum": 1, "description": "attention heads of these"},
+        "joint_heads": {
+            "type": "integer",
+            "minimum": 1,
+            "divides": "joint_width",
+            "description": "attention heads of these",
+        },
     },
+    matching={"match_index": 0, "max_tokens": 36, "lowercase": True, "strip_punctuation": False},
 )
 
 # What scoring needs of a checkpoint, beside the head. The layers q_dense1 and q_dense2 are there, and never used.

@@ -125,12 +125,6 @@ class Basis:
                     place = ".".join(filter(None, (section, name, key, corpus)))
                     yield from ((place, file) for file in listed(files))
 
-    def missing(self, named: Iterable[tuple[str, str]], folders: bool = False) -> list[str]:
-        """A sentence for each key of the config whose file, or also folder, is not there."""
-        there, what = (Path.exists, "file or folder") if folders else (Path.is_file, "file")
-        places = [(key, Path(self.data) / path) for key, path in named]
-        return [f"{key}: no such {what} {path}" for key, path in places if not there(path)]
-
     # ------------------------------------------------------------- the blocks that a job's wildcards name
     def block_of(self, kind: str, wildcards: Wildcards) -> Block:
         """The block of the corpus, captioner or the like (`kind`, the name of the wildcard) of a job."""

@@ -1,14 +1,21 @@
 """The config, checked before the DAG is built: each mistake is one sentence that says where and what to write."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
+
+from snakemake.exceptions import ApiError
 
 from captionlab.declarations import DeclarationError
 from captionlab.papers import paper_class
-from captionlab.workflow.blocks import Block
+from captionlab.workflow.blocks import Block, root_of
+from captionlab.workflow.families import captioners, scorers
 from captionlab.workflow.references import reference_mistakes
 from captionlab.workflow.schema import Schema
 from captionlab.workflow.seeds import seeds_mistakes, spelled_out
+
+# Below the folder of the Snakefile.
+SCHEMA = Path("workflow", "schemas", "config.schema.yaml")
 
 
 class ConfigError(ValueError):
@@ -17,7 +24,14 @@ class ConfigError(ValueError):
     @classmethod
     def listing(cls, what: str, mistakes: list[str]) -> Self:
         """An error that lists mistakes, a line each."""
-        return cls(f"{what}:\n" + "\n".join(f"  - {mistake}" for mistake in mistakes))
+        return cls(f"{what}:\n" + "\n".join(f"  - {mistake}" for mistake in dict.fromkeys(mistakes)))
+
+
+class Refusal(ApiError):
+    """A ConfigError as Snakemake prints it: its sentences and nothing else."""
+
+    # Snakemake shows where in a Snakefile an error was raised, before and after its message.
+    __traceback__: Any = property(lambda self: None, lambda self, trace: None)
 
 
 def checked(config: Block, schema: Path) -> Block:
@@ -33,7 +47,7 @@ def checked(config: Block, schema: Path) -> Block:
     mistakes, followed = language.mistakes(config)
     filled = language.filled(config) if followed else config
     if followed:
-        mistakes += reference_mistakes(filled, config)
+        mistakes += reference_mistakes(filled)
         unclear = [*seeds_mistakes(filled, language)]
         mistakes += unclear
         filled = filled if unclear else spelled_out(filled, language)
@@ -41,4 +55,21 @@ def checked(config: Block, schema: Path) -> Block:
             mistakes += paper_class(name).mistakes(filled, f"papers.{name}", block)
     if mistakes:
         raise ConfigError.listing("the config cannot be run", mistakes)
+    _leave_to_families(filled)
     return filled
+
+
+def _leave_to_families(config: Block) -> None:
+    """Take out what a family does of itself: that it is written out makes no other job of a run that is there."""
+    for name, block in config["captioners"].items():
+        if (objective := block.get("objective", {})).get("kind") == "reinforce":
+            family = config["captioners"][root_of(config, name)]["family"]
+            block["objective"] = _but_for(objective, captioners()[family].finetuned_as)
+    for name, block in config["scorers"].items():
+        # One that is trained here reads as many tokens as it has positions.
+        longest = {"max_tokens": block["architecture"]["positions"]} if "architecture" in block else {}
+        config["scorers"][name] = _but_for(block, {**scorers()[block["family"]].matching, **longest})
+
+
+def _but_for(block: Block, usual: Mapping[str, Any]) -> Block:
+    return {key: value for key, value in block.items() if key not in usual or value != usual[key]}

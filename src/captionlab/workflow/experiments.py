@@ -15,7 +15,7 @@ from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, memory, on_disk
 from captionlab.workflow.blocks import Block, normalise, without
-from captionlab.workflow.config import ConfigError, checked
+from captionlab.workflow.config import SCHEMA, ConfigError, checked
 from captionlab.workflow.embedding import Embedding
 from captionlab.workflow.families import readers, score_tables
 from captionlab.workflow.language import Construction, Language
@@ -43,7 +43,7 @@ class Experiments(Basis):
     memory, paper_of, labels_of = staticmethod(memory), staticmethod(paper_of), staticmethod(labels_of)
 
     def __init__(self, config: Block, root: Path | str):
-        super().__init__(checked(config, Path(root) / "workflow" / "schemas" / "config.schema.yaml"), root)
+        super().__init__(checked(config, Path(root) / SCHEMA), root)
         # Of each captioner with several seeds its trainings.
         self.trainings = trainings(config, "captioners")
         self.spice: str = self.config["spice"] or "off"
@@ -59,22 +59,32 @@ class Experiments(Basis):
         self.papers = Papers(self, [paper_class(name)(self) for name in PAPERS], self.provenance())
 
     def check_files(self) -> None:
-        """Raise a ConfigError that lists every file or folder that the config names and that is not there."""
-        from captionlab.corpora.inputs import CorpusError, check_inputs
+        """Raise a ConfigError that lists every file or folder that is not there, once, with the keys that name it."""
+        from captionlab.corpora.inputs import CorpusError, check_inputs, named_files, named_paths
 
-        mistakes = []
-        for name, corpus in self.corpora.items():
-            if corpus["reader"] != "toyworld":
-                try:
-                    check_inputs(corpus, Path(self.data), name)
-                except CorpusError as mistake:
-                    mistakes.append(str(mistake))
-        captioners = self.named("captioners", "weights", "tokenizer", "captions")
-        mistakes += self.missing([*captioners, *self.embedding.files(), *self.language.files(), *self.study.files()])
-        folders = [*self.named("regions", "weights", "files"), *self.named("scorers", "weights", "vocabulary")]
-        mistakes += [*self.missing(folders, folders=True), *self.missing(self.named("tags", "files"))]
-        mistakes += self.language.missing_tagger()
-        if mistakes:
+        data, read = Path(self.data), {n: block for n, block in self.corpora.items() if block["reader"] != "toyworld"}
+        folders = [(f"corpora.{n}.{key}", path) for n in read for key, path in named_paths(read[n], "images").items()]
+        files = [(f"corpora.{n}.{key}", path) for n in read for key, path in named_files(read[n]).items()]
+        files += [*self.named("captioners", "weights", "tokenizer", "captions"), *self.named("tags", "files")]
+        files += [*self.embedding.files(), *self.language.files(), *self.study.files()]
+        either = [*self.named("regions", "weights", "files"), *self.named("scorers", "weights", "vocabulary")]
+        kinds = (
+            ("file", Path.is_file, files),
+            ("folder", Path.is_dir, folders),
+            ("file or folder", Path.exists, either),
+        )
+        missing: dict[Path, tuple[str, list[str]]] = {}
+        for what, is_there, named in kinds:
+            for key, path in named:
+                if not is_there(data / path):
+                    missing.setdefault(data / path, (what, []))[1].append(key)
+        mistakes = [f"{', '.join(keys)}: no such {what} {place}" for place, (what, keys) in missing.items()]
+        for name in () if missing else read:
+            try:
+                check_inputs(read[name], data, name)
+            except CorpusError as mistake:
+                mistakes.append(str(mistake))
+        if mistakes := [*mistakes, *self.language.missing_tagger()]:
             what = f"files are missing below {self.data} (docs/data.md says where they come from)"
             raise ConfigError.listing(what, mistakes)
 

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from captionlab.workflow import config
 from captionlab.workflow.blocks import Block
 from captionlab.workflow.schema import Schema
 
 ROOT = Path(__file__).parents[3]
-README, SCHEMA = ROOT / "config" / "README.md", ROOT / "workflow" / "schemas" / "config.schema.yaml"
+README, SCHEMA = ROOT / "config" / "README.md", ROOT / config.SCHEMA
 _TABLE = re.compile(r"(<!-- keys: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _BOUNDS = {"minimum": "from {}", "exclusiveMinimum": "above {}", "maximum": "to {}", "exclusiveMaximum": "below {}"}
 _TYPES = {"integer": "whole number", "string": "text", "boolean": "true or false", "null": "null"}
@@ -36,8 +37,11 @@ def with_tables(text: str, schema: Schema) -> str:
 
 def _part(schema: Schema, name: str) -> Block:
     if name == "config":
-        plain = {k: part for k, part in schema.root["properties"].items() if {*part} & {"type", "enum"}}
-        return {**schema.root, "properties": {k: part for k, part in plain.items() if part.get("type") != "object"}}
+        keys = schema.root["properties"].items()
+        return {
+            **schema.root,
+            "properties": {k: part for k, part in keys if schema.case({}, part).get("type") != "object"},
+        }
     first, *keys = name.split(".")
     found: Block = schema.root["properties"][first] if keys else schema.definitions[first]
     for key in keys:

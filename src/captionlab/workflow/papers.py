@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from snakemake.io import report
 
 import captionlab.papers
 from captionlab import paths
 from captionlab.declarations import DeclarationError
+from captionlab.files import read_yaml
 from captionlab.papers import PAPERS
 from captionlab.reporting.paper import Needs, Paper
 from captionlab.reporting.render import FORMATS
@@ -153,5 +153,5 @@ def paper_parts() -> Block:
         folder = FOLDER / name
         if missing := [file for file in PARTS if not (folder / file).is_file()]:
             raise DeclarationError(f"{folder} lacks {missing[0]}; captionlab.reporting.paper says what a paper needs")
-        parts[name] = yaml.load((folder / "schema.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+        parts[name] = read_yaml(folder / "schema.yaml")
     return parts

@@ -1,4 +1,4 @@
-"""What the parts of a config say of each other that its schema does not: parents, objectives, batches, what must fit.
+"""What the parts of a config say of each other that its schema does not: parents, objectives, what must fit by number.
 
 The config fits its schema, so that every name leads somewhere, and has all defaults.
 """
@@ -12,8 +12,8 @@ from captionlab.workflow.families import a_family, captioners, readers, rewards_
 from captionlab.workflow.schema import hint
 
 
-def reference_mistakes(config: Block, given: Block) -> Iterator[str]:
-    """One sentence for each thing that cannot be done; `given` is the config without defaults."""
+def reference_mistakes(config: Block) -> Iterator[str]:
+    """One sentence for each thing that cannot be done."""
     if broken := [mistake for name in config["captioners"] for mistake in _parent_mistakes(config, name)]:
         yield from broken
         return
@@ -22,6 +22,9 @@ def reference_mistakes(config: Block, given: Block) -> Iterator[str]:
         if corpus["reader"] == "toyworld" and split not in corpus["images"]:
             named = ", ".join(map(str, corpus["images"]))
             yield f"corpora.{name}: evaluations use the split {split!r}, but images names {named}"
+    for name, encoder in config["encoders"].items():
+        if model_kind(encoder) == "trained":
+            yield from _encoder_mistakes(config, f"encoders.{name}", encoder)
     for name, scorer in config["scorers"].items():
         if model_kind(scorer) == "trained":
             yield from _scorer_mistakes(config, f"scorers.{name}", scorer)
@@ -36,7 +39,6 @@ def reference_mistakes(config: Block, given: Block) -> Iterator[str]:
         yield from _validity_mistakes(config, validity["corpus"])
     if scenes := config.get("scene_analysis"):
         yield from _scene_analysis_mistakes(config, scenes)
-        yield from _probes_mistakes(given["scene_analysis"])
 
 
 def _parent_mistakes(config: Block, name: str) -> Iterator[str]:
@@ -62,11 +64,12 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
         return
     corpus, objective, optimizer = block["corpus"], block["objective"], block["optimizer"]
     root = config["captioners"][root_of(config, name)]
-    yield from _size_mistakes(config, where, corpus, "train", optimizer["batch"], "a batch")
+    yield from _training_mistakes(config, where, block)
     yield from _files_mistakes(config, where, root, corpus, "the captioner")
     yield from _objective_mistakes(where, root["family"], objective)
-    if optimizer.get("stop_after", 0) > optimizer.get("epochs", 0):
-        yield f"{where}.optimizer.stop_after must be at most epochs, which it needs"
+    for part in ("objective", "validation"):
+        if decoding := block.get(part, {}).get("decoding"):
+            yield from _length_mistakes(config, f"{where}.{part}", name, decoding)
     if validation := block.get("validation"):
         yield from _size_mistakes(config, where, corpus, validation["split"], 1, "validation")
         if optimizer.get("steps", validation["every"]) < validation["every"]:
@@ -120,9 +123,10 @@ def _reward_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
             what = "smaller than" if batch < candidates else "no multiple of"
             enough = max(1, batch // candidates) * candidates
             less = f" less {hard} hard negatives" if hard else ""
+            fewer = f" or `reward: {{candidates: {batch + hard}}}`" if batch + hard > 1 else ""  # two are the least
             yield (
                 f"{where}: distractors come from the batch, and a batch of {batch} is {what} {reward['candidates']} "
-                f"candidates{less}; write `optimizer: {{batch: {enough}}}` or `reward: {{candidates: {batch + hard}}}`"
+                f"candidates{less}; write `optimizer: {{batch: {enough}}}`{fewer}"
             )
 
 
@@ -134,10 +138,59 @@ def _files_mistakes(config: Block, where: str, block: Block, corpus: str, who: s
 
 
 def _size_mistakes(config: Block, where: str, corpus: str, split: str, needed: int, what: str) -> Iterator[str]:
-    """Too few images, where the config says how many there are."""
+    """Too few images, where the config says how many there are; no such split, where it says which there are."""
     block = config["corpora"][corpus]
+    splits = splits_of(block)
     if block["reader"] == "toyworld" and (there := block["images"].get(split, 0)) < needed:
         yield f"{where}: {what} needs {needed} images of the split {split!r}, and corpora.{corpus}.images has {there}"
+    elif splits and split not in splits:
+        lacking = f"{where}: {what} needs images of the split {split!r}, which corpora.{corpus}.annotations has not"
+        yield f"{lacking}; {hint(split, splits)}"
+
+
+def _training_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+    """What an optimizer asks of its corpus, and its keys of each other."""
+    optimizer = block["optimizer"]
+    if config["corpora"][block["corpus"]]["images"] is None:
+        yield f"{where}: the corpus {block['corpus']!r} is text only (images: null), so nothing can be trained on it"
+    yield from _size_mistakes(config, where, block["corpus"], "train", optimizer["batch"], "a batch")
+    if optimizer.get("stop_after", 0) > optimizer.get("epochs", 0):
+        yield f"{where}.optimizer.stop_after must be at most epochs, which it needs"
+    if (warmup := optimizer["warmup"]) > (steps := optimizer.get("steps", warmup)):
+        yield f"{where}.optimizer.warmup is {warmup} and there are {steps} updates; set it to {steps} or less"
+    if (parts := optimizer["accumulate"]) > (batch := optimizer["batch"]):
+        yield f"{where}.optimizer.accumulate is {parts}, more than there is in a batch; set it to {batch} or less"
+
+
+def _length_mistakes(config: Block, where: str, captioner: str, decoding: str) -> Iterator[str]:
+    """A decoding that asks for more tokens than a captioner has positions, which of an imported one its weights say."""
+    root = root_of(config, captioner)
+    block, asked = config["captioners"][root], config["decodings"][decoding]["max_tokens"]
+    if "architecture" not in block or not (parts := captioners()[block["family"]].longest):
+        return
+    longest = sum(times * {**block["architecture"], "": 1}[key] for key, times in parts.items())
+    if asked > longest:
+        sizes = " and ".join(filter(None, parts))
+        has = f"captioners.{root}.architecture has room for {longest} by its {sizes}"
+        yield f"{where}: decodings.{decoding}.max_tokens is {asked}, and {has}; lower max_tokens"
+
+
+def _encoder_mistakes(config: Block, where: str, encoder: Block) -> Iterator[str]:
+    """A CLIP that cannot be trained, or not be built by open_clip, whose defaults are these."""
+    yield from _training_mistakes(config, where, encoder)
+    if encoder["optimizer"]["accumulate"] > 1:
+        yield f"{where}.optimizer.accumulate must be 1: the other pairs of the whole batch are the contrast"
+    architecture, where = encoder["architecture"], f"{where}.architecture"
+    tower = architecture["vision_cfg"]
+    resnet, head = isinstance(tower["layers"], list), tower.get("head_width", 64)
+    if (width := tower["width"] * (32 if resnet else 1)) % head:
+        yield f"{where}.vision_cfg.head_width is {head}, which does not divide {'32 times ' * resnet}its width, {width}"
+    if tower["image_size"] % (patch := 32 if resnet else tower.get("patch_size", 16)):
+        which = "32, by which a ResNet makes images smaller" if resnet else f"patch_size, {patch}"
+        yield f"{where}.vision_cfg.image_size is {tower['image_size']}, no multiple of {which}"
+    text = {"width": 512, "heads": 8, **architecture["text_cfg"]}
+    if text["width"] % text["heads"]:
+        yield f"{where}.text_cfg.heads is {text['heads']}, which does not divide its width, {text['width']}"
 
 
 def _scorer_mistakes(config: Block, where: str, scorer: Block) -> Iterator[str]:
@@ -147,7 +200,9 @@ def _scorer_mistakes(config: Block, where: str, scorer: Block) -> Iterator[str]:
             f"{where}.word_embeddings is 'encoder', but regions.{scorer['regions']} are of no encoder that knows "
             "words; write `word_embeddings: random`"
         )
-    yield from _size_mistakes(config, where, scorer["corpus"], "train", scorer["optimizer"]["batch"], "a batch")
+    yield from _training_mistakes(config, where, scorer)
+    if (asked := scorer.get("max_tokens", 0)) > (positions := scorer["architecture"]["positions"]):
+        yield f"{where}.max_tokens is {asked}, and its architecture has {positions} positions; lower it to that"
 
 
 def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterator[str]:
@@ -155,10 +210,12 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
     for name in evaluation["scorers"]:
         for corpus in corpora:
             yield from _files_mistakes(config, where, config["scorers"][name], corpus)
-    for corpus in corpora if evaluation["retrievers"] else []:
-        split = config["corpora"][corpus]["evaluation_split"]
-        yield from _size_mistakes(config, where, corpus, split, evaluation["candidates"], "a set of candidates")
+    needed, what = (evaluation["candidates"], "a set of candidates") if evaluation["retrievers"] else (1, "it")
+    for corpus in corpora:
+        yield from _size_mistakes(config, where, corpus, config["corpora"][corpus]["evaluation_split"], needed, what)
     for captioner in evaluation["captioners"]:
+        if "decoding" in evaluation:
+            yield from _length_mistakes(config, where, captioner, evaluation["decoding"])
         root, captions = blocks[root_of(config, captioner)], blocks[captioner].get("captions", dict.fromkeys(corpora))
         for corpus in corpora:
             yield from _files_mistakes(config, where, root, corpus, f"the captioner {captioner!r}")
@@ -217,6 +274,7 @@ def _scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
             yield f"{named}; what is analysed is attention to tags, of {a_family(able)}"
         else:
             yield from _files_mistakes(config, f"scene_analysis.{role}", block, scenes["corpus"], "the captioner")
+            yield from _length_mistakes(config, f"scene_analysis.{role}", scenes[role], scenes["decoding"])
     for key in ("regions", "tags") if all(block["family"] in able for block in blocks.values()) else ():
         read = {role: block[key] for role, block in blocks.items()}
         if len({*read.values()}) > 1:
@@ -233,14 +291,6 @@ def _scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
             f"scene_analysis.corpus is {scenes['corpus']!r}, which has no scene captions; "
             "write scene_analysis.labels: {table: captions} to find scenes in its references"
         )
-
-
-def _probes_mistakes(scenes: Block) -> Iterator[str]:
-    """Who says how many scenes there are, and how many are probed, says it twice; by default there may be fewer."""
-    labels, probed = scenes.get("labels", {}), scenes.get("probes", {}).get("scenes", 0)
-    there = len(labels["names"]) if "names" in labels else labels.get("number", probed)
-    if probed > there:
-        yield f"scene_analysis.probes.scenes is {probed}, and scene_analysis.labels has {there} scenes; make both equal"
 
 
 def splits_of(corpus: Block) -> list[str]:

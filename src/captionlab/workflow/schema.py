@@ -14,21 +14,23 @@ Objects have the keys of their `properties` and no other, unless `additionalProp
                                have, `needs`, or not, `forbids`; the `sentence` says which are wrong, by {keys}
     within: {key: section}     what stands under the key is also in that list of the block's `evaluation`
     sections: {section: what}  the whole config has these sections, for what they are
+    divides: key               of a key: the number under another one of the block is a multiple of it
     default: value             of a key; default_of: the key at the top of the config whose value it is
 """
 
 import copy
 import difflib
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from captionlab.corpora.toyworld.domains import DOMAINS
+from captionlab.files import read_yaml
 from captionlab.reporting.paper import listed
 from captionlab.workflow.blocks import Block
 from captionlab.workflow.families import a_family, declared_cases, encoders
@@ -36,6 +38,15 @@ from captionlab.workflow.papers import paper_parts
 
 # What may be named as if it were a section of every config.
 VOCABULARIES = {"domains": DOMAINS}
+# 4.0 is no whole number, as it would be another parameter of a job than 4; what is not finite is no number.
+_TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
+    {
+        "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+        "number": lambda _, value: (
+            isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        ),
+    }
+)
 # What is said of a value that does not fit a keyword of JSON Schema.
 PLAIN = {
     "type": "is {value!r}; it must be of the type {bound}",
@@ -58,7 +69,7 @@ class Schema:
 
     def __init__(self, path: Path):
         """Read the file; DeclarationError for a module or paper that does not say what it must."""
-        document = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        document = read_yaml(path)
         for union, cases in declared_cases(document["$defs"]["scorer_architecture"]["properties"]).items():
             document["$defs"][union]["cases"] = dict(sorted({**document["$defs"][union]["cases"], **cases}.items()))
         document["properties"]["papers"]["properties"] = paper_parts()
@@ -70,11 +81,19 @@ class Schema:
 
     def mistakes(self, config: Block) -> tuple[list[str], bool]:
         """One sentence for each thing in a config that does not fit, and whether every name leads somewhere."""
-        handlers = {name[1:]: getattr(_Keywords(config), name) for name in _Keywords.NAMES}
-        validator = extend(Draft202012Validator, handlers)({**self.root, "$defs": self.definitions})
-        errors = sorted(validator.iter_errors(config), key=lambda e: [str(p) for p in e.absolute_path])
+        errors = sorted(self._validator(config).iter_errors(config), key=lambda e: [str(p) for p in e.absolute_path])
         sentences = [sentence for error in errors for sentence in self._sentences(error)]
-        return sentences, all(error.validator in ("within", "sections") for error in errors)
+        return sentences, all(error.validator in ("within", "sections", "divides") for error in errors)
+
+    def takes_null(self, config: Block, place: Iterable[Any]) -> bool:
+        """Whether null is a value of what stands at a place of a config."""
+        part, value = self.root, config
+        for key in place:
+            keys = self.case(value, part)
+            part, value = keys.get("properties", {}).get(key, keys.get("additionalProperties")), value[key]
+            if not isinstance(part, dict):
+                return False
+        return not any(self._validator(config).descend(None, part))
 
     def filled(self, config: Block) -> Block:
         """A config that fits, with the defaults of all keys that it does not give."""
@@ -100,6 +119,10 @@ class Schema:
             part = self.definitions[part["$ref"].rpartition("/")[2]] if "$ref" in part else _chosen(block, part) or {}
         return part
 
+    def _validator(self, config: Block) -> Any:
+        handlers = {name[1:]: getattr(_Keywords(config), name) for name in _Keywords.NAMES}
+        return extend(Draft202012Validator, handlers, type_checker=_TYPES)({**self.root, "$defs": self.definitions})
+
     def _expanded(self, part: Any, name: str) -> Any:
         """A part in plain JSON Schema but for the further keywords, `extends` aside; `name` is that of its case."""
         if isinstance(part, list):
@@ -121,6 +144,8 @@ class Schema:
         if isinstance(keys := found.get("properties"), dict):
             together = {key: key_part["x-needs"] for key, key_part in keys.items() if "x-needs" in key_part}
             found = {"type": "object", "additionalProperties": False, "dependentRequired": together, **found}
+            if whole := {key: of for key, one in keys.items() if isinstance(of := one.get("divides"), str)}:
+                found["divides"] = whole
         return found
 
     def _filled(self, value: Any, part: Block, config: Block) -> Any:
@@ -139,6 +164,8 @@ class Schema:
         place = ".".join(map(str, error.absolute_path)) or "the top level"
         if f"_{error.validator}" in _Keywords.NAMES:
             yield error.message.replace("{place}", place)
+        elif error.instance is None:
+            yield f"{place} is null, which takes away what a --configfile before it has, and none has it; drop the key"
         elif error.validator == "additionalProperties" and isinstance(error.instance, dict):
             known = sorted(error.schema["properties"])
             for key in sorted(str(key) for key in error.instance if key not in known):
@@ -175,7 +202,7 @@ class Schema:
 class _Keywords:
     """The further keywords as functions of jsonschema: validator, value of the keyword, instance, schema -> errors."""
 
-    NAMES = ("_union", "_names", "_rules", "_within", "_sections")
+    NAMES = ("_union", "_names", "_rules", "_within", "_sections", "_divides")
 
     def __init__(self, config: Block):
         self.config = config
@@ -228,6 +255,14 @@ class _Keywords:
         for section, what in needed.items():
             if section not in self.config:
                 yield ValidationError(f"{{place}} needs {what}; add the section `{section}`")
+
+    def _divides(self, validator: Any, pairs: Block | str, block: Any, part: Block) -> Iterator[ValidationError]:
+        for key, of_key in pairs.items() if isinstance(block, dict) and isinstance(pairs, dict) else ():
+            number, whole = block.get(key), block.get(of_key)
+            if isinstance(number, int) and isinstance(whole, int) and number > 0 and whole % number:
+                fitting = next(n for n in range(min(number, whole), 0, -1) if whole % n == 0)
+                wrong = f"{{place}}.{key} is {number}, which does not divide {of_key}, {whole}"
+                yield ValidationError(f"{wrong}; write {fitting}, or another {of_key}")
 
 
 def hint(name: str, names: Iterable[Any], otherwise: str = "there are") -> str:

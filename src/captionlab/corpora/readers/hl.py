@@ -26,7 +26,7 @@ DECLARATION = CorpusReader(
                     "minimum": 1,
                     "description": "so many of the split train become the split val",
                 },
-                "seed": {"type": "integer", "minimum": 0},
+                "seed": {"$ref": "#/$defs/seed"},
             },
         },
     },

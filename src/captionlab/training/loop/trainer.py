@@ -139,7 +139,7 @@ def train(
     """
     _set_up_arithmetic(device, optimizer.get("precision") == "tf32")
     per_epoch = len(batches)
-    scheduled = int(optimizer["steps"]) if "steps" in optimizer else int(optimizer["epochs"]) * per_epoch
+    scheduled = _updates(optimizer, per_epoch)
     steps = min(scheduled, int(optimizer["stop_after"]) * per_epoch) if "stop_after" in optimizer else scheduled
     stepper = build_optimizer(model.parameters(), optimizer)
     log = Log(steps)
@@ -172,6 +172,16 @@ def train(
         model.load_state_dict(validation.weights)
     if is_first():
         log.write(log_path)
+
+
+def _updates(optimizer: Mapping[str, Any], per_epoch: int) -> int:
+    """How many updates the schedule has; ValueError where the warmup alone has more."""
+    scheduled = int(optimizer["steps"]) if "steps" in optimizer else int(optimizer["epochs"]) * per_epoch
+    if (warmup := int(optimizer.get("warmup", 0))) > scheduled:
+        raise ValueError(
+            f"optimizer.warmup is {warmup} and there are {scheduled} updates; set it to {scheduled} or less"
+        )
+    return scheduled
 
 
 def _restore(state: Mapping[str, Any], saved: Mapping[str, Any], steps: int) -> int:

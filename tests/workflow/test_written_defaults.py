@@ -1,0 +1,113 @@
+"""A default that is written out changes no parameter of any job, and so runs nothing again."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from snakemake.api import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings, SnakemakeApi
+from snakemake.settings.enums import Quietness
+
+from captionlab import paths
+from captionlab.workflow.config import SCHEMA, ConfigError, checked
+from captionlab.workflow.experiments import Experiments
+from captionlab.workflow.families import captioners, scorers
+from captionlab.workflow.schema import Schema
+
+ROOT = Path(__file__).parents[2]
+CONFIG = yaml.safe_load((Path(__file__).parent / "every_kind.yaml").read_text(encoding="utf-8"))
+
+
+class Filling(Schema):
+    """Notes the parts whose defaults a config gets."""
+
+    def _filled(self, value, part, config):
+        if isinstance(value, dict):
+            self.seen = getattr(self, "seen", {})
+            self.seen[id(self.case(value, part))] = value
+        return super()._filled(value, part, config)
+
+
+def defaults(part, schema, found, where):
+    """The parts with defaults that lie below a part of the schema, by their place in it."""
+    if isinstance(part, list):
+        for item in part:
+            defaults(item, schema, found, where)
+    if not isinstance(part, dict):
+        return found
+    if "$ref" in part:
+        return defaults(schema.definitions[part["$ref"].rpartition("/")[2]], schema, found, where)
+    if id(part) in found or part.get("untrained"):
+        return found
+    keys = part.get("properties", {})
+    given = sorted(key for key, one in keys.items() if isinstance(one, dict) and {"default", "default_of"} & one.keys())
+    found[id(part)] = (where, given)
+    others = {key: part[key] for key in ("otherwise", "items", "additionalProperties") if key in part}
+    inner = {**keys, **part.get("cases", {}), **others}
+    for key, one in inner.items():
+        defaults(one, schema, found, f"{where}.{key}")
+    return found
+
+
+def test_the_config_has_a_block_for_every_default_there_is():
+    schema = Filling(ROOT / SCHEMA)
+    schema.filled(CONFIG)
+    there = defaults(schema.root, schema, {}, "")
+    lacking = [where for part, (where, given) in there.items() if given and part not in schema.seen]
+    assert (lacking, len([1 for _, given in there.values() if given]) > 60) == ([], True)
+
+
+def written_out(config):
+    """A config with all defaults: those of the schema, and those that families have of their own."""
+    config = Schema(ROOT / SCHEMA).filled(config)
+    for name, family in (("tuned", "clipcap"), ("tuned-blip", "blip"), ("tuned-camel", "camel")):
+        config["captioners"][name]["objective"] |= captioners()[family].finetuned_as
+    for block in config["scorers"].values():
+        positions = {"max_tokens": 20} if "architecture" in block else {}
+        block |= {**scorers()[block["family"]].matching, **positions}
+    types = [name for name in config["evaluations"]["main"]["captioners"] if name != "made"]
+    config["language"] |= {"fluency": ["main"], "caption_types": types}
+    return config
+
+
+def test_what_is_written_out_is_accepted_and_filled_in_as_before():
+    written, plain = (checked(config, ROOT / SCHEMA) for config in (written_out(CONFIG), CONFIG))
+    assert {**written, "language": plain["language"]} == plain
+
+
+def parameters(config, folder, targets):
+    """By rule and wildcards the parameters of each job of a plan."""
+    file = folder / "given.yaml"
+    file.write_text(yaml.safe_dump(config), encoding="utf-8")
+    with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
+        workflow = api.workflow(
+            resource_settings=ResourceSettings(cores=1),
+            config_settings=ConfigSettings(configfiles=[file]),
+            snakefile=ROOT / "Snakefile",
+            workdir=folder,
+        )
+        workflow.dag(DAGSettings(targets={"all", *targets})).execute_workflow(executor="dryrun")
+        jobs = workflow._workflow_store.dag.jobs
+        return {(job.rule.name, *job.wildcards): dict(job.params.items()) for job in jobs}
+
+
+def test_no_parameter_of_any_job_changes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    config = {**CONFIG, "data": str(tmp_path)}
+    with pytest.raises(ConfigError) as missing:
+        Experiments(config, ROOT).check_files()
+    for what, place in re.findall(r"no such (file|folder)(?: or folder)? (\S+)", str(missing.value)):
+        Path(place).mkdir() if what == "folder" else Path(place).write_text("{}", encoding="utf-8")
+    models = [name for name in CONFIG["captioners"] if name not in ("people", "given", "made")]
+    targets = [paths.captioner("config.json", name) for name in models]
+    targets += [paths.scorer("config.json", name) for name in CONFIG["scorers"]]
+    targets += [paths.encoder("config.json", name) for name in CONFIG["encoders"] if name != "grid"]
+    targets += [paths.corpus("images", name) for name in CONFIG["corpora"]]
+    targets += [paths.regions(name, "toy", "0-of-1") for name in CONFIG["regions"]]
+    targets.append(paths.captions("made", "main"))
+    plain = parameters(config, tmp_path, targets)
+    written = parameters(written_out(config), tmp_path, targets)
+    asked = {rule for rule, *_ in plain}
+    assert {"pretrain_scorer", "import_scorer", "adopt_encoder", "train_probe", "construct_captions"} <= asked
+    assert (len(plain) > 150, written) == (True, plain)
