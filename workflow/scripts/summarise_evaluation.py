@@ -22,7 +22,7 @@ def main(snakemake):
             captioner, evaluation = paths.captioner_of(path)
             context = params.evaluations[evaluation]
             made = captions[captioner, evaluation]
-            # Captions from files and people are in evaluations beside others, and the decoding of these made none of them.
+            # Captions of files and people are evaluated beside others, and the decoding of these made none of them.
             decoding = context["decoding"] if "decoding" in read_metadata(made) else "given"
             job = Job(captioner, evaluation, decoding, context["splits"], devices_of([made, path]), params.factors)
             results += table.results(job, path, params.seed)
