@@ -8,6 +8,7 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from captionlab import paths
+from captionlab.workflow.cascades import end_cascades
 from captionlab.workflow.config import SCHEMA, ConfigError, Refusal
 from captionlab.workflow.config_files import check_config_files
 from captionlab.workflow.experiments import Experiments
@@ -48,6 +49,9 @@ onstart:
     limiter = workflow.scheduler.job_rate_limiter
     if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
+    end_cascades(workflow)
+    if note := lab.spice_note({job.rule.name for job in workflow.dag.needrun_jobs()}):
+        logger.info(note)
 
 
 report: "workflow/report/workflow.rst"

@@ -4,7 +4,7 @@ from pathlib import Path
 from string import Formatter
 
 RESULTS = "results"
-# Where the jobs of a run that make no table say what made their files.
+# Where the jobs of a run say what made their files.
 PROVENANCE = f"{RESULTS}/provenance"
 LOGS = f"{RESULTS}/logs"
 TABLES = f"{RESULTS}/tables"
@@ -38,7 +38,7 @@ class _Files:
 
 
 # Of a job, which is the name of its rule and its wildcards below: its log, what Snakemake measures of it, and what made
-# its files where none of them is a table.
+# its files.
 log = _Files("logs/{job}.log", "job")
 benchmark = _Files("benchmarks/{job}.tsv", "job")
 provenance = _Files("provenance/{job}.json", "job")
@@ -65,6 +65,7 @@ study = _Files("study/{file}", "file")
 answers = _Files("study/{participants}/{table}.parquet", "table")  # of people or of simulated participants
 reporting = _Files("reporting/{name}", "name")  # what tables are made of, and each before it is collected
 figure = _Files("figures/{name}.png", "name")
+table = _Files("tables/{table}")  # a file of a table
 
 
 def captions(captioner: str = "{captioner}", evaluation: str = "{evaluation}", shard: str | None = None) -> str:

@@ -1,8 +1,7 @@
 """Where a result was made: by which job, from what, at which commit and on which device.
 
-Every table that a job writes carries this in its metadata (captionlab.tables asks for it), so that no script can forget
-it. A rule that makes no table has an output named `provenance`, which is written when the job ends.
-`python -m captionlab.tracing FILE` prints it.
+Every rule has an output named `provenance`, beside its others and not in them, so that what a job makes again has the
+same bytes when it is the same. It is written when the job ends. `python -m captionlab.tracing FILE` prints it.
 """
 
 import json
@@ -19,7 +18,6 @@ from captionlab import paths
 from captionlab.files import digest, replacing
 
 CHECKOUT = Path(__file__).parents[2]
-BESIDE_TABLES = Path(paths.PROVENANCE)
 
 # The job that is under way, with the digests of its inputs from when it began: they may be replaced while it runs.
 _jobs: list[tuple[Any, dict[str, str]]] = []
@@ -31,11 +29,11 @@ def working_on(snakemake: Any) -> Iterator[None]:
     _jobs.append((snakemake, _digests_of(snakemake.input)))
     try:
         yield
-        if path := getattr(snakemake.output, "provenance", None):
-            outputs = _digests_of(file for file in snakemake.output if file != path)
-            with replacing(path) as partial:
-                text = json.dumps({**current(), "outputs": outputs}, indent=2, sort_keys=True)
-                partial.write_text(text + "\n", encoding="utf-8")
+        path = snakemake.output.provenance
+        outputs = _digests_of(file for file in snakemake.output if file != path)
+        with replacing(path) as partial:
+            text = json.dumps({**current(), "outputs": outputs}, indent=2, sort_keys=True)
+            partial.write_text(text + "\n", encoding="utf-8")
     finally:
         _jobs.pop()
         _describe.cache_clear()
@@ -62,9 +60,9 @@ def _digests_of(paths: Iterable[str]) -> dict[str, str]:
 
 
 def written(run: Path) -> list[dict[str, Any]]:
-    """What the jobs without tables of a run said of themselves, `outputs` with the digest of each among it."""
+    """What the jobs of a run said of themselves, `outputs` with the digest of each among it."""
     found = []
-    for path in sorted((run / BESIDE_TABLES).rglob("*.json")):
+    for path in sorted((run / paths.PROVENANCE).rglob("*.json")):
         try:
             found.append(dict(json.loads(path.read_text(encoding="utf-8"))))
         except ValueError as error:

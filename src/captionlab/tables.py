@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from captionlab import provenance
 from captionlab.files import replacing
 from captionlab.packing import pack, packed_schema, row_bytes, unpack, unpacked_schema, writer_options
 
@@ -25,8 +24,6 @@ from captionlab.packing import pack, packed_schema, row_bytes, unpack, unpacked_
 ROW_GROUP, GROUP_BYTES = 16_384, 8 << 20
 # An Arrow table, values by column, or a mapping for each row, which may have more keys than there are columns.
 Rows: TypeAlias = pa.Table | Mapping[str, Any] | Sequence[Mapping[str, Any]]
-# The key of the metadata that says which job made a table.
-PROVENANCE = "provenance"
 
 
 class TableError(ValueError):
@@ -64,8 +61,7 @@ class TableWriter:
 
     def __init__(self, path: str | os.PathLike[str], schema: TableSchema, metadata: Mapping[str, Any] | None = None):
         self.path, self.table_schema = Path(path), schema
-        notes = dict(metadata or {}) | ({PROVENANCE: made_by} if (made_by := provenance.current()) else {})
-        encoded = {name: json.dumps(value, sort_keys=True) for name, value in notes.items()}
+        encoded = {name: json.dumps(value, sort_keys=True) for name, value in (metadata or {}).items()}
         self.schema = schema.schema.with_metadata({"kind": schema.name, **encoded})
         self.rows = 0
 
@@ -184,11 +180,6 @@ def read_schema_name(path: str | os.PathLike[str]) -> str:
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a writer said of a table, its schema and provenance aside."""
+    """What a writer said of a table, its schema aside."""
     own = {name.decode(): text for name, text in (read_schema(path).metadata or {}).items()}
-    return {name: json.loads(text) for name, text in own.items() if name not in ("kind", "ARROW:schema", PROVENANCE)}
-
-
-def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Of which job a table is and what it was made from (captionlab.provenance.current); empty when no job wrote it."""
-    return dict(json.loads((read_schema(path).metadata or {}).get(PROVENANCE.encode(), b"{}")))
+    return {name: json.loads(text) for name, text in own.items() if name not in ("kind", "ARROW:schema")}

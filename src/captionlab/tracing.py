@@ -2,14 +2,14 @@
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from captionlab.files import digest
 from captionlab.provenance import file_of, written
-from captionlab.tables import read_provenance
 
 
 def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -17,16 +17,31 @@ def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
 
     A file that several were made from comes once, where it is first met. An input that is not what the job read any
     more has {"changed": True}, and comes once as such. Paths are as jobs name them (`captionlab.provenance.file_of`):
-    relative to the run's folder, or to the checkout for files that come with it.
+    relative to the run's folder, or to the checkout for files that come with it. A job that copies many files, as into
+    the folder of all tables, made each from its original.
     """
-    digest_once, jobs = cache(digest), written(Path())
+    digest_once, makers = cache(digest), defaultdict[str, list[tuple[str, dict[str, Any]]]](list)
+    for job in written(Path()):
+        for output, made in job["outputs"].items():
+            makers[output].append((made, job))
     path = str(Path(path))  # as jobs name it, without ./
     met = {(path, False)}
 
+    def maker(path: str) -> dict[str, Any]:
+        for output in (path, *map(str, Path(path).parents)):  # some outputs are folders
+            for made, job in makers.get(output, ()):
+                # A captioner that was imported may have been replaced by one of the same name that is trained.
+                if made == digest_once(file_of(output)):
+                    return job
+        return {}
+
     def follow(path: str, depth: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
-        known = _maker(path, jobs, digest_once)
+        known = maker(path)
         yield depth, path, known
-        for source, expected in known.get("inputs", {}).items():
+        read = known.get("inputs", {})
+        originals = {name: made for name, made in read.items() if Path(name).name == Path(path).name}
+        copied = originals and digest_once(file_of(path)) in originals.values()
+        for source, expected in (originals if copied else read).items():
             file = file_of(source)
             changed = not file.exists() or digest_once(file) != expected
             if (source, changed) in met:
@@ -38,19 +53,6 @@ def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
                 yield from follow(source, depth + 1)
 
     return follow(path, 0)
-
-
-def _maker(path: str, jobs: Sequence[dict[str, Any]], digest_once: Callable[[Path], str]) -> dict[str, Any]:
-    """What is known of the job that made a file; `jobs` are those without tables."""
-    if path.endswith(".parquet"):
-        return read_provenance(path)
-    for output in (path, *map(str, Path(path).parents)):  # some outputs are folders
-        for job in jobs:
-            # A captioner that was imported may have been replaced by one of the same name that is trained.
-            if output in job["outputs"] and job["outputs"][output] == digest_once(file_of(output)):
-                return job
-    log = Path(path).with_name("training.parquet")
-    return read_provenance(log) if log.exists() else {}
 
 
 def main(arguments: list[str] | None = None) -> None:

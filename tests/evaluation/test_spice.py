@@ -36,6 +36,7 @@ from captionlab.evaluation.spice_models import (
     read_coordinates,
     write_unavailable,
 )
+from captionlab.schemas import TOKENS
 from captionlab.tables import read_table, write_table
 
 ROOT = Path(__file__).parents[2]
@@ -196,6 +197,7 @@ def test_scores_make_a_table(tmp_path: Path):
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A local Maven repository with small files for jars, no network, and a pom.xml and checksums that ask for them."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv("M2_REPO", str(tmp_path / "m2"))
@@ -232,6 +234,42 @@ def test_jars_of_the_local_repository(repository: Path):
     (folder / STATUS).unlink()
     with pytest.raises(ModelsCorrupt, match=r"status\.json cannot be read"):
         available_models(folder)
+
+
+def test_jars_are_fetched_once_on_a_machine(repository: Path):
+    fetch_models(POM, repository / "checksums", repository / "first" / "models")
+    shutil.rmtree(repository / "m2")
+    fetch_models(POM, repository / "checksums", repository / "second" / "models")
+    assert len(available_models(repository / "second" / "models")[0]) == len(read_coordinates(POM))
+    # What was damaged there is not taken.
+    for jar in (repository / "cache").rglob("*.jar"):
+        jar.write_text("damaged")
+    with pytest.raises(ModelsUnavailable):
+        fetch_models(POM, repository / "checksums", repository / "third" / "models")
+
+
+def test_references_are_parsed_once_on_a_machine(repository: Path, monkeypatch: pytest.MonkeyPatch):
+    folder, parsed = repository / "models", []
+
+    def parse(captions: list[str], *_: object) -> dict[str, list[bytes]]:
+        parsed.append(captions)
+        return {"key": [caption.encode() for caption in captions], "tuples": [b"dog"] * len(captions)}
+
+    monkeypatch.setattr("captionlab.evaluation.metrics.spice.parse_captions", parse)
+    monkeypatch.setattr("captionlab.evaluation.metrics.spice.has_cache", lambda: True)
+    fetch_models(POM, repository / "checksums", folder)
+    memory = {"mem_mb": 3500}
+    for run, text in (("a", "a dog"), ("b", "a dog"), ("c", "a cat")):
+        (repository / run).mkdir()
+        references, parses = repository / run / "references.parquet", repository / run / "coco.parquet"
+        rows = {"corpus": ["coco"], "image_id": ["1"], "caption_index": [0], "tokens": [text]}
+        write_table(references, TOKENS, rows)
+        files = {"models": folder, "references": references}
+        run_script("parse_references", files, [parses], resources=memory, code="1")
+        assert read_table(parses, PARSES)["key"].to_pylist() == [text.encode()]
+    assert parsed == [["a dog"], ["a cat"]]
+    run_script("parse_references", files, [parses], resources=memory, code="2")
+    assert parsed == [["a dog"], ["a cat"], ["a cat"]]
 
 
 @pytest.mark.parametrize("what", ["absent", "corrupt"])

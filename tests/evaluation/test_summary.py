@@ -317,8 +317,8 @@ def test_captioners_with_different_images_are_an_error():
 
 def test_the_script_writes_both_tables(tmp_path):
     paths = {"nlg": [], "retrieval": [], "alignment": [], "captions": []}
-    # Those of the parent were given and say no device.
-    devices = {"parent": {}, "child": {"device": "H100"}}
+    # Those of the parent were given and say no device and no decoding.
+    notes = {"parent": {}, "child": {"device": "H100", "decoding": {"kind": "beam"}}}
     for seed, captioner in enumerate(("parent", "child")):
         folder = tmp_path / "evaluation" / captioner / "main"
         write_table(
@@ -329,7 +329,7 @@ def test_the_script_writes_both_tables(tmp_path):
         for kind in ("nlg", "retrieval", "alignment"):
             paths[kind].append(str(folder / f"{kind}.parquet"))
         paths["captions"].append(str(tmp_path / "captions" / captioner / "main.parquet"))
-        write_table(paths["captions"][-1], GENERATED, {name: [] for name in GENERATED.columns}, devices[captioner])
+        write_table(paths["captions"][-1], GENERATED, {name: [] for name in GENERATED.columns}, notes[captioner])
     outputs = {name: tmp_path / f"{name}.parquet" for name in ("summary", "comparisons")}
     run_script(
         "summarise_evaluation",
@@ -349,6 +349,7 @@ def test_the_script_writes_both_tables(tmp_path):
     assert found["child", "CIDEr"] == found["child", "score"] == "H100"
     assert found["parent", "P@1"] == "CPU"
     assert found["parent", "CIDEr"] == ""
+    assert {(row["captioner"], row["decoding"]) for row in summary} == {("parent", "given"), ("child", "beam5")}
     assert read_metadata(outputs["summary"]) == {"device": "CPU, H100"}
     compared = read_table(outputs["comparisons"], COMPARISONS).to_pylist()
     assert len(compared) == 2 * 7 + 4 + 2

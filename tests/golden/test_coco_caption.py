@@ -67,6 +67,7 @@ def results(request, files, tmp_path_factory):
     nlg = folder / "evaluation" / "fakecap" / "main" / "nlg.parquet"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA", "bundled" if request.param == "bundled" else "")
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         if request.param == "found" and find_java() == Path(JAVA):
             pytest.skip("no Java on PATH runs, so the one found is the bundled one")
         corpus = {name: folder / f"{name}.parquet" for name in ("images", "captions")}

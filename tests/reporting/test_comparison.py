@@ -14,11 +14,8 @@ from snakemake.iocontainers import OutputFiles
 
 from captionlab.provenance import working_on
 from captionlab.reporting.comparison import ComparisonError, compare, moved_cells, parameter_differences, read_run
-from captionlab.schemas import TRAINING
-from captionlab.tables import write_table
 
 SCRIPT = load_script("compare_runs")
-ROWS = {"step": [1], "epoch": [0], "statistic": ["loss"], "value": [2.5]}
 
 
 def row(metric="CIDEr", value="50.0", low="48.0", high="52.0", **more):
@@ -35,15 +32,8 @@ def write(folder: Path, tables: dict[str, list[dict]], lr: float = 1e-3, **param
             writer = csv.DictWriter(file, rows[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
-    job = SimpleNamespace(
-        rule="finetune_captioner",
-        wildcards={"captioner": "tuned"},
-        params={"config": {"optimizer": {"lr": lr, "batch": 8}}, "code": "1", **params},
-        input=[],
-        output=[],
-    )
-    with working_on(job):
-        write_table(folder / "results" / "captioners" / "tuned" / "training.parquet", TRAINING, ROWS)
+    config = {"optimizer": {"lr": lr, "batch": 8}}
+    leave(folder, "finetune_captioner", [], {"captioner": "tuned"}, config=config, **{"code": "1", **params})
     return folder
 
 
@@ -68,19 +58,19 @@ def test_a_parameter_or_a_job_that_one_run_has(tmp_path):
     before = read_run(write(tmp_path / "a", {"evaluation": [row()]}))
     after = read_run(write(tmp_path / "b", {"evaluation": [row()]}, seed=7))
     assert [found[1:] for found in parameter_differences(before, after)] == [("seed", "–", "7")]
-    (tmp_path / "b" / "results" / "captioners" / "tuned" / "training.parquet").unlink()
+    (tmp_path / "b" / "results" / "provenance" / "finetune_captioner.json").unlink()
     after = read_run(tmp_path / "b")
     assert [found[1:] for found in parameter_differences(before, after)] == [("the job", "there", "–")]
 
 
-def leave(folder: Path, rule: str, inputs: list[Path], **params) -> None:
-    """What a job that makes no table leaves."""
+def leave(folder: Path, rule: str, inputs: list[Path], wildcards: dict | None = None, **params) -> None:
+    """What a job leaves."""
     output = OutputFiles(fromdict={"provenance": str(folder / "results" / "provenance" / f"{rule}.json")})
-    with working_on(SimpleNamespace(rule=rule, wildcards={}, params=params, input=inputs, output=output)):
+    with working_on(SimpleNamespace(rule=rule, wildcards=wildcards or {}, params=params, input=inputs, output=output)):
         pass
 
 
-def test_jobs_that_make_no_table_differ_too(tmp_path, monkeypatch):
+def test_jobs_differ_by_what_they_read_from_outside(tmp_path, monkeypatch):
     """Imported weights, and the language model's splits."""
     monkeypatch.chdir(tmp_path)
     runs = []
@@ -175,14 +165,23 @@ def test_verdicts_and_other_tables(tmp_path):
     assert "1 of 1 verdicts changed." in text
     assert r"| p, c\|1, s | holds | mixed |" in text
     assert "No intervals: 1 of 2 rows are gone, 1 of 2 are new." in text
-    assert "| before | base, 1, the |" in text
+    assert "| before | captioner base, rank 1, ngram the |" in text
     assert f"Only {tmp_path}/a has it." in text.replace("\\", "")
 
 
 def test_the_script(tmp_path, capsys):
-    folders = [str(write(tmp_path / name, {"evaluation": [row()]})) for name in "ab"]
+    folders = [str(tmp_path / name) for name in "ab"]
+    for folder, seconds in zip(folders, ("12.345678", "9000.0"), strict=True):
+        cost = {"rule": "train", "jobs": "12", "seconds": seconds, "device": "", "commit": "abc"}
+        write(Path(folder), {"evaluation": [row()], "cost": [cost]})
     SCRIPT.main(folders)
-    assert capsys.readouterr().out.startswith("# ")
+    said = capsys.readouterr().out
+    assert said.startswith("# ")
+    assert "### cost" not in said
+    SCRIPT.main(["--costs", *folders])
+    said = capsys.readouterr().out.split("### cost")[1]
+    assert "| before | rule train, jobs 12, seconds 12.346 |" in said
+    assert "| after | rule train, jobs 12, seconds 9000 |" in said
     with pytest.raises(SystemExit) as left:
         SCRIPT.main([folders[0], str(tmp_path / "nothing")])
     assert left.value.code == 1

@@ -123,6 +123,16 @@ def test_the_least_time(jobs, gpus, least):
     assert "Never measured and not in the sum: c." in text
 
 
+def test_what_was_never_measured_has_no_estimate():
+    pending = [("a", "one"), ("a", "two"), ("b", "")]
+    text = estimate_text(estimate(pending, []), 1, 1)
+    assert "3 jobs, none of a rule that was ever measured, so nobody knows what they take." in text
+    assert "--earlier FOLDER" in text
+    assert "in sum" not in text
+    assert "not before" not in text
+    assert "0 jobs, 0:00:00 in sum" in estimate_text(estimate([], []), 1, 1)
+
+
 def test_clock():
     assert [clock(seconds) for seconds in (0, 59.6, 3661, 360_000)] == ["0:00:00", "0:01:00", "1:01:01", "100:00:00"]
 

@@ -56,12 +56,13 @@ class Run:
         """Every file of the results but logs and what says how long jobs took, or has a digest of that."""
         results = self.folder / "results"
         passing = ("logs", "benchmarks", "state", "cost")
+        of_costs = ("provenance/collect_cost.json", "provenance/collect_tables.json")
         files = [path for path in results.rglob("*") if path.is_file() and path.name != ".snakemake_timestamp"]
         names = {str(path.relative_to(results)): path for path in files}
         return {
             name: path.read_bytes()
             for name, path in names.items()
-            if name.split("/")[0] not in passing and name != "provenance/collect_tables.json" and path.stem != "cost"
+            if name.split("/")[0] not in passing and name not in of_costs and path.stem != "cost"
         }
 
 

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from safetensors.torch import save_file
+from snakemake.iocontainers import OutputFiles
 from training_stand_in import END, Lengths, TinyCaptioner, data, decode, sample
 
 from captionlab import provenance
@@ -262,7 +263,8 @@ def test_a_training_reads_its_inputs_once_to_know_them(tmp_path, monkeypatch):
     for path in paths:
         path.write_text(path.name)
     params = {"code": "1", "versions": {}, "config": {}, "seed": 7}
-    job = SimpleNamespace(input=[*paths, paths[0]], params=params, output=[], rule="r", wildcards={})
+    output = OutputFiles(fromdict={"provenance": str(tmp_path / "provenance.json")})
+    job = SimpleNamespace(input=[*paths, paths[0]], params=params, output=output, rule="r", wildcards={})
     alone = fingerprint(job)
     read = []
     monkeypatch.setattr(provenance, "digest", lambda path: read.append(path) or digest(path))

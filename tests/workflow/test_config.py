@@ -813,3 +813,11 @@ def test_every_table_of_the_toy_world_at_once():
     ablated = {ablation["evaluation"] for ablation in paper["variants"].values()}
     used = {*paper["evaluations"], *ablated, "study", "probing", "scenes"}
     assert used == {*config["evaluations"]}
+
+
+def test_a_run_says_what_spice_will_take_and_how_to_go_without():
+    parsing = Experiments.spice_note({"parse_references", "score_spice", "render_toyworld"})
+    assert parsing == "SPICE is on: references are parsed, which may take minutes; --config spice=off runs without it."
+    both = Experiments.spice_note({"fetch_spice_models", "parse_references"})
+    assert "369 MB of parser models are fetched; references are parsed" in both
+    assert Experiments.spice_note({"score_spice", "render_toyworld"}) == ""

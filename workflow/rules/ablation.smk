@@ -13,6 +13,7 @@ rule label_scenes:
         tagger=lab.language.tagger_files(),
     output:
         **paths.ablation.named("labels", "chosen"),
+        provenance=paths.provenance("label_scenes"),
     log:
         paths.log("label_scenes"),
     benchmark:
@@ -39,6 +40,7 @@ rule compute_pmi:
         tags=lab.scene_analysis.tags_table(),
     output:
         paths.ablation("pmi"),
+        provenance=paths.provenance("compute_pmi"),
     log:
         paths.log("compute_pmi"),
     benchmark:
@@ -65,6 +67,7 @@ rule match_regions:
         features=lab.scene_analysis.shared_features(),
     output:
         **paths.ablation.named("matches", "coverage"),
+        provenance=paths.provenance("match_regions"),
     log:
         paths.log("match_regions"),
     benchmark:
@@ -91,6 +94,7 @@ rule ablate_objects:
         features=lab.scene_analysis.features,
     output:
         paths.of_captioner("ablation", "captions"),
+        provenance=paths.provenance("ablate_objects/{captioner}"),
     log:
         paths.log("ablate_objects/{captioner}"),
     benchmark:
@@ -121,6 +125,7 @@ rule compare_captions:
         finetuned=lab.scene_analysis.of("finetuned", "ablation", "captions"),
     output:
         **paths.ablation.named("effects", "splits"),
+        provenance=paths.provenance("compare_captions"),
     log:
         paths.log("compare_captions"),
     benchmark:

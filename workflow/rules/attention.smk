@@ -13,6 +13,7 @@ rule extract_attention:
         features=lab.scene_analysis.features,
     output:
         **paths.of_captioner.named("blocks", "received", "shares", "matrices", stage="attention"),
+        provenance=paths.provenance("extract_attention/{captioner}"),
     log:
         paths.log("extract_attention/{captioner}"),
     benchmark:
@@ -45,6 +46,7 @@ rule estimate_density:
         finetuned=lab.scene_analysis.of("finetuned", "attention", "blocks"),
     output:
         **paths.attention.named("densities", "differences"),
+        provenance=paths.provenance("estimate_density"),
     log:
         paths.log("estimate_density"),
     benchmark:
@@ -73,6 +75,7 @@ rule rank_objects:
         tags=lab.scene_analysis.tags_table(),
     output:
         **paths.attention.named("rankings", "overlaps", "correlations"),
+        provenance=paths.provenance("rank_objects"),
     log:
         paths.log("rank_objects"),
     benchmark:

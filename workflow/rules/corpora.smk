@@ -10,6 +10,7 @@ rule render_toyworld:
         lab.toyworld_files(),
     output:
         **paths.corpus.named("images", "captions", "objects", "scene_captions", "rejects"),
+        provenance=paths.provenance("render_toyworld/{corpus}"),
     log:
         paths.log("render_toyworld/{corpus}"),
     benchmark:
@@ -36,6 +37,7 @@ rule read_corpus:
         annotations=lab.annotation_files,
     output:
         **paths.corpus.named("images", "captions", "objects", "scene_captions", "rejects"),
+        provenance=paths.provenance("read_corpus/{corpus}"),
     log:
         paths.log("read_corpus/{corpus}"),
     benchmark:

@@ -11,6 +11,7 @@ rule tokenize_references:
         **paths.corpus.named("images", "captions"),
     output:
         paths.references(),
+        provenance=paths.provenance("tokenize_references/{corpus}"),
     log:
         paths.log("tokenize_references/{corpus}"),
     benchmark:
@@ -35,6 +36,7 @@ rule tokenize_captions:
         paths.captions(),
     output:
         paths.evaluation("tokens"),
+        provenance=paths.provenance("tokenize_captions/{captioner}/{evaluation}"),
     log:
         paths.log("tokenize_captions/{captioner}/{evaluation}"),
     benchmark:
@@ -56,6 +58,7 @@ rule tokenize_captions:
 rule index_paraphrases:
     output:
         **paths.paraphrases.named("phrases", "paraphrases"),
+        provenance=paths.provenance("index_paraphrases"),
     log:
         paths.log("index_paraphrases"),
     benchmark:
@@ -81,6 +84,7 @@ rule score_nlg:
         references=lab.of_corpora(paths.references),
     output:
         paths.evaluation("nlg"),
+        provenance=paths.provenance("score_nlg/{captioner}/{evaluation}"),
     log:
         paths.log("score_nlg/{captioner}/{evaluation}"),
     benchmark:
@@ -133,6 +137,7 @@ rule parse_references:
         references=paths.references(),
     output:
         paths.parses(),
+        provenance=paths.provenance("parse_references/{corpus}"),
     log:
         paths.log("parse_references/{corpus}"),
     benchmark:
@@ -159,6 +164,7 @@ rule score_spice:
         parses=lab.of_corpora(paths.parses),
     output:
         paths.evaluation("spice"),
+        provenance=paths.provenance("score_spice/{captioner}/{evaluation}"),
     log:
         paths.log("score_spice/{captioner}/{evaluation}"),
     benchmark:
@@ -188,6 +194,7 @@ rule retrieve_images:
         features=lab.retriever_features,
     output:
         paths.evaluation("retrieval"),
+        provenance=paths.provenance("retrieve_images/{captioner}/{evaluation}"),
     log:
         paths.log("retrieve_images/{captioner}/{evaluation}"),
     benchmark:

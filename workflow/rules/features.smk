@@ -14,6 +14,7 @@ rule train_encoder:
         config=paths.encoder("config.json"),
         weights=paths.encoder("model.safetensors"),
         training=paths.encoder("training.parquet"),
+        provenance=paths.provenance("train_encoder/{encoder}"),
     log:
         paths.log("train_encoder/{encoder}"),
     benchmark:
@@ -74,6 +75,7 @@ rule embed_images:
         weights=lab.embedding.seeing("model.safetensors"),
     output:
         paths.features(),
+        provenance=paths.provenance("embed_images/{encoder}/{corpus}/{shard}"),
     log:
         paths.log("embed_images/{encoder}/{corpus}/{shard}"),
     benchmark:
@@ -102,6 +104,7 @@ rule read_tags:
         files=lab.files_of("tags", "files"),
     output:
         paths.tags(),
+        provenance=paths.provenance("read_tags/{tags}/{corpus}"),
     log:
         paths.log("read_tags/{tags}/{corpus}"),
     benchmark:
@@ -127,6 +130,7 @@ rule mine_neighbours:
         features=lab.embedding.searched,
     output:
         paths.neighbours(),
+        provenance=paths.provenance("mine_neighbours/{encoder}/{corpus}/{neighbours}"),
     log:
         paths.log("mine_neighbours/{encoder}/{corpus}/{neighbours}"),
     benchmark:

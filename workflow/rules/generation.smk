@@ -13,6 +13,7 @@ rule generate_captions:
         features=lab.evaluated_features,
     output:
         paths.captions(),
+        provenance=paths.provenance("generate_captions/{captioner}/{evaluation}"),
     log:
         paths.log("generate_captions/{captioner}/{evaluation}"),
     benchmark:
@@ -59,6 +60,7 @@ rule join_captions:
         lab.captioned_shards,
     output:
         paths.captions(),
+        provenance=paths.provenance("join_captions/{captioner}/{evaluation}"),
     log:
         paths.log("join_captions/{captioner}/{evaluation}"),
     benchmark:
@@ -88,6 +90,7 @@ rule import_captions:
         captions=lab.evaluated_tables("captions"),
     output:
         paths.captions(),
+        provenance=paths.provenance("import_captions/{captioner}/{evaluation}"),
     log:
         paths.log("import_captions/{captioner}/{evaluation}"),
     benchmark:

@@ -40,6 +40,7 @@ rule tag_captions:
         tagger=lab.language.tagger_files(),
     output:
         paths.language("tags"),
+        provenance=paths.provenance("tag_captions/{captioner}/{evaluation}"),
     log:
         paths.log("tag_captions/{captioner}/{evaluation}"),
     benchmark:
@@ -67,6 +68,7 @@ rule measure_fluency:
     output:
         captions=paths.language("measures"),
         statistics=paths.language("statistics"),
+        provenance=paths.provenance("measure_fluency/{captioner}/{evaluation}"),
     log:
         paths.log("measure_fluency/{captioner}/{evaluation}"),
     benchmark:
@@ -91,6 +93,7 @@ rule mine_patterns:
         published=lab.shipped("config/published/probing_patterns.csv"),
     output:
         paths.language("patterns"),
+        provenance=paths.provenance("mine_patterns/{captioner}/{evaluation}"),
     log:
         paths.log("mine_patterns/{captioner}/{evaluation}"),
     benchmark:
@@ -115,6 +118,7 @@ rule count_unigrams:
         tags=paths.language("tags"),
     output:
         paths.language("unigrams"),
+        provenance=paths.provenance("count_unigrams/{captioner}/{evaluation}"),
     log:
         paths.log("count_unigrams/{captioner}/{evaluation}"),
     benchmark:
@@ -145,6 +149,7 @@ rule construct_captions:
     output:
         captions=paths.captions(),
         constructions=paths.language("constructions"),
+        provenance=paths.provenance("construct_captions/{captioner}/{evaluation}"),
     log:
         paths.log("construct_captions/{captioner}/{evaluation}"),
     benchmark:
@@ -176,6 +181,7 @@ rule associate_lemmas:
         tags=lab.language.measured("tags", lab.language.caption_types()),
     output:
         paths.ASSOCIATIONS,
+        provenance=paths.provenance("associate_lemmas"),
     log:
         paths.log("associate_lemmas"),
     benchmark:

@@ -12,6 +12,7 @@ rule encode_scenes:
         features=lab.scene_analysis.features,
     output:
         paths.of_captioner("probes", "encodings"),
+        provenance=paths.provenance("encode_scenes/{captioner}"),
     log:
         paths.log("encode_scenes/{captioner}"),
     benchmark:
@@ -45,6 +46,7 @@ rule train_probe:
         tags=lab.scene_analysis.tags_table(),
     output:
         **paths.of_captioner.named("scores", "search", "objects", stage="probes"),
+        provenance=paths.provenance("train_probe/{captioner}"),
     log:
         paths.log("train_probe/{captioner}"),
     benchmark:

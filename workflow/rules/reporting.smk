@@ -1,8 +1,12 @@
 """Reporting: values with intervals, the papers' tables and figures, their claims, and the folder that holds all tables.
 
 Needs: every table of the run that the config's papers ask for; their published numbers and claims are in their folders.
-Makes: results/reporting/, results/figures/ and results/tables/, which one rule owns
+Makes: results/reporting/, results/figures/ and results/tables/, all of it or a file that is asked for by its name
 """
+
+import re
+
+from captionlab.workflow.blocks import any_of
 
 
 rule summarise_evaluation:
@@ -12,6 +16,7 @@ rule summarise_evaluation:
     output:
         summary=paths.reporting("summary.parquet"),
         comparisons=paths.reporting("comparisons.parquet"),
+        provenance=paths.provenance("summarise_evaluation"),
     log:
         paths.log("summarise_evaluation"),
     benchmark:
@@ -248,6 +253,7 @@ rule collect_cost:
     output:
         tables=multiext(paths.reporting("cost"), ".csv", ".md", ".html"),
         jobs=paths.COST,
+        provenance=paths.provenance("collect_cost"),
     log:
         paths.log("collect_cost"),
     benchmark:
@@ -270,6 +276,32 @@ rule collect_cost:
         "add up what every job cost"
     script:
         "../scripts/collect_cost.py"
+
+
+rule collect_table:
+    input:
+        lab.table,
+    output:
+        paths.table(),
+        provenance=paths.provenance("collect_table/{table}"),
+    log:
+        paths.log("collect_table/{table}"),
+    benchmark:
+        paths.benchmark("collect_table/{table}")
+    wildcard_constraints:
+        table=any_of(map(re.escape, lab.table_files())),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        **lab.software("collect_table"),
+    message:
+        "put {wildcards.table} into results/tables/, alone"
+    script:
+        "../scripts/collect_table.py"
 
 
 rule collect_tables:

@@ -17,6 +17,7 @@ rule extract_regions:
         weights=lab.files_of("regions", "weights"),
     output:
         paths.regions(),
+        provenance=paths.provenance("extract_regions/{regions}/{corpus}/{shard}"),
     log:
         paths.log("extract_regions/{regions}/{corpus}/{shard}"),
     benchmark:
@@ -47,6 +48,7 @@ rule read_regions:
         files=lab.files_of("regions", "files"),
     output:
         paths.regions(),
+        provenance=paths.provenance("read_regions/{regions}/{corpus}/{shard}"),
     log:
         paths.log("read_regions/{regions}/{corpus}/{shard}"),
     benchmark:
@@ -141,6 +143,7 @@ rule pretrain_scorer:
         vocabulary=paths.scorer("vocab.txt"),
         training=paths.scorer("training.parquet"),
         matching=paths.scorer("matching.parquet"),
+        provenance=paths.provenance("pretrain_scorer/{scorer}"),
     log:
         paths.log("pretrain_scorer/{scorer}"),
     benchmark:
@@ -173,6 +176,7 @@ rule score_alignment:
         features=lab.scoring.evaluated_features,
     output:
         paths.evaluation("alignment"),
+        provenance=paths.provenance("score_alignment/{captioner}/{evaluation}"),
     log:
         paths.log("score_alignment/{captioner}/{evaluation}"),
     benchmark:

@@ -15,6 +15,7 @@ rule sample_stimuli:
         exclude=lab.study.data("exclude"),
     output:
         paths.study("stimuli.parquet"),
+        provenance=paths.provenance("sample_stimuli"),
     log:
         paths.log("sample_stimuli"),
     benchmark:
@@ -107,6 +108,7 @@ rule analyse_responses:
         responses=lab.study.responses,
     output:
         **paths.answers.named("answers", "participants", "accuracy", "pairwise", "agreement"),
+        provenance=paths.provenance("analyse_responses/{participants}"),
     log:
         paths.log("analyse_responses/{participants}"),
     benchmark:

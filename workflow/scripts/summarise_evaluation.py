@@ -21,8 +21,10 @@ def main(snakemake):
         for path in progress(files, f"tables of {name}", len(files)):
             captioner, evaluation = paths.captioner_of(path)
             context = params.evaluations[evaluation]
-            device = devices_of([captions[captioner, evaluation], path])
-            job = Job(captioner, evaluation, context["decoding"], context["splits"], device, params.factors)
+            made = captions[captioner, evaluation]
+            # Captions of files and people are evaluated beside others, and the decoding of these made none of them.
+            decoding = context["decoding"] if "decoding" in read_metadata(made) else "given"
+            job = Job(captioner, evaluation, decoding, context["splits"], devices_of([made, path]), params.factors)
             results += table.results(job, path, params.seed)
     every = [path for files in scores.values() for path in files]
     # What the tables of scores say of how they were made, for the footers.

@@ -1,5 +1,6 @@
 """The jars that SPICE needs beside pycocoevalcap's, from Maven Central, pinned by coordinates and checksums."""
 
+import functools
 import hashlib
 import json
 import logging
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
+
+from captionlab.cache import once
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +46,9 @@ class Coordinates:
 def fetch_models(pom: Path, checksums: Path, folder: Path) -> None:
     """Put the jars that a pom.xml names into a folder, with a status.json that lists them and their sha256.
 
-    A jar in the local Maven repository (M2_REPO, else ~/.m2/repository) is taken from there; else it is downloaded.
-    Raises ModelsUnavailable, or ModelsCorrupt at a wrong checksum. The folder appears when all are there.
+    A jar that an earlier run left in the cache (captionlab.cache), or one in the local Maven repository (M2_REPO, else
+    ~/.m2/repository), is taken from there; else it is downloaded. Raises ModelsUnavailable, or ModelsCorrupt at a wrong
+    checksum. The folder appears when all are there.
     """
     expected = read_checksums(checksums)
     jars: dict[str, str] = {}
@@ -54,7 +58,8 @@ def fetch_models(pom: Path, checksums: Path, folder: Path) -> None:
                 raise ModelsCorrupt(f"{checksums} has no checksum of {jar.file}, which {pom} names")
             logger.info("%s", jar.file)
             jars[jar.file] = expected[jar.file]
-            _fetch(jar, expected[jar.file], partial.with_name("repository"), partial / jar.file)
+            made = [jar, expected[jar.file], partial.with_name("repository"), partial / jar.file]
+            once(["jar", expected[jar.file]], [partial / jar.file], functools.partial(_fetch, *made), link=True)
 
 
 def write_unavailable(folder: Path, reason: str) -> None:

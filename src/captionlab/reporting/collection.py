@@ -7,9 +7,22 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from captionlab.files import replacing
 from captionlab.reporting.render import FORMATS, escape_markdown, html_page
 
 TITLE = "Tables of this run"
+# Snakemake keeps the time stamp of a folder in such a file.
+STAMP = ".snakemake_timestamp"
+
+
+def collect_one(file: str | os.PathLike[str], copy: str | os.PathLike[str]) -> None:
+    """Copy a table into the directory of all tables; where that holds a few, Snakemake takes it to be out of date."""
+    with replacing(copy) as partial:
+        shutil.copyfile(file, partial)
+    stamp = Path(copy).with_name(STAMP)
+    if not stamp.exists():
+        stamp.touch()
+        os.utime(stamp, (1, 1))  # older than any table; 0 is none to Snakemake
 
 
 def collect(files: Sequence[str | os.PathLike[str]], directory: str | os.PathLike[str]) -> None:

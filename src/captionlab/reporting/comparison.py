@@ -1,9 +1,10 @@
 """Two runs side by side: what differs in the making, and which cells of their tables moved. As Markdown.
 
-What a run was made with is read from what its jobs left in tables and beside them (captionlab.provenance). So two runs
+What a run was made with is read from what its jobs left beside their files (captionlab.provenance). So two runs
 can be compared whose configs are lost or were edited since.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,6 @@ from captionlab import paths
 from captionlab.provenance import written
 from captionlab.reporting.render import escape_markdown, markdown_rows
 from captionlab.reporting.sheets import PROVENANCE
-from captionlab.tables import read_provenance
 
 INTERVAL = ("value", "ci_low", "ci_high")
 # Columns that follow from the value, or belong to somebody else's.
@@ -27,6 +27,7 @@ CLAIM = ("paper", "claim", "scope")
 NOTHING = 1e-3
 # Rows shown of each run where it has others than the other run.
 SHOWN = 5
+FRACTION = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 NONE = "–"  # noqa: RUF001
 
 
@@ -49,16 +50,15 @@ def read_run(folder: Path) -> Run:
     if not files:
         raise ComparisonError(f"{folder} is no finished run: there are no tables in {folder / 'results' / 'tables'}")
     jobs = {}
-    of_tables = [read_provenance(path) for path in sorted((folder / "results").rglob("*.parquet"))]
-    for made in filter(None, [*of_tables, *written(folder)]):
+    for made in written(folder):
         wildcards = [f"{name} {value}" for name, value in made["wildcards"].items()]
         jobs[" ".join([made["rule"], *wildcards])] = made
     tables = {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in files}
     return Run(str(folder), jobs, tables)
 
 
-def compare(before: Run, after: Run) -> str:
-    """The comparison of two runs as a page of Markdown."""
+def compare(before: Run, after: Run, costs: bool = False) -> str:
+    """The comparison of two runs as a page of Markdown; with `costs` also of what they cost, which always differs."""
     lines = [
         f"# {escape_markdown(before.name)} and {escape_markdown(after.name)}\n\n## What they were made with\n",
         *_making(before, after),
@@ -66,7 +66,7 @@ def compare(before: Run, after: Run) -> str:
         "A cell moved when its two 95 % intervals have no value in common. By chance alone that happens to about one "
         "cell in two hundred, if the runs saw different images of the same kind.\n",
     ]
-    for name in sorted(before.tables.keys() | after.tables.keys()):
+    for name in sorted((before.tables.keys() | after.tables.keys()) - (set() if costs else {"cost"})):
         lines += [f"### {escape_markdown(name)}\n", *_changes(name, before, after), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -188,18 +188,23 @@ def _verdicts(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
 
 def _rows(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
     """Rows of a table without intervals that the other run does not have, some of them shown."""
-    old, new = (
-        [*rows.drop(columns=[*PROVENANCE], errors="ignore").itertuples(index=False, name=None)]
-        for rows in (first, second)
-    )
+    tables = [rows.drop(columns=[*PROVENANCE], errors="ignore") for rows in (first, second)]
+    old, new = ([*rows.itertuples(index=False, name=None)] for rows in tables)
     gone, come = ([row for row in rows if row not in others] for rows, others in ((old, {*new}), (new, {*old})))
     if not gone and not come:
         return [f"All {len(first)} rows are the same."]
-    shown = [("before", row) for row in gone[:SHOWN]] + [("after", row) for row in come[:SHOWN]]
+    of_runs = zip(("before", "after"), tables, (gone, come), strict=True)
+    shown = [(run, _labelled(list(rows), row)) for run, rows, apart in of_runs for row in apart[:SHOWN]]
     return [
         f"No intervals: {len(gone)} of {len(first)} rows are gone, {len(come)} of {len(second)} are new.",
-        *_table(["run", "row"], [(run, ", ".join(filter(None, row))) for run, row in shown]),
+        *_table(["run", "row"], shown),
     ]
+
+
+def _labelled(columns: Sequence[str], row: Sequence[str]) -> str:
+    """What stands in a row, each text after the name of its column; numbers that are not whole to five digits."""
+    rounded = (f"{float(text):.5g}" if FRACTION.fullmatch(text) else text for text in row)
+    return ", ".join(f"{name} {text}" for name, text in zip(columns, rounded, strict=True) if text)
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]], numeric: int = 0) -> list[str]:

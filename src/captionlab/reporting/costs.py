@@ -132,6 +132,9 @@ def estimate_text(estimates: "pd.DataFrame", cores: int, gpus: int) -> str:
     lines = markdown_rows(["rule", "jobs", "time", "GPU", "longest job"], [False, True, True, True, True], rows)
     seconds, gpu_seconds, jobs = measured["seconds"].sum(), measured["gpu_seconds"].sum(), estimates["jobs"].sum()
     least = max([seconds / cores, gpu_seconds / gpus, *measured["longest"]])
+    if measured.empty and jobs:
+        lines += ["", f"{jobs} jobs, none of a rule that was ever measured, so nobody knows what they take."]
+        return "\n".join([*lines, "Name a run that was, of a smaller config perhaps, by --earlier FOLDER."]) + "\n"
     lines += ["", f"{jobs} jobs, {clock(seconds)} in sum, {clock(gpu_seconds)} of GPU."]
     lines.append(f"With {cores} jobs at once and {gpus} of them on a GPU: not before {clock(least)}.")
     if len(unknown := estimates.index.difference(measured.index, sort=False)):

@@ -5,7 +5,7 @@ the wildcards.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -87,6 +87,14 @@ class Experiments(Basis):
         if mistakes := [*mistakes, *self.language.missing_tagger()]:
             what = f"files are missing below {self.data} (docs/data.md says where they come from)"
             raise ConfigError.listing(what, mistakes)
+
+    @staticmethod
+    def spice_note(planned: Collection[str]) -> str:
+        """What a run is told that is going to fetch or to parse for SPICE, by the rules of its jobs; else nothing."""
+        fetched = "unless an earlier run left them on this machine, 369 MB of parser models are fetched; "
+        parts = {"fetch_spice_models": fetched, "parse_references": "references are parsed, which may take minutes; "}
+        found = [part for rule, part in parts.items() if rule in planned]
+        return f"SPICE is on: {''.join(found)}--config spice=off runs without it." if found else ""
 
     def lend_library(self) -> None:
         """Let scripts import the library of this checkout, also in an environment that Snakemake made."""
@@ -251,6 +259,14 @@ class Experiments(Basis):
     def tables(self) -> list[str]:
         """Every table that the config asks for, in every format, and what they cost."""
         return [*self.measured_tables(), *(paths.reporting(f"cost.{ending}") for ending in GENERAL_FORMATS)]
+
+    def table_files(self) -> dict[str, str]:
+        """These files by their names, which they have in the folder of all tables too."""
+        return {Path(path).name: path for path in self.tables()}
+
+    def table(self, wildcards: Wildcards) -> str:
+        """The file of a job that puts it into the folder of all tables."""
+        return self.table_files()[wildcards.table]
 
     def measured_tables(self) -> list[str]:
         """The tables of measurements among them."""

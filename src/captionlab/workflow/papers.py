@@ -59,8 +59,9 @@ class Papers:
                 loaded = f"captionlab.papers.{paper.name}.{module}"
                 code, versions = self.basis.code(f"{verb}_paper", loaded), self.basis.versions(*needs.libraries)
                 params = {"code": code, "versions": versions, "module": loaded, **params}
-                message = f"{what} of the {paper.name} paper"
-                yield Job(f"{verb}_{paper.name}", {**needs.inputs, **inputs}, outputs, params, needs, message)
+                name, message = f"{verb}_{paper.name}", f"{what} of the {paper.name} paper"
+                outputs = {**outputs, "provenance": paths.provenance(name)}
+                yield Job(name, {**needs.inputs, **inputs}, outputs, params, needs, message)
 
     def tables(self) -> list[str]:
         """Every file of every table."""
@@ -103,24 +104,22 @@ class Papers:
     def _summary(self, paper: Paper) -> _Asked | None:
         if (needs := paper.summarised()) is None:
             return None
-        # It says which part of the block it depends on, and carries its own provenance.
+        # It says which part of the block it depends on.
         return needs, {}, {t: paper.measured(t) for t in ("values", "differences")}, normalise(needs.params)
 
     def _tabulation(self, paper: Paper) -> _Asked | None:
         if not paper.tables():
             return None
         needs = paper.tabulated()
-        outputs = {"tables": self._files(paper), "provenance": paths.provenance(f"tabulate_{paper.name}")}
         params = {"config": normalise(paper.block), **normalise(needs.params), "provenance": self.provenance}
-        return needs, {"published": self._published(paper)}, outputs, params
+        return needs, {"published": self._published(paper)}, {"tables": self._files(paper)}, params
 
     def _drawing(self, paper: Paper) -> _Asked | None:
         if not paper.figures():
             return None
         needs = paper.plotted()
         inputs = {"published": self._published(paper), "style": on_disk(self.basis.root / "config" / "plotting.yaml")}
-        outputs = {**self._figures(paper), "provenance": paths.provenance(f"plot_{paper.name}")}
-        return needs, inputs, outputs, {"config": normalise(paper.block), **normalise(needs.params)}
+        return needs, inputs, self._figures(paper), {"config": normalise(paper.block), **normalise(needs.params)}
 
     def _published(self, paper: Paper) -> Any:
         return on_disk(self._folder(paper) / "published.csv")

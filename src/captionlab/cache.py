@@ -1,0 +1,67 @@
+"""What every run on a machine would fetch or compute alike is kept for the next one, below the user's cache folder.
+
+That is `captionlab` in XDG_CACHE_HOME, or else in ~/.cache; it can be deleted at any time. What is kept is named by all
+that it depends on and is put there as a whole, so runs at the same time do not disturb each other.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from captionlab.files import digest, replacing
+
+logger = logging.getLogger(__name__)
+
+
+def cache_folder() -> Path:
+    """Where it is kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "captionlab"
+
+
+def once(key: Any, files: Sequence[str | os.PathLike[str]], make: Callable[[], None], link: bool = False) -> None:
+    """Put files where they belong: those kept under the key, or those that `make` puts there, which are kept then.
+
+    `key` is all that their content depends on, as JSON can have it, and their names differ. With `link` they and those
+    that are kept are the same on disk. What was damaged since, or cannot be kept, is made as if there were no cache.
+    """
+    text = json.dumps([key, [Path(file).name for file in files]], sort_keys=True)
+    folder = cache_folder() / hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    try:
+        digests = json.loads((folder / "digests.json").read_text())
+        if all(digest(folder / Path(file).name) == digests[Path(file).name] for file in files):
+            for file in files:
+                with replacing(file) as partial:
+                    _place(folder / Path(file).name, partial, link)
+            logger.info("Taken from %s, where an earlier run left it.", folder)
+            return
+    except (OSError, ValueError, KeyError):
+        pass
+    shutil.rmtree(folder, ignore_errors=True)
+    make()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+            for file in files:
+                _place(Path(file), Path(temporary, "all", Path(file).name), link)
+            digests = {Path(file).name: digest(Path(temporary, "all", Path(file).name)) for file in files}
+            Path(temporary, "all", "digests.json").write_text(json.dumps(digests))
+            os.replace(Path(temporary, "all"), folder)
+    except OSError as error:
+        if not folder.exists():  # else another run was first
+            logger.warning("Not kept for other runs: %s", error)
+
+
+def _place(source: Path, target: Path, link: bool) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if link:
+        with suppress(OSError):  # another disk
+            os.link(source, target)
+            return
+    shutil.copyfile(source, target)
