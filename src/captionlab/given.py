@@ -4,7 +4,7 @@ import codecs
 import io
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +74,10 @@ def _decoded(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
     with open(path, "rb") as file:
         wide = file.read(2) in _WIDE
         file.seek(0)
+        lines: Iterable[str | bytes] = io.TextIOWrapper(file, "utf-16", newline="\n") if wide else file
         number = 0
         try:
-            for number, line in enumerate(io.TextIOWrapper(file, "utf-16", newline="\n") if wide else file, 1):
+            for number, line in enumerate(lines, 1):
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8") if isinstance(line, bytes) else line
                 if number == 1 and "\0" in text:
                     raise GivenError(f"{path}, line 1: holds zero bytes, as UTF-16 without its mark; save it as UTF-8")

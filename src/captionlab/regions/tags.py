@@ -63,9 +63,9 @@ def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> It
                 box = dict(zip(_BOX, map(float, described["rect"]), strict=True))
                 yield row | {"confidence": described.get("conf"), **box}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            found = line.partition(b"\t")[2][:60].decode(errors="replace").strip()
+            text = line.partition(b"\t")[2][:60].decode(errors="replace").strip()
             raise RegionError(
-                f"{where} has no list of objects with class and rect, four edges, after the tab, but {found!r}"
+                f"{where} has no list of objects with class and rect, four edges, after the tab, but {text!r}"
             ) from error
     if not found:
         raise RegionError(f"{path} has tags of none of {known_as(images)}; is it the right file?")
