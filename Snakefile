@@ -46,6 +46,10 @@ wildcard_constraints:
 # orders one more, until the process plans all the time. One is set by default, 100 a second, which no run here reaches.
 # 100 jobs of 2 s, two at a time: 3.6 s of processor time with it, 1.2 s without.
 onstart:
+    try:
+        lab.check_results()
+    except ConfigError as mistake:
+        raise WorkflowError(str(mistake)) from None
     limiter = workflow.scheduler.job_rate_limiter
     if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None

@@ -107,6 +107,7 @@ class OutOfMemoryError(RuntimeError):
         (OSError(errno.EROFS, "Read-only file system", "results/x"), "^results/x may not be written"),
         (PermissionError(errno.EACCES, "Permission denied", "results/x"), "^results/x may not be written"),
         (OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"), "GPU .*optimizer.accumulate"),
+        (IsADirectoryError(errno.EISDIR, "Is a directory", "a.tsv"), "^a.tsv is a folder, and a file is wanted"),
         (MemoryError(), "too little free memory.*--cores"),
     ],
 )

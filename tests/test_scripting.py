@@ -40,7 +40,8 @@ def main(snakemake):
 {textwrap.indent(textwrap.dedent(body), "    ")}
 """)
         (tmp_path / "results" / "logs" / "job" / "of").mkdir(exist_ok=True)
-        started.append(subprocess.Popen([sys.executable, "script.py"], stderr=subprocess.DEVNULL))
+        with open("stderr", "w") as stderr:
+            started.append(subprocess.Popen([sys.executable, "script.py"], stderr=stderr))
         return started[-1]
 
     yield start
@@ -67,11 +68,47 @@ def test_prints_and_threads(script):
     assert "said 2" in log
 
 
-def test_an_error_is_in_the_log_and_fails_the_job(script):
-    code, log = script("raise ValueError('row 7 of x.csv')")
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("raise ValueError('row 7 of x.csv has no caption')", "row 7 of x.csv has no caption"),
+        (
+            "from captionlab.texts.tagging import TaggerError\nraise TaggerError('the spaCy model is not installed')",
+            "the spaCy model is not installed",
+        ),
+        (
+            "from captionlab.generation.captions import read_caption_file\nread_caption_file('mine.txt')",
+            "mine.txt: captions are read from .json, .jsonl, .csv files, not .txt",
+        ),
+        (
+            "raise PermissionError(13, 'Permission denied', 'results/x')",
+            "results/x may not be written or read. Change its permissions or use another --directory, and run again. "
+            "([Errno 13] Permission denied: 'results/x')",
+        ),
+        (
+            "os.mkdir('a.tsv'); open('a.tsv')",
+            "a.tsv is a folder, and a file is wanted; name that. ([Errno 21] Is a directory: 'a.tsv')",
+        ),
+    ],
+)
+def test_what_is_wrong_with_input_is_a_sentence_first_and_last(script, tmp_path, answers, body, sentence):
+    code, log = script("print('read 3 files')\n" + body)
+    assert code == 1
+    assert (log.splitlines()[0], log.splitlines()[-1]) == (sentence, sentence)
+    assert "read 3 files" in log
+    assert "job failed in " in log
+    assert "Traceback" not in log
+    assert (tmp_path / "stderr").read_text() == f"{sentence}\n"
+    answers.hold(f"a job of which the script runs `{body.splitlines()[-1]}`", sentence, sentence[:20])
+
+
+@pytest.mark.parametrize("body", ["int('wide')", "import json; json.loads('{')", "[][0]", "assert 1 > 2, 'sizes'"])
+def test_a_bug_keeps_its_traceback(script, tmp_path, body):
+    code, log = script(body)
     assert code != 0
-    assert "row 7 of x.csv" in log
     assert "Traceback" in log
+    assert body.split("; ")[-1] in log
+    assert "Traceback" in (tmp_path / "stderr").read_text()
 
 
 def test_progress_in_a_log_is_whole_lines(script):

@@ -6,6 +6,7 @@ import platform
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
@@ -14,7 +15,7 @@ from types import FrameType
 from typing import IO, Any
 
 from captionlab import paths
-from captionlab.failures import advice
+from captionlab.failures import advice, explanation
 from captionlab.progress import log_counts
 from captionlab.provenance import working_on
 from captionlab.schemas import COST
@@ -125,18 +126,35 @@ def _work_in_one_of_several(main: Callable[[Any], None], snakemake: Any) -> None
 
 @contextmanager
 def _logged(snakemake: Any, mode: str) -> Iterator[IO[str]]:
-    with open(snakemake.log[0], mode, buffering=1, encoding="utf-8") as file:
+    with open(snakemake.log[0], f"{mode}+", buffering=1, encoding="utf-8") as file:
         logging.basicConfig(stream=file, level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", force=True)
         with redirect_stdout(file), redirect_stderr(file):
             try:
-                yield file
+                try:
+                    yield file
+                finally:
+                    log_counts()
             except Exception as failure:
-                if hint := advice(failure, next(iter(snakemake.output), None)):
+                hint = advice(failure, next(iter(snakemake.output), None))
+                if sentence := explanation(failure, hint):
+                    *_, place = traceback.extract_tb(failure.__traceback__)
+                    logger.error("%s failed in %s, line %d", snakemake.rule, place.filename, place.lineno)
+                    _say_first_and_last(file, sentence)
+                    raise SystemExit(sentence) from None
+                if hint:
                     failure.add_note(hint)
                 logging.exception("%s failed", snakemake.rule)
                 raise
-            finally:
-                log_counts()
+
+
+def _say_first_and_last(log: IO[str], sentence: str) -> None:
+    """Put a sentence before and after what the log has; of several processes, each can only add it."""
+    log.seek(0)
+    said = log.read()
+    if not log.mode.startswith("a"):
+        log.seek(0)
+        log.write(f"{sentence}\n\n{said}\n")
+    log.write(f"{sentence}\n")
 
 
 @contextmanager

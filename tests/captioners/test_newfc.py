@@ -159,10 +159,11 @@ def test_published_weights_and_vocabulary(tmp_path):
         ('{"ix_to_word": {"1": "a", "2": "a", "3": "UNK"}}', "twice"),
     ],
 )
-def test_what_is_no_vocabulary(tmp_path, content, sentence):
+def test_what_is_no_vocabulary(tmp_path, answers, content, sentence):
     (tmp_path / "words.json").write_text(content)
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=sentence) as raised:
         read_words(tmp_path / "words.json")
+    answers.hold(f"words in a file `{content}`", raised.value, "words.json")
 
 
 def test_a_captioner_for_a_corpus(tmp_path):

@@ -21,6 +21,7 @@ from captionlab.corpora.inputs import CorpusError, input_files
 from captionlab.corpora.reading import clean, read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.declarations import CorpusReader, declared
+from captionlab.given import GivenError
 from captionlab.progress import log_counts
 from captionlab.tables import read_table
 
@@ -233,7 +234,7 @@ def test_conceptual_captions_by_row_or_by_name(data, read):
     with pytest.raises(CorpusError, match=r"train\.tsv, line 2 has 1 columns; the reader expects caption, tab, URL"):
         read(config)
     (data / "train.tsv").write_bytes(b"a cat\thttp://a/1\nun caf\xe9\thttp://a/2\n")
-    with pytest.raises(CorpusError, match=r"train\.tsv, line 2: not UTF-8 text from byte 6"):
+    with pytest.raises(GivenError, match=r"train\.tsv, line 2: not UTF-8 text from byte 6"):
         read(config)
 
 
@@ -313,7 +314,7 @@ def test_hl_scenes_and_captions(data, read):
         make_image(data / "train2014" / f"COCO_train2014_{n:012d}.jpg", 21, 22)
     assert read(config | {"images": "train2014"}).rows("images")[1]["width"] == 21
     (data / "test.jsonl").write_text(json.dumps(hl_record(9)) + '\n{"file_name": }\n')
-    with pytest.raises(CorpusError, match=r"test\.jsonl, line 2, column 15: not valid JSON"):
+    with pytest.raises(GivenError, match=r"test\.jsonl, line 2, column 15: not valid JSON"):
         read(config)
     (data / "test.jsonl").write_text(json.dumps(hl_record(9) | {"confidence": {"scene": [1.0]}}))
     with pytest.raises(CorpusError, match=r"line 1 has 2 scene captions and 1 confidences"):
@@ -545,10 +546,10 @@ def test_what_readers_declare_is_what_their_modules_have():
 def test_invalid_json_is_named_by_line_and_column(data, read, tmp_path):
     config = karpathy(data, [{}])
     (data / "toy.json").write_text('{"images": [\n  {"filename": "0.jpg",}\n]}')
-    with pytest.raises(CorpusError, match=r"toy\.json, line 2, column 2\d: not valid JSON"):
+    with pytest.raises(GivenError, match=r"toy\.json, line 2, column 2\d: not valid JSON"):
         read(config)
     (data / "toy.json").write_bytes(b'{"images": "\xff"}')
-    with pytest.raises(CorpusError, match=r"toy\.json: not UTF-8 text from byte 12"):
+    with pytest.raises(GivenError, match=r"toy\.json, line 1: not UTF-8 text from byte 12"):
         read(config)
     assert nothing_left(tmp_path)
 
@@ -610,6 +611,125 @@ def test_imagecode_names_unknown_ranks(data, read):
     make_json(data / "valid.json", {"video_1": {"10": "the eleventh"}})
     with pytest.raises(CorpusError, match=r"set 'video_1' has no image '10'"):
         read(config)
+
+
+OF_READERS = {
+    "karpathy": {"annotations": "a.json"},
+    "coco": {"annotations": {"test": "a.json"}},
+    "nocaps": {"annotations": "a.json", "domain": "near-domain"},
+    "concadia": {"annotations": "a.json", "text": "description"},
+    "conceptual-captions": {"annotations": {"test": "a.tsv"}},
+    "hl": {"annotations": {"test": "a.jsonl"}},
+    "imagecode": {"annotations": {"test": "a.json"}, "images": "."},
+}
+IMAGE = '{"filename": "1.jpg", "split": "test", "sentences": [{"raw": "a café"}]}'
+HL = json.dumps(hl_record(9))
+
+
+def given_to(reader: str, content: bytes, data: Path) -> dict:
+    """The config of a corpus of texts that a reader reads from a file with this content."""
+    annotations = OF_READERS[reader]["annotations"]
+    (data / (annotations if isinstance(annotations, str) else annotations["test"])).write_bytes(content)
+    return {"reader": reader, "images": None, **OF_READERS[reader]}
+
+
+@pytest.mark.parametrize(
+    ("given", "reader", "content", "names"),
+    [
+        ("a file that was cut off", "karpathy", f'{{"images": [{IMAGE[:50]}', "a.json, line 1, column"),
+        ("an empty file", "karpathy", "", "a.json is empty"),
+        ("a web page in place of the file", "karpathy", "<!DOCTYPE html>", "a.json, line 1, column 1"),
+        ("a comma too many in line 3", "karpathy", '{"images": [\n\n {"filename": "a.jpg",}]}', "line 3, column"),
+        ("a list", "karpathy", f"[{IMAGE}]", "no field 'images'"),
+        ("an image without sentences", "karpathy", '{"images": [{"filename": "a", "split": "a"}]}', "images[0]"),
+        ("an object in each line", "karpathy", f"{IMAGE}\n{IMAGE}\n", "a.json, line 2"),
+        ("a file in cp1252", "karpathy", f'{{"images":\n [{IMAGE}]}}'.encode("cp1252"), "a.json, line 2"),
+        ("UTF-16 without its mark", "karpathy", '{"images": []}'.encode("utf-16-le"), "line 1: holds zero"),
+        ("UTF-16 that was cut off", "karpathy", f'{{"images": [{IMAGE}]}}'.encode("utf-16")[:-1], "no UTF-16 text"),
+        ("captions without images", "coco", '{"annotations": []}', "'images'"),
+        (
+            "a caption of an image that is not listed",
+            "coco",
+            '{"images": [{"id": 7}], "annotations": [{"image_id": 8, "caption": "a"}]}',
+            "annotations[0]",
+        ),
+        (
+            "images without a domain",
+            "nocaps",
+            '{"images": [{"id": 7, "file_name": "7"}], "annotations": []}',
+            "'domain'",
+        ),
+        (
+            "an image without a description",
+            "concadia",
+            '{"images": [{"filename": "5.jpg", "split": "val", "caption": {"raw": "a"}}]}',
+            "images[0] has no field 'description'",
+        ),
+        ("a caption without an address", "conceptual-captions", "a cat\thttp://a/1\na dog\n", "a.tsv, line 2"),
+        ("commas between caption and address", "conceptual-captions", "a cat,http://a/1\n", "a.tsv, line 1"),
+        ("an empty file of lines", "conceptual-captions", "", "a.tsv"),
+        ("a line that is no JSON", "hl", f"{HL}\n{HL}\n{{no\n", "a.jsonl, line 3, column 2"),
+        ("a blank line before others", "hl", f"{HL}\n\n{HL}\n", "a.jsonl, line 2"),
+        ("a list over several lines", "hl", f"[\n{HL}\n]\n", "a.jsonl, line 1"),
+        ("no scene captions", "hl", '{"file_name": "a.jpg", "captions": {"object": []}}\n', "line 1: captions"),
+        ("confidences as text", "hl", HL.replace("[5.0, 3.0]", '"5.0"', 1) + "\n", "line 1: confidence"),
+        ("sets in a list", "imagecode", '[{"set": {"0": "a"}}]', "a.json holds a list"),
+        ("a rank that is a word", "imagecode", '{"set": {"first": "a"}}', "no image 'first'"),
+    ],
+)
+def test_annotations_that_cannot_be_read(data, read, answers, tmp_path, given, reader, content, names):
+    config = given_to(reader, content if isinstance(content, bytes) else content.encode(), data)
+    with pytest.raises((CorpusError, GivenError)) as raised:
+        read(config)
+    answers.hold(f"{reader}: {given}", raised.value, names)
+    assert nothing_left(tmp_path)
+
+
+def test_boxes_that_are_no_numbers(data, read, answers):
+    config, box = coco(data), {"image_id": 8, "category_id": 44, "bbox": ["1", "2", "10", "4"]}
+    document = json.loads((data / "instances_train.json").read_text())
+    make_json(data / "instances_train.json", document | {"annotations": [box]})
+    with pytest.raises(CorpusError) as raised:
+        read(config)
+    answers.hold("coco: edges of a box as text", raised.value, "annotations[0]")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize(
+    ("reader", "content"),
+    [
+        ("karpathy", f'{{"images":\r\n [{IMAGE}]}}'),
+        ("conceptual-captions", "a café\thttp://a/1\r\n"),
+        ("hl", HL.replace("a man", "a café").replace(', "a tie"', "") + "\r\n"),
+    ],
+)
+def test_encodings_that_a_mark_tells(data, read, encoding, reader, content):
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    corpus = read(given_to(reader, (mark + content).encode(encoding), data))
+    assert corpus.column("captions", "caption") == ["a café"]
+
+
+DOCUMENTED = {
+    "karpathy": '{"images": [{"filename": "1000092795.jpg", "split": "test", "sentences": [{"raw": "a"}]}]}',
+    "coco": '{"images": [{"id": 391895}], "annotations": [{"image_id": 391895, "caption": "a"}]}',
+    "nocaps": '{"images": [{"id": 0, "domain": "near-domain"}], "annotations": [{"image_id": 0, "caption": "a"}]}',
+    "concadia": '{"images": [{"filename": "5.jpg", "split": "test", "description": {"raw": "a"}}]}',
+    "conceptual-captions": "a\thttp://a/1\n",
+    "hl": '{"file_name": "COCO_train2014_000000391895.jpg", "captions": {"object": ["a"], "scene": []}}',
+    "imagecode": '{"open-images-2057_1": {"3": "a"}}',
+}
+
+
+@pytest.mark.parametrize("reader", declared("corpora.readers", CorpusReader, "read"))
+def test_image_ids_are_those_of_the_page(data, reader):
+    config = given_to(reader, DOCUMENTED[reader].encode(), data)
+    for number in range(10):
+        make_image(data / "open-images-2057_1" / f"img{number}.jpg")
+    read = importlib.import_module(f"captionlab.corpora.readers.{reader.replace('-', '_')}").read
+    ids = [entry.image_id for entry in read(config, data) if entry.captions]
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+    (row,) = (line for line in page.splitlines() if line.startswith(f"| `{reader}` | "))
+    assert [f"`{image_id}`" in row.split(" | ")[2] for image_id in ids] == [True]
 
 
 # --- checking images ---

@@ -140,6 +140,23 @@ def test_a_corpus_of_empty_captions_is_0(meteor):
     assert list(rows["rouge_l"]) == [0, 0]
 
 
+def test_captions_in_another_script_are_warned_of(meteor, caplog):
+    captions = {
+        ("a", 0): "一只 狗 在 海滩 上",
+        ("b", 0): "собака på stranden",
+        ("c", 0): "un café à la plage",
+        ("d", 0): "犬",
+    }
+    score_corpus(
+        "toy", {("a", 0): "犬", ("b", 0): "ein hund", ("c", 0): "señor ñ"}, {i: ["a dog"] for i in "abc"}, meteor
+    )
+    assert "other than Latin" not in caplog.text
+    score_corpus("toy", captions, {image: ["a dog"] for image in "abcd"}, meteor)
+    assert "toy: 2 of 4 captions are mostly" not in caplog.text
+    score_corpus("toy", {**captions, ("b", 0): "собака на пляже"}, {image: ["a dog"] for image in "abcd"}, meteor)
+    assert "toy: 3 of 4 captions are mostly in letters other than Latin" in caplog.text
+
+
 def test_references_without_tokens_are_left_out(meteor, caplog):
     captions = {("a", 0): "one dog", ("b", 0): "", ("c", 0): "two dogs"}
     rows = score_corpus("toy", captions, {"a": ["", "one dog"], "b": [""], "c": ["two dogs"]}, meteor)

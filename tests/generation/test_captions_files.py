@@ -21,6 +21,7 @@ from captionlab.generation.captions import (
 )
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
+from captionlab.given import GivenError
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, embeddings_schema
 from captionlab.shards import shard_names
@@ -138,19 +139,13 @@ def test_images_without_a_caption_are_counted_and_named(tmp_path, images):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.json", '{"42": "a dog"}', "a.json, which must be a list of objects: expected image_id and caption"),
         ("a.json", '[{"image_id": 1, "text": "x"}]', "a.json, entry 1: expected image_id and caption"),
         ("a.json", '[{"image_id": 1, "caption": null}]', "entry 1: caption is None"),
         ("a.json", '[{"image_id": 1.5, "caption": ""}]', "entry 1: image_id is 1.5"),
         ("a.json", '[{"image_id": 1, "caption": "", "caption_index": -1}]', "entry 1: caption_index is -1"),
         ("a.json", '[{"image_id": 1, "caption": "\\ud83d"}]', "entry 1: holds half a character"),
-        ("a.json", "[{]", "a.json is no valid .json file"),
         ("a.jsonl", '{"image_id": 1, "caption": "x"}\n\n[]\n', "a.jsonl, line 3: expected image_id and caption"),
-        ("a.csv", "image_id,text\n1,x\n", "a.csv, line 2: expected image_id and caption"),
-        ("a.csv", "image_id,caption\n1,a dog, a cat\n", "line 2: more fields than the header"),
         ("a.csv", "image_id,caption\n1\n", "line 2: caption is None"),
-        ("a.csv", 'image_id,caption\n1,"a dog\n', "a.csv is no valid .csv file"),
-        ("a.txt", "1 a dog", "captions are read from .json, .jsonl, .csv files, not .txt"),
     ],
 )
 def test_a_wrong_file_is_refused_by_name_and_row(tmp_path, name, content, message):
@@ -159,10 +154,57 @@ def test_a_wrong_file_is_refused_by_name_and_row(tmp_path, name, content, messag
         read_caption_file(tmp_path / name)
 
 
-def test_a_file_in_another_encoding_is_refused(tmp_path):
-    (tmp_path / "a.csv").write_bytes("image_id,caption\n1,café\n".encode("latin-1"))
-    with pytest.raises(CaptionFileError, match="is not UTF-8"):
-        read_caption_file(tmp_path / "a.csv")
+ONE = '{"image_id": 1, "caption": "a café"}'
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "content", "names"),
+    [
+        ("a broken line after blank ones", "a.jsonl", f"{ONE}\n\n\n{ONE}\n{ONE[:-1]}\n", "a.jsonl, line 5, column"),
+        ("a list in a .jsonl", "a.jsonl", f"[\n{ONE}\n]\n", "name the file .json,"),
+        ("a line with a number", "a.jsonl", f"{ONE}\n42\n", "a.jsonl, line 2"),
+        ("an object in each line of a .json", "a.json", f"{ONE}\n{ONE}\n", "name the file .jsonl"),
+        ("one object in a .json", "a.json", ONE, "a.json must hold a list"),
+        ("captions by image id", "a.json", '{"42": "a dog"}', "a.json must hold a list"),
+        ("a .json that was cut off", "a.json", f"[{ONE},\n{ONE[:30]}", "a.json, line 2, column"),
+        ("an empty .json", "a.json", "", "a.json is empty"),
+        ("another name for the caption", "a.json", '[{"image_id": 1, "text": "a dog"}]', "entry 1"),
+        ("an empty .csv", "a.csv", "", "a.csv, line 1"),
+        ("a .csv without a header", "a.csv", "1,a dog\n2,a cat\n", "'1,a dog'"),
+        ("a .csv with another header", "a.csv", "id,caption\n1,a dog\n", "'id,caption'"),
+        ("a comma in a caption", "a.csv", "image_id,caption\n1,a dog, a cat\n", "a.csv, line 2 has 3 fields"),
+        ("a semicolon in a caption", "a.csv", "image_id;caption\n1;a dog; a cat\n", "';'"),
+        ("a quote that does not end", "a.csv", 'image_id,caption\n1,"a\ndog"\n2,"a cat\n3,x\n', "a.csv, line 4"),
+        ("a row without a caption", "a.csv", "image_id,caption\n\n1\n", "a.csv, line 3: caption"),
+        ("a .csv in cp1252", "a.csv", "image_id,caption\n1,a dog\n2,café\n".encode("cp1252"), "a.csv, line 3"),
+        ("UTF-16 without its mark", "a.csv", "image_id,caption\n1,a dog\n".encode("utf-16-le"), "holds zero bytes"),
+        ("a text file", "a.txt", "1 a dog", "not .txt"),
+    ],
+)
+def test_a_file_that_cannot_be_read(tmp_path, answers, given, name, content, names):
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises((CaptionFileError, GivenError)) as raised:
+        read_caption_file(tmp_path / name)
+    answers.hold(given, raised.value, names)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_columns_are_separated_as_the_header_is(tmp_path, mark, encoding):
+    """Also where captions hold the other marks, and line breaks of any kind."""
+    rows = [["7", "a dog, a café; a\tcat", "0"], ["8", "two\r\nlines", "1"]]
+    with open(tmp_path / "a.csv", "w", newline="", encoding=encoding) as file:
+        csv.writer(file, delimiter=mark).writerows([["image_id", "caption", "caption_index"], *rows])
+    assert read_caption_file(tmp_path / "a.csv") == [(image, int(index), text) for image, text, index in rows]
+
+
+def test_captions_of_other_images_are_named(tmp_path, images, answers):
+    strangers = write_json(tmp_path / "mine.json", [{"image_id": "COCO_000042", "caption": "a dog"}])
+    few = write_json(tmp_path / "few.json", ENTRIES[:1])
+    for given_file, file, names in (("of another corpus", strangers, "like '42'"), ("of some images", few, "'100'")):
+        with pytest.raises(CaptionFileError) as raised:
+            given(tmp_path, images, file)
+        answers.hold(f"a file of captions {given_file}", raised.value, names)
 
 
 def test_results_of_the_coco_tools_are_read(shared_data):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.networks.wordpiece import pieces_tokenizer, read_pieces
+from captionlab.networks.wordpiece import WordPieces, pieces_tokenizer, read_pieces
 
 PIECES = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "boat", "in", "the", "cafe", "##s", "##ing", "surf", ".", ",",
@@ -43,16 +43,41 @@ def test_end_and_stored_form(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("pieces", "message"),
+    ("given", "content", "names"),
     [
-        (PIECES[:4], r"vocab.txt is no vocab.txt of word pieces: the vocabulary has no \[MASK\]"),
-        ([*PIECES, "boat"], "has 'boat' twice"),
+        ("the first four pieces", "\n".join(PIECES[:4]), "no [MASK]"),
+        ("a piece twice", "\n".join([*PIECES, "boat"]), "'boat' twice"),
+        ("an empty file", "", "vocab.txt"),
+        ("a tokenizer.json", '{"model": {}}', "vocab.txt"),
+        ("a file in cp1252", "\n".join([*PIECES, "café"]).encode("cp1252"), f"line {len(PIECES) + 1}"),
     ],
 )
-def test_other_vocabularies(pieces, message, tmp_path: Path):
-    (tmp_path / "vocab.txt").write_text("\n".join(pieces))
-    with pytest.raises(ValueError, match=message):
+def test_other_vocabularies(given, content, names, answers, tmp_path: Path):
+    (tmp_path / "vocab.txt").write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ValueError, match=r"vocab\.txt is no vocab\.txt of word pieces") as raised:
         read_pieces(tmp_path / "vocab.txt")
+    answers.hold(f"word pieces: {given}", raised.value, names)
+
+
+@pytest.mark.parametrize(
+    ("given", "content"),
+    [
+        ("an empty file", ""),
+        ("a file that was cut off", '{"version": "1.0", "model": {"type": "BPE", "vo'),
+        ("word pieces", "[PAD]\n[UNK]\n"),
+        ("a file in cp1252", '{"café": 1}'.encode("cp1252")),
+    ],
+)
+def test_other_tokenizers(given, content, answers, tmp_path: Path):
+    (tmp_path / "tokenizer.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ValueError, match=r"no tokenizer\.json of the tokenizers library") as raised:
+        Tokenizer.load(tmp_path / "tokenizer.json")
+    answers.hold(f"a tokenizer: {given}", raised.value, "tokenizer.json")
+
+
+def test_a_mark_before_the_first_piece_is_none_of_it(tmp_path: Path):
+    (tmp_path / "vocab.txt").write_text("\n".join(PIECES), encoding="utf-8-sig")
+    assert WordPieces.load(tmp_path / "vocab.txt").pieces == PIECES
 
 
 def test_a_published_file(tmp_path):

@@ -487,6 +487,64 @@ def test_places(tmp_path):
         read("bottom-up-tsv", bottom_up_tsv(tmp_path), images={"7": (1, 1)})
 
 
+def bottom_up_row(image: str, features: np.ndarray, boxes: int = 2) -> str:
+    return "\t".join([image, "640", "480", "2", encode(np.ones((boxes, 4), np.float32)), encode(features)]) + "\n"
+
+
+EIGHT, SIX = (bottom_up_row(image, np.ones((2, size), np.float32)) for image, size in (("58350", 8), ("124629", 6)))
+RECT = {"rect": [0, 0, 1, 1], "class": "cat", "conf": 0.5, "feature": encode(np.ones(8, np.float32))}
+
+
+@pytest.mark.parametrize(
+    ("given", "format", "content", "names"),
+    [
+        ("features of another width", "bottom-up-tsv", EIGHT + SIX, "features.tsv: line 2 has features of 6"),
+        ("a line that was cut off", "bottom-up-tsv", (EIGHT + EIGHT)[:-30], "line 2"),
+        ("a line of another format", "lxmert-tsv", EIGHT, "line 1 has 6 columns"),
+        ("a width in words", "bottom-up-tsv", EIGHT.replace("640", "wide"), "line 1: width is 'wide'"),
+        ("commas in place of tabs", "bottom-up-tsv", EIGHT.replace("\t", ","), "line 1"),
+        ("a file in UTF-16", "bottom-up-tsv", EIGHT.encode("utf-16"), "line 1"),
+        ("other images", "bottom-up-tsv", bottom_up_row("7", np.ones((2, 8), np.float32)), "like '58350'"),
+        ("an empty file", "bottom-up-tsv", "", "features.tsv: no regions"),
+        ("a file in place of a folder", "rosita-npz", "", "features.tsv is no folder"),
+        ("no database", "uniter-lmdb", "no database", "features.tsv"),
+    ],
+)
+def test_regions_that_cannot_be_read(given, format, content, names, answers, tmp_path):
+    (tmp_path / "features.tsv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(RegionError) as raised:
+        read(format, tmp_path / "features.tsv")
+    answers.hold(f"{format}: {given}", raised.value, names)
+
+
+@pytest.mark.parametrize(
+    ("given", "document", "names"),
+    [
+        ("a box of three edges", {"objects": [RECT | {"rect": [0, 0, 1]}]}, "line 1: rect"),
+        ("a confidence in words", {"objects": [RECT | {"conf": "high"}]}, "line 1: conf"),
+        ("a height in words", {"objects": [RECT], "image_h": "tall"}, "line 1: image_h is 'tall'"),
+        ("an object without features", {"objects": [{"rect": [0, 0, 1, 1]}]}, "line 1 has no field 'feature'"),
+        ("no number of boxes", {"features": ""}, "line 1 has no field 'num_boxes'"),
+    ],
+)
+def test_documents_of_vinvl_that_cannot_be_read(given, document, names, answers, tmp_path):
+    (tmp_path / "predictions.tsv").write_text(f"58350\t{json.dumps(document)}\n")
+    with pytest.raises(RegionError) as raised:
+        read("vinvl-tsv", tmp_path / "predictions.tsv")
+    answers.hold(f"vinvl-tsv: {given}", raised.value, names)
+
+
+def test_files_beside_that_cannot_be_read(answers, tmp_path):
+    (tmp_path / "features.tsv").write_text(EIGHT)
+    with pytest.raises(RegionError) as raised:
+        read("vinvl-tsv", tmp_path / "features.tsv")
+    answers.hold("vinvl-tsv: features.tsv alone", raised.value, "predictions.tsv")
+    (tmp_path / "features.lineidx").write_text("0\nend\n")
+    with pytest.raises(RegionError) as raised:
+        read("bottom-up-tsv", tmp_path / "features.tsv")
+    answers.hold("bottom-up-tsv: a word in the index of lines", raised.value, "features.lineidx")
+
+
 def test_vinvl_pair_that_does_not_fit(tmp_path):
     path = vinvl_pair(tmp_path)
     predictions = (tmp_path / "predictions.tsv").read_text().splitlines(keepends=True)

@@ -84,13 +84,14 @@ def test_files_of_vinvl(tmp_path, caplog):
         ("42\t[", "line 1 has no list of objects"),
         ('42\t[{"conf": 1}]', "class and rect"),
         ('42\t[{"class": "man", "rect": [1, 2, 3]}]', "class and rect"),
-        ("43\t[]", "has tags of none of the 1 images"),
+        ("43\t[]", "has tags of none of the 1 images, whose ids are like '42'"),
     ],
 )
-def test_other_files(line, message, tmp_path):
+def test_other_files(line, message, answers, tmp_path):
     (tmp_path / "x.label.tsv").write_text(line + "\n")
-    with pytest.raises(RegionError, match=message):
+    with pytest.raises(RegionError, match=message) as raised:
         list(read_vinvl_tags(tmp_path / "x.label.tsv", {"42"}))
+    answers.hold(f"tags in a file with the line `{line}`".replace("\t", "⇥"), raised.value, "x.label.tsv")
 
 
 def test_objects_are_tags(tmp_path):

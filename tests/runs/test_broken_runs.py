@@ -157,7 +157,8 @@ def test_a_read_only_folder_is_named(tmp_path):
     run = Run(tmp_path / "run")
     with mounted(run.folder / "results", "ro"):
         assert run() != 0
-        assert "Read-only file system: 'results/" in run.said()
+        assert f"{run.folder}/results may not be written or read. Change its permissions" in run.said()
+        assert not list((run.folder / "results").iterdir())
 
 
 def process_of(run: Run, script: str) -> int | None:

@@ -284,6 +284,7 @@ def test_file_of_another_program(tmp_path: Path):
     [
         ("", "announces no n-grams"),
         ("hello\n", "announces no n-grams"),
+        ("\\data\\\nngram 1=2\n\\1-grams:\n-1 <s>\n-1 café\n", "line 5: not UTF-8"),
         ("\\data\\\nngram 1=2\n\\1-grams:\n-1 <s>\n-1 </s>\n", r"\\end\\, is missing"),
         ("\\data\\\nngram 1=3\n\\1-grams:\n-1 <s>\n-1 </s>\n\\end\\\n", "announces 3 n-grams and has 2"),
         ("\\data\\\nngram 1=2\n\\1-grams:\n-1 <s>\n-1 a\n\\end\\\n", "no unigram '</s>'"),
@@ -297,11 +298,11 @@ def test_file_of_another_program(tmp_path: Path):
         ),
     ],
 )
-def test_broken_file_is_named(tmp_path: Path, content: str, message: str):
-    (tmp_path / "broken.arpa").write_text(content)
+def test_broken_file_is_named(tmp_path: Path, content: str, message: str, answers):
+    (tmp_path / "broken.arpa").write_text(content, encoding="cp1252")
     with pytest.raises(ArpaError, match=message) as caught:
         read_arpa(tmp_path / "broken.arpa")
-    assert "broken.arpa" in str(caught.value)
+    answers.hold(f"a language model `{content}`".replace("\n", "⏎"), caught.value, "broken.arpa")
 
 
 def test_missing_or_foreign_file(tmp_path: Path):

@@ -17,15 +17,21 @@ def experiments(tmp_path, *, present=()):
     return Experiments({**CONFIG, "data": str(tmp_path), "language": language}, ROOT)
 
 
-def test_each_is_named_with_its_key(tmp_path):
+def test_each_is_named_with_its_key_and_none_twice(tmp_path, answers):
+    (tmp_path / "mine.json").mkdir()
     with pytest.raises(ConfigError) as raised:
         experiments(tmp_path).check_files()
     text = str(raised.value)
+    mistakes = [line.partition(": ")[2] for line in text.splitlines()[1:]]
+    assert len(mistakes) == len(set(mistakes))
+    answers.hold("no file of annotations", text, "corpora.photos.annotations")
+    answers.hold("nor a folder of images", text, "corpora.photos.images")
+    answers.hold("a folder in place of a file of captions", text, "captioners.mine.captions.texts")
     for key in ("corpora.texts.annotations.test", "corpora.photos.annotations", "encoders.clip.weights"):
         assert key in text
     for key in ("regions.butd.files.photos", "regions.detector.weights", "scorers.uniter.vocabulary"):
         assert f"{key}: no such file or folder {tmp_path}/" in text
-    assert f"captioners.mine.captions.texts: no such file {tmp_path}/mine.json" in text
+    assert f"captioners.mine.captions.texts: {tmp_path}/mine.json is a folder, and a file is wanted" in text
     assert f"language.model.arpa: no such file {tmp_path}/model.arpa" in text
     assert "docs/data.md" in text
 
@@ -58,3 +64,22 @@ def test_nothing_is_missing_when_all_are_there(tmp_path):
     names = ("refs.json", "photos.json", "clip.safetensors", "mine.json")
     names += ("a.tsv", "b.tsv", "detector.pth", "uniter.pt", "vocab.txt", "tags.tsv", "model.arpa")
     experiments(tmp_path, present=names).check_files()
+
+
+def test_a_file_of_several_keys_is_listed_once(tmp_path):
+    lab = experiments(tmp_path)
+    lab.corpora["again"] = lab.corpora["photos"]
+    with pytest.raises(ConfigError) as raised:
+        lab.check_files()
+    expected = f"- corpora.photos.annotations, corpora.again.annotations: no such file {tmp_path}/photos.json"
+    assert expected in str(raised.value)
+
+
+def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch, answers):
+    (tmp_path / "results").mkdir()
+    monkeypatch.chdir(tmp_path)
+    lab = experiments(tmp_path)
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) != "results")
+    with pytest.raises(ConfigError) as raised:
+        lab.check_results()
+    answers.hold("a read-only folder for the results", raised.value, "/results may not be written")

@@ -1,10 +1,11 @@
 """The files and folders that a corpus of the config names, and whether they are there."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from captionlab.declarations import CorpusReader, declared
+from captionlab.given import absent
 
 
 class CorpusError(ValueError):
@@ -26,37 +27,35 @@ def input_files(config: Mapping[str, Any], root: Path) -> list[Path]:
     return [root / path for key in _file_keys(config) for path in named_paths(config, key).values()]
 
 
-def named_files(config: Mapping[str, Any]) -> dict[str, str]:
-    """The same files as the config names them, per full key."""
-    return {full: path for key in _file_keys(config) for full, path in named_paths(config, key).items()}
-
-
 def check_inputs(config: Mapping[str, Any], root: Path, name: str) -> None:
-    """Raise a CorpusError that names the key when a file, a folder or the folder of a split is not there.
+    """Raise a CorpusError that lists what `input_mistakes` finds."""
+    if mistakes := list(input_mistakes(config, root, name)):
+        raise CorpusError("; ".join(mistakes))
+
+
+def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator[str]:
+    """A sentence that names the key for each file, folder or folder of a split that is not there.
 
     `root` is the folder that relative paths start from, `name` the corpus in the config.
     """
     if not named_paths(config, "annotations"):
-        raise CorpusError(f"corpora.{name}.annotations: this corpus needs the file of its annotations")
+        yield f"corpora.{name}.annotations: this corpus needs the file of its annotations"
+        return
     keys = (*_file_keys(config), "images")
     for key in keys:
-        what, there = ("folder", Path.is_dir) if key == "images" else ("file", Path.is_file)
         for full_key, path in named_paths(config, key).items():
-            if not there(root / path):
-                raise CorpusError(f"corpora.{name}.{full_key}: no such {what} {root / path}")
+            if said := absent(root / path, "folder" if key == "images" else "file"):
+                yield f"corpora.{name}.{full_key}: {said}"
     if "images" not in config:
-        raise CorpusError(
-            f"corpora.{name}.images: give the folder of the images, or `images: null` to use the texts only"
-        )
+        yield f"corpora.{name}.images: give the folder of the images, or `images: null` to use the texts only"
     for key in keys:
         # Every split needs its folder of images; objects may be given for some splits only.
         splits, given = set(config["annotations"]), config.get(key)
-        if not isinstance(given, Mapping):
-            continue
-        if key == "images" and (missing := sorted(splits - set(given))):
-            raise CorpusError(f"corpora.{name}.images: no folder for the split {missing[0]!r}, which has annotations")
-        if extra := sorted(set(given) - splits):
-            raise CorpusError(f"corpora.{name}.{key}.{extra[0]}: annotations have no split {extra[0]!r}")
+        if isinstance(given, Mapping):
+            if key == "images" and (missing := sorted(splits - set(given))):
+                yield f"corpora.{name}.images: no folder for the split {missing[0]!r}, which has annotations"
+            if extra := sorted(set(given) - splits):
+                yield f"corpora.{name}.{key}.{extra[0]}: annotations have no split {extra[0]!r}"
 
 
 def _file_keys(config: Mapping[str, Any]) -> tuple[str, ...]:

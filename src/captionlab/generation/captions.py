@@ -2,20 +2,21 @@
 
 import csv
 import io
-import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
 
+from captionlab.given import json_line, read_json, read_text, text_lines
 from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.tables import read_table
 
-SUFFIXES = (".json", ".jsonl", ".csv")
+# What may separate the columns of a file .csv; its header says which does.
+SEPARATORS = ",;\t"
 
 
 class CaptionFileError(ValueError):
@@ -89,7 +90,10 @@ def file_rows(
     entries = read_caption_file(path)
     numbers = Counter((image_id, index) for image_id, index, _ in entries)
     if unknown := sorted({image_id for image_id, _ in numbers} - {*known}):
-        raise CaptionFileError(f"{path}: {_some(unknown)} are not in the corpus {corpus}; is the file for another one?")
+        raise CaptionFileError(
+            f"{path}: {_some(unknown)} are not in the corpus {corpus}, whose ids are like {ids[0]!r} (docs/data.md "
+            "says what they are for each reader); is the file for another corpus?"
+        )
     if repeated := dict.fromkeys(image_id for (image_id, _), number in numbers.items() if number > 1):
         raise CaptionFileError(
             f"{path}: {_some([*repeated])} have more than one caption; keep one, or number the captions of an image in "
@@ -99,45 +103,69 @@ def file_rows(
 
 
 def read_caption_file(path: str | os.PathLike[str]) -> list[tuple[str, int, str]]:
-    """(image id, caption index, caption) of each entry of a file of captions; CaptionFileError names file and entry.
+    """(image id, caption index, caption) of each entry of a file of captions.
 
     Read are COCO's results (.json, a list of {"image_id", "caption"}), the same as one object in a line (.jsonl), and
-    .csv with such a header. Image ids are compared as text, so 42 is "42". `caption_index` is optional, by default 0.
+    .csv with such a header and commas, semicolons or tabs. Image ids are compared as text, so 42 is "42".
+    `caption_index` is optional, by default 0. A CaptionFileError or GivenError names file and entry.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
+    if (suffix := Path(path).suffix.lower()) not in _ENTRIES:
         raise CaptionFileError(
-            f"{path}: captions are read from {', '.join(SUFFIXES)} files, not {suffix or 'this one'}"
+            f"{path}: captions are read from {', '.join(_ENTRIES)} files, not {suffix or 'this one'}"
         )
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-        return [_entry(entry, f"{path}, {where}") for where, entry in _entries(text, suffix)]
-    except UnicodeDecodeError as error:
-        raise CaptionFileError(f"{path} is not UTF-8 ({error}); save it as UTF-8") from error
-    except (json.JSONDecodeError, csv.Error) as error:
-        raise CaptionFileError(f"{path} is no valid {suffix} file: {error}") from error
+    return [_entry(entry, where) for where, entry in _ENTRIES[suffix](path)]
 
 
-def _entries(text: str, suffix: str) -> list[tuple[str, Any]]:
-    """Where in a file each entry is, and what it is."""
-    if suffix == ".json":
-        entries = json.loads(text)
-        if not isinstance(entries, list):
-            return [("which must be a list of objects", [entries])]  # no entry, so it is refused
-        return [(f"entry {number}", entry) for number, entry in enumerate(entries, 1)]
-    if suffix == ".jsonl":
-        # Not splitlines(): JSON strings may hold other line separators of Unicode.
-        lines = enumerate(text.split("\n"), 1)
-        return [(f"line {number}", json.loads(line)) for number, line in lines if line.strip()]
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    return [(f"line {reader.line_num}", row) for row in reader]
+def _json_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
+    """Where in a file each entry is, and what it is; so do those below."""
+    entries = read_json(path, several="name the file .jsonl if it has a document in each line")
+    if not isinstance(entries, list):
+        raise CaptionFileError(f'{path} must hold a list of {{"image_id", "caption"}}, not {str(entries)[:60]}')
+    yield from ((f"{path}, entry {number}", entry) for number, entry in enumerate(entries, 1))
+
+
+def _lines_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
+    for number, (where, line) in enumerate(text_lines(path)):
+        if not number and line.lstrip().startswith("["):
+            raise CaptionFileError(f"{where} begins a list; name the file .json, for .jsonl has an object in each line")
+        if line.strip():
+            yield where, json_line(line, where)
+
+
+def _csv_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
+    text = read_text(path)
+    first = (text[:10_000].splitlines() or [""])[0]
+    headers = {mark: next(csv.reader([first], delimiter=mark), []) for mark in SEPARATORS}
+    marks = [mark for mark, header in headers.items() if {"image_id", "caption"} <= {*header}]
+    if not marks:
+        raise CaptionFileError(
+            f"{path}, line 1: the header must have the columns image_id and caption, separated by commas, semicolons "
+            f"or tabs; it is {first[:80]!r}"
+        )
+    header, reader = headers[marks[0]], csv.reader(io.StringIO(text, newline=""), delimiter=marks[0], strict=True)
+    fields: list[str] | None = []
+    while fields is not None:
+        line = reader.line_num + 1  # a row may have several; it is known by its first
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            raise CaptionFileError(f"{path}, line {line}: the row that begins here is no valid CSV: {error}") from error
+        if fields and len(fields) > len(header):
+            raise CaptionFileError(
+                f"{path}, line {line} has {len(fields)} fields, more than the {len(header)} of the header; put "
+                f"captions that hold {marks[0]!r} in double quotes"
+            )
+        if fields and line > 1:
+            yield f"{path}, line {line}", dict(zip_longest(header, fields))
+
+
+# What reads the entries of a file, by the end of its name.
+_ENTRIES = {".json": _json_entries, ".jsonl": _lines_entries, ".csv": _csv_entries}
 
 
 def _entry(entry: Any, where: str) -> tuple[str, int, str]:
     if not isinstance(entry, dict) or not {"image_id", "caption"} <= entry.keys():
         raise CaptionFileError(f"{where}: expected image_id and caption, found {str(entry)[:80]}")
-    if None in entry:
-        raise CaptionFileError(f"{where}: more fields than the header has; put captions with commas in double quotes")
     image_id, caption, index = entry["image_id"], entry["caption"], entry.get("caption_index", 0)
     if isinstance(image_id, bool) or not isinstance(image_id, (int, str)):
         raise CaptionFileError(f"{where}: image_id is {image_id!r}; it must be a whole number or a text")

@@ -14,6 +14,7 @@ from typing import Self, TypeVar
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
+from captionlab.given import text_lines
 from captionlab.networks.tokenizer import Tokenizer
 
 T = TypeVar("T")
@@ -111,8 +112,7 @@ def _word_piece(pieces: Sequence[str], needed: Iterable[str], lowercase: bool) -
 
 
 def _read(path: str | os.PathLike[str], build: Callable[[list[str]], T]) -> T:
-    lines = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
     try:
-        return build([line.strip() for line in lines])
+        return build([line.strip() for _, line in text_lines(path)])
     except ValueError as error:
         raise ValueError(f"{path} is no vocab.txt of word pieces: {error}") from error

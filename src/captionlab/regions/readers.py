@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 # Images, each with its width and height in pixels.
 Sizes = Mapping[str, tuple[int, int]]
+# Regions of images, and for each where they stand in a file.
+Found = Iterator[tuple[str, ImageRegions]]
 # Enough of a line to hold the name of an image.
 _NAME_BYTES = 512
 _ZIP = b"PK\x03\x04"
@@ -50,27 +52,40 @@ def read_regions(format: str, paths: Iterable[str | os.PathLike[str]], images: S
     if format not in READERS:
         raise RegionError(f"there is no format {format!r} of regions; there are {', '.join(READERS)}")
     found: set[str] = set()
+    first, size = "", 0
     everything = chain.from_iterable(READERS[format](place, images) for place in places)
-    for regions in progress(everything, what="images with regions"):
+    for where, regions in progress(everything, what="images with regions"):
         if regions.image_id not in found:
+            width = regions.features.shape[1]
+            first, size = (first, size) if found else (where, width)
+            if width != size:
+                raise RegionError(
+                    f"{where} has features of {width} numbers, and {first} of {size}; all must be of one detector"
+                )
             found.add(regions.image_id)
             yield regions
     names = ", ".join(map(str, places))
     if not found:
-        raise RegionError(f"{names}: no regions of any of the {len(images)} images; are these the right files?")
+        raise RegionError(f"{names}: no regions of any of {known_as(images)}; are these the right files?")
     if missing := [image_id for image_id in images if image_id not in found]:
         logger.warning("%s: no regions of %d of %d images, as %r", names, len(missing), len(images), missing[0])
 
 
+def known_as(images: Collection[str]) -> str:
+    """How many images there are and what their ids are like, for messages about files that have others."""
+    example = next(iter(images), None)
+    return f"the {len(images)} images, whose ids are like {example!r} (docs/data.md says what they are for each reader)"
+
+
 def _read_npz(
     folder: Path, images: Sizes, regions: Callable[[str, dict[str, np.ndarray], tuple[int, int], str], ImageRegions]
-) -> Iterator[ImageRegions]:
+) -> Found:
     """A folder with a file per image."""
     if not folder.is_dir():
         raise RegionError(f"{folder} is no folder; the format has a file per image, so give their folder")
     for path in sorted(folder.glob("*.npz")):
         if (image_id := image_name(path.name)) in images:
-            yield regions(image_id, _arrays_in(path, str(path)), images[image_id], str(path))
+            yield str(path), regions(image_id, _arrays_in(path, str(path)), images[image_id], str(path))
 
 
 def _rosita_regions(image_id: str, arrays: dict[str, np.ndarray], size: tuple[int, int], where: str) -> ImageRegions:
@@ -89,7 +104,7 @@ def _rosita_regions(image_id: str, arrays: dict[str, np.ndarray], size: tuple[in
     )
 
 
-def read_vinvl_tsv(path: Path, images: Sizes) -> Iterator[ImageRegions]:
+def read_vinvl_tsv(path: Path, images: Sizes) -> Found:
     """VinVL's files, in any of three forms (github.com/microsoft/Oscar, github.com/microsoft/scene_graph_benchmark).
 
     `features.tsv` has name, number and features; `predictions.tsv`, with the same rows, must be beside it. A
@@ -104,15 +119,15 @@ def read_vinvl_tsv(path: Path, images: Sizes) -> Iterator[ImageRegions]:
         if "objects" in document:
             encoded = [_field(found, "feature", where) for found in document["objects"]]
             features = np.concatenate([_decode(text, 1, f"{where}: feature") for text in encoded])
-            yield _vinvl_regions(image_id, images[image_id], document, features, where)
+            yield where, _vinvl_regions(image_id, images[image_id], document, features, where)
         else:
-            count = int(_field(document, "num_boxes", where))
+            count = _number(_field(document, "num_boxes", where), f"{where}: num_boxes")
             features = _decode(_field(document, "features", where), count, f"{where}: features")
             boxes = _in_pixels(features[:, -6:-2], images[image_id])
-            yield ImageRegions(image_id, *images[image_id], boxes=boxes, features=features)
+            yield where, ImageRegions(image_id, *images[image_id], boxes=boxes, features=features)
 
 
-def _read_tsv(path: Path, images: Sizes, columns: Sequence[str]) -> Iterator[ImageRegions]:
+def _read_tsv(path: Path, images: Sizes, columns: Sequence[str]) -> Found:
     for where, image_id, line in lines_about(path, images):
         values = dict(zip(columns, _split(line, len(columns), where), strict=True))
         width, height, count = (_number(values.pop(name), f"{where}: {name}") for name in ("width", "height", "count"))
@@ -120,10 +135,10 @@ def _read_tsv(path: Path, images: Sizes, columns: Sequence[str]) -> Iterator[Ima
         for name in values.keys() - {"name"}:
             array = _decode(values[name], count, f"{where}: {name}", whole=name.endswith("_id"))
             arrays[name] = array if name in ("boxes", "features") else array[:, 0]
-        yield ImageRegions(image_id, width, height, **arrays)
+        yield where, ImageRegions(image_id, width, height, **arrays)
 
 
-def _read_vinvl_pair(path: Path, images: Sizes) -> Iterator[ImageRegions]:
+def _read_vinvl_pair(path: Path, images: Sizes) -> Found:
     """The regions in features.tsv, whose boxes are in predictions.tsv."""
     other = path.with_name("predictions.tsv")
     if not other.is_file():
@@ -138,7 +153,7 @@ def _read_vinvl_pair(path: Path, images: Sizes) -> Iterator[ImageRegions]:
             image_id = image_name(_text(name))
             if image_id in images:
                 features = _decode(encoded, _number(count, where), f"{where}: features")
-                yield _vinvl_regions(image_id, images[image_id], _document(text, place), features, place)
+                yield where, _vinvl_regions(image_id, images[image_id], _document(text, place), features, place)
 
 
 def _vinvl_regions(
@@ -148,11 +163,11 @@ def _vinvl_regions(
     objects = _field(document, "objects", where)
     return ImageRegions(
         image_id,
-        width=int(document.get("image_w", size[0])),
-        height=int(document.get("image_h", size[1])),
-        boxes=np.array([_field(found, "rect", where) for found in objects], np.float32).reshape(-1, 4),
+        width=_number(document.get("image_w", size[0]), f"{where}: image_w"),
+        height=_number(document.get("image_h", size[1]), f"{where}: image_h"),
+        boxes=_numbers([_field(found, "rect", where) for found in objects], (-1, 4), f"{where}: rect"),
         features=features,
-        confidence=np.array([_field(found, "conf", where) for found in objects], np.float32),
+        confidence=_numbers([_field(found, "conf", where) for found in objects], (-1,), f"{where}: conf"),
         label=[_field(found, "class", where) for found in objects],
     )
 
@@ -164,7 +179,7 @@ def lines_about(path: Path, images: Collection[str]) -> Iterator[tuple[str, str,
     """
     index = path.with_suffix(".lineidx")
     lines = index.read_text(encoding="ascii").split() if index.is_file() else None
-    offsets: Iterable[int | None] = repeat(None) if lines is None else map(int, lines)
+    offsets: Iterable[int | None] = repeat(None) if lines is None else (_number(line, str(index)) for line in lines)
     with path.open("rb") as file:
         for number, offset in enumerate(offsets, start=1):
             if offset is not None:
@@ -173,8 +188,9 @@ def lines_about(path: Path, images: Collection[str]) -> Iterator[tuple[str, str,
                 break
             where = f"{path}: line {number}"
             name, tab, _ = line.partition(b"\t")
-            if not tab:
-                raise RegionError(f"{where} does not start with the name of an image and a tab; is it the right file?")
+            if not tab or b"\0" in name:
+                expected = "does not start with the name of an image and a tab"
+                raise RegionError(f"{where} {expected}; is it the right file, and in UTF-8?")
             image_id = image_name(_text(name))
             if not line.endswith(b"\n") and (offset is None or image_id in images):
                 line += file.readline()
@@ -189,11 +205,21 @@ def _split(line: bytes, columns: int, where: str) -> list[bytes]:
     return values
 
 
-def _number(value: bytes, where: str) -> int:
+def _number(value: Any, where: str) -> int:
     try:
         return int(value)
-    except ValueError as error:
-        raise RegionError(f"{where} is {_text(value)[:40]!r} and no whole number; is it of this format?") from error
+    except (ValueError, TypeError) as error:
+        shown = _text(value) if isinstance(value, bytes) else str(value)
+        raise RegionError(f"{where} is {shown[:40]!r} and no whole number; is it of this format?") from error
+
+
+def _numbers(values: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
+    """Float32 numbers as an array of this shape."""
+    try:
+        return np.asarray(values, np.float32).reshape(shape)
+    except (ValueError, TypeError) as error:
+        found = str(values)[:60]
+        raise RegionError(f"{where} has something else than numbers, or not as many as it must: {found}") from error
 
 
 def _document(value: bytes, where: str) -> dict[str, Any]:
@@ -207,7 +233,7 @@ def _document(value: bytes, where: str) -> dict[str, Any]:
     return document
 
 
-def read_uniter_lmdb(path: Path, images: Sizes) -> Iterator[ImageRegions]:
+def read_uniter_lmdb(path: Path, images: Sizes) -> Found:
     """UNITER's databases, such as feat_th0.2_max100_min10 (github.com/ChenRocks/UNITER, scripts/convert_imgdir.py).
 
     A key is the name of a file, a value its arrays: in MessagePack, or as a compressed npz file.
@@ -221,10 +247,10 @@ def read_uniter_lmdb(path: Path, images: Sizes) -> Iterator[ImageRegions]:
                 arrays = _arrays_in(io.BytesIO(value), where) if zipped else decode_msgpack(value, where)
                 if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
                     raise RegionError(f"{where} holds no arrays; is it of this format?")
-                yield _uniter_regions(image_id, arrays, images[image_id], where)
+                yield where, _uniter_regions(image_id, arrays, images[image_id], where)
 
 
-def read_vilbert_lmdb(path: Path, images: Sizes) -> Iterator[ImageRegions]:
+def read_vilbert_lmdb(path: Path, images: Sizes) -> Found:
     """ViLBERT's databases, of either repository: a key is the number of an image, a value a pickle of what is known.
 
     In github.com/jiasenlu/vilbert_beta (script/convert_lmdb.py) that is a row of a bottom-up tsv file, with arrays in
@@ -235,14 +261,15 @@ def read_vilbert_lmdb(path: Path, images: Sizes) -> Iterator[ImageRegions]:
             if (value := database.get(image_id.encode())) is not None:
                 where = f"{path}: image {image_id}"
                 row = decode_pickle(value, where)
-                width, height, count = (int(_field(row, name, where)) for name in ("image_w", "image_h", "num_boxes"))
+                names = ("image_w", "image_h", "num_boxes")
+                width, height, count = (_number(_field(row, name, where), f"{where}: {name}") for name in names)
                 arrays: dict[str, Any] = {}
                 for name in ("boxes", "features"):
                     found = _field(row, name, where)
                     if isinstance(found, (bytes, str)):
                         found = _decode(found, count, f"{where}: {name}")
-                    arrays[name] = np.asarray(found, np.float32).reshape(count, -1)
-                yield ImageRegions(image_id, width, height, **arrays)
+                    arrays[name] = _numbers(found, (count, -1), f"{where}: {name}")
+                yield where, ImageRegions(image_id, width, height, **arrays)
 
 
 @contextmanager
@@ -326,7 +353,7 @@ _LABELS = ("label_id", "confidence", "attribute_id", "attribute_confidence")
 _LXMERT = ("name", "height", "width", *_LABELS, "count", "boxes", "features")
 _ROSITA = ("name", "features", "height", "width", "count", "boxes", *_LABELS)
 _BOTTOM_UP = ("name", "width", "height", "count", "boxes", "features")
-READERS: dict[str, Callable[[Path, Sizes], Iterator[ImageRegions]]] = {
+READERS: dict[str, Callable[[Path, Sizes], Found]] = {
     # Such as val2014_obj36.tsv (github.com/airsplay/lxmert, src/utils.py).
     "lxmert-tsv": partial(_read_tsv, columns=_LXMERT),
     # imgfeat.tsv (github.com/MILVLG/rosita, rosita/utils/transfer_npz2tsv.py).

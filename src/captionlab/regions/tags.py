@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from captionlab.regions.readers import lines_about
+from captionlab.regions.readers import known_as, lines_about
 from captionlab.regions.tables import RegionError, stored_schema
 from captionlab.schemas import IMAGE_ID
 from captionlab.tables import Column, TableSchema, TableWriter, read_table
@@ -63,9 +63,12 @@ def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> It
                 box = dict(zip(_BOX, map(float, described["rect"]), strict=True))
                 yield row | {"confidence": described.get("conf"), **box}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RegionError(f"{where} has no list of objects with class and rect after the tab: {error!r}") from error
+            text = line.partition(b"\t")[2][:60].decode(errors="replace").strip()
+            raise RegionError(
+                f"{where} has no list of objects with class and rect, four edges, after the tab, but {text!r}"
+            ) from error
     if not found:
-        raise RegionError(f"{path} has tags of none of the {len(images)} images; is it the right file?")
+        raise RegionError(f"{path} has tags of none of {known_as(images)}; is it the right file?")
     if missing := len(images) - len(found):
         logger.warning("%s has no tags of %d of %d images", path, missing, len(images))
 

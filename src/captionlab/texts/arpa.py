@@ -35,7 +35,7 @@ def read_arpa(path: str | os.PathLike[str]) -> NgramModel:
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
             return _model(path, _sections(path, file))
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise ArpaError(f"{path} cannot be read as a language model in ARPA format: {error}") from error
 
 
@@ -67,7 +67,10 @@ def _sections(path: Path, file: Iterable[bytes]) -> list[list[tuple[int, list[st
     sections: list[list[tuple[int, list[str]]]] = []
     section = ""
     for number, raw in enumerate(file, 1):
-        line = raw.decode().rstrip("\r\n")
+        try:
+            line = raw.decode().rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise ArpaError(f"{path}, line {number}: not UTF-8 text ({error}); save the file as UTF-8") from error
         if line.startswith("\\"):
             section = line.strip()
             if section == f"\\{len(sections) + 1}-grams:":

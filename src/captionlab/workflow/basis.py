@@ -11,6 +11,7 @@ from typing import Any
 from snakemake.io import local
 
 from captionlab import paths
+from captionlab.given import absent
 from captionlab.reporting.paper import listed
 from captionlab.workflow import families
 from captionlab.workflow.blocks import KINDS, Block, any_of, normalise, root_of, without
@@ -124,6 +125,12 @@ class Basis:
                 for corpus, files in by_corpus.items():
                     place = ".".join(filter(None, (section, name, key, corpus)))
                     yield from ((place, file) for file in listed(files))
+
+    def missing(self, named: Iterable[tuple[str, str]], folders: bool = False) -> list[str]:
+        """A sentence for each key of the config whose file, or also folder, is not there."""
+        kind = "file or folder" if folders else "file"
+        found = [(key, absent(Path(self.data) / path, kind)) for key, path in named]
+        return [f"{key}: {said}" for key, said in found if said]
 
     # ------------------------------------------------------------- the blocks that a job's wildcards name
     def block_of(self, kind: str, wildcards: Wildcards) -> Block:

@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from captionlab import paths
+from captionlab.failures import locked
 from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, memory, on_disk
@@ -59,34 +60,29 @@ class Experiments(Basis):
         self.papers = Papers(self, [paper_class(name)(self) for name in PAPERS], self.provenance())
 
     def check_files(self) -> None:
-        """Raise a ConfigError that lists every file or folder that is not there, once, with the keys that name it."""
-        from captionlab.corpora.inputs import CorpusError, check_inputs, named_files, named_paths
+        """Raise a ConfigError that lists each file or folder that the config names and that is not there, once."""
+        from captionlab.corpora.inputs import input_mistakes
 
-        data, read = Path(self.data), {n: block for n, block in self.corpora.items() if block["reader"] != "toyworld"}
-        folders = [(f"corpora.{n}.{key}", path) for n in read for key, path in named_paths(read[n], "images").items()]
-        files = [(f"corpora.{n}.{key}", path) for n in read for key, path in named_files(read[n]).items()]
-        files += [*self.named("captioners", "weights", "tokenizer", "captions"), *self.named("tags", "files")]
-        files += [*self.embedding.files(), *self.language.files(), *self.study.files()]
-        either = [*self.named("regions", "weights", "files"), *self.named("scorers", "weights", "vocabulary")]
-        kinds = (
-            ("file", Path.is_file, files),
-            ("folder", Path.is_dir, folders),
-            ("file or folder", Path.exists, either),
-        )
-        missing: dict[Path, tuple[str, list[str]]] = {}
-        for what, is_there, named in kinds:
-            for key, path in named:
-                if not is_there(data / path):
-                    missing.setdefault(data / path, (what, []))[1].append(key)
-        mistakes = [f"{', '.join(keys)}: no such {what} {place}" for place, (what, keys) in missing.items()]
-        for name in () if missing else read:
-            try:
-                check_inputs(read[name], data, name)
-            except CorpusError as mistake:
-                mistakes.append(str(mistake))
-        if mistakes := [*mistakes, *self.language.missing_tagger()]:
+        read = {name: corpus for name, corpus in self.corpora.items() if corpus["reader"] != "toyworld"}
+        mistakes = [said for name, corpus in read.items() for said in input_mistakes(corpus, Path(self.data), name)]
+        captioners = self.named("captioners", "weights", "tokenizer", "captions")
+        mistakes += self.missing([*captioners, *self.embedding.files(), *self.language.files(), *self.study.files()])
+        folders = [*self.named("regions", "weights", "files"), *self.named("scorers", "weights", "vocabulary")]
+        mistakes += [*self.missing(folders, folders=True), *self.missing(self.named("tags", "files"))]
+        mistakes += self.language.missing_tagger()
+        keys_of: dict[str, list[str]] = {}
+        for key, _, said in (mistake.partition(": ") for mistake in mistakes):
+            keys_of.setdefault(said, []).append(key)
+        if mistakes:
+            mistakes = [f"{', '.join(dict.fromkeys(keys))}: {said}" for said, keys in keys_of.items()]
             what = f"files are missing below {self.data} (docs/data.md says where they come from)"
             raise ConfigError.listing(what, mistakes)
+
+    def check_results(self) -> None:
+        """Raise a ConfigError where results may not be written."""
+        place = next(place for place in (Path(paths.RESULTS), Path.cwd()) if place.exists())
+        if not os.access(place, os.W_OK):
+            raise ConfigError(locked(place.absolute()))
 
     @staticmethod
     def spice_note(planned: Collection[str]) -> str:

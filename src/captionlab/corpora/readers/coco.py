@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
-from captionlab.corpora.readers.entries import AnnotatedObject, Entry, image_path, read_json, records, take
+from captionlab.corpora.readers.entries import AnnotatedObject, Entry, image_path, records, take
 from captionlab.declarations import CorpusReader
+from captionlab.given import read_json
 
 DECLARATION = CorpusReader(
     keys={
@@ -80,7 +81,7 @@ def _coco_objects(file: Path) -> dict[Any, list[AnnotatedObject]]:
     for where, annotation in records(document, "annotations", file, expected):
         box = take(annotation, "bbox", list, where, expected)
         category = take(annotation, "category_id", int, where, expected)
-        if len(box) != 4 or category not in labels:
+        if [isinstance(edge, (int, float)) for edge in box] != [True] * 4 or category not in labels:
             raise CorpusError(f"{where} has box {box} and category {category}; the reader expects {expected}")
         x, y, width, height = box
         attributes = ("crowd",) if annotation.get("iscrowd") else ()

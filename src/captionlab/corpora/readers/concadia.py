@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from captionlab.corpora.readers.entries import Entry, image_path, read_json, records, take
+from captionlab.corpora.readers.entries import Entry, image_path, records, take
 from captionlab.declarations import CorpusReader
+from captionlab.given import read_json
 
 DECLARATION = CorpusReader(
     keys={

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
-from captionlab.corpora.readers.entries import Entry, image_path, text_lines
+from captionlab.corpora.readers.entries import Entry, image_path
 from captionlab.declarations import CorpusReader
+from captionlab.given import text_lines
 
 DECLARATION = CorpusReader(
     keys={"annotations": {"$ref": "#/$defs/paths_of_splits"}, "images": {"$ref": "#/$defs/folders"}},

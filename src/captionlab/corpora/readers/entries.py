@@ -1,6 +1,5 @@
 """What readers share: the entries that they give, and fields of annotation files with messages for what is wrong."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,37 +44,6 @@ class Entry:
     image_set: str | None = None
     size: tuple[int, int] = (0, 0)
     fault: Fault | None = None
-
-
-def read_json(file: Path, without: Sequence[str] = ()) -> Any:
-    """The document in a JSON file, without the fields named: polygons and tokens are most of some files.
-
-    Raises CorpusError with line and column where the file is not JSON.
-    """
-
-    def drop(record: dict[str, Any]) -> dict[str, Any]:
-        for name in without:
-            record.pop(name, None)
-        return record
-
-    try:
-        with open(file, encoding="utf-8-sig") as stream:
-            return json.load(stream, object_hook=drop if without else None)
-    except json.JSONDecodeError as error:
-        raise CorpusError(f"{file}, line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}") from error
-    except UnicodeDecodeError as error:
-        raise CorpusError(f"{file}: not UTF-8 text from byte {error.start} on") from error
-
-
-def text_lines(file: Path) -> Iterator[tuple[str, str]]:
-    """Lines of a text file without their ends, each with its place for messages; one line is in memory at a time."""
-    with open(file, "rb") as stream:
-        for number, line in enumerate(stream, 1):
-            where = f"{file}, line {number}"
-            try:
-                yield where, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-            except UnicodeDecodeError as error:
-                raise CorpusError(f"{where}: not UTF-8 text from byte {error.start} of the line on") from error
 
 
 def records(document: Any, name: str, file: Path, expected: str) -> Iterator[tuple[str, Any]]:

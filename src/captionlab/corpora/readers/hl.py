@@ -1,15 +1,16 @@
 """The High-Level dataset."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
+from types import NoneType
 from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
-from captionlab.corpora.readers.entries import Entry, Scene, image_path, take, take_texts, text_lines
+from captionlab.corpora.readers.entries import Entry, Scene, image_path, take, take_texts
 from captionlab.declarations import CorpusReader
+from captionlab.given import json_line, text_lines
 
 DECLARATION = CorpusReader(
     keys={
@@ -52,14 +53,13 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     for split, file_name in config["annotations"].items():
         drawn = _drawn_lines(config.get("validation"), root / file_name) if split == "train" else set()
         for number, (where, line) in enumerate(text_lines(root / file_name)):
-            try:
-                record = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise CorpusError(f"{where}, column {error.colno}: not valid JSON: {error.msg}") from error
+            record = json_line(line, where)
             name = take(record, "file_name", str, where, expected)
             texts = take(record, "captions", dict, where, expected)
             scenes = take_texts(texts, "scene", f"{where}: captions", expected)
-            confidences = (record.get("confidence") or {}).get("scene", [None] * len(scenes))
+            rated = take({"confidence": None, **record}, "confidence", (dict, NoneType), where, expected) or {}
+            unrated = {"scene": [None] * len(scenes)}
+            confidences = take(unrated | rated, "scene", list, f"{where}: confidence", expected)
             if len(confidences) != len(scenes):
                 raise CorpusError(f"{where} has {len(scenes)} scene captions and {len(confidences)} confidences")
             coco_number = re.fullmatch(r"COCO_\w+_(\d{12})", Path(name).stem)

@@ -7,8 +7,9 @@ from typing import Any
 
 from captionlab.corpora.images import Fault
 from captionlab.corpora.inputs import CorpusError
-from captionlab.corpora.readers.entries import Entry, read_json, take
+from captionlab.corpora.readers.entries import Entry, take
 from captionlab.declarations import CorpusReader
+from captionlab.given import read_json
 
 DECLARATION = CorpusReader(
     keys={"annotations": {"$ref": "#/$defs/paths_of_splits"}, "images": {"$ref": "#/$defs/path"}},
@@ -34,6 +35,8 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     expected = '{set: {rank of the image, "0" to "9": description}}'
     for split, name in config["annotations"].items():
         document = read_json(root / name)
+        if not isinstance(document, dict):
+            raise CorpusError(f"{root / name} holds a {type(document).__name__}; the reader expects {expected}")
         for image_set in document:
             where = f"{root / name}: set {image_set!r}"
             descriptions = take(document, image_set, dict, str(root / name), expected)

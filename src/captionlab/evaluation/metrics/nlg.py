@@ -10,6 +10,7 @@ import inspect
 import logging
 import subprocess
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -101,6 +102,12 @@ def score_corpus(
     With a single image the idf of every n-gram is 0, and so is CIDEr. Raises ValueError when an image has no caption.
     """
     usable = _usable_references(corpus, captions, references)
+    if (foreign := sum(map(_is_foreign, captions.values()))) > len(captions) / 2:
+        logger.warning(
+            "%s: %d of %d captions are mostly in letters other than Latin; METEOR, SPICE, the tokeniser and the tagger "
+            "are made for English, so what they say of these means little",
+            *(corpus, foreign, len(captions)),
+        )
     texts = Texts(corpus, {key: [tokens] for key, tokens in captions.items() if key[0] in usable}, usable, meteor)
     count, (images, indices) = len(texts.captions), map(list, zip(*texts.captions, strict=True))
     columns: dict[str, Any] = {"corpus": [corpus] * count, "image_id": images, "caption_index": indices}
@@ -142,6 +149,13 @@ def _usable_references(
     if len(usable) == 1:
         logger.warning("%s: CIDEr is 0, because the idf of every n-gram is 0 with one image", corpus)
     return usable
+
+
+def _is_foreign(text: str) -> bool:
+    """Whether most letters of a text are of another script than Latin."""
+    letters = [letter for letter in text if letter.isalpha()]
+    others = 0 if text.isascii() else sum(not unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
+    return others > len(letters) / 2
 
 
 def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
