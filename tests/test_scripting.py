@@ -32,9 +32,12 @@ def start(tmp_path, monkeypatch):
 from types import SimpleNamespace
 from captionlab.progress import progress
 from captionlab.scripting import {"parallel_script" if parallel else "script"} as script
+from snakemake.iocontainers import OutputFiles
 import os, subprocess, time
 log = "results/logs/job/of/it.log"
-snakemake = SimpleNamespace(log=[log], input=[], output=[], threads=2, rule="job", resources={resources!r})
+output = OutputFiles(fromdict={{"provenance": "results/provenance/job.json"}})
+of_job = dict(input=[], output=output, threads=2, rule="job", wildcards={{}}, params={{}})
+snakemake = SimpleNamespace(log=[log], resources={resources!r}, **of_job)
 @script
 def main(snakemake):
 {textwrap.indent(textwrap.dedent(body), "    ")}
