@@ -58,8 +58,9 @@ def fetch_models(pom: Path, checksums: Path, folder: Path) -> None:
                 raise ModelsCorrupt(f"{checksums} has no checksum of {jar.file}, which {pom} names")
             logger.info("%s", jar.file)
             jars[jar.file] = expected[jar.file]
-            made = [jar, expected[jar.file], partial.with_name("repository"), partial / jar.file]
-            once(["jar", expected[jar.file]], [partial / jar.file], functools.partial(_fetch, *made), link=True)
+            downloads, target = partial.with_name("repository"), partial / jar.file
+            fetch = functools.partial(_fetch, jar, expected[jar.file], downloads, target)
+            once(["jar", expected[jar.file]], [target], fetch, link=True)
 
 
 def write_unavailable(folder: Path, reason: str) -> None:

@@ -194,7 +194,7 @@ def _rows(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
     if not gone and not come:
         return [f"All {len(first)} rows are the same."]
     of_runs = zip(("before", "after"), tables, (gone, come), strict=True)
-    shown = [(run, _labelled(list(rows), row)) for run, rows, apart in of_runs for row in apart[:SHOWN]]
+    shown = [(run, _labelled([*map(str, rows)], row)) for run, rows, apart in of_runs for row in apart[:SHOWN]]
     return [
         f"No intervals: {len(gone)} of {len(first)} rows are gone, {len(come)} of {len(second)} are new.",
         *_table(["run", "row"], shown),
