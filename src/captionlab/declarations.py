@@ -42,6 +42,8 @@ class CaptionerFamily:
     """keys of its block, each with its JSON schema, that say what published weights do not tell"""
     architecture: Mapping[str, Any]
     """keys of `architecture`, each with its JSON schema, to train it from scratch; one with a default is optional"""
+    size: str = ""
+    """which number in the `architecture` of its config.json is that of the numbers in a vector that it reads"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +62,8 @@ class EncoderFamily:
     """further keys of its block when it is imported, each with its JSON schema"""
     architecture: Mapping[str, Any]
     """keys of `architecture`, each with its JSON schema; none where it cannot be trained here"""
+    size: tuple[str, ...] = ()
+    """keys that lead to the number of numbers in an embedding, in its config.json and in its block of a config"""
 
 
 @dataclass(frozen=True, kw_only=True)

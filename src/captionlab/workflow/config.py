@@ -7,6 +7,7 @@ from captionlab.declarations import DeclarationError
 from captionlab.papers import paper_class
 from captionlab.workflow.blocks import Block
 from captionlab.workflow.references import reference_mistakes
+from captionlab.workflow.reuse import Reused
 from captionlab.workflow.schema import Schema
 
 
@@ -29,10 +30,14 @@ def checked(config: Block, schema: Path) -> Block:
         language = Schema(schema)
     except DeclarationError as error:
         raise ConfigError(str(error)) from error
-    mistakes, followed = language.mistakes(config)
-    filled = language.filled(config) if followed else config
-    if followed:
-        mistakes += reference_mistakes(filled, config)
+    # The schema lies in workflow/schemas below the folder of the Snakefile.
+    reused = Reused(config, schema.resolve().parents[2] / str(config.get("data", ".")))
+    known = reused.with_families()
+    mistakes, followed = language.mistakes(known)
+    mistakes += reused.mistakes
+    filled = reused.as_files(language.filled(known)) if followed else config
+    if followed and reused.complete():
+        mistakes += [*reference_mistakes(filled, config), *reused.width_mistakes(filled)]
         for name, block in filled["papers"].items():
             mistakes += paper_class(name).mistakes(filled, f"papers.{name}", block)
     if mistakes:

@@ -66,9 +66,13 @@ class Experiments(Basis):
                     check_inputs(corpus, Path(self.data), name)
                 except CorpusError as mistake:
                     mistakes.append(str(mistake))
-        captioners = self.named("captioners", "weights", "tokenizer", "captions")
-        mistakes += self.missing([*captioners, *self.embedding.files(), *self.language.files(), *self.study.files()])
-        folders = [*self.named("regions", "weights", "files"), *self.named("scorers", "weights", "vocabulary")]
+        captioners = self.named("captioners", "config", "weights", "tokenizer", "captions")
+        encoders = [*self.named("encoders", "config"), *self.embedding.files()]
+        mistakes += self.missing([*captioners, *encoders, *self.language.files(), *self.study.files()])
+        folders = [
+            *self.named("regions", "weights", "files"),
+            *self.named("scorers", "config", "weights", "vocabulary"),
+        ]
         mistakes += [*self.missing(folders, folders=True), *self.missing(self.named("tags", "files"))]
         mistakes += self.language.missing_tagger()
         if mistakes:
@@ -100,7 +104,8 @@ class Experiments(Basis):
     # ------------------------------------------------------------------------------------------ captioners
     def captioner_block(self, wildcards: Wildcards) -> Block:
         """What the training or import of a captioner depends on, with the decodings that it names spelled out."""
-        block = without(self.captioners[wildcards.captioner], "corpus", "parent", "seed", "encoder", "regions", "tags")
+        names = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")
+        block = without(self.captioners[wildcards.captioner], *names)
         for part in ("objective", "validation"):
             if "decoding" in block.get(part, {}):
                 block[part] = {**block[part], "decoding": self.decoding(block[part]["decoding"])}

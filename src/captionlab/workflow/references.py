@@ -22,6 +22,8 @@ def reference_mistakes(config: Block, given: Block) -> Iterator[str]:
         if corpus["reader"] == "toyworld" and split not in corpus["images"]:
             named = ", ".join(map(str, corpus["images"]))
             yield f"corpora.{name}: evaluations use the split {split!r}, but images names {named}"
+    for name, encoder in config["encoders"].items():
+        yield from _heads_mistakes(f"encoders.{name}.architecture", encoder.get("architecture", {}))
     for name, scorer in config["scorers"].items():
         if model_kind(scorer) == "trained":
             yield from _scorer_mistakes(config, f"scorers.{name}", scorer)
@@ -51,6 +53,19 @@ def _parent_mistakes(config: Block, name: str) -> Iterator[str]:
     if len(line) > 1 and captioner_kind(blocks[line[-1]]) in GIVEN:
         family = blocks[line[-1]]["family"]
         yield f"captioners.{name} cannot be finetuned: {line[-1]!r} is a {family} captioner and has no weights"
+
+
+def _heads_mistakes(where: str, architecture: Block) -> Iterator[str]:
+    """Attention heads of an encoder that is trained here share the width of each tower; open_clip would round."""
+    vision, text = (architecture.get(tower, {}) for tower in ("vision_cfg", "text_cfg"))
+    # A ResNet has heads where it pools its last layer.
+    wide = vision.get("width", 64) * (32 if isinstance(vision.get("layers"), list) else 1)
+    for tower, key, number, width in (
+        ("vision_cfg", "head_width", vision.get("head_width", 64), wide),
+        ("text_cfg", "heads", text.get("heads", 1), text.get("width", 64)),
+    ):
+        if width % number:
+            yield f"{where}.{tower}.{key} is {number}, which does not divide the width {width}; make it one that does"
 
 
 def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]:
