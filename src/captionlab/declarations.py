@@ -47,6 +47,8 @@ class CaptionerFamily:
     number under ""; empty where nothing limits it"""
     finetuned_as: Mapping[str, Any]
     """what the objective reinforce takes for keys that are not given, as the class has it"""
+    size: str = ""
+    """which number in the `architecture` of its config.json is that of the numbers in a vector that it reads"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +67,8 @@ class EncoderFamily:
     """further keys of its block when it is imported, each with its JSON schema"""
     architecture: Mapping[str, Any]
     """keys of `architecture`, each with its JSON schema; none where it cannot be trained here"""
+    size: tuple[str, ...] = ()
+    """keys that lead to the number of numbers in an embedding, in its config.json and in its block of a config"""
 
 
 @dataclass(frozen=True, kw_only=True)

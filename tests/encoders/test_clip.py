@@ -39,13 +39,13 @@ SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 TEXT = {"context_length": 77, "vocab_size": 49408, "width": 64, "heads": 1, "layers": 2}
 VIT = {
     "embed_dim": 24,
-    "vision_cfg": {"image_size": 32, "layers": 3, "width": 64, "patch_size": 8},
+    "vision_cfg": {"image_size": 32, "layers": 3, "width": 64, "patch_size": 8, "head_width": 64},
     "text_cfg": TEXT,
     "quick_gelu": True,
 }
 RESNET = {
     "embed_dim": 24,
-    "vision_cfg": {"image_size": 64, "layers": [1, 2, 1, 1], "width": 8},
+    "vision_cfg": {"image_size": 64, "layers": [1, 2, 1, 1], "width": 8, "head_width": 64},
     "text_cfg": {**TEXT, "layers": 1},
     "quick_gelu": False,
 }
@@ -173,7 +173,7 @@ class TestImport:
             # As training scripts leave them: nested, and with the prefix of data-parallel training.
             state = {f"module.{name}": value for name, value in encoder.model.state_dict().items()}
             torch.save({"state_dict": state, "epoch": 3}, file)
-        found = import_weights({"weights": str(file), "quick_gelu": architecture["quick_gelu"]}, file)
+        found = import_weights({"head_width": 64, "quick_gelu": architecture["quick_gelu"]}, file)
         assert found.config["architecture"] == architecture
         size = architecture["vision_cfg"]["image_size"]
         assert torch.equal(found.embed_images(pixels(2, size)), encoder.embed_images(pixels(2, size)))
@@ -183,16 +183,16 @@ class TestImport:
         state = clip().model.half().state_dict()
         extra = {name: torch.tensor(77) for name in ("input_resolution", "context_length", "vocab_size")}
         save_file({**state, **extra}, tmp_path / "w.safetensors")
-        found = import_weights({}, tmp_path / "w.safetensors")
+        found = import_weights({"head_width": 64}, tmp_path / "w.safetensors")
         assert found.config["architecture"]["quick_gelu"] is True
         assert found.model.text_projection.dtype == torch.float32
 
-    def test_heads_that_are_not_width_over_64(self, tmp_path):
+    def test_heads_that_are_not_width_over_head_width(self, tmp_path):
         encoder = clip({**VIT, "text_cfg": {**TEXT, "heads": 4}})
         save_file(encoder.model.state_dict(), tmp_path / "w.safetensors")
-        found = import_weights({"heads": 4}, tmp_path / "w.safetensors")
+        found = import_weights({"head_width": 64, "heads": 4}, tmp_path / "w.safetensors")
         assert torch.equal(found.embed_texts(["a dog"]), encoder.embed_texts(["a dog"]))
-        wrong = import_weights({}, tmp_path / "w.safetensors")
+        wrong = import_weights({"head_width": 64}, tmp_path / "w.safetensors")
         assert not torch.allclose(wrong.embed_texts(["a dog"]), encoder.embed_texts(["a dog"]))
 
     def test_torchscript_is_not_executed(self, tmp_path):
@@ -218,7 +218,7 @@ class TestImport:
         state["transformer.resblocks.0.mlp.c_fc.weight"] = torch.ones(3, 64)
         save_file(state, tmp_path / "odd.safetensors")
         with pytest.raises(CheckpointError, match=r"(?s)do not fit.*c_fc"):
-            import_weights({}, tmp_path / "odd.safetensors")
+            import_weights({"head_width": 64}, tmp_path / "odd.safetensors")
 
     def test_published_names(self, monkeypatch, tmp_path):
         with pytest.raises(CheckpointError, match="knows no 'ViT-B-33'"):

@@ -1,5 +1,7 @@
 """SigLIP as an encoder and a scorer, against transformers' own class."""
 
+import shutil
+
 import numpy as np
 import pytest
 import tokenizers
@@ -102,11 +104,27 @@ def test_scores(encoder, tmp_path):
     torch.testing.assert_close(scores, expected, atol=1e-3, rtol=0)
 
 
+def test_heads_stand_in_the_config_of_transformers(theirs, tmp_path):
+    """Also where it leaves them out, since they are as in the class."""
+    for file in theirs[1].iterdir():
+        shutil.copy(file, tmp_path)
+    theirs[0].config.save_pretrained(tmp_path)
+    files = tmp_path / "model.safetensors", tmp_path / "tokenizer.json"
+    assert torch.equal(
+        import_weights({}, *files).embed_texts(CAPTIONS), import_weights({"heads": 2}, *files).embed_texts(CAPTIONS)
+    )
+    with pytest.raises(ValueError, match=r"heads is 4, and .*config\.json beside the weights says 2"):
+        import_weights({"heads": 4}, *files)
+    (tmp_path / "config.json").write_text('{"model_type": "siglip", "text_config": {}, "vision_config": {}}')
+    with pytest.raises(ValueError, match=r"heads is 2, and .*config\.json beside the weights says 12"):
+        import_weights({"heads": 2}, *files)
+
+
 def test_wrong_files(theirs, tmp_path):
     weights, tokenizer = theirs[1] / "model.safetensors", theirs[1] / "tokenizer.json"
     save_file({"visual.proj": torch.zeros(1)}, tmp_path / "clip.safetensors")
     with pytest.raises(CheckpointError, match=r"clip\.safetensors does not hold a SigLIP"):
-        import_weights({}, tmp_path / "clip.safetensors", tokenizer)
+        import_weights({"heads": 2}, tmp_path / "clip.safetensors", tokenizer)
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(CheckpointError, match=r"tokenizer\.json is no tokenizer\.json"):
         import_weights({"heads": 2}, weights, tmp_path / "tokenizer.json")

@@ -32,8 +32,8 @@ class Fixture:
         self.config = json.loads((FOLDER / name / "config.json").read_text())
         self.tensors = load_file(FOLDER / name / "io.safetensors")
         weights = load_file(FOLDER / name / "weights.safetensors")
-        start = self.config["bos_id"]
-        self.captioner, state = Camel.from_published({"state_dict_o": weights, "epoch": 3}, start=start)
+        known = {"start": self.config["bos_id"], "heads": self.config["sizes"]["head"]}
+        self.captioner, state = Camel.from_published({"state_dict_o": weights, "epoch": 3}, **known)
         self.captioner.load_state_dict(state)
         self.captioner.eval()
         self.visual = self.tensors["in.grid_feats"]
@@ -137,7 +137,8 @@ def test_positions_in_the_grid(fixture, tmp_path):
     expected = naive_encoder(exact, fixture.visual.double(), fixture.config["d_k"])
     for asked, difference in (({"grid_positions": True}, 0), ({}, 1), ({"grid_positions": False}, 1)):
         folder = tmp_path / f"imported-{len(asked)}-{difference}"
-        import_captioner("camel", tmp_path / "camel.pth", tmp_path / "words.json", folder, **asked)
+        heads = fixture.config["sizes"]["head"]
+        import_captioner("camel", tmp_path / "camel.pth", tmp_path / "words.json", folder, heads=heads, **asked)
         recorded = json.loads((folder / "config.json").read_text())["architecture"]["grid_positions"]
         assert recorded is (difference == 0)
         outputs = load_captioner(folder)[0].encoder(fixture.visual)
@@ -174,5 +175,6 @@ def test_the_target_network_is_another(fixture):
     online, target = fixture.captioner.state_dict(), {}
     for name, value in online.items():
         target[name] = value + 1
-    _, state = Camel.from_published({"state_dict_o": online, "state_dict_t": target}, network="target")
+    networks, heads = {"state_dict_o": online, "state_dict_t": target}, fixture.config["sizes"]["head"]
+    _, state = Camel.from_published(networks, network="target", heads=heads)
     assert torch.equal(state["decoder.fc.weight"], target["decoder.fc.weight"])

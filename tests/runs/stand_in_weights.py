@@ -42,7 +42,7 @@ WORDS = [
     "horse",
 ]
 EMBEDDING = 16  # of the stand-in CLIP
-WIDTH = 64  # of every stand-in transformer: one head, as sizes are read off the weights
+WIDTH = 64  # of every stand-in transformer: one head, as stand_ins.yaml says
 GRID = 256  # numbers at each place of the image that the stand-in CaMEL reads
 BERT_PIECES, CLIP_PIECES = 30_522, 49_408  # of the vocabularies, whose special pieces have fixed ids
 NORMS = ("blocks.0.norm1", "blocks.0.norm2", "norm")  # of BLIP's vision tower

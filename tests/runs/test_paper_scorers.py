@@ -41,6 +41,9 @@ def lab(tmp_path_factory) -> Experiments:
     lxmert_regions(data)
     vinvl_files(data, images=1)
     config = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text(encoding="utf-8"))
+    stand_ins = yaml.safe_load(Path(__file__).with_name("stand_ins.yaml").read_text(encoding="utf-8"))
+    for name, heads in stand_ins["scorers"].items():
+        config["scorers"][name] |= heads
     lab = Experiments({**config, "data": str(data)}, ROOT)
     named = [*lab.named("regions", "weights", "files"), *lab.named("scorers", "weights", "vocabulary")]
     assert all((data / path).exists() for _, path in named)

@@ -224,7 +224,7 @@ def test_the_example_is_accepted():
         ("corpora.photos.annotations", ..., "corpora.photos lacks the key 'annotations'"),
         ("corpora.world.domain", "cocoo", "did you mean 'coco'?"),
         ("corpora.world.images", {"train": 3}, "evaluations use the split 'test', but images names train"),
-        ("encoders.clip.corpus", "world", "encoders.clip has no key 'corpus'; known keys: family, heads, model, "),
+        ("encoders.clip.corpus", "world", "encoders.clip has no key 'corpus'; known keys: family, head_width, heads, "),
         ("encoders.clip.weights", ..., "encoders.clip lacks the key 'architecture'"),
         ("captioners.base.optimizer.lr", "1e-3", "must be a number; YAML reads '1e-3' as text"),
         ("captioners.base.optimizer.epochs", 3, "captioners.base.optimizer must have exactly one of"),
@@ -392,8 +392,8 @@ def test_the_example_is_accepted():
         ),
         (
             "captioners.camel",
-            {**IMPORTED, "heads": 2},
-            "camel has no key 'heads', which blip and clipcap and vinvl can have",
+            {**IMPORTED, "start": 2},
+            "camel has no key 'start', which vinvl can have",
         ),
         (
             "captioners.camel",

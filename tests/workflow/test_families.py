@@ -95,6 +95,7 @@ FAMILY = object
 
 
 def import_weights(config, file): ...
+def stated(config): ...
 """
 SIZES = 'architecture={"width": {"type": "integer"}}'
 PIXELS = f"""

@@ -1,4 +1,4 @@
-"""Captioners: trained here from scratch, or imported from published weights.
+"""Captioners: trained here from scratch, or imported: published weights, or those of another run.
 
 Needs: a corpus and its features, or weights and a tokenizer (docs/data.md).
 Makes: results/captioners/{captioner}/{config.json,model.safetensors,tokenizer.json} and, when trained, training.parquet
@@ -43,6 +43,7 @@ rule pretrain_captioner:
 rule import_captioner:
     input:
         files=lab.files_of("captioner", "weights", "tokenizer"),
+        beside=lab.files_of("captioner", "config"),
     output:
         **lab.captioner_model,
         provenance=paths.provenance("import_captioner/{captioner}"),

@@ -1,6 +1,6 @@
 """Features: what a frozen encoder sees in an image, computed once.
 
-Needs: results/corpora/{corpus}/{images,captions}.parquet; published weights for an encoder that has them.
+Needs: results/corpora/{corpus}/{images,captions}.parquet; published weights, or those of another run, for an encoder that has them.
 Makes: results/encoders/{encoder}/{config.json,model.safetensors} and, for each part of a corpus,
 results/features/{encoder}/{corpus}/{shard}.parquet; hard negatives in results/neighbours/{encoder}/{corpus}/{neighbours}.parquet
 """
@@ -42,6 +42,7 @@ rule train_encoder:
 rule import_encoder:
     input:
         weights=lab.embedding.weights,
+        beside=lab.files_of("encoder", "config"),
     output:
         config=paths.encoder("config.json"),
         weights=paths.encoder("model.safetensors"),
@@ -61,7 +62,7 @@ rule import_encoder:
         runtime=30,
     params:
         **lab.software("import_encoder", "torch", loads=lab.embedding.imported),
-        config=lab.settings("encoder", "corpus", "seed"),
+        config=lab.settings("encoder", "corpus", "seed", "run", "config"),
     message:
         "import the encoder {wildcards.encoder}"
     script:

@@ -74,6 +74,7 @@ rule import_scorer:
     input:
         weights=lab.scoring.file("weights"),
         vocabulary=lab.scoring.file("vocabulary"),
+        beside=lab.files_of("scorer", "config"),
     output:
         config=paths.scorer("config.json"),
         weights=paths.scorer("model.safetensors"),

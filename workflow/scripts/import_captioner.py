@@ -1,4 +1,4 @@
-"""Store a captioner whose weights were published, in the layout of the captioners trained here."""
+"""Store a captioner that was published or made in another run, in the layout of the captioners trained here."""
 
 from captionlab.captioners.store import import_captioner
 from captionlab.scripting import folder_of, script

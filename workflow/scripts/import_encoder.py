@@ -1,12 +1,10 @@
-"""Store an encoder whose weights were published, in the layout of the encoders trained here."""
+"""Store an encoder that was published or made in another run, in the layout of the encoders trained here."""
 
-from captionlab.declarations import defined
+from captionlab.encoders.store import import_encoder
 from captionlab.scripting import folder_of, script
 
 
 @script
 def main(snakemake):
-    config = snakemake.params.config
-    import_weights = defined("encoders", config["family"], "import_weights")
-    encoder = import_weights(config, *snakemake.input.get("weights", []))
+    encoder = import_encoder(snakemake.params.config, *snakemake.input.get("weights", []))
     encoder.save(folder_of(snakemake.output.weights))

@@ -28,9 +28,7 @@ DECLARATION = CaptionerFamily(
     objectives=("cross-entropy", "reinforce", "self-critical"),
     options=("teacher",),
     attention=False,
-    imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
-    },
+    imported={"heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"}},
     architecture={
         "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
         "layers": {"type": "integer", "minimum": 1, "description": "layers of the text decoder"},
@@ -109,7 +107,7 @@ class Blip(Captioner[State]):
     def from_published(
         cls, checkpoint: Mapping[str, Any], heads: int | None = None, prompt: Sequence[int] = PROMPT
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family; without `heads`, a head is 64 wide. What is not the decoder's is left to the encoder."""
+        """As for every family. What is not the decoder's is left to the encoder."""
         found: Mapping[str, Tensor] = checkpoint.get("model", checkpoint)
         decoder = (name for name in found if name.startswith(DECODER) and not name.endswith("position_ids"))
         weights = {name: found[name] for name in decoder}

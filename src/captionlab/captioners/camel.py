@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
 from captionlab.declarations import CaptionerFamily
-from captionlab.networks.bert import split
+from captionlab.networks.bert import check_heads, said, split
 from captionlab.networks.caches import Cache, images_kept
 from captionlab.networks.checkpoints import count_layers
 from captionlab.networks.tokenizer import Tokenizer
@@ -26,6 +26,7 @@ DECLARATION = CaptionerFamily(
     options=("teacher",),
     attention=False,
     imported={
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"},
         "network": {
             "enum": ["online", "target"],
             "default": "online",
@@ -55,7 +56,7 @@ DECLARATION = CaptionerFamily(
     finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
 )
 
-# Of the published captioner: a head is 64 wide, a caption up to 40 tokens long, an image up to 500 places large; the
+# Of the published captioner: a caption up to 40 tokens long, an image up to 500 places large; the
 # ids of CLIP's start token and of padding, which also is that of "!".
 HEAD_SIZE, LONGEST, PLACES = 64, 40, 500
 START, PADDING = 49406, 0
@@ -249,6 +250,7 @@ class Camel(Captioner[State]):
     def from_published(
         cls,
         checkpoint: Mapping[str, Any],
+        heads: int | None = None,
         network: str = "online",
         start: int = START,
         padding: int | None = PADDING,
@@ -265,14 +267,16 @@ class Camel(Captioner[State]):
         weights = {name: value for name, value in found.items() if not name.endswith("running_seq")}
         vocabulary, width = weights["decoder.word_emb.weight"].shape
         first = "encoder.layers.0.mhatt.attention"
-        memory = weights.get(f"{first}.m_k")
+        memory, inner, heads = weights.get(f"{first}.m_k"), len(weights[f"{first}.fc_q.bias"]), said(heads)
+        check_heads(inner, heads)
         captioner = cls(
             visual_size=weights["encoder.fc.weight"].shape[1],
             vocabulary=vocabulary,
             width=width,
             encoder_layers=count_layers(weights, "encoder.layers"),
             decoder_layers=count_layers(weights, "decoder.layers"),
-            heads=len(weights[f"{first}.fc_q.bias"]) // HEAD_SIZE,
+            heads=heads,
+            head_size=inner // heads,
             feed_forward=len(weights["encoder.layers.0.pwff.fc1.bias"]),
             memory=0 if memory is None else memory.shape[1],
             meshed="decoder.layers.0.fc_alpha.0.weight" in weights,

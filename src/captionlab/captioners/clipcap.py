@@ -13,19 +13,19 @@ from torch import Tensor, nn
 
 from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
 from captionlab.declarations import CaptionerFamily
+from captionlab.networks.bert import said
 from captionlab.networks.caches import Cache
 from captionlab.networks.checkpoints import count_layers
 from captionlab.networks.gpt2 import GPT2
 
 DECLARATION = CaptionerFamily(
     reads="vector",
+    size="prefix_size",
     libraries=(),
     objectives=("cross-entropy", "reinforce", "self-critical"),
     options=(),
     attention=False,
-    imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"}
-    },
+    imported={"heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"}},
     architecture={
         "prefix_length": {"type": "integer", "minimum": 1, "description": "tokens that stand for the image"},
         "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
@@ -79,7 +79,7 @@ class ClipCap(Captioner[Cache]):
 
     @classmethod
     def from_published(cls, checkpoint: Mapping[str, Any], heads: int | None = None) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family; without `heads`, which are not in the weights, a head is 64 wide as in every GPT-2."""
+        """As for every family."""
         weights = {name: value for name, value in checkpoint.items() if not _MASK.fullmatch(name)}
         vocabulary, width = weights["gpt.transformer.wte.weight"].shape
         linear = "clip_project.weight" in weights
@@ -90,7 +90,7 @@ class ClipCap(Captioner[Cache]):
             prefix_length=last.shape[0] // width,
             width=width,
             layers=count_layers(weights, "gpt.transformer.h"),
-            heads=heads or max(1, width // 64),
+            heads=said(heads),
             positions=weights["gpt.transformer.wpe.weight"].shape[0],
             vocabulary=vocabulary,
             mapper_hidden=0 if linear else first.shape[0],

@@ -17,6 +17,7 @@ from captionlab.networks.words import learn_words, read_words
 
 DECLARATION = CaptionerFamily(
     reads="vector",
+    size="visual_size",
     libraries=(),
     objectives=("cross-entropy", "reinforce", "self-critical"),
     options=("scheduled_sampling",),

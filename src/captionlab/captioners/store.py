@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from captionlab.captioners.captioner import Captioner
-from captionlab.declarations import family_class
+from captionlab.declarations import defined, family_class
 from captionlab.files import replacing
+from captionlab.model_config import NAME, made_here, refuse_other, with_sizes_beside
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.tokenizer import Tokenizer
 
@@ -32,38 +33,62 @@ def save_captioner(
 def load_captioner(directory: AnyPath, device: str | torch.device = "cpu") -> tuple[Captioner[Any], Tokenizer]:
     """Read a captioner, in evaluation mode, and its tokenizer; a CheckpointError names the file that does not fit."""
     config, weights, tokenizer = (Path(directory) / name for name in FILES)
-    try:
-        described = json.loads(config.read_text(encoding="utf-8"))
-        captioner = family_class("captioners", described["family"])(**described["architecture"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{config} does not describe a captioner: {error!r}") from error
+    captioner = _built(config)
     _load_weights(captioner, read_checkpoint(weights), weights)
     return captioner.to(device).eval(), Tokenizer.load(tokenizer)
 
 
 def import_captioner(family: str, weights: AnyPath, tokenizer: AnyPath, directory: AnyPath, **options: Any) -> None:
-    """Store a captioner whose weights were published as a PyTorch or safetensors file.
+    """Store a captioner whose weights lie in a PyTorch or safetensors file, published or made here.
 
-    Sizes are read off the weights, and `options`, those of `from_published` of the family, are what cannot be. A
-    CheckpointError says which keys are missing or unexpected, or why a file cannot be read.
+    Of one made here, config.json beside the weights says all. Of others sizes are read off the weights, and `options`,
+    those of `from_published` of the family, are what cannot be, if no config.json of transformers says it. ValueError
+    for options that a config.json contradicts; a CheckpointError says which keys are missing or unexpected, or why a
+    file cannot be read.
     """
-    checkpoint = read_checkpoint(weights)
-    try:
-        captioner, state = family_class("captioners", family).from_published(checkpoint, **options)
-    except (KeyError, IndexError, ValueError) as error:
-        shown = ", ".join(list(checkpoint)[:5])
-        raise CheckpointError(
-            f"{weights} is no checkpoint of the family {family!r} ({error}); its {len(checkpoint)} keys start with "
-            f"{shown}"
-        ) from error
+    beside, state = Path(weights).with_name(NAME), read_checkpoint(weights)
+    if found := made_here(beside, "captioners", family):
+        refuse_other(beside, options, found.get("architecture", {}))
+        captioner, vocabulary = _built(beside), Tokenizer.load(tokenizer)
+    else:
+        captioner, state = _published(family, weights, state, options)
+        vocabulary = captioner.read_tokenizer(tokenizer)
     _load_weights(captioner, state, weights)
-    vocabulary = captioner.read_tokenizer(tokenizer)
     if vocabulary.size != captioner.architecture["vocabulary"]:
         raise CheckpointError(
             f"{tokenizer} has {vocabulary.size} tokens and {weights} has {captioner.architecture['vocabulary']}; "
             "give the tokenizer that the weights were trained with"
         )
     save_captioner(captioner, vocabulary, directory, origin_of(weights))
+
+
+def _built(config: Path) -> Captioner[Any]:
+    """The captioner that a config.json describes, with random weights; CheckpointError where it describes none."""
+    try:
+        described = json.loads(config.read_text(encoding="utf-8"))
+        captioner: Captioner[Any] = family_class("captioners", described["family"])(**described["architecture"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{config} does not describe a captioner: {error!r}") from error
+    return captioner
+
+
+def _published(
+    family: str, weights: AnyPath, checkpoint: Mapping[str, Any], options: Mapping[str, Any]
+) -> tuple[Captioner[Any], dict[str, Any]]:
+    """A captioner of the sizes of a published checkpoint, with random weights, and the weights to load into it."""
+    options = with_sizes_beside(weights, options, defined("captioners", family, "DECLARATION").imported)
+    try:
+        captioner, state = family_class("captioners", family).from_published(checkpoint, **options)
+    except CheckpointError as error:
+        raise CheckpointError(f"{weights}: {error}") from error
+    except (KeyError, IndexError, ValueError) as error:
+        shown = ", ".join(list(checkpoint)[:5])
+        raise CheckpointError(
+            f"{weights} is no checkpoint of the family {family!r} ({error}); its {len(checkpoint)} keys start with "
+            f"{shown}"
+        ) from error
+    with_sizes_beside(weights, captioner.architecture, ())
+    return captioner, state
 
 
 def _aliases(captioner: torch.nn.Module) -> dict[str, str]:

@@ -44,7 +44,7 @@ DECLARATION = CaptionerFamily(
     options=(),
     attention=True,
     imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads when they are not width / 64"},
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"},
         "tag_position": {"type": "integer", "minimum": 1, "default": 40, "description": "where tags' positions start"},
         "start": {"type": "integer", "minimum": 0, "default": 101, "description": "id of [CLS]"},
         "mask": {"type": "integer", "minimum": 0, "default": 103, "description": "id of [MASK]"},
@@ -168,7 +168,7 @@ class Vinvl(Captioner[State]):
     def from_published(
         cls, checkpoint: Mapping[str, Any], heads: int | None = None, **options: int
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family; `options` are arguments of the constructor. Without `heads`, a head is 64 wide."""
+        """As for every family; `options` are arguments of the constructor."""
         weights = {without_prefixes(name): value for name, value in checkpoint.items()}
         # The second head of pre-training.
         weights = {name: value for name, value in weights.items() if not name.startswith("cls.seq_relationship.")}

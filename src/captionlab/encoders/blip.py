@@ -17,14 +17,16 @@ from torch import Tensor
 from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.images import crop, normalise
+from captionlab.networks.bert import check_heads, said
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 
 DECLARATION = EncoderFamily(
     libraries=("transformers",),
+    size=("sizes", "width"),
     texts=False,
     patches=True,
     files=("weights",),
-    imported={"heads": {"type": "integer", "minimum": 1, "description": "attention heads when not width / 64"}},
+    imported={"heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"}},
     architecture={},
 )
 
@@ -98,23 +100,26 @@ class BlipEncoder(Encoder):
 
 
 def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> BlipEncoder:
-    """The vision tower in weights of LAVIS or BLIP, CheckpointError for others; without `heads`, a head is 64 wide."""
+    """The vision tower in weights of LAVIS or BLIP, CheckpointError for others and without `heads`."""
     checkpoint = read_checkpoint(file)
     found: Mapping[str, Tensor] = checkpoint.get("model", checkpoint)
     tower = {_renamed(name.removeprefix(TOWER)): v for name, v in found.items() if name.startswith(TOWER)}
     try:
         width, _, patch, _ = tower["embeddings.patch_embedding.weight"].shape
         places = tower["embeddings.position_embedding"].shape[1] - 1
+        check_heads(width, heads := said(config.get("heads")))
         sizes = {
             "image_size": round(places**0.5) * patch,
             "patch_size": patch,
             "width": width,
             "layers": count_layers(tower, "encoder.layers"),
-            "heads": int(config.get("heads", max(1, width // 64))),
+            "heads": heads,
             "inner": len(tower["encoder.layers.0.mlp.fc1.bias"]),
         }
         model = BlipEncoder.with_random_weights({"sizes": sizes})
         model.load_state_dict(tower)
+    except ValueError as error:
+        raise CheckpointError(f"{file}: {error}") from error
     except (KeyError, RuntimeError) as error:
         shown = ", ".join(list(found)[:5])
         raise CheckpointError(
@@ -127,6 +132,11 @@ def _renamed(name: str) -> str:
     for pattern, replacement in _NAMES.items():
         name = re.sub(f"^{pattern}", replacement, name)
     return name
+
+
+def stated(config: Mapping[str, Any]) -> dict[str, Any]:
+    """As for every encoder."""
+    return {"heads": config["sizes"]["heads"]}
 
 
 FAMILY = BlipEncoder

@@ -28,12 +28,18 @@ logger = logging.getLogger(__name__)
 
 DECLARATION = EncoderFamily(
     libraries=("open_clip_torch",),
+    size=("architecture", "embed_dim"),
     texts=True,
     patches=True,
     files=("weights",),
     imported={
         "model": {"type": "string", "description": "open_clip's name of the architecture; weights then is a tag"},
-        "heads": {"type": "integer", "minimum": 1, "description": "text heads when they are not width / 64"},
+        "head_width": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "of a file: numbers in an attention head, which weights do not tell; OpenAI's have 64",
+        },
+        "heads": {"type": "integer", "minimum": 1, "description": "text heads when they are not width / `head_width`"},
         "quick_gelu": {"type": "boolean", "default": True, "description": "of a file: the activation is OpenAI's"},
     },
     architecture={
@@ -234,9 +240,10 @@ class Clip(DualEncoder):
 def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | None = None) -> Clip:
     """The encoder of a config block: by published name (model and weights), or from a file when one is given.
 
-    Of a file, all sizes are read off the tensors; `heads` of the block is the number of heads of the text tower when it
-    is not its width / 64, and `quick_gelu` says whether the activation is x * sigmoid(1.702 x), as in all weights by
-    OpenAI (default) and in few others. Raises CheckpointError.
+    Of a file, sizes are read off the tensors but for `head_width`, which the block must have: so wide is an attention
+    head. `heads` is how many the text tower has where that is not its width / `head_width`, and `quick_gelu` says
+    whether the activation is x * sigmoid(1.702 x), as in all weights by OpenAI (default) and in few others. Raises
+    CheckpointError.
     """
     if file is None:
         architecture, mean, std, path = _published(config["model"], config["weights"])
@@ -251,7 +258,7 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | Non
     state = {name: value for name, value in tensors.items() if name not in NO_WEIGHTS}
     if not architecture:
         quick_gelu = bool(config.get("quick_gelu", True))
-        architecture = architecture_of(state, path, quick_gelu, config.get("heads"))
+        architecture = architecture_of(state, path, quick_gelu, config.get("head_width"), config.get("heads"))
         logger.info("%s: %s, activation %s", path, architecture, "QuickGELU" if quick_gelu else "GELU")
     try:
         model = build(architecture)
@@ -265,7 +272,11 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | Non
 
 
 def architecture_of(
-    state: Mapping[str, Tensor], path: str | os.PathLike[str], quick_gelu: bool, heads: int | None = None
+    state: Mapping[str, Tensor],
+    path: str | os.PathLike[str],
+    quick_gelu: bool,
+    head_width: int | None = None,
+    heads: int | None = None,
 ) -> dict[str, Any]:
     """The model config, as open_clip has it, of weights with OpenAI's names; the image tower is a ViT or a ResNet."""
     shapes = {name: tuple(value.shape) for name, value in state.items()}
@@ -284,7 +295,6 @@ def architecture_of(
             "context_length": context_length,
             "vocab_size": shapes["token_embedding.weight"][0],
             "width": width,
-            "heads": heads or width // 64,
             "layers": count_layers(shapes, "transformer.resblocks"),
         }
         embed_dim = shapes["text_projection"][1]
@@ -295,7 +305,39 @@ def architecture_of(
             f"{path} has no tensor {error.args[0]!r}{layout}. OpenAI's names are needed, as in the file "
             "open_clip_model.safetensors of timm/vit_base_patch32_clip_224.openai on the Hugging Face hub"
         ) from error
+    # A ResNet has heads where it pools its last layer.
+    wide = vision["width"] * (1 if isinstance(layers, int) else 32)
+    vision["head_width"], text["heads"] = _heads(path, wide, width, head_width, heads)
     return {"embed_dim": embed_dim, "vision_cfg": vision, "text_cfg": text, "quick_gelu": quick_gelu}
+
+
+def _heads(
+    path: str | os.PathLike[str], wide: int, width: int, head_width: int | None, heads: int | None
+) -> tuple[int, int]:
+    """The width of a head of the image tower and how many heads the text tower has, for towers of these two widths."""
+    if head_width is None:
+        raise CheckpointError(
+            f"{path}: weights do not tell how wide an attention head is; write `head_width: <number>` beside them in "
+            "the config, 64 for any CLIP by OpenAI, or use the folder of an encoder made here by `run`"
+        )
+    text = ("head_width", head_width) if heads is None else ("heads", heads)
+    for tower, (key, number) in ((wide, ("head_width", head_width)), (width, text)):
+        if tower % number:
+            raise CheckpointError(
+                f"{path}: {key} is {number}, which does not divide {tower}, the width of a tower; give the right "
+                "number, and `heads` where those of the text tower have another width"
+            )
+    return head_width, heads or width // head_width
+
+
+def stated(config: Mapping[str, Any]) -> dict[str, Any]:
+    """As for every encoder."""
+    architecture = config["architecture"]
+    return {
+        "head_width": open_clip.CLIPVisionCfg(**architecture["vision_cfg"]).head_width,
+        "heads": open_clip.CLIPTextCfg(**architecture["text_cfg"]).heads,
+        "quick_gelu": architecture.get("quick_gelu", False),
+    }
 
 
 def _published(model: str, tag: str) -> tuple[dict[str, Any], Any, Any, Path]:

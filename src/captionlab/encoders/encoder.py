@@ -2,7 +2,7 @@
 
 A family is a module of this package: its FAMILY is a subclass of Encoder, its DECLARATION says what the graph must know
 of it (captionlab.declarations.EncoderFamily), and its name is the name of the module. Its `import_weights` reads what
-was published.
+was published, and `stated` says which keys of a block would say what in a `config` that is stored.
 """
 
 import json

@@ -85,4 +85,9 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> R
     return ResnetEncoder(network, {"blocks": blocks})
 
 
+def stated(config: Mapping[str, Any]) -> dict[str, Any]:
+    """As for every encoder; none."""
+    return {}
+
+
 FAMILY = ResnetEncoder

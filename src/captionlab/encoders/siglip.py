@@ -20,14 +20,17 @@ from transformers.models.siglip.modeling_siglip import SiglipModel
 from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import DualEncoder
 from captionlab.encoders.images import squeeze
+from captionlab.model_config import NAME, read_config, refuse_other
+from captionlab.networks.bert import check_heads, said
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 
 DECLARATION = EncoderFamily(
     libraries=("transformers",),
+    size=("architecture", "text_config", "projection_size"),
     texts=True,
     patches=False,
     files=("weights", "tokenizer"),
-    imported={"heads": {"type": "integer", "minimum": 1, "description": "of both towers, when not width / 64"}},
+    imported={"heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"}},
     architecture={},
 )
 
@@ -93,21 +96,25 @@ class Siglip(DualEncoder):
 def import_weights(
     config: Mapping[str, Any], weights: str | os.PathLike[str], tokenizer: str | os.PathLike[str]
 ) -> Siglip:
-    """The encoder of weights and a tokenizer.json, CheckpointError for others; a head is 64 wide without `heads`."""
-    heads = config.get("heads")
+    """The encoder of weights and a tokenizer.json, CheckpointError for others.
+
+    How many heads each tower has is in the config.json of transformers beside the weights, or both have `heads`.
+    """
+    checkpoint = read_checkpoint(weights)
     try:
-        state = {name: value for name, value in read_checkpoint(weights).items() if not name.endswith(".position_ids")}
+        state = {name: value for name, value in checkpoint.items() if not name.endswith(".position_ids")}
         width, _, _, patch = state["vision_model.embeddings.patch_embedding.weight"].shape
         patches = len(state["vision_model.embeddings.position_embedding.weight"])
         vocabulary, text_width = state["text_model.embeddings.token_embedding.weight"].shape
+        text_heads, vision_heads = _heads(Path(weights).with_name(NAME), config)
         architecture = {
             "vision_config": {
-                **_tower(state, "vision_model", width, heads),
+                **_tower(state, "vision_model", width, vision_heads),
                 "patch_size": patch,
                 "image_size": round(patches**0.5) * patch,
             },
             "text_config": {
-                **_tower(state, "text_model", text_width, heads),
+                **_tower(state, "text_model", text_width, text_heads),
                 "vocab_size": vocabulary,
                 "max_position_embeddings": len(state["text_model.embeddings.position_embedding.weight"]),
                 "projection_size": len(state["text_model.head.bias"]),
@@ -115,7 +122,9 @@ def import_weights(
         }
         model = Siglip.build(architecture)
         model.load_state_dict({name: value.float() for name, value in state.items()})
-    except (KeyError, RuntimeError, CheckpointError) as error:
+    except ValueError as error:
+        raise CheckpointError(f"{weights}: {error}") from error
+    except (KeyError, RuntimeError) as error:
         raise CheckpointError(
             f"{weights} does not hold a SigLIP under the names of transformers, as model.safetensors of "
             f"google/siglip-base-patch16-224 does: {error}"
@@ -130,13 +139,32 @@ def import_weights(
     return encoder
 
 
-def _tower(state: Mapping[str, Tensor], name: str, width: int, heads: int | None) -> dict[str, Any]:
+def _heads(beside: Path, config: Mapping[str, Any]) -> tuple[int, int]:
+    """How many heads the text tower has, and the image tower."""
+    found = read_config(beside)
+    if found.get("model_type") != "siglip":
+        return (said(config.get("heads")),) * 2
+    # It leaves out what is as in the class of transformers.
+    towers = SiglipConfig(**{name: found.get(name) for name in ("text_config", "vision_config")})
+    heads = towers.text_config.num_attention_heads, towers.vision_config.num_attention_heads
+    for tower in heads:
+        refuse_other(beside, config, {"heads": tower})
+    return heads
+
+
+def _tower(state: Mapping[str, Tensor], name: str, width: int, heads: int) -> dict[str, Any]:
+    check_heads(width, heads)
     return {
         "hidden_size": width,
         "intermediate_size": len(state[f"{name}.encoder.layers.0.mlp.fc1.bias"]),
         "num_hidden_layers": count_layers(state, f"{name}.encoder.layers"),
-        "num_attention_heads": heads or max(1, width // 64),
+        "num_attention_heads": heads,
     }
+
+
+def stated(config: Mapping[str, Any]) -> dict[str, Any]:
+    """As for every encoder."""
+    return {"heads": config["architecture"]["text_config"]["num_attention_heads"]}
 
 
 FAMILY = Siglip

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionlab.networks.checkpoints import count_layers
+from captionlab.networks.checkpoints import CheckpointError, count_layers
 
 EPSILON = 1e-12
 
@@ -49,6 +49,16 @@ def check_heads(width: int, heads: int) -> None:
     """Raise ValueError when so many heads cannot share a layer of this width."""
     if width % heads:
         raise ValueError(f"a width of {width} cannot be divided among {heads} heads; give the right number of heads")
+
+
+def said(heads: int | None, key: str = "heads") -> int:
+    """The number of heads, which weights do not tell; CheckpointError where nobody says it."""
+    if heads is None:
+        raise CheckpointError(
+            f"weights do not tell how many attention heads a layer has; write `{key}: <number>` beside them in the "
+            "config, or use the folder of a model made here by `run`"
+        )
+    return heads
 
 
 class Heads(nn.Module):
@@ -182,14 +192,14 @@ def join(first: Tensor | None, length: int, second: Tensor | None, other_length:
 def read_sizes(
     weights: Mapping[str, Tensor], heads: int | None, prefix: str = "", stack: str = "layer"
 ) -> dict[str, Any]:
-    """The sizes of a BERT, read off its weights; without `heads`, a head is 64 wide. KeyError names what is missing."""
+    """The sizes of a BERT, read off its weights, and its heads, which must be given. KeyError names what is missing."""
     vocabulary, width = weights[f"{prefix}embeddings.word_embeddings.weight"].shape
     return {
         "vocabulary": vocabulary,
         "positions": len(weights[f"{prefix}embeddings.position_embeddings.weight"]),
         "width": width,
         "layers": count_layers(weights, prefix + stack),
-        "heads": heads or max(1, width // 64),
+        "heads": said(heads),
         "feed_forward": len(weights[f"{prefix}{stack}.0.intermediate.dense.bias"]),
     }
 

@@ -43,12 +43,14 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
         if Path(path).suffix == ".safetensors":
             return dict(load_file(path))
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        raise CheckpointError(
-            f"{path} is no PyTorch file, or holds more than tensors and plain values, which is not unpickled "
-            f"because it could run code ({_first_line(error)}); save its state dict alone"
-        ) from error
-    except (SafetensorError, EOFError, OSError, RuntimeError, zipfile.BadZipFile) as error:
+    except (pickle.UnpicklingError, SafetensorError, EOFError, OSError, RuntimeError, zipfile.BadZipFile) as error:
+        # What torch says of a pickle is an advice to run its code, so none of it is passed on.
+        if isinstance(error, pickle.UnpicklingError) or "weights_only" in str(error):
+            raise CheckpointError(
+                f"{path} is no PyTorch file, or holds more than tensors and plain values, which is not unpickled "
+                "because it could run code; where it comes from, save its state dict alone, as safetensors or by "
+                "torch.save(model.state_dict(), file)"
+            ) from None
         raise CheckpointError(f"{path} cannot be read ({_first_line(error)}); is the download complete?") from error
     if not isinstance(checkpoint, Mapping):
         raise CheckpointError(f"{path} holds a {type(checkpoint).__name__}, not a state dict")

@@ -17,7 +17,7 @@ from transformers.models.blip.modeling_blip_text import BlipTextModel
 from captionlab.declarations import ScorerFamily
 from captionlab.encoders.clip import MEAN, STD
 from captionlab.encoders.images import decode, normalise, squeeze
-from captionlab.networks.bert import read_sizes
+from captionlab.networks.bert import read_sizes, said
 from captionlab.networks.checkpoints import count_layers
 from captionlab.schemas import IMAGES
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
@@ -27,7 +27,7 @@ DECLARATION = ScorerFamily(
     reads="pixels",
     libraries=("transformers", "open_clip_torch", "pillow"),
     imported={
-        "visual_heads": {"type": "integer", "minimum": 1, "description": "those of the image when not width / 64"},
+        "visual_heads": {"type": "integer", "minimum": 1, "description": "those of the image"},
     },
     architecture={},
     matching={"match_index": 1, "max_tokens": 35, "lowercase": True, "strip_punctuation": False},
@@ -87,7 +87,7 @@ class Blip(ScorerNetwork):
     def from_published(
         cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None, visual_heads: int | None = None
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family; by default a head is 64 wide. Retrieval by BLIP uses the itm head."""
+        """As for every family. Retrieval by BLIP uses the itm head."""
         if head != "itm":
             raise ValueError("BLIP's head for matching is its itm head; set head: itm")
         weights = {name: v for name, v in checkpoint.items() if name.startswith(_KEPT) and name != _POSITIONS}
@@ -99,7 +99,7 @@ class Blip(ScorerNetwork):
             patch_size=patch_size,
             visual_width=visual_width,
             visual_layers=count_layers(weights, "vision_model.encoder.layers"),
-            visual_heads=visual_heads or max(1, visual_width // 64),
+            visual_heads=said(visual_heads, "visual_heads"),
             visual_feed_forward=len(weights["vision_model.encoder.layers.0.mlp.fc1.bias"]),
             outputs=len(weights["itm_head.bias"]),
         )

@@ -75,7 +75,7 @@ class Lxmert(ScorerNetwork):
     def from_published(
         cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family, by the authors' names or transformers'; without `heads`, a head is 64 wide."""
+        """As for every family, by the authors' names or transformers'."""
         if head != "itm":
             raise ValueError("LXMERT has no retrieval head; set head: itm")
         published = {re.sub(r"^(module\.)+", "", name): value for name, value in checkpoint.items()}

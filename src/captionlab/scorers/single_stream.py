@@ -41,7 +41,7 @@ class SingleStream(ScorerNetwork):
 
     @classmethod
     def fitting(cls, weights: Mapping[str, Tensor], heads: int | None) -> Self:
-        """A network of the sizes of these weights; without `heads`, a head is 64 wide. KeyError for a missing one."""
+        """A network of the sizes of these weights, with so many heads. KeyError for a missing one."""
         region_size, outputs = weights[f"{cls.PROJECTION}.weight"].shape[1], len(weights["head.bias"])
         return cls(region_size=region_size, outputs=outputs, **read_sizes(weights, heads))
 

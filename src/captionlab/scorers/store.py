@@ -5,13 +5,14 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
-from captionlab.declarations import family_class
+from captionlab.declarations import defined, family_class
 from captionlab.files import replacing
+from captionlab.model_config import NAME, made_here, refuse_other, with_sizes_beside
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.wordpiece import WordPieces, learn_pieces
 from captionlab.scorers.scorer import Matching, NetworkScorer, Scorer
@@ -47,28 +48,19 @@ def import_scorer(
     vocabulary: str | os.PathLike[str],
     directory: str | os.PathLike[str],
 ) -> None:
-    """Store a scorer whose weights were published as a PyTorch or safetensors file; sizes are read off the weights.
+    """Store a scorer whose weights lie in a PyTorch or safetensors file, published or made here.
 
     `config` is its block of the config: `family`, perhaps settings of `Matching`, and perhaps what cannot be read off
-    the weights, as `heads` (`from_published` of the family says what there is). CheckpointError says what does not fit.
+    published weights, as `heads` (`from_published` of the family says what there is), if no config.json of transformers
+    beside them says it. Of one made here, config.json beside the weights says all. ValueError for a size that a
+    config.json contradicts; a CheckpointError says what does not fit.
     """
-    family = family_class("scorers", config["family"])
-    matching = _matching(config)
-    checkpoint = read_checkpoint(weights)
-    known = {"family", "regions", "weights", "vocabulary", *(field.name for field in fields(Matching))}
-    options = {name: value for name, value in config.items() if name not in known}
-    try:
-        with torch.device("meta"):
-            network, state = family.from_published(checkpoint, head=matching.head, **options)
-        words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation, *family.ADDED)
-        scorer = NetworkScorer(network, words, matching)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        reason = f"it has no tensor {error}" if isinstance(error, KeyError) else str(error)
-        shown = ", ".join(list(checkpoint)[:5])
-        raise CheckpointError(
-            f"{weights} with {vocabulary} makes no {config['family']} scorer: {reason}. The first of the "
-            f"{len(checkpoint)} names in the weights are {shown}"
-        ) from error
+    beside, state = Path(weights).with_name(NAME), read_checkpoint(weights)
+    if found := made_here(beside, "scorers", config["family"]):
+        refuse_other(beside, config, found.get("architecture", {}))
+        scorer = _described(beside, found, vocabulary, _settings(config))
+    else:
+        scorer, state = _published(config, weights, vocabulary, state)
     _load_weights(scorer, state, weights)
     save_scorer(scorer, directory, origin_of(weights))
 
@@ -94,23 +86,67 @@ def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = 
     config, weights, vocabulary = (Path(directory) / name for name in FILES)
     try:
         described = json.loads(config.read_text(encoding="utf-8"))
-        if "scorer" in described:  # by an encoder that is a scorer, its family as such
-            return family_class("scorers", described["scorer"]).load(directory, device)
-        matching = Matching(**described["matching"])
-        with torch.device("meta"):
-            network = family_class("scorers", described["family"])(**described["architecture"])
-        words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation)
-        scorer = NetworkScorer(network, words, matching)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise CheckpointError(f"{config} does not describe a scorer: {error!r}; make the scorer again") from error
+    if "scorer" in described:  # by an encoder that is a scorer, its family as such
+        return cast(Scorer, family_class("scorers", described["scorer"]).load(directory, device))
+    scorer = _described(config, described, vocabulary, {})
     _load_weights(scorer, read_checkpoint(weights), weights)
     return scorer.to(device).requires_grad_(False).eval()
 
 
+def _described(
+    path: Path, described: Mapping[str, Any], vocabulary: str | os.PathLike[str], settings: Mapping[str, Any]
+) -> NetworkScorer:
+    """The scorer of a config.json, without values, with some settings of its `Matching` changed."""
+    try:
+        matching = Matching(**{**described["matching"], **settings})
+        with torch.device("meta"):
+            network = family_class("scorers", described["family"])(**described["architecture"])
+        words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation)
+        return NetworkScorer(network, words, matching)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path} does not describe a scorer: {error!r}; make the scorer again") from error
+
+
+def _published(
+    config: Mapping[str, Any],
+    weights: str | os.PathLike[str],
+    vocabulary: str | os.PathLike[str],
+    checkpoint: Mapping[str, Any],
+) -> tuple[NetworkScorer, dict[str, Any]]:
+    """A scorer of the sizes of a published checkpoint, without values, and the weights to load into it."""
+    family, matching = family_class("scorers", config["family"]), _matching(config)
+    known = {"family", "regions", "weights", "vocabulary", *_settings(config)}
+    options = {name: value for name, value in config.items() if name not in known}
+    declared = defined("scorers", config["family"], "DECLARATION").imported
+    options = with_sizes_beside(weights, options, ("heads", *declared))
+    try:
+        with torch.device("meta"):
+            network, state = family.from_published(checkpoint, head=matching.head, **options)
+        words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation, *family.ADDED)
+        scorer = NetworkScorer(network, words, matching)
+    except CheckpointError as error:
+        raise CheckpointError(f"{weights}: {error}") from error
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        reason = f"it has no tensor {error}" if isinstance(error, KeyError) else str(error)
+        shown = ", ".join(list(checkpoint)[:5])
+        raise CheckpointError(
+            f"{weights} with {vocabulary} makes no {config['family']} scorer: {reason}. The first of the "
+            f"{len(checkpoint)} names in the weights are {shown}"
+        ) from error
+    with_sizes_beside(weights, network.architecture, ())
+    return scorer, state
+
+
+def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of `Matching` that a config gives."""
+    return {field.name: config[field.name] for field in fields(Matching) if field.name in config}
+
+
 def _matching(config: Mapping[str, Any]) -> Matching:
     """The settings of the family of a config with those that it gives."""
-    given = {field.name: config[field.name] for field in fields(Matching) if field.name in config}
-    return replace(family_class("scorers", config["family"]).MATCHING, **given)
+    return replace(family_class("scorers", config["family"]).MATCHING, **_settings(config))
 
 
 def _load_weights(scorer: NetworkScorer, weights: Mapping[str, Tensor], path: str | os.PathLike[str]) -> None:

@@ -25,6 +25,7 @@ from captionlab.networks.bert import (
     check_heads,
     initialise,
     read_sizes,
+    said,
     without_prefixes,
 )
 from captionlab.networks.checkpoints import count_layers
@@ -35,8 +36,8 @@ DECLARATION = ScorerFamily(
     reads="regions",
     libraries=(),
     imported={
-        "visual_heads": {"type": "integer", "minimum": 1, "description": "those of regions when not width / 128"},
-        "joint_heads": {"type": "integer", "minimum": 1, "description": "those of connections when not width / 128"},
+        "visual_heads": {"type": "integer", "minimum": 1, "description": "those of regions"},
+        "joint_heads": {"type": "integer", "minimum": 1, "description": "those of connections"},
         "task": {"type": "integer", "minimum": 0, "default": 7, "description": "of several: 7 is retrieval in COCO"},
         "v_biattention_id": {
             "$ref": "#/$defs/layers_before",
@@ -182,7 +183,7 @@ class Vilbert(ScorerNetwork):
         task: int = 7,
         **order: Any,
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family; by default a head is 64 wide for text and 128 elsewhere, as in the authors' configs.
+        """As for every family.
 
         `task` counts where the checkpoint has an embedding per task; 7 is retrieval in COCO, 8 in Flickr30k. The order
         of the layers is not in the weights either. The retrieval head is in fine-tuned ones only.
@@ -198,11 +199,11 @@ class Vilbert(ScorerNetwork):
             **read_sizes(weights, heads),
             visual_width=visual_width,
             visual_layers=count_layers(weights, "v_layer"),
-            visual_heads=visual_heads or max(1, visual_width // 128),
+            visual_heads=said(visual_heads, "visual_heads"),
             visual_feed_forward=len(weights["v_layer.0.intermediate.dense.bias"]),
             connections=count_layers(weights, "c_layer"),
             joint_width=joint_width,
-            joint_heads=joint_heads or max(1, joint_width // 128),
+            joint_heads=said(joint_heads, "joint_heads"),
             region_size=region_size,
             outputs=len(weights["head.bias"]),
             tasks=tasks,

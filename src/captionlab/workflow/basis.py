@@ -123,7 +123,7 @@ class Basis:
             for key in (key for key in keys if key in block):
                 by_corpus = block[key] if isinstance(block[key], dict) else {"": block[key]}
                 for corpus, files in by_corpus.items():
-                    place = ".".join(filter(None, (section, name, key, corpus)))
+                    place = ".".join(filter(None, (section, name, "run" if "run" in block else key, corpus)))
                     yield from ((place, file) for file in listed(files))
 
     def missing(self, named: Iterable[tuple[str, str]], folders: bool = False) -> list[str]:

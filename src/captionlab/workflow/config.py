@@ -11,6 +11,7 @@ from captionlab.papers import paper_class
 from captionlab.workflow.blocks import Block, root_of
 from captionlab.workflow.families import captioners, scorers
 from captionlab.workflow.references import reference_mistakes
+from captionlab.workflow.reuse import Reused
 from captionlab.workflow.schema import Schema
 from captionlab.workflow.seeds import seeds_mistakes, spelled_out
 
@@ -44,10 +45,14 @@ def checked(config: Block, schema: Path) -> Block:
         language = Schema(schema)
     except DeclarationError as error:
         raise ConfigError(str(error)) from error
-    mistakes, followed = language.mistakes(config)
-    filled = language.filled(config) if followed else config
-    if followed:
-        mistakes += reference_mistakes(filled)
+    # The schema lies in workflow/schemas below the folder of the Snakefile.
+    reused = Reused(config, schema.resolve().parents[2] / str(config.get("data", ".")))
+    known = reused.with_families()
+    mistakes, followed = language.mistakes(known)
+    mistakes += reused.mistakes
+    filled = reused.as_files(language.filled(known)) if followed else config
+    if followed and reused.complete():
+        mistakes += [*reference_mistakes(filled), *reused.width_mistakes(filled)]
         unclear = [*seeds_mistakes(filled, language)]
         mistakes += unclear
         filled = filled if unclear else spelled_out(filled, language)

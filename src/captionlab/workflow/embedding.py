@@ -69,9 +69,9 @@ class Embedding:
 
     def _files(self, encoder: str) -> Iterator[tuple[str, str]]:
         block = self.encoders[encoder]
-        if "weights" in block and "model" not in block:  # weights with the name of a model are a tag and no file
-            files = families.encoders()[block["family"]].files
-            yield from ((f"encoders.{encoder}.{key}", block[key]) for key in files)
+        if "model" not in block:  # weights with the name of a model are a tag and no file
+            keys = dict.fromkeys(key for family in families.encoders().values() for key in family.files if key in block)
+            yield from ((f"encoders.{encoder}.{'run' if 'run' in block else key}", block[key]) for key in keys)
 
     def features(self, encoder: str, corpus: str) -> list[str]:
         """Feature tables of a corpus."""

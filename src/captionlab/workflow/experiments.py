@@ -65,9 +65,11 @@ class Experiments(Basis):
 
         read = {name: corpus for name, corpus in self.corpora.items() if corpus["reader"] != "toyworld"}
         mistakes = [said for name, corpus in read.items() for said in input_mistakes(corpus, Path(self.data), name)]
-        captioners = self.named("captioners", "weights", "tokenizer", "captions")
-        mistakes += self.missing([*captioners, *self.embedding.files(), *self.language.files(), *self.study.files()])
-        folders = [*self.named("regions", "weights", "files"), *self.named("scorers", "weights", "vocabulary")]
+        captioners = self.named("captioners", "config", "weights", "tokenizer", "captions")
+        encoders = [*self.named("encoders", "config"), *self.embedding.files()]
+        mistakes += self.missing([*captioners, *encoders, *self.language.files(), *self.study.files()])
+        scorers = self.named("scorers", "config", "weights", "vocabulary")
+        folders = [*self.named("regions", "weights", "files"), *scorers]
         mistakes += [*self.missing(folders, folders=True), *self.missing(self.named("tags", "files"))]
         mistakes += self.language.missing_tagger()
         keys_of: dict[str, list[str]] = {}
@@ -117,7 +119,8 @@ class Experiments(Basis):
     # ------------------------------------------------------------------------------------------ captioners
     def captioner_block(self, wildcards: Wildcards) -> Block:
         """What the training or import of a captioner depends on, with the decodings that it names spelled out."""
-        block = without(self.captioners[wildcards.captioner], "corpus", "parent", "seed", "encoder", "regions", "tags")
+        names = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")
+        block = without(self.captioners[wildcards.captioner], *names)
         for part in ("objective", "validation"):
             if "decoding" in block.get(part, {}):
                 block[part] = {**block[part], "decoding": self.decoding(block[part]["decoding"])}

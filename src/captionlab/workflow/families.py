@@ -22,7 +22,7 @@ from captionlab.workflow.blocks import Block
 # What modules of a package declare, by name.
 captioners: Callable[[], Mapping[str, CaptionerFamily]] = partial(declared, "captioners", CaptionerFamily)
 encoders: Callable[[], Mapping[str, EncoderFamily]] = partial(
-    declared, "encoders", EncoderFamily, "FAMILY", "import_weights"
+    declared, "encoders", EncoderFamily, "FAMILY", "import_weights", "stated"
 )
 scorers: Callable[[], Mapping[str, ScorerFamily]] = partial(declared, "scorers", ScorerFamily)
 readers: Callable[[], Mapping[str, CorpusReader]] = partial(declared, "corpora.readers", CorpusReader, "read")
@@ -64,8 +64,9 @@ def declared_cases(sizes: Mapping[str, Any]) -> dict[str, Block]:
     `sizes` are the keys of `architecture` of every scorer that can. DeclarationError for a family that says that it can
     and cannot.
     """
-    unions = ("captioner_imported", "captioner_made", "encoder_imported", "encoder_trained", "scorer_imported")
-    cases: dict[str, Block] = {union: {} for union in ("corpus", "reward", *unions, "scorer_trained", "scorer_adopted")}
+    unions = ["captioner_imported", "captioner_made", "encoder_imported", "encoder_trained", "scorer_imported"]
+    unions += ["scorer_trained", "scorer_adopted", "captioner_reused", "encoder_reused", "scorer_reused"]
+    cases: dict[str, Block] = {union: {} for union in ("corpus", "reward", *unions)}
     for name, reader in readers().items():
         cases["corpus"][name] = _part("corpus_files", keys=reader.keys, required=reader.required)
     for name, reward in rewards().items():
@@ -73,6 +74,7 @@ def declared_cases(sizes: Mapping[str, Any]) -> dict[str, Block]:
     for name, captioner in captioners().items():
         reads = f"captioner_reads_{captioner.reads}"
         cases["captioner_imported"][name] = given = _part("any_captioner_imported", reads, keys=captioner.imported)
+        cases["captioner_reused"][name] = _part("any_captioner_reused", reads, keys={})
         cases["captioner_made"][name] = _trained(given, captioner.architecture, "any_captioner_trained", reads)
     for name, encoder in encoders().items():
         if encoder.architecture and name != "clip":
@@ -80,11 +82,14 @@ def declared_cases(sizes: Mapping[str, Any]) -> dict[str, Block]:
         files = {key: {"$ref": "#/$defs/path"} for key in encoder.files if key != "weights"}
         given = _part("any_encoder_imported", keys={**files, **encoder.imported}, required=files)
         cases["encoder_imported"][name] = given
+        cases["encoder_reused"][name] = _part("any_encoder_reused", keys={})
         cases["encoder_trained"][name] = _trained(given, encoder.architecture, "any_encoder_trained")
     for name, scorer in scorers().items():
         if scorer.architecture and scorer.reads != "regions":
             raise DeclarationError(f"scorers/{name}: only what reads regions is trained here; write architecture={{}}")
         way, reads = "adopted" if scorer.reads == "embeddings" else "imported", f"scorer_reads_{scorer.reads}"
+        if scorer.reads != "embeddings":
+            cases["scorer_reused"][name] = _part("any_scorer_reused", reads, keys={})
         cases[f"scorer_{way}"][name] = given = _part(f"any_scorer_{way}", reads, keys=scorer.imported)
         own = scorer.architecture and {**sizes, **scorer.architecture}
         cases["scorer_trained"][name] = _trained(given, own, "any_scorer_trained", reads)

@@ -4,7 +4,7 @@ Objects have the keys of their `properties` and no other, unless `additionalProp
 
     extends: part, [part...]   its properties, required keys and rules are also those of others
     union: key                 the part that a block must fit is that of `cases` which the value of this key names,
-    union: [key, ...]          or the first of these keys that it has; `otherwise` is for a block that has none;
+    union: [key, ...]          or the first of these keys that it has; `otherwise` is for a block without any;
                                {case} in a sentence of a case is that value
     names: section             a string, or each of a list, names something in that section of the config, which
       able: texts              (encoders) is of a family that is declared to have this,
@@ -305,7 +305,9 @@ def _chosen(block: Any, part: Block) -> Block | None:
     key = part["union"]
     if isinstance(block, dict) and isinstance(key, list):
         return part["cases"].get(next((one for one in key if one in block), None), part["otherwise"])
-    return part["cases"].get(block[key]) if isinstance(block, dict) and isinstance(block.get(key), str) else None
+    if isinstance(block, dict) and isinstance(block.get(key), str):
+        return part["cases"].get(block[key])
+    return part.get("otherwise") if key not in block else None
 
 
 def _fits(block: Block, wanted: Block | str) -> bool:
@@ -317,7 +319,11 @@ def _fits(block: Block, wanted: Block | str) -> bool:
 
 def _refused(name: str, block: Block, part: Block) -> str:
     """What is wrong with that which a name leads to; nothing where it will do."""
-    if (able := part.get("able")) and not getattr(encoders().get(str(block.get("family"))), able, False):
+    if (
+        (able := part.get("able"))
+        and {"family", "patches_of"} & block.keys()
+        and not getattr(encoders().get(str(block.get("family"))), able, False)
+    ):
         what = "patch features" if "patches_of" in block else f"a {block.get('family')}"
         families = a_family(family for family, declared in encoders().items() if getattr(declared, able))
         return f"is {name!r}, {what}, {part['reason']}; name {families}"

@@ -10,7 +10,7 @@ from captionlab.workflow.blocks import OF_REFERENCES, Block, model_kind, normali
 from captionlab.workflow.regions import Regions
 
 # Keys of a trained scorer that name other parts of the config, or that another parameter holds.
-_NAMES = ("regions", "corpus", "seed", "weights", "vocabulary", "encoder")
+_NAMES = ("regions", "corpus", "seed", "weights", "vocabulary", "encoder", "run", "config")
 
 # Printed are per cent; a scorer with at least this scale gives them already.
 PER_CENT = 100.0
