@@ -312,8 +312,9 @@ def test_a_missing_image_stops_the_screen_until_it_is_there(server, page):
     page.wait("state.stage === 'ready'")
 
 
-def test_a_slow_image_is_waited_for(server, page):
+def test_a_slow_image_is_waited_for(server, page, request):
     # The page asks for images of the next screen ahead; one of them is on its way until the server goes on.
+    request.addfinalizer(server.on.set)
     server.late = {file_name(FIRST[0]["images"][4])}
     page.open(f"{server.address}/index.html?block=1")
     page.button("I agree and take part")
