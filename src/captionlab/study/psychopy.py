@@ -16,6 +16,7 @@ from captionlab.study.stimuli import IMAGES_OF_SCREEN
 
 CONDITIONS = ("study", "study_block", "question", "caption")
 EXAMPLE_CONDITIONS = "conditions/example.csv"
+COLUMNS = 5  # images side by side on a screen
 
 
 def conditions_file(block: int) -> str:

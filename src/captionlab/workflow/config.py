@@ -60,7 +60,8 @@ def checked(config: Block, schema: Path) -> Block:
             mistakes += paper_class(name).mistakes(filled, f"papers.{name}", block)
     if mistakes:
         raise ConfigError.listing("the config cannot be run", mistakes)
-    _leave_to_families(filled)
+    if reused.complete():
+        _leave_to_families(filled)
     return filled
 
 
