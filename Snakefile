@@ -19,7 +19,7 @@ min_version("9.20")
 ROOT = Path(str(workflow.current_basedir)).resolve()
 
 # A config given by --configfile stands alone; Snakemake would merge it into the default one.
-if "corpora" not in config and not workflow.configfiles:
+if "corpora" not in config and (workflow.modifier.namespace or not workflow.configfiles):
 
     configfile: ROOT / "config" / "config.yaml"
 
@@ -29,7 +29,8 @@ GIVEN = len(workflow.overwrite_configfiles)
 CONFIG_FILES = [*workflow.configfiles[GIVEN:], *workflow.configfiles[:GIVEN]]
 
 try:
-    check_config_files(config, CONFIG_FILES, workflow.config_settings.config, ROOT / SCHEMA)
+    if not workflow.modifier.namespace:  # as a module, the config is only a part of what is in these files
+        check_config_files(config, CONFIG_FILES, workflow.config_settings.config, ROOT / SCHEMA)
     lab = Experiments(config, ROOT)
     lab.check_files()
     lab.lend_library()

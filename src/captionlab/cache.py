@@ -32,20 +32,26 @@ def once(key: Any, files: Sequence[str | os.PathLike[str]], make: Callable[[], N
     that are kept are the same on disk. What was damaged since, or cannot be kept, is made as if there were no cache.
     """
     text = json.dumps([key, [Path(file).name for file in files]], sort_keys=True)
-    folder = cache_folder() / hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    try:
+        folder = cache_folder() / hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    except RuntimeError as error:  # a user without a home, as in some pods
+        logger.warning("Not kept for other runs: %s", error)
+        make()
+        return
     try:
         digests = json.loads((folder / "digests.json").read_text())
-        if all(digest(folder / Path(file).name) == digests[Path(file).name] for file in files):
-            for file in files:
-                with replacing(file) as partial:
-                    _place(folder / Path(file).name, partial, link)
-            logger.info("Taken from %s, where an earlier run left it.", folder)
-            return
+        kept = all(digest(folder / Path(file).name) == digests[Path(file).name] for file in files)
     except (OSError, ValueError, KeyError):
-        pass
-    shutil.rmtree(folder, ignore_errors=True)
+        kept = False
+    if kept:
+        for file in files:
+            with replacing(file) as partial:
+                _place(folder / Path(file).name, partial, link)
+        logger.info("Taken from %s, where an earlier run left it.", folder)
+        return
     make()
     try:
+        shutil.rmtree(folder, ignore_errors=True)  # damaged, if it is there
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
             for file in files:

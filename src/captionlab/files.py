@@ -1,9 +1,10 @@
 """Files that are there as a whole or not at all, digests of what is in them, and YAML that says nothing twice."""
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,16 @@ class RepeatedKeyError(ValueError):
 
 def read_yaml(path: str | os.PathLike[str]) -> Any:
     """What a file of YAML or JSON says; RepeatedKeyError where a mapping has a key twice, as YAML takes the last."""
-    loader = yaml.CSafeLoader(Path(path).read_text(encoding="utf-8"))
-    node = loader.get_single_node()
+    text = Path(path).read_text(encoding="utf-8")
+    loader = yaml.CSafeLoader(text)
+    try:
+        node = loader.get_single_node()
+    except yaml.YAMLError:
+        with suppress(ValueError):
+            return json.loads(text)  # with escapes that YAML does not have
+        raise
+    if node is None:  # comments only
+        return None
     if twice := list(_repeated(node, "", set())):
         raise RepeatedKeyError(f"{path}: {', '.join(twice)}, of which YAML takes the last; keep one of them")
     return loader.construct_document(node)
@@ -68,7 +77,8 @@ def _repeated(node: Any, where: str, seen: set[int]) -> Iterator[str]:
         return
     lines: dict[tuple[str, str], int] = {}
     for key, value in node.value:
-        if isinstance(key, yaml.ScalarNode):
+        # A merge (<<) may stand there more than once, and all of them count.
+        if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
             line, name = key.start_mark.line + 1, f"{where}{key.value}"
             if first := lines.get((key.tag, key.value)):
                 yield f"the key {name} stands in line {first} and in line {line}"

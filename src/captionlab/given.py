@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from captionlab.failures import locked
+
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -17,7 +19,11 @@ class GivenError(ValueError):
 
 def absent(path: Path, kind: str) -> str:
     """What is wrong where a `file`, a `folder` or a `file or folder` is wanted; nothing where it is there."""
-    if not path.exists():
+    try:
+        there = path.exists()
+    except PermissionError:
+        return locked(path)
+    if not there:
         return f"no such {kind} {path}"
     found = "folder" if path.is_dir() else "file"
     return "" if found in kind else f"{path} is a {found}, and a {kind} is wanted"

@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from paper_jobs import run_paper
+from scipy.stats import t
 
 from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.evaluation.summary import Job
-from captionlab.intervals import resampled_sums
+from captionlab.intervals import RESAMPLES, resampled_sums
 from captionlab.language.schemas import MEASURES
 from captionlab.language.statistics import repeats_itself
 from captionlab.papers.discritune.summary import (
@@ -115,6 +116,23 @@ def test_over_trainings_each_is_held_against_its_own_parent():
             sign * (apart[r["corpus"]] - 100 * np.mean(CIDER["plain", r["corpus"]]))
         )
         assert r["seeds"] == (2 if sign > 0 else 1)
+    # Whichever is held against the other, what seeds and images say is the same.
+    ends = {(r["subject"], r["corpus"]): (r["ci_low"], r["ci_high"]) for r in found}
+    draws = resampled_images()
+    for corpus in CORPORA:
+        seeds = np.array([100 * CIDER[name, corpus].mean() for name in ("tuned", "other")])
+        over_seeds = t.ppf(0.975, 1) * seeds.std(ddof=1) / 2**0.5
+        of_images = 50 * (CIDER["tuned", corpus] + CIDER["other", corpus]) - 100 * CIDER["plain", corpus]
+        low, high = np.quantile(of_images[draws].mean(axis=1), (0.025, 0.975))
+        middle = of_images.mean()
+        expected = middle - np.hypot(middle - low, over_seeds), middle + np.hypot(high - middle, over_seeds)
+        assert ends["T", corpus] == pytest.approx(expected, abs=0.05)
+        assert ends["P", corpus] == pytest.approx((-expected[1], -expected[0]), abs=0.05)
+
+
+def resampled_images():
+    """The images of each resample (resamples, 25), as the seed 3 draws them."""
+    return np.random.default_rng([3, 25]).integers(0, 25, (RESAMPLES, 25))
 
 
 def test_images_with_one_of_the_texts_do_not_count():

@@ -464,8 +464,16 @@ def test_the_example_is_accepted():
         ("captioners.base.seed", 2**64, "captioners.base.seed is 18446744073709551616; it must be at most"),
         ("scorers.ours.seed", 2**64, "scorers.ours.seed is 18446744073709551616; it must be at most"),
         ("scene_analysis.seed", 2**64, "scene_analysis.seed is 18446744073709551616; it must be at most"),
-        ("captioners.base.optimizer.lr", float("inf"), "captioners.base.optimizer.lr is inf; it must be of the type number"),
-        ("captioners.base.optimizer.batch", 4.0, "captioners.base.optimizer.batch is 4.0; it must be of the type integer"),
+        (
+            "captioners.base.optimizer.lr",
+            float("inf"),
+            "captioners.base.optimizer.lr is inf; it must be of the type number",
+        ),
+        (
+            "captioners.base.optimizer.batch",
+            4.0,
+            "captioners.base.optimizer.batch is 4.0; it must be of the type integer",
+        ),
         ("captioners.base.optimizer.warmup", 3, "base.optimizer.warmup is 3 and there are 2 updates; set it to 2"),
         ("captioners.base.optimizer.accumulate", 5, "base.optimizer.accumulate is 5, more than there is in a batch"),
         ("scorers.ours.optimizer.warmup", 3, "scorers.ours.optimizer.warmup is 3 and there are 2 updates"),

@@ -14,7 +14,7 @@ import tokenizers
 import torch
 from PIL import Image
 from torch import Tensor
-from transformers.models.siglip.configuration_siglip import SiglipConfig
+from transformers.models.siglip.configuration_siglip import SiglipConfig, SiglipTextConfig, SiglipVisionConfig
 from transformers.models.siglip.modeling_siglip import SiglipModel
 
 from captionlab.declarations import EncoderFamily
@@ -145,8 +145,8 @@ def _heads(beside: Path, config: Mapping[str, Any]) -> tuple[int, int]:
     if found.get("model_type") != "siglip":
         return (said(config.get("heads")),) * 2
     # It leaves out what is as in the class of transformers.
-    towers = SiglipConfig(**{name: found.get(name) for name in ("text_config", "vision_config")})
-    heads = towers.text_config.num_attention_heads, towers.vision_config.num_attention_heads
+    text, vision = (found.get(name) or {} for name in ("text_config", "vision_config"))
+    heads = SiglipTextConfig(**text).num_attention_heads, SiglipVisionConfig(**vision).num_attention_heads
     for tower in heads:
         refuse_other(beside, config, {"heads": tower})
     return heads

@@ -14,12 +14,13 @@ def end_cascades(workflow: Any) -> None:
     """
     dag, finish = workflow.dag, workflow.dag.finish
 
-    async def finish_and_look(finished: Any, **options: Any) -> None:
-        await finish(finished, **options)
+    async def finish_and_look(finished: Any, **options: Any) -> Any:
+        result = await finish(finished, **options)
         for job in finished if finished.is_group() else [finished]:
             for below in [below for below in dag.depending[job] if below in dag.ready_jobs]:
                 if await _is_up_to_date(below, workflow):
                     await leave_out(below, **options)
+        return result
 
     async def leave_out(job: Any, **options: Any) -> None:
         # Newer than its inputs, or they would be read again to be compared, in each call of Snakemake.

@@ -165,7 +165,7 @@ class Schema:
         if f"_{error.validator}" in _Keywords.NAMES:
             yield error.message.replace("{place}", place)
         elif error.instance is None:
-            yield f"{place} is null, which takes away what a --configfile before it has, and none has it; drop the key"
+            yield f"{place} has no value, and no --configfile before it has one to take away; write one or drop the key"
         elif error.validator == "additionalProperties" and isinstance(error.instance, dict):
             known = sorted(error.schema["properties"])
             for key in sorted(str(key) for key in error.instance if key not in known):
@@ -189,8 +189,9 @@ class Schema:
             missing, given = error.message.split("'")[1:4:2]
             yield f"{place}.{given} needs {missing} beside it"
         else:
-            bound, value = error.validator_value, error.instance
-            yield f"{place} {PLAIN.get(str(error.validator), error.message).format(bound=bound, value=value)}"
+            said = PLAIN.get(str(error.validator))
+            given = {"bound": error.validator_value, "value": error.instance}
+            yield f"{place} {said.format(**given)}" if said else f"{place}: {error.message}"
 
     def _able(self, key: str, part: Mapping[str, Any]) -> str:
         """Which other cases that extend the same part as this one have a key."""

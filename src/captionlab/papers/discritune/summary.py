@@ -229,7 +229,19 @@ def transfer_rows(
         }
         for found in difference_rows(roles, of_two, other, {}, {}):
             if found["corpus"] in foreign[other]:
-                yield {**found, "experiment": "transfer"}
+                place = found["corpus"], found["measure"], None
+                of_other = np.array([results[name][place].value for name in there[other]])
+                yield {**found, **_with_seeds_of(of_other, found), "experiment": "transfer"}
+
+
+def _with_seeds_of(values: np.ndarray, found: Row) -> dict[str, float]:
+    """The ends of a difference from the mean of several trainings, whose seeds are another independent source."""
+    if len(values) == 1:
+        return {}
+    middle, _, high = seeds_interval(values, (float(values.mean()), float(values.mean())))
+    low, up = found["difference"] - found["ci_low"], found["ci_high"] - found["difference"]
+    distances = [float(np.hypot(distance, high - middle)) for distance in (low, up)]
+    return {"ci_low": found["difference"] - distances[0], "ci_high": found["difference"] + distances[1]}
 
 
 def fluency_results(job: Job, measures: pa.Table, tokens: pa.Table, seed: int) -> Results:
