@@ -91,7 +91,7 @@ def cast_of(paper: Reproduction, trainings: Names) -> Cast:
     labels = {name: label for label, name in sorted(paper.captioners.items(), reverse=True)}
     parents = {label: parent for label in labels.values() if (parent := paper.parent(label))}
     origins = {name: of["parent"] for name, of in paper.lineage.items()}
-    return Cast({label: trainings.get(name, [name]) for name, label in labels.items()}, parents, origins)
+    return Cast({label: trainings.get(name, [name]) for name, label in sorted(labels.items())}, parents, origins)
 
 
 def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
