@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from captionlab import paths
+
 sys.path.append(str(Path(__file__).parents[1] / "browser"))
 from chromium import Page, browser, program
 
@@ -52,7 +54,7 @@ class Checkout:
         return {
             (row["rule"], row["output_file"].split("/")[2] if row["rule"] in OF_CAPTIONERS else "")
             for row in rows
-            if row["plan"] != "no update"
+            if row["plan"] != "no update" and not row["output_file"].startswith(paths.PROVENANCE)
         }
 
     def edit(self, name: str, old: str, new: str) -> None:
