@@ -39,7 +39,9 @@ except ConfigError as mistakes:
 
 
 wildcard_constraints:
-    **dict.fromkeys(["corpus", "encoder", "captioner", "evaluation", "regions", "tags", "scorer"], "[a-z0-9-]+"),
+    **dict.fromkeys(
+        ["corpus", "encoder", "captioner", "evaluation", "regions", "tags", "scorer", "judgements", "metric"], "[a-z0-9-]+"
+    ),
     shard="[0-9]+-of-[0-9]+",
 
 
@@ -69,6 +71,7 @@ include: "workflow/rules/scorers.smk"
 include: "workflow/rules/finetuning.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/judgements.smk"
 include: "workflow/rules/language.smk"
 include: "workflow/rules/attention.smk"
 include: "workflow/rules/ablation.smk"

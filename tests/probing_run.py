@@ -12,10 +12,11 @@ from typing import Any
 from paper_jobs import run_paper, table_files
 from PIL import Image
 
+from captionlab.evaluation.metrics.clipscore import SCORES as CLIPSCORES
 from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
-from captionlab.language.schemas import MEASURES, NGRAMS, TAGGED
+from captionlab.language.schemas import MEASURES, NGRAMS
 from captionlab.papers.probing.paper import FIGURES, TABLES
-from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES
+from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, TAGGED
 from captionlab.scorers.schemas import MATCHING
 from captionlab.tables import TableSchema, read_table, write_table
 
@@ -33,6 +34,7 @@ ROLES = {
 }
 PARENTS = {"clip-1": "ce-1", "clip-2": "ce-2", "uniter-1": "ce-1", "uniter-2": "ce-2", "kl-1": "ce-1"}
 REWARDS = {"CE": [], "CLIP": ["CLIP"], "UNITER": ["UNITER"], "UNITER + KL": ["UNITER"]}
+ENCODERS = {"CE": [], "CLIP": ["clip-b"], "UNITER": [], "UNITER + KL": []}
 OBJECTIVES = {
     "CE": {"kind": "cross-entropy"},
     "CLIP": {"kind": "self-critical", "reward": {"kind": "scorer", "scorer": "toy-clip"}},
@@ -99,6 +101,12 @@ def key(number: int, index: int = 0) -> dict[str, Any]:
 def tags_of(text: str) -> dict[str, list[str]]:
     words = text.split()
     return {"words": words, "lemmas": words, "tags": [TAGS.get(word, "NOUN") for word in words]}
+
+
+def clipscore(captioner: str) -> dict[str, Any]:
+    """What an encoder says of each caption: it likes those that were trained on CLIP, and knows no references."""
+    likes = {"metric": "CLIPScore", "encoder": "clip-b", "score": 0.75 if captioner.startswith("clip") else 0.5}
+    return {**likes, "with_references": None, "tokens_left_out": 0}
 
 
 def alignment(path: Path, captions: list[tuple[int, int, str]]) -> str:
@@ -191,16 +199,18 @@ class Made:
                 "constructions": self.of("constructions", ["made"]),
                 "constructed": self.of("alignment", ["made"]),
                 "originals": self.of("alignment", ["ce-1"]),
+                "metric_clipscore": self.of("clipscore"),
             },
-            {"values": values, "differences": differences},
-            job=JOB, captioners=self.captioners, roles=ROLES, parents=PARENTS, rewards=REWARDS, scorers=SCORERS, seed=1,
+            {"values": values, "differences": differences}, metrics=["clipscore"],
+            job=JOB, captioners=self.captioners, roles=ROLES, parents=PARENTS, rewards=REWARDS,
+            rewarding_encoders=ENCODERS, scorers=SCORERS, seed=1,
         )  # fmt: skip
         return values, differences
 
     def collect(self, values: str, differences: str) -> dict[tuple[str, str], str]:
         """Text of each table of the paper in each format."""
         first = [names[0] for names in ROLES.values()]
-        outputs = table_files(self.folder / "tables", [f"probing_{name}" for name in TABLES])
+        outputs = table_files(self.folder / "tables", [f"probing_{name}" for name in (*TABLES, "effects")])
         run_paper(
             "tabulate", "probing",
             {
@@ -217,7 +227,8 @@ class Made:
             },
             {"tables": list(map(str, outputs.values()))},
             config=BLOCK, job=JOB, roles=list(ROLES), corpora=[CORPUS], scorers=SCORERS,
-            trained_scorers=["toy-uniter"], rewards=REWARDS, objectives=OBJECTIVES,
+            trained_scorers=["toy-uniter"], metrics=["clipscore"], rewards=REWARDS,
+            rewarding_encoders=ENCODERS, objectives=OBJECTIVES,
         )  # fmt: skip
         return {key: path.read_text(encoding="utf-8") for key, path in outputs.items()}
 
@@ -273,6 +284,9 @@ class Made:
             "tags": table(place / "tags.parquet", TAGGED, tagged),
             "alignment": alignment(place / "alignment.parquet", [(n, 0, text) for n, text in numbered]),
             "nlg": table(place / "nlg.parquet", NLG, [{**key(n), **one} for n, _ in numbered]),
+            "clipscore": table(
+                place / "clipscore.parquet", CLIPSCORES, [{**key(n), **clipscore(captioner)} for n, _ in numbered]
+            ),
             "measures": table(place / "measures.parquet", MEASURES, measures),
             "unigrams": table(
                 place / "unigrams.parquet",

@@ -12,6 +12,7 @@ from captionlab.intervals import (
     f1_interval,
     geometric_interval,
     independent_difference,
+    jackknife_resampled,
     least_paired_interval,
     mcnemar_p_value,
     paired_share_interval,
@@ -44,6 +45,17 @@ def test_the_same_images_are_drawn_whatever_the_values():
     both = resampled_sums(np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]), seed=3)
     np.testing.assert_allclose(both[:, 1], 10 * both[:, 0])
     assert not np.array_equal(both, resampled_sums(np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]), seed=4))
+
+
+def test_the_jackknife_of_a_mean_resamples_it_as_a_bootstrap_does():
+    rows = np.random.default_rng(2).normal(size=(9, 2))
+    without = np.array([np.delete(rows, row, axis=0).mean(axis=0) for row in range(9)])
+    drawn = np.random.default_rng([4, 9]).integers(0, 9, (intervals.RESAMPLES, 9))
+    np.testing.assert_allclose(jackknife_resampled(rows.mean(axis=0), without, 4), rows[drawn].mean(axis=1), atol=1e-12)
+
+
+def test_the_jackknife_of_one_row_does_not_vary():
+    np.testing.assert_array_equal(jackknife_resampled(np.array([3.0]), np.array([[0.0]]), 0), 3.0)
 
 
 def test_the_interval_of_a_mean_has_the_width_that_theory_gives():

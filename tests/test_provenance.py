@@ -15,7 +15,7 @@ from snakemake.iocontainers import OutputFiles
 
 from captionlab import paths, provenance, tracing
 from captionlab.files import digest
-from captionlab.provenance import current, working_on
+from captionlab.provenance import current, part_of, working_on
 from captionlab.reporting.footnotes import run_notes
 from captionlab.schemas import TRAINING
 from captionlab.tables import read_metadata, write_table
@@ -94,6 +94,32 @@ def test_weights_are_of_their_training(run, capsys):
         "  captioners/model.safetensors: by finetune_captioner",
         "    first.parquet: by pretrain_captioner",
     ]
+
+
+def test_each_table_of_a_job_is_of_what_it_was_made_from(run, capsys):
+    read = {"scores": "second.parquet", "words": ["captions.parquet"], "published": "published.csv", "more": []}
+    work, notes = job("tabulate_paper", read.values(), ["a.csv", "b.csv", "c.csv"]), []
+    work.input = [path for paths in read.values() for path in ([paths] if isinstance(paths, str) else paths)]
+    with working_on(work):
+        for output, names in {"a.csv": ["scores", "published"], "b.csv": ["words"]}.items():
+            with part_of(read) as inputs:
+                assert all(inputs[name] for name in names)
+                assert "more" in inputs
+                assert "less" not in inputs
+                Path(output).write_text("table")
+                inputs.makes([output])
+                notes.append(run_notes({"config": "toy"})[-1])
+        Path("c.csv").write_text("made of everything")
+    assert [note.count("(") for note in notes] == [2, 1]
+    assert "captions.parquet" in notes[1]
+    for output, made_from in {
+        "a.csv": ["published.csv", "second.parquet"], "b.csv": ["captions.parquet"],
+        "c.csv": ["captions.parquet", "published.csv", "second.parquet"],
+    }.items():  # fmt: skip
+        tracing.main([output])
+        lines = capsys.readouterr().out.splitlines()
+        near = [line.split(":")[0].strip() for line in lines if not line.startswith("    ")]
+        assert (near[0], sorted(near[1:])) == (output, made_from)
 
 
 def test_what_changed_since_is_said(run, capsys):

@@ -11,7 +11,7 @@ read and which parameters they have; jobs run the code beside it and ask a decla
 import ast
 import importlib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -94,12 +94,40 @@ class ScoreTable:
 
     place: int
     """where its metrics stand among those of other tables"""
-    asks: Literal["", "retrievers", "scorers"]
-    """key of an evaluation that says who scores; an evaluation without it has no such table"""
+    taken: tuple[str, ...] = ()
+    """names of its metrics that a command of the config could have, too: in lower-case letters, digits and hyphens"""
+    asks: tuple[str, ...]
+    """keys of an evaluation that ask for it; one that has none of them has no such table, and () is for all"""
     references: bool
-    """whether captions are held against references, which human captions are themselves"""
+    """whether captions are held against references alone, which human captions are themselves"""
     switch: Literal["", "spice"]
     """key of the config that can turn it off"""
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    """those of these keys that no other part of a config has, each with its JSON schema"""
+    reads: tuple[
+        Literal[
+            "tokens",
+            "references",
+            "texts",
+            "objects",
+            "training",
+            "tags",
+            "reference_tags",
+            "categories",
+            "encoders",
+        ],
+        ...,
+    ] = ()
+    """what its function `score` is given beside the captions (captionlab.evaluation.given); () where a rule of its own
+    makes the table"""
+    libraries: tuple[str, ...] = ()
+    """libraries whose versions matter to it"""
+    mem_mb: int = 4000
+    """memory of a job, beside what it holds of tables of embeddings"""
+    runtime: int = 60
+    """minutes of a job"""
+    gpu: int = 0
+    """GPUs of a job"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +146,26 @@ class CorpusReader:
     """whether there are images that nobody described: candidates and no more"""
     libraries: tuple[str, ...]
     """libraries whose versions matter to what it reads, beside pillow"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgementReader:
+    """A reader of captions that people judged."""
+
+    keys: Mapping[str, Any]
+    """keys of its block, each with its JSON schema, beside those that every set of judgements has"""
+    required: tuple[str, ...]
+    """which of them must be there"""
+    files: tuple[str, ...]
+    """keys that name the files it reads"""
+    simulated: bool
+    """whether nobody judged: judges are simulated, which only the toy world allows"""
+    ratings: bool
+    """whether single captions are rated; else one of two is preferred"""
+    leaves_out: Literal["candidates", "references"]
+    """what does not count where a judged caption is among the references of its image"""
+    libraries: tuple[str, ...]
+    """libraries whose versions matter to what it reads"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +264,7 @@ def _read(path: Path, bound: Mapping[str, ast.expr | None], kind: type[T], marke
         wrong = "a field without a name" if call.args else f"the field {unknown[0]!r}"
         raise DeclarationError(f"{path}: {NAME} has {wrong}; a {kind.__name__} has {', '.join(known)}")
     for name, hint in get_type_hints(kind).items():
-        if name not in given and known[name].default is MISSING:
+        if name not in given and known[name].default is MISSING and known[name].default_factory is MISSING:
             raise DeclarationError(f"{path}: {NAME} lacks the field {name!r}; a {kind.__name__} says all of itself")
         if name in given and not _fits(given[name], hint):
             raise DeclarationError(f"{path}: {name} of {NAME} is {given[name]!r}; it must be {_shown(hint)}")

@@ -15,6 +15,8 @@ ASSOCIATIONS = f"{RESULTS}/language/associations.parquet"
 SIMULATED_RESPONSES = f"{RESULTS}/study/simulated/responses.csv"
 # What comes with the workflow and is no part of a run.
 RESOURCES = Path(__file__).parents[2] / "resources"
+# Of it the lists of categories of objects, by their names in a config.
+CATEGORIES = {"coco": "resources/categories/coco.yaml", "toyworld": "resources/toyworld/objects.yaml"}
 
 
 class _Files:
@@ -58,11 +60,14 @@ paraphrases = _Files("paraphrases/{table}.parquet", "table")  # METEOR's: phrase
 parses = _Files("spice/parses/{corpus}.parquet")  # of references, for SPICE
 evaluation = _Files("evaluation/{captioner}/{evaluation}/{table}.parquet", "table")  # tokens, or scores of captions
 language = _Files("language/{captioner}/{evaluation}/{table}.parquet", "table")
+tagged_references = _Files("language/references/{corpus}.parquet")
 of_captioner = _Files("{stage}/{captioner}/{table}.parquet", "stage", "table")  # stages attention, ablation, probes
 attention = _Files("attention/{table}.parquet", "table")  # about both captioners
 ablation = _Files("ablation/{table}.parquet", "table")  # about both captioners
 study = _Files("study/{file}", "file")
 answers = _Files("study/{participants}/{table}.parquet", "table")  # of people or of simulated participants
+# Of a set of judged captions: candidates, ratings, preferences, correlations or differences.
+judgements = _Files("judgements/{judgements}/{table}.parquet", "table")
 reporting = _Files("reporting/{name}", "name")  # what tables are made of, and each before it is collected
 figure = _Files("figures/{name}.png", "name")
 table = _Files("tables/{table}")  # a file of a table

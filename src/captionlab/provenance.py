@@ -5,10 +5,11 @@ same bytes when it is the same. It is written when the job ends. `python -m capt
 """
 
 import json
+import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,37 @@ CHECKOUT = Path(__file__).parents[2]
 
 # The job that is under way, with the digests of its inputs from when it began: they may be replaced while it runs.
 _jobs: list[tuple[Any, dict[str, str]]] = []
+# The part of it that is under way, and the inputs of each output that a part made.
+_parts: list["Part"] = []
+_sources: dict[str, list[str]] = {}
+
+
+class Part(Mapping[str, Any]):
+    """The inputs of a job by name, for a part of it that makes some of the outputs: it knows which it was asked for."""
+
+    def __init__(self, inputs: Any):
+        self._inputs = dict(inputs.items())
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        """The file or the files of that name."""
+        found = self._inputs[name]
+        self.read |= {_name(path) for path in ([found] if isinstance(found, str | os.PathLike) else found)}
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the job has it, which is not to read it."""
+        return name in self._inputs
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._inputs)
+
+    def __len__(self) -> int:
+        return len(self._inputs)
+
+    def makes(self, outputs: Iterable[str | os.PathLike[str]]) -> None:
+        """These outputs are made from what was read so far."""
+        _sources.update({_name(path): sorted(self.read) for path in outputs})
 
 
 @contextmanager
@@ -32,11 +64,29 @@ def working_on(snakemake: Any) -> Iterator[None]:
         path = snakemake.output.provenance
         outputs = _digests_of(file for file in snakemake.output if file != path)
         with replacing(path) as partial:
-            text = json.dumps({**current(), "outputs": outputs}, indent=2, sort_keys=True)
+            sources = {"sources": _sources} if _sources else {}
+            text = json.dumps({**current(), "outputs": outputs, **sources}, indent=2, sort_keys=True)
             partial.write_text(text + "\n", encoding="utf-8")
     finally:
         _jobs.pop()
+        _sources.clear()
         _describe.cache_clear()
+
+
+@contextmanager
+def part_of(inputs: Any) -> Iterator[Part]:
+    """What is made in the block is made from those inputs alone that the block asks for."""
+    _parts.append(Part(inputs))
+    try:
+        yield _parts[-1]
+    finally:
+        _parts.pop()
+
+
+def read_so_far() -> dict[str, str]:
+    """The digest of each input of the part of a job that is under way, or of all where it has no parts, by its name."""
+    inputs: dict[str, str] = current().get("inputs", {})
+    return {name: made for name, made in inputs.items() if not _parts or name in _parts[-1].read}
 
 
 def current() -> dict[str, Any]:
@@ -85,7 +135,7 @@ def _describe() -> dict[str, Any]:
     return dict(json.loads(json.dumps(described, default=str)))
 
 
-def _name(path: str) -> str:
+def _name(path: str | os.PathLike[str]) -> str:
     """A file's path as it is told: below the checkout it is relative to that, wherever somebody has the checkout."""
     return str(Path(path).relative_to(CHECKOUT) if Path(path).is_relative_to(CHECKOUT) else path)
 

@@ -87,6 +87,15 @@ TOKENS = TableSchema(
     **CAPTION_KEY,
     tokens=Column(_STRING, "tokens joined by spaces; empty when nothing but punctuation was there"),
 )
+TAGGED = TableSchema(
+    "tagged captions",
+    "a caption as a spaCy model sees it, without white space",
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    words=Column(pa.list_(_STRING), "words and punctuation as written"),
+    lemmas=Column(pa.list_(_STRING), "lemma of each"),
+    tags=Column(pa.list_(_STRING), "universal part-of-speech tag of each"),
+)
 RETRIEVAL = TableSchema(
     "retrieval ranks",
     "a caption used to find its image among candidates",
@@ -113,7 +122,10 @@ _PLACE = {
     "decoding": Column(_STRING, "name of the decoding in the config"),
     "retriever": Column(_STRING, "name of the encoder, or scorer, that scores; missing for other metrics", True),
     "candidates": Column(_STRING, "how many images to choose from and from where; missing for other metrics", True),
-    "metric": Column(_STRING, "metric as the field prints it; times 100 but for the mean rank"),
+    "metric": Column(
+        _STRING,
+        "metric as the field prints it; times 100 but for ranks, lengths, vocabulary and what has a scale of its own",
+    ),
 }
 _SEEDS = Column(_INT, "trainings that the value is a mean of; above 1 the captioner stands for all of them")
 SUMMARY = TableSchema(

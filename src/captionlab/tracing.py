@@ -17,8 +17,8 @@ def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
 
     A file that several were made from comes once, where it is first met. An input that is not what the job read any
     more has {"changed": True}, and comes once as such. Paths are as jobs name them (`captionlab.provenance.file_of`):
-    relative to the run's folder, or to the checkout for files that come with it. A job that copies many files, as into
-    the folder of all tables, made each from its original.
+    relative to the run's folder, or to the checkout for files that come with it. A job that makes many tables knows
+    what it made each from; one that copies many files, as into the folder of all tables, made each from its original.
     """
     digest_once, makers = cache(digest), defaultdict[str, list[tuple[str, dict[str, Any]]]](list)
     for job in written(Path()):
@@ -39,6 +39,8 @@ def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
         known = maker(path)
         yield depth, path, known
         read = known.get("inputs", {})
+        if path in known.get("sources", {}):
+            read = {source: read[source] for source in known["sources"][path]}
         originals = {name: made for name, made in read.items() if Path(name).name == Path(path).name}
         copied = originals and digest_once(file_of(path)) in originals.values()
         for source, expected in (originals if copied else read).items():

@@ -6,8 +6,8 @@ import pytest
 from running import run_script
 
 from captionlab.evaluation.ptb import tokenize
-from captionlab.language.schemas import ASSOCIATIONS, MEASURES, NGRAMS, PATTERNS, STATISTICS, TAGGED
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, TOKENS
+from captionlab.language.schemas import ASSOCIATIONS, MEASURES, NGRAMS, PATTERNS, STATISTICS
+from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, TAGGED, TOKENS
 from captionlab.tables import read_table, write_table
 from captionlab.texts.arpa import ArpaError, read_arpa, write_arpa
 from captionlab.texts.ngram import train

@@ -37,9 +37,21 @@ PAPER = Rhymes
 from captionlab.reporting.render import Block, Cell, Column, Table
 
 
-def tabulate(inputs, params, provenance):
-    for name in ("rhymes_table1_scores", "rhymes_table2_words"):
-        yield Table(name, "Rhymes", "Two.", [Column("a")], [Block([[Cell("1")]])], [{"a": 1}], ["a"])
+def one(name):
+    return Table(name, "Rhymes", "Two.", [Column("a")], [Block([[Cell("1")]])], [{"a": 1}], ["a"])
+
+
+def scores(inputs, params, provenance):
+    assert inputs["summary"]
+    yield one("rhymes_table1_scores")
+
+
+def words(inputs, params, provenance):
+    assert inputs["published"]
+    yield one("rhymes_table2_words")
+
+
+TABLES = (scores, words)
 """,
     "evidence.py": """
 from captionlab.reporting.evidence import Evidence

@@ -97,7 +97,7 @@ def test_constructed_captions(made):
     assert not {first, second, third} & set(replaced)
 
 
-@pytest.mark.parametrize("name", [f"probing_{name}" for name in TABLES])
+@pytest.mark.parametrize("name", [f"probing_{name}" for name in (*TABLES, "effects")])
 def test_every_table_has_rows_and_says_where_it_was_made(tables, name):
     found = records(tables[name, "csv"])
     assert found
@@ -105,6 +105,15 @@ def test_every_table_has_rows_and_says_where_it_was_made(tables, name):
     assert "\\begin{tabular}" in tables[name, "tex"]
     assert "<table>" in tables[name, "html"]
     assert "Made from the config 'toy'" in tables[name, "md"]
+
+
+def test_what_rewards_do_to_metrics_of_their_own_tables(tables):
+    text = tables["probing_effects", "md"]
+    assert "CLIPScore by clip-b" in text
+    assert "RefCLIPScore" not in text  # nothing was held against references
+    for role, value, apart in (("CLIP", "75.0 (own) [", "+25.0 ["), ("UNITER", "50.0 [", "+0.0 [")):
+        reward, here, difference = row(text, role)[1:4]
+        assert (reward, here[: len(value)], difference[: len(apart)]) == (f"toy-{role.lower()}", value, apart)
 
 
 def test_scores(tables):

@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.summary import Job
 from captionlab.intervals import RESAMPLES, percentile_interval, resampled_sums, seeds_interval
-from captionlab.language.schemas import MEASURES, TAGGED
+from captionlab.language.schemas import MEASURES
 from captionlab.papers.probing.constructed import FEWEST, PrintedScorer, constructed_rows
 from captionlab.papers.probing.summary import (
     BY_AND,
@@ -25,7 +25,7 @@ from captionlab.papers.probing.summary import (
     top_word_results,
 )
 from captionlab.reporting.roles import difference_rows, fluency, value_rows
-from captionlab.schemas import ALIGNMENT
+from captionlab.schemas import ALIGNMENT, TAGGED
 from captionlab.texts.ngram import perplexity
 
 NOUNS = "nouns of the top words"

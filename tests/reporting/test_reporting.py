@@ -363,6 +363,16 @@ def test_evaluation_table_has_every_row_of_the_summary():
     assert grid(table)["flickr, test"]["tuned"] == ["400 to 500", "19.00", "57.00", "9.50", "79.0", "–", "59.0", "–"]
 
 
+def test_metrics_without_references_are_not_called_similarity():
+    first = summary()[0]
+    alone = [{**first, "retriever": None, "candidates": None, "metric": name} for name in ("vocabulary", "CIDEr")]
+    scored = {**first, "retriever": "clip-a", "candidates": None, "metric": "CLIPScore"}
+    table = evaluation_table([*alone, scored], PROVENANCE)
+    assert [(column.group, column.heading) for column in table.columns][2:] == [
+        ("similarity to the references", "CIDEr"), ("", "vocabulary"), ("clip-a", "CLIPScore"),
+    ]  # fmt: skip
+
+
 def test_evaluation_table_names_the_devices_of_each_row():
     table = evaluation_table(
         [{**row, "device": device} for row in summary()[:1] for device in ("a, b", "")], PROVENANCE

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from captionlab import paths
+from captionlab.provenance import written
 
 sys.path.append(str(Path(__file__).parents[1] / "browser"))
 from chromium import Page, browser, program
@@ -182,6 +183,24 @@ def test_a_table_is_traced_back_to_its_images(finished):
     }.items():
         assert f": by {rule}, " in traced[name]
     assert not [line for line in traced.values() if "changed" in line]
+
+
+def test_a_papers_table_comes_from_what_it_shows_alone(finished):
+    made_from = {
+        "discritune_table1_retrieval": {"summary.parquet", "published.csv"},
+        "probing_table5_patterns": {"patterns.parquet", "published.csv"},
+        "probing_matching": {"matching.parquet"},
+        "scenes_table3_objects": {"values.parquet", "differences.parquet", "published.csv", "pmi.parquet"},
+        "language_unigrams": {"unigrams.parquet"},
+    }
+    said = {output: job for job in written(finished.run) for output in job["outputs"]}
+    for table, names in made_from.items():
+        path = next(output for output in said if Path(output).name == f"{table}.md")
+        job = said[path]
+        assert {Path(source).name for source in job["sources"][path]} == names, table
+        assert len(job["sources"][path]) < len(job["inputs"])
+        footer = (finished.run / path).read_text().split("Made from")[-1]
+        assert all(source in footer for source in job["sources"][path][:1])
 
 
 def test_every_rule_has_its_cost(finished):

@@ -241,7 +241,13 @@ def test_the_example_is_accepted():
         ("captioners.child.optimizer.batch", 6, "a batch of 6 is no multiple of 4 candidates"),
         ("captioners.child.objective.reward.kind", "cosine", "it must be one of accuracy, alternate, bleu, cider,"),
         ("captioners.child.objective.decoding", "greedi", "did you mean 'greedy'?"),
-        ("captioners.child.objective.decoding", "beam", "REINFORCE needs greedy decoding or sampling"),
+        ("captioners.child.objective.decoding", "beam", "REINFORCE needs one that is greedy or sampled"),
+        (
+            "decodings.greedy",
+            {"kind": "sample", "max_tokens": 10, "samples": 2},
+            "captioners.child.objective.decoding is a beam search, or draws several captions of an image",
+        ),
+        ("decodings.greedy", {"kind": "sample", "max_tokens": 10, "samples": 0}, "samples is 0; it must be at least 1"),
         ("captioners.base.architecture.width", ..., "captioners.base.architecture lacks the key 'width'"),
         (
             "captioners.base.optimizer.batch",

@@ -129,6 +129,7 @@ def lab():
     )  # fmt: skip
     stand_in.rewards = lambda captioner: Experiments.rewards(stand_in, captioner)
     stand_in.scoring = Scoring(stand_in, SimpleNamespace(embedding=None))
+    stand_in.metrics = SimpleNamespace(asked_by=lambda evaluation: [])
     return stand_in
 
 
@@ -176,9 +177,11 @@ def test_the_toy_config_asks_for_the_whole_paper():
     """Every table and figure, and a training on each scorer."""
     lab = Experiments(yaml.safe_load((ROOT / "config" / "config.yaml").read_text()), ROOT)
     paper = Probing(lab)
-    assert paper.tables() == [f"probing_{name}" for name in TABLES]
+    assert paper.tables() == [f"probing_{name}" for name in (*TABLES, "effects")]
     assert list(paper.figures()) == [f"probing_{name}" for name in FIGURES]
     params = paper.summarised().params
+    assert params["metrics"] == ["clipscore", "chair", "diversity"]
+    assert {role: of for role, of in params["rewarding_encoders"].items() if of} == {"CLIP": ["toy-clip-a"]}
     assert sorted(scorer["label"] for scorer in params["scorers"].values()) == MODELS
     for model in MODELS:
         (name,) = params["roles"][model]

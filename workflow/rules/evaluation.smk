@@ -1,8 +1,8 @@
 """Evaluation: captions against references and against other images.
 
 Needs: results/captions/{captioner}/{evaluation}.parquet, the corpora, and the retrievers with their features.
-Makes: results/evaluation/{captioner}/{evaluation}/{tokens,nlg,retrieval}.parquet, a row for each caption,
-and METEOR's paraphrases in results/paraphrases/
+Makes: results/evaluation/{captioner}/{evaluation}/{tokens,nlg,retrieval}.parquet and one for each metric whose module is
+all that there is of it, or that is a command, a row for each caption, and METEOR's paraphrases in results/paraphrases/
 """
 
 
@@ -222,3 +222,68 @@ rule retrieve_images:
         "find the images of {wildcards.evaluation} by the captions of {wildcards.captioner}"
     script:
         "../scripts/retrieve_images.py"
+
+
+rule score_by_command:
+    input:
+        captions=paths.captions(),
+        images_of_corpora=lab.evaluated_tables("images"),
+        captions_of_corpora=lab.commands.references,
+        files=lab.commands.files,
+        environment=lab.commands.environment,
+    output:
+        paths.evaluation("command-{metric}"),
+        provenance=paths.provenance("score_by_command/{captioner}/{evaluation}/{metric}"),
+    log:
+        paths.log("score_by_command/{captioner}/{evaluation}/{metric}"),
+    benchmark:
+        paths.benchmark("score_by_command/{captioner}/{evaluation}/{metric}")
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 2
+    resources:
+        mem_mb=lab.value("metric", "mem_mb"),
+        runtime=lambda wildcards: 60 + lab.value("metric", "time_limit")(wildcards),  # an environment may be made first
+        time_limit=lab.value("metric", "time_limit"),
+        gpu=lab.value("metric", "gpu"),
+    params:
+        **lab.software("score_by_command"),
+        corpora=lab.evaluated_corpora,
+        splits=lab.of_corpora(lab.evaluation_split),
+        references_per_image=lab.value("evaluation", "references_per_image"),
+        people=lambda wildcards: lab.family(wildcards.captioner) == "human",
+        settings=lab.commands.settings,
+        files=lab.commands.words,
+    message:
+        "score the captions of {wildcards.captioner} for {wildcards.evaluation} by {wildcards.metric}"
+    script:
+        "../scripts/score_by_command.py"
+
+
+for job in lab.metrics.jobs():
+
+    rule:
+        name:
+            f"score_{job.table}"
+        input:
+            **job.inputs,
+        output:
+            paths.evaluation(job.table),
+            provenance=paths.provenance(f"score_{job.table}/{{captioner}}/{{evaluation}}"),
+        log:
+            paths.log(f"score_{job.table}/{{captioner}}/{{evaluation}}"),
+        benchmark:
+            paths.benchmark(f"score_{job.table}/{{captioner}}/{{evaluation}}")
+        conda:
+            "../../envs/captionlab.yaml"
+        threads: 1
+        resources:
+            mem_mb=job.mem_mb,
+            runtime=job.declared.runtime,
+            gpu=job.declared.gpu,
+        params:
+            **job.params,
+        message:
+            f"score the captions of {{wildcards.captioner}} for {{wildcards.evaluation}} by {job.table}"
+        script:
+            "../scripts/score_captions.py"

@@ -3,7 +3,7 @@
 Needs: results/captions/{captioner}/{evaluation}.parquet, their tokens, and references to train a language model on or
 such a model as an ARPA file.
 Makes: results/language/{captioner}/{evaluation}/{tags,measures,statistics,unigrams,patterns}.parquet,
-results/language/model.arpa and results/language/associations.parquet. Of captioners of the family `constructed` also
+results/language/references/{corpus}.parquet, results/language/model.arpa and results/language/associations.parquet. Of captioners of the family `constructed` also
 results/captions/{captioner}/{evaluation}.parquet, with results/language/{captioner}/{evaluation}/constructions.parquet
 """
 
@@ -58,6 +58,33 @@ rule tag_captions:
         "tag the captions of {wildcards.captioner} for {wildcards.evaluation}"
     script:
         "../scripts/tag_captions.py"
+
+
+rule tag_references:
+    input:
+        **paths.corpus.named("images", "captions"),
+        tagger=lab.language.tagger_files(),
+    output:
+        paths.tagged_references(),
+        provenance=paths.provenance("tag_references/{corpus}"),
+    log:
+        paths.log("tag_references/{corpus}"),
+    benchmark:
+        paths.benchmark("tag_references/{corpus}")
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        **lab.software("tag_references", *lab.language.tagger_libraries()),
+        split=lab.value("corpus", "evaluation_split"),
+        tagger=lab.language.tagger,
+    message:
+        "tag the references of {wildcards.corpus}"
+    script:
+        "../scripts/tag_references.py"
 
 
 rule measure_fluency:

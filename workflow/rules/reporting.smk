@@ -32,7 +32,7 @@ rule summarise_evaluation:
         evaluations=lab.evaluation_contexts(),
         lineage=lab.lineage(),
         trainings=lab.trainings,
-        factors=lab.scoring.factors(),
+        factors={**lab.scoring.factors(), **lab.commands.factors()},
         ends=lab.papers.compared(),
         seed=lab.config["seed"],
     message:

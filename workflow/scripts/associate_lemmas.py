@@ -3,8 +3,9 @@
 from collections import defaultdict
 from itertools import count
 
-from captionlab.language.schemas import ASSOCIATIONS, TAGGED
+from captionlab.language.schemas import ASSOCIATIONS
 from captionlab.language.statistics import associate
+from captionlab.schemas import TAGGED
 from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
 

@@ -11,9 +11,9 @@ from captionlab.generation.captions import evaluated_images, generated_rows, joi
 from captionlab.language.construction import Plan, Tags, Template, Vocabulary, construct, template_of
 from captionlab.language.mining import mine
 from captionlab.language.patterns import tagged
-from captionlab.language.schemas import CONSTRUCTED, TAGGED
+from captionlab.language.schemas import CONSTRUCTED
 from captionlab.progress import progress
-from captionlab.schemas import CAPTIONS, GENERATED
+from captionlab.schemas import CAPTIONS, GENERATED, TAGGED
 from captionlab.scripting import script
 from captionlab.tables import TableSchema, read_table, write_table
 from captionlab.texts.tagging import load_tagger, tag

@@ -2,11 +2,11 @@
 
 from collections import Counter, defaultdict
 
-from captionlab.language.schemas import NGRAMS, TAGGED
-from captionlab.language.statistics import ngrams
-from captionlab.schemas import TOKENS
+from captionlab.language.schemas import NGRAMS
+from captionlab.schemas import TAGGED, TOKENS
 from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
+from captionlab.texts.counting import ngrams
 from captionlab.texts.unknown import UNKNOWN
 
 

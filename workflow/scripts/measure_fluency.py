@@ -2,9 +2,9 @@
 
 from operator import itemgetter
 
-from captionlab.language.schemas import MEASURES, STATISTICS, TAGGED
+from captionlab.language.schemas import MEASURES, STATISTICS
 from captionlab.language.statistics import caption_measures, corpus_statistics
-from captionlab.schemas import TOKENS
+from captionlab.schemas import TAGGED, TOKENS
 from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
 from captionlab.texts.arpa import ArpaError, read_arpa

@@ -8,7 +8,8 @@ from typing import Any
 
 from captionlab.language.mining import mine
 from captionlab.language.patterns import Follows, Tagged, compiled, tagged, with_prefix
-from captionlab.language.schemas import PATTERNS, TAGGED
+from captionlab.language.schemas import PATTERNS
+from captionlab.schemas import TAGGED
 from captionlab.scripting import script
 from captionlab.tables import TableWriter, read_table
 

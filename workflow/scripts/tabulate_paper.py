@@ -3,7 +3,7 @@
 from importlib import import_module
 from pathlib import Path
 
-from captionlab.provenance import commit
+from captionlab.provenance import commit, part_of
 from captionlab.reporting.render import write_table_files
 from captionlab.scripting import script
 
@@ -11,10 +11,13 @@ from captionlab.scripting import script
 @script
 def main(snakemake):
     params, files = dict(snakemake.params.items()), list(map(Path, snakemake.output.tables))
-    provenance = {"commit": commit(), **params["provenance"]}
-    tabulate = import_module(params["module"]).tabulate
-    made = {table.name: table for table in tabulate(dict(snakemake.input.items()), params, provenance)}
-    if odd := sorted({path.stem for path in files} ^ made.keys()):
+    provenance, made = {"commit": commit(), **params["provenance"]}, set()
+    for tabulate in import_module(params["module"]).TABLES:
+        with part_of(snakemake.input) as inputs:
+            for table in tabulate(inputs, params, provenance):
+                outputs = [path for path in files if path.stem == table.name]
+                write_table_files(table, outputs)
+                inputs.makes(outputs)
+                made.add(table.name)
+    if odd := sorted({path.stem for path in files} ^ made):
         raise ValueError(f"{params['module']} declares {odd[0]!r} and does not make it, or the other way round")
-    for name, table in made.items():
-        write_table_files(table, [path for path in files if path.stem == name])

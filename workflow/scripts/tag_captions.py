@@ -1,8 +1,7 @@
 """Find words, lemmas and parts of speech of the captions of a captioner for an evaluation."""
 
-from captionlab.language.schemas import TAGGED
 from captionlab.progress import progress
-from captionlab.schemas import GENERATED
+from captionlab.schemas import GENERATED, TAGGED
 from captionlab.scripting import script
 from captionlab.tables import read_table, write_table
 from captionlab.texts.tagging import load_tagger, tag

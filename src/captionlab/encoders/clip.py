@@ -236,6 +236,11 @@ class Clip(DualEncoder):
         rank = {distinct[i]: row for row, i in enumerate(by_length)}
         return embeddings[torch.tensor([rank[caption] for caption in captions], dtype=torch.long, device=self.device)]
 
+    def tokens_left_out(self, captions: Sequence[str]) -> list[int]:
+        """As for every encoder."""
+        tokenizer, length = _tokenizer(), self.context_length - 2  # start and end stay
+        return [max(len(tokenizer.encode(caption)) - length, 0) for caption in captions]
+
 
 def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | None = None) -> Clip:
     """The encoder of a config block: by published name (model and weights), or from a file when one is given.

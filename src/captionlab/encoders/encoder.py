@@ -79,6 +79,10 @@ class Encoder(Member, ABC):
         """Text embeddings (n, d), float32, not normalised, in the order of the captions; each distinct one once."""
         raise NotImplementedError(f"a {self.family} embeds no texts")
 
+    def tokens_left_out(self, captions: Sequence[str]) -> list[int]:
+        """How many tokens of each caption `embed_texts` does not read, because the caption is too long."""
+        raise NotImplementedError(f"a {self.family} embeds no texts")
+
     def text_tower(self, notes: Mapping[str, Any]) -> Self:
         """The same encoder for texts alone, of which images can no longer be embedded; `notes` join its config."""
         raise NotImplementedError(f"a {self.family} embeds no texts")

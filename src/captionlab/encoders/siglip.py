@@ -86,11 +86,22 @@ class Siglip(DualEncoder):
         embeddings = torch.cat(parts) if parts else torch.empty(0, self.image_dimensions, device=self.device)
         return embeddings[torch.tensor([distinct[c] for c in captions], dtype=torch.long, device=self.device)].float()
 
+    def tokens_left_out(self, captions: Sequence[str]) -> list[int]:
+        """As for every encoder."""
+        return [max(len(self._ids(caption)) - (self.context_length - 1), 0) for caption in captions]
+
+    @property
+    def context_length(self) -> int:
+        """The most tokens of a caption that are read, the end included."""
+        return int(self.config["architecture"]["text_config"]["max_position_embeddings"])
+
     def _encode(self, caption: str) -> list[int]:
+        ids = self._ids(caption)[: self.context_length - 1]
+        return [*ids, *[self.end] * (self.context_length - len(ids))]
+
+    def _ids(self, caption: str) -> list[int]:
         text = " ".join(caption.lower().translate(str.maketrans("", "", string.punctuation)).split())
-        length = self.config["architecture"]["text_config"]["max_position_embeddings"]
-        ids = self.tokenizer.encode(text, add_special_tokens=False).ids[: length - 1]
-        return [*ids, *[self.end] * (length - len(ids))]
+        return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def import_weights(

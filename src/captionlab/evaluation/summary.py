@@ -24,7 +24,7 @@ from captionlab.intervals import (
     seeds_interval,
     share_interval,
 )
-from captionlab.schemas import COMPARISONS, SUMMARY
+from captionlab.schemas import CAPTION_KEY, COMPARISONS, SUMMARY
 
 # Of a captioner those that it is a mean of, by the seed of their training.
 Names = Mapping[str, Sequence[str]]
@@ -44,6 +44,7 @@ class Metric:
     value: Callable[[np.ndarray, np.ndarray], np.ndarray]
     scale: float = 100.0
     ends: str = FROM_0
+    share: bool = False  # of the captions, so that the interval is that of a share
 
 
 def mean(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
@@ -95,13 +96,33 @@ class Result:
             )
 
 
+@dataclass(frozen=True)
+class OfCaptions:
+    """A metric of single captions, by whom where somebody scores, with (corpus, image, index) of each: values (n,)."""
+
+    metric: str
+    scorer: str | None
+    keys: Sequence[tuple[str, str, int]]
+    values: np.ndarray
+
+
+def caption_values(scores: pa.Table, columns: Mapping[str, str], scorer: str | None = None) -> Iterator[OfCaptions]:
+    """Columns of a table of scores as metrics; `columns`: by metric. Captions without a value are left out."""
+    for metric, column in columns.items():
+        found = scores.filter(pc.is_valid(scores[column]))
+        keys = list(zip(*(found[name].to_pylist() for name in CAPTION_KEY), strict=True))
+        yield OfCaptions(metric, scorer, keys, found[column].to_numpy().astype(np.float64))
+
+
 def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Metric]) -> Iterator[Result]:
     """Results of a table with a row for each caption and a column for each metric, by corpus."""
     for (corpus,), part in parts(scores, "corpus"):
         columns = {metric.column: matrix(part[metric.column]) for metric in metrics.values()}
         images, sums = sums_of_images(part, columns)
         for name, value, resampled in aggregate(sums, metrics, seed):
-            yield Result(job, corpus, None, None, name, value, resampled, images, len(part), metrics[name].ends)
+            column, ends = metrics[name].column, metrics[name].ends
+            shares = sums[column][:, 0] * len(images) / len(part) if metrics[name].share else None
+            yield Result(job, corpus, None, None, name, value, resampled, images, len(part), ends, shares)
 
 
 def summary_columns(results: Iterable[Result], trainings: Names) -> dict[str, list[Any]]:
@@ -110,7 +131,7 @@ def summary_columns(results: Iterable[Result], trainings: Names) -> dict[str, li
     Such a captioner has, beside a row of its own, one of the mean over its trainings. Raises ValueError when these were
     evaluated on different images.
     """
-    every = {(result.job.captioner, result.place): result for result in results}
+    every = _by_place(results)
     rows = []
     for found in [[result] for result in every.values()] + _over_trainings(every, trainings):
         value, low, high = mean_interval(found)
@@ -127,7 +148,7 @@ def comparison_columns(
     And against the one of `ends`, which its finetuning ended with where it was stopped before; and the means of these
     differences over the `trainings` of a captioner. Raises ValueError when two were evaluated on different images.
     """
-    found = {(result.job.captioner, result.place): result for result in results}
+    found = _by_place(results)
     rows = [*_mean_differences(found, (parents, ends), trainings)]
     pairs = [(place, result, of.get(name)) for (name, place), result in found.items() for of in (parents, ends)]
     for place, result, against in pairs:
@@ -147,6 +168,16 @@ def comparison_columns(
         tested = {"p_value": p_value, "test": test, "n": len(result.images)}
         rows.append({**_where([result]), "against": against, **difference, **tested})
     return {name: [row[name] for row in rows] for name in COMPARISONS.columns}
+
+
+def _by_place(results: Iterable[Result]) -> dict[tuple[str, Any], Result]:
+    """Results by captioner and place; ValueError where two metrics of an evaluation have one name."""
+    found: dict[tuple[str, Any], Result] = {}
+    for result in results:
+        if found.setdefault((result.job.captioner, result.place), result) is not result:
+            where = f"the evaluation {result.job.evaluation!r} has two metrics that are called {result.metric!r}"
+            raise ValueError(f"{where}; give that of the section `metrics` another name in the config")
+    return found
 
 
 def _over_trainings(found: Mapping[Any, Result], trainings: Names) -> list[list[Result]]:

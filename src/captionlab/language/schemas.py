@@ -7,15 +7,6 @@ from captionlab.tables import Column, TableSchema
 
 _STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
 
-TAGGED = TableSchema(
-    "tagged captions",
-    "a caption as a spaCy model sees it, without white space",
-    tuple(CAPTION_KEY),
-    **CAPTION_KEY,
-    words=Column(pa.list_(_STRING), "words and punctuation as written"),
-    lemmas=Column(pa.list_(_STRING), "lemma of each"),
-    tags=Column(pa.list_(_STRING), "universal part-of-speech tag of each"),
-)
 MEASURES = TableSchema(
     "language measures",
     "a caption and what was measured of its language",

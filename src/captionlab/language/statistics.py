@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from captionlab.language.patterns import Tagged
+from captionlab.texts.counting import ngrams
 from captionlab.texts.ngram import Scores, perplexity
 from captionlab.texts.tagging import NOUNS
 
@@ -137,8 +138,3 @@ def mostly_tagged(captions: Iterable[Tagged], tags: AbstractSet[str]) -> set[str
     pairs = [pair for caption in captions for pair in caption]
     tagged, times = Counter(word for word, tag in pairs if tag in tags), Counter(word for word, _ in pairs)
     return {word for word in times if 2 * tagged[word] >= times[word]}
-
-
-def ngrams(words: Sequence[str], n: int) -> Iterable[tuple[str, ...]]:
-    """The n-grams of a caption, in order."""
-    return zip(*(words[start:] for start in range(n)), strict=False)

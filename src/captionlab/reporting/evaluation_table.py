@@ -3,12 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
+from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.reporting.footnotes import protocol_note
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
 from captionlab.reporting.runs import Row, trainings
 from captionlab.reporting.sheets import PROVENANCE, table_of
 
 ENDS = ("value", "ci_low", "ci_high")
+UNITS = "times 100 but for ranks, lengths, vocabulary and metrics that have a scale of their own"
+SIMILARITY, OF_REFERENCES = "similarity to the references", {*NLG_METRICS, *SPICE_METRICS}
 RECORD_COLUMNS = (
     "captioner", "corpus", "split", "decoding", "retriever", "candidates", "metric",
     "value", "ci_low", "ci_high", "seeds", "n", "evaluation", *PROVENANCE,
@@ -19,7 +23,7 @@ def evaluation_table(summary: Sequence[Row], provenance: Mapping[str, Any]) -> T
     """All rows of the summary; for people a block for each corpus, with captioners as rows and metrics as columns."""
     scored_by = list(dict.fromkeys((r["retriever"], r["candidates"], r["metric"]) for r in summary))
     # Text metrics first, and the metrics of one retriever side by side.
-    scored_by.sort(key=lambda one: (one[0] or "", one[1] or ""))
+    scored_by.sort(key=lambda one: (one[0] or "", one[1] or "", not one[0] and one[2] not in OF_REFERENCES))
     places = ("corpus", "captioner", "seeds", "evaluation", "retriever", "candidates", "metric")
     cells = {tuple(r[name] for name in places): r for r in summary}
     blocks = []
@@ -40,9 +44,9 @@ def evaluation_table(summary: Sequence[Row], provenance: Mapping[str, Any]) -> T
         blocks.append(Block(rows, f"{corpus}, {split}"))
     columns = [Column("captioner", numeric=False), Column("n")]
     for retriever, candidates, metric in scored_by:
-        by = f"{retriever}, {candidates}" if candidates else f"alignment by {retriever}"
-        columns.append(Column(metric, "", by if retriever else "similarity to the references"))
-    description = "Each captioner on each corpus, with 95 % intervals. All metrics are times 100, the mean rank aside."
+        alone = SIMILARITY if metric in OF_REFERENCES else ""
+        columns.append(Column(metric, "", ", ".join(filter(None, (retriever, candidates))) or alone))
+    description = f"Each captioner on each corpus, with 95 % intervals. Values are {UNITS}."
     texts = ("evaluation", "Every metric of this run", description)
     protocol = protocol_note({r["decoding"] for r in summary}, {r["candidates"] for r in summary})
     notes = [f"{MISSING}: not measured.", protocol]

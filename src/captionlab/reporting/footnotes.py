@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from captionlab.provenance import current
+from captionlab.provenance import read_so_far
 
 # Inputs that are named below a table; the others are found by way of docs/tracing.md.
 SHOWN = 3
@@ -15,7 +15,7 @@ def run_notes(provenance: Mapping[str, Any]) -> list[str]:
     """Sentences on the run: config, seed, commit, whatever else is given, and versions of libraries.
 
     `provenance` has `config` and `seed`, perhaps `commit`, `device`, `toy` (true when the toy world is among the
-    corpora) and `versions` (library -> version); other keys are printed as they are. Within a job, its inputs follow.
+    corpora) and `versions` (library -> version); other keys are printed as they are. In a job, what it read follows.
     """
     notes = [TOY] if provenance.get("toy") else []
     first = [key for key in ("seed", "commit", "device") if key in provenance]
@@ -24,7 +24,7 @@ def run_notes(provenance: Mapping[str, Any]) -> list[str]:
     notes.append(f"Made from the config {provenance['config']!r}{facts}.")
     if versions := provenance.get("versions"):
         notes.append(f"Versions: {', '.join(f'{name} {versions[name]}' for name in sorted(versions))}.")
-    if inputs := current().get("inputs"):
+    if inputs := read_so_far():
         shown = [f"{path} ({digest[:8]})" for path, digest in list(inputs.items())[:SHOWN]]
         more = [f"{len(inputs) - SHOWN} more"] if len(inputs) > SHOWN else []
         notes.append(f"Made from {', '.join(shown + more)}.")

@@ -4,7 +4,7 @@ A paper is a folder `captionlab/papers/<name>/`, whose name is in the list of ca
 
     paper.py       PAPER, a subclass of `Paper`; the graph is built with it, so it imports nothing that is slow
     summary.py     summarise(inputs, params) -> a Summary, where the paper has measurements of its own
-    tables.py      tabulate(inputs, params, provenance) -> its tables
+    tables.py      TABLES, functions (inputs, params, provenance) -> tables, each of what its function reads
     figures.py     plot(inputs, params, style, paths) draws its figures; `paths` by the name of the figure
     evidence.py    evidence(inputs, params) -> the Evidence that its claims are judged by
     published.csv  what it prints, claims.yaml what it claims, schema.yaml its block of a config (`papers.<name>`),
@@ -32,6 +32,7 @@ class Needs:
     libraries: Sequence[str] = ()  # those whose versions matter to its numbers
     mem_mb: int = 4000
     runtime: int = 30  # minutes
+    modules: Sequence[str] = ()  # those that it loads by name
 
 
 @dataclass(frozen=True)

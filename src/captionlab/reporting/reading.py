@@ -9,7 +9,7 @@ from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.printed import Sides, printed_difference
 from captionlab.reporting.published import Published, read_published
 from captionlab.reporting.runs import Row
-from captionlab.tables import TableSchema, read_table
+from captionlab.tables import TableSchema, read_metadata, read_table
 
 Rows = list[dict[str, Any]]
 Provenance = Mapping[str, Any]
@@ -31,6 +31,11 @@ def read_measured(inputs: Row) -> tuple[Rows, Rows, Published]:
     """A paper's own values and differences, and the numbers that it prints."""
     values, differences = read_rows(inputs["values"], ROLE_VALUES), read_rows(inputs["differences"], ROLE_DIFFERENCES)
     return values, differences, read_published(inputs["published"])
+
+
+def measured_on(provenance: Provenance, path: Path) -> Provenance:
+    """The same, with the device that the numbers of a table were computed on, where it knows it."""
+    return {**provenance, **read_metadata(path)}
 
 
 def read_evidence(

@@ -12,6 +12,7 @@ from snakemake.io import local
 
 from captionlab import paths
 from captionlab.given import absent
+from captionlab.judgements import JUDGED
 from captionlab.reporting.paper import listed
 from captionlab.workflow import families
 from captionlab.workflow.blocks import KINDS, Block, any_of, normalise, root_of, without
@@ -171,6 +172,15 @@ class Basis:
     def family(self, captioner: str) -> str:
         """Family of a captioner, its own or its ancestor's."""
         return str(self.captioners[root_of(self.config, captioner)]["family"])
+
+    def scored_captioners(self, evaluation: str, references: bool) -> list[str]:
+        """Captioners of an evaluation whose captions have scores; people's have none that are held against references.
+
+        Constructed and judged captions are studied by what they are, not as those of one captioner.
+        """
+        without_scores = {"constructed", JUDGED, *(["human"] if references else [])}
+        names = sorted(self.evaluations[evaluation]["captioners"])
+        return [name for name in names if self.family(name) not in without_scores]
 
     def rewards(self, captioner: str) -> list[Mapping[str, Any]]:
         """A captioner's reward and those that it is made of, none where it has none."""

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from captionlab.judgements import JUDGED
+
 Block = dict[str, Any]
 
 # Captioners that have no weights: their captions are there already, or made of others'.
-GIVEN = {"file", "human", "constructed"}
+GIVEN = {"file", "human", "constructed", JUDGED}
 # Kinds of objectives by which a captioner learns the references of a corpus.
 OF_REFERENCES = {"cross-entropy", "mlm"}
 
@@ -19,7 +21,7 @@ def normalise(value: Any) -> Any:
 
 
 def captioner_kind(block: Mapping[str, Any]) -> str:
-    """How a captioner comes about: file, human, constructed, finetuned, imported or pretrained."""
+    """How a captioner comes about: file, human, constructed, judged, finetuned, imported or pretrained."""
     if block.get("family") in GIVEN:
         return str(block["family"])
     if "parent" in block:
@@ -35,7 +37,7 @@ def model_kind(block: Mapping[str, Any]) -> str:
 
 # By section how its blocks come about, as rules tell them apart.
 KINDS: Mapping[str, Callable[[Block], str]] = {
-    "corpora": lambda block: "rendered" if block["reader"] == "toyworld" else "read",
+    "corpora": lambda block: {"toyworld": "rendered", JUDGED: JUDGED}.get(block["reader"], "read"),
     "encoders": model_kind,
     "regions": lambda block: str(block["source"]),
     "scorers": model_kind,

@@ -10,6 +10,7 @@ from captionlab.declarations import DeclarationError
 from captionlab.papers import paper_class
 from captionlab.workflow.blocks import Block, root_of
 from captionlab.workflow.families import captioners, scorers
+from captionlab.workflow.judgements import judgement_mistakes
 from captionlab.workflow.references import reference_mistakes
 from captionlab.workflow.reuse import Reused
 from captionlab.workflow.schema import Schema
@@ -56,6 +57,7 @@ def checked(config: Block, schema: Path) -> Block:
         unclear = [*seeds_mistakes(filled, language)]
         mistakes += unclear
         filled = filled if unclear else spelled_out(filled, language)
+        mistakes += judgement_mistakes(filled)
         for name, block in filled["papers"].items():
             mistakes += paper_class(name).mistakes(filled, f"papers.{name}", block)
     if mistakes:

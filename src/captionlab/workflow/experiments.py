@@ -5,21 +5,25 @@ the wildcards.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from captionlab import paths
 from captionlab.failures import locked
+from captionlab.judgements import JUDGED
 from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, memory, on_disk
 from captionlab.workflow.blocks import Block, normalise, without
+from captionlab.workflow.commands import COMMAND, Commands
 from captionlab.workflow.config import SCHEMA, ConfigError, checked
 from captionlab.workflow.embedding import Embedding
-from captionlab.workflow.families import readers, score_tables
+from captionlab.workflow.families import asked_tables, readers, score_tables
+from captionlab.workflow.judgements import Judgements, with_judgements
 from captionlab.workflow.language import Construction, Language
+from captionlab.workflow.metrics import Metrics
 from captionlab.workflow.papers import Papers
 from captionlab.workflow.regions import Regions
 from captionlab.workflow.report import labels_of, paper_of
@@ -44,13 +48,16 @@ class Experiments(Basis):
     memory, paper_of, labels_of = staticmethod(memory), staticmethod(paper_of), staticmethod(labels_of)
 
     def __init__(self, config: Block, root: Path | str):
-        super().__init__(checked(config, Path(root) / SCHEMA), root)
+        super().__init__(with_judgements(checked(config, Path(root) / SCHEMA)), root)
         # Of each captioner with several seeds its trainings.
         self.trainings = trainings(config, "captioners")
         self.spice: str = self.config["spice"] or "off"
         self.embedding = Embedding(self)
         self.regions = Regions(self, self.embedding)
         self.scoring = Scoring(self, self.regions)
+        self.metrics = Metrics(self, self.embedding)
+        self.judgements = Judgements(self, self.scoring)
+        self.commands = Commands(self)
         self.reward_models = RewardModels(self, self.scoring)
         self.scene_analysis = SceneAnalysis(self, self.regions)
         self.language = Language(self)
@@ -60,18 +67,19 @@ class Experiments(Basis):
         self.papers = Papers(self, [paper_class(name)(self) for name in PAPERS], self.provenance())
 
     def check_files(self) -> None:
-        """Raise a ConfigError that lists each file or folder that the config names and that is not there, once."""
+        """Raise a ConfigError that lists each file or folder that is not there, once, or that has a name of another."""
         from captionlab.corpora.inputs import input_mistakes
 
-        read = {name: corpus for name, corpus in self.corpora.items() if corpus["reader"] != "toyworld"}
+        read = {name: corpus for name, corpus in self.corpora.items() if corpus["reader"] not in ("toyworld", JUDGED)}
         mistakes = [said for name, corpus in read.items() for said in input_mistakes(corpus, Path(self.data), name)]
         captioners = self.named("captioners", "config", "weights", "tokenizer", "captions")
         encoders = [*self.named("encoders", "config"), *self.embedding.files()]
-        mistakes += self.missing([*captioners, *encoders, *self.language.files(), *self.study.files()])
+        others = [*self.language.files(), *self.study.files(), *self.commands.environments(), *self.commands.scripts()]
+        mistakes += self.missing([*captioners, *encoders, *others])
         scorers = self.named("scorers", "config", "weights", "vocabulary")
         folders = [*self.named("regions", "weights", "files"), *scorers]
         mistakes += [*self.missing(folders, folders=True), *self.missing(self.named("tags", "files"))]
-        mistakes += self.language.missing_tagger()
+        mistakes += [*self.language.missing_tagger(), *self.metrics.missing_categories(), *self.judgements.missing()]
         keys_of: dict[str, list[str]] = {}
         for key, _, said in (mistake.partition(": ") for mistake in mistakes):
             keys_of.setdefault(said, []).append(key)
@@ -79,6 +87,8 @@ class Experiments(Basis):
             mistakes = [f"{', '.join(dict.fromkeys(keys))}: {said}" for said, keys in keys_of.items()]
             what = f"files are missing below {self.data} (docs/data.md says where they come from)"
             raise ConfigError.listing(what, mistakes)
+        if taken := [*self.metrics.taken_categories()]:
+            raise ConfigError.listing("it is not clear which lists of categories are meant", taken)
 
     def check_results(self) -> None:
         """Raise a ConfigError where results may not be written."""
@@ -200,8 +210,15 @@ class Experiments(Basis):
         return {key: evaluation[key] for key in ("candidate_sets", "candidates")}
 
     def scored(self, table: str) -> list[str]:
-        """One table of scores for every evaluation and captioner that has it."""
-        return [paths.evaluation(table, *place) for place in self._scored(table)]
+        """One table of scores for every evaluation and captioner that has it, of commands one for each of them."""
+        if table == COMMAND:
+            return self.commands.scored()
+        return [
+            paths.evaluation(table, captioner, name)
+            for name, evaluation in sorted(self.evaluations.items())
+            if table in asked_tables(self.config, evaluation)
+            for captioner in self.scored_captioners(name, score_tables()[table].references)
+        ]
 
     def score_tables(self) -> dict[str, list[str]]:
         """These tables by their names, those that the config asks for."""
@@ -214,26 +231,16 @@ class Experiments(Basis):
 
     def scored_captions(self) -> list[str]:
         """The captions that these tables score, whatever the table."""
-        places = {place for table in self.score_tables() for place in self._scored(table)}
+        places = {paths.captioner_of(path) for files in self.score_tables().values() for path in files}
         return [paths.captions(*place) for place in sorted(places)]
-
-    def _scored(self, table: str) -> Iterator[tuple[str, str]]:
-        """Each captioner, with the evaluation, that has a table of scores."""
-        declared = score_tables()[table]
-        if declared.switch and self.config[declared.switch] in ("off", False):  # YAML reads a bare off as false
-            return
-        # Constructed captions are studied by how they were made, not as those of one captioner.
-        without_scores = {"constructed", *(["human"] if declared.references else [])}
-        for name, evaluation in sorted(self.evaluations.items()):
-            if not declared.asks or evaluation[declared.asks]:
-                scored = (one for one in sorted(evaluation["captioners"]) if self.family(one) not in without_scores)
-                yield from ((captioner, name) for captioner in scored)
 
     # ------------------------------------------------------------------------------------------- reporting
     def lineage(self) -> Block:
         """For each captioner: its parent, family and rewarding retriever, and what it and its ancestors trained on."""
         found: Block = {}
         for name, block in sorted(self.captioners.items()):
+            if block.get("family") == JUDGED:
+                continue
             line = [block]
             while "parent" in line[-1]:
                 line.append(self.captioners[line[-1]["parent"]])
@@ -253,6 +260,7 @@ class Experiments(Basis):
                 "splits": {corpus: self.evaluation_split(corpus) for corpus in sorted(evaluation["corpora"])},
             }
             for name, evaluation in sorted(self.evaluations.items())
+            if name not in self.judgements.sets
         }
 
     def tables(self) -> list[str]:

@@ -12,6 +12,7 @@ from captionlab.declarations import (
     CorpusReader,
     DeclarationError,
     EncoderFamily,
+    JudgementReader,
     RewardKind,
     ScorerFamily,
     ScoreTable,
@@ -26,12 +27,16 @@ encoders: Callable[[], Mapping[str, EncoderFamily]] = partial(
 )
 scorers: Callable[[], Mapping[str, ScorerFamily]] = partial(declared, "scorers", ScorerFamily)
 readers: Callable[[], Mapping[str, CorpusReader]] = partial(declared, "corpora.readers", CorpusReader, "read")
+judgement_readers: Callable[[], Mapping[str, JudgementReader]] = partial(
+    declared, "judgements.readers", JudgementReader, "read"
+)
 rewards: Callable[[], Mapping[str, RewardKind]] = partial(declared, "training.rewards", RewardKind, "build")
 DECLARED: Mapping[str, Callable[[], Mapping[str, Any]]] = {
     "captioners": captioners,
     "encoders": encoders,
     "scorers": scorers,
     "corpora.readers": readers,
+    "judgements.readers": judgement_readers,
     "training.rewards": rewards,
 }
 
@@ -40,6 +45,13 @@ def score_tables() -> Mapping[str, ScoreTable]:
     """The tables of scores of captions, by name, in their order."""
     found = declared("evaluation.metrics", ScoreTable, "results")
     return dict(sorted(found.items(), key=lambda item: item[1].place))
+
+
+def asked_tables(config: Mapping[str, Any], evaluation: Mapping[str, Any]) -> dict[str, ScoreTable]:
+    """Those that an evaluation of a config asks for."""
+    off = ("off", False)  # YAML reads a bare off as false
+    tables = {name: table for name, table in score_tables().items() if config.get(table.switch) not in off}
+    return {name: t for name, t in tables.items() if not t.asks or any(evaluation.get(key) for key in t.asks)}
 
 
 def rewards_in(reward: Mapping[str, Any], where: str = "reward") -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -66,9 +78,11 @@ def declared_cases(sizes: Mapping[str, Any]) -> dict[str, Block]:
     """
     unions = ["captioner_imported", "captioner_made", "encoder_imported", "encoder_trained", "scorer_imported"]
     unions += ["scorer_trained", "scorer_adopted", "captioner_reused", "encoder_reused", "scorer_reused"]
-    cases: dict[str, Block] = {union: {} for union in ("corpus", "reward", *unions)}
+    cases: dict[str, Block] = {union: {} for union in ("corpus", "judgements", "reward", *unions)}
     for name, reader in readers().items():
         cases["corpus"][name] = _part("corpus_files", keys=reader.keys, required=reader.required)
+    for name, judged in judgement_readers().items():
+        cases["judgements"][name] = _part("any_judgements", keys=judged.keys, required=judged.required)
     for name, reward in rewards().items():
         cases["reward"][name] = _part(f"asks_{reward.asks}", keys=reward.keys, required=reward.required)
     for name, captioner in captioners().items():

@@ -57,7 +57,8 @@ class Papers:
             if asks := asked(paper):
                 needs, inputs, outputs, params = asks
                 loaded = f"captionlab.papers.{paper.name}.{module}"
-                code, versions = self.basis.code(f"{verb}_paper", loaded), self.basis.versions(*needs.libraries)
+                code = self.basis.code(f"{verb}_paper", loaded, *needs.modules)
+                versions = self.basis.versions(*needs.libraries)
                 params = {"code": code, "versions": versions, "module": loaded, **params}
                 name, message = f"{verb}_{paper.name}", f"{what} of the {paper.name} paper"
                 outputs = {**outputs, "provenance": paths.provenance(name)}

@@ -3,12 +3,13 @@
 The config fits its schema, so that every name leads somewhere, and has all defaults.
 """
 
+import shlex
 from collections.abc import Iterator
 from itertools import product
 
 from captionlab.roles import ROLES
 from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, model_kind, root_of
-from captionlab.workflow.families import a_family, captioners, readers, rewards_in
+from captionlab.workflow.families import a_family, captioners, judgement_readers, readers, rewards_in, score_tables
 from captionlab.workflow.schema import hint
 
 
@@ -33,6 +34,9 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     for name, evaluation in config["evaluations"].items():
         yield from _evaluation_mistakes(config, f"evaluations.{name}", evaluation)
     yield from _repeated_evaluations(config["evaluations"])
+    for name, block in config["judgements"].items():
+        yield from _judgement_mistakes(config, f"judgements.{name}", block)
+    yield from _command_mistakes(config["metrics"])
     if study := config.get("study"):
         yield from _study_mistakes(config, study)
     if validity := config.get("validity"):
@@ -226,13 +230,28 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
     if "decoding" not in evaluation and generated:
         there = ", ".join(config["decodings"]) or "none"
         yield f"{where} has captioners that generate, so it needs a decoding; there are {there}"
-    if evaluation["retrievers"] or evaluation["scorers"] or generated:
+    seeing = (key for table in score_tables().values() if "encoders" in table.reads for key in table.asks)
+    if generated or any(evaluation[key] for key in ("retrievers", "scorers", *seeing)):
         for corpus in corpora:
             if config["corpora"][corpus]["images"] is None:
                 yield (
                     f"{where}: the corpus {corpus!r} is text only (images: null), "
-                    "so no captioner can describe it, no retriever search in it and no scorer look at it"
+                    "so no captioner can describe it, no encoder search in it and no scorer look at it"
                 )
+
+
+def _judgement_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+    scored = {**block, "captioners": [], "corpora": [block["corpus"]], "retrievers": []}
+    yield from _evaluation_mistakes(config, where, scored)
+    if not judgement_readers()[block["reader"]].simulated:
+        return
+    if config["corpora"][block["corpus"]]["reader"] == "toyworld":
+        yield from _size_mistakes(config, where, block["corpus"], block["split"], 2, "a judge")
+    else:
+        yield (
+            f"{where}.reader is {block['reader']!r}, for which it must be known what an image shows, and corpora."
+            f"{block['corpus']} is not of the toy world; name one that is, or a reader of what people judged"
+        )
 
 
 def _repeated_evaluations(evaluations: Block) -> Iterator[str]:
@@ -244,6 +263,19 @@ def _repeated_evaluations(evaluations: Block) -> Iterator[str]:
             if (other := seen.setdefault(job, name)) != name:
                 both = f"evaluations.{other} and evaluations.{name} both caption {corpus!r}"
                 yield f"{both} with {captioner!r} by {job[2]!r}; keep it in one of them"
+
+
+def _command_mistakes(metrics: Block) -> Iterator[str]:
+    """Commands that are no words, or are called as a metric of ours."""
+    taken = {metric: table for table, declared in score_tables().items() for metric in declared.taken}
+    for name, block in metrics.items():
+        if name in taken:
+            yield f"metrics.{name} is called as a metric of captionlab ({taken[name]}); give it another name"
+        try:
+            shlex.split(block["command"])
+        except ValueError as error:
+            said = str(error).lower()
+            yield f"metrics.{name}.command is {block['command']!r}: {said}; quote its words as a shell reads them"
 
 
 def _study_mistakes(config: Block, study: Block) -> Iterator[str]:

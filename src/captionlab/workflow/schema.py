@@ -33,7 +33,7 @@ from captionlab.corpora.toyworld.domains import DOMAINS
 from captionlab.files import read_yaml
 from captionlab.reporting.paper import listed
 from captionlab.workflow.blocks import Block
-from captionlab.workflow.families import a_family, declared_cases, encoders
+from captionlab.workflow.families import a_family, declared_cases, encoders, score_tables
 from captionlab.workflow.papers import paper_parts
 
 # What may be named as if it were a section of every config.
@@ -65,13 +65,16 @@ PLAIN = {
 
 
 class Schema:
-    """The schema in a file, with what families, readers, rewards and papers declare."""
+    """The schema in a file, with what families, readers, rewards, metrics and papers declare."""
 
     def __init__(self, path: Path):
         """Read the file; DeclarationError for a module or paper that does not say what it must."""
         document = read_yaml(path)
         for union, cases in declared_cases(document["$defs"]["scorer_architecture"]["properties"]).items():
             document["$defs"][union]["cases"] = dict(sorted({**document["$defs"][union]["cases"], **cases}.items()))
+        for table in score_tables().values():
+            for part in ("evaluation", "any_judgements"):
+                document["$defs"][part]["properties"].update(table.keys)
         document["properties"]["papers"]["properties"] = paper_parts()
         self.definitions: Block = document["$defs"]
         # By the name of a part those that extend it, by the name of their case.
@@ -104,9 +107,9 @@ class Schema:
 
         `rename` is given the section, the name or names that stand there, and whether these are `trainings: all`.
         """
+        part = part if isinstance(part.get("names"), str) else self.case(value, part)
         if isinstance(section := part.get("names"), str):
             return rename(section, value, "trainings" in part)
-        part = self.case(value, part)
         if isinstance(value, list):
             return [self.renamed(item, part.get("items", {}), rename) for item in value]
         if not isinstance(value, dict):

@@ -50,7 +50,8 @@ class Validity(Part):
 
     def references(self) -> list[str]:
         """The references of all corpora."""
-        return [paths.corpus("captions", name) for name in sorted(self.basis.corpora) if self.config]
+        names = sorted(self.basis.corpora.keys() - self.basis.config["judgements"].keys())
+        return [paths.corpus("captions", name) for name in names if self.config]
 
     def objects(self) -> list[str]:
         """The objects of the corpora that captioners learned and are evaluated on."""
@@ -69,4 +70,6 @@ class Validity(Part):
         return [paths.answers("accuracy", who) for who in self.study.participants() if self.config]
 
     def _evaluations(self) -> list[tuple[str, Block]]:
-        return sorted(self.basis.evaluations.items()) if self.config else []
+        """Those of the config, if anybody asks; sets of judgements are none."""
+        judged, every = self.basis.config["judgements"], sorted(self.basis.evaluations.items())
+        return [(name, block) for name, block in every if name not in judged] if self.config else []

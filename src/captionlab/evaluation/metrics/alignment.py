@@ -1,14 +1,24 @@
 """Alignment: how well a scorer finds that captions match their images."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from captionlab.declarations import ScoreTable
-from captionlab.evaluation.summary import ANY, Job, Metric, Result, caption_results, mean, parts
+from captionlab.evaluation.summary import (
+    ANY,
+    Job,
+    Metric,
+    OfCaptions,
+    Result,
+    caption_results,
+    caption_values,
+    mean,
+    parts,
+)
 from captionlab.schemas import ALIGNMENT
 from captionlab.tables import read_table
 
-DECLARATION = ScoreTable(place=4, asks="scorers", references=False, switch="")
+DECLARATION = ScoreTable(place=4, asks=("scorers",), references=False, switch="")
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
@@ -17,3 +27,10 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
     for (scorer,), part in parts(scores, "scorer"):
         for result in caption_results(job, part, seed, {"score": Metric("score", mean, job.factors[scorer], ANY)}):
             yield replace(result, retriever=scorer)
+
+
+def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
+    """The scores of single captions by each scorer; `factors` put them into per cent."""
+    for (scorer,), part in parts(read_table(path, ALIGNMENT), "scorer"):
+        for found in caption_values(part, {"score": "score"}, scorer):
+            yield replace(found, values=factors[scorer] * found.values)

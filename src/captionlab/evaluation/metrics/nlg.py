@@ -13,7 +13,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,20 @@ from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.declarations import ScoreTable
 from captionlab.evaluation.java import JavaError, java_on_path
-from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, caption_results, mean
+from captionlab.evaluation.summary import (
+    PER_CENT,
+    Job,
+    Metric,
+    OfCaptions,
+    Result,
+    caption_results,
+    caption_values,
+    mean,
+)
 from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 
-DECLARATION = ScoreTable(place=1, asks="", references=True, switch="")
+DECLARATION = ScoreTable(place=1, asks=(), references=True, switch="")
 # A caption: its image, and its index among the captions of that image.
 Key = tuple[str, int]
 # The numbers of METEOR's own line of statistics.
@@ -90,6 +99,7 @@ class TextMetric:
     columns: Mapping[str, Column]  # what is stored of each caption
     score: Callable[[Texts], Mapping[str, Sequence[Any]]]  # these columns of all captions, in their order
     metrics: Mapping[str, Metric]  # values of a corpus by their printed names, each from the sums of one column
+    of_caption: Mapping[str, str] = field(default_factory=dict)  # by these names the columns of a caption's own values
 
 
 def score_corpus(
@@ -122,6 +132,11 @@ def score_corpus(
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
     """Results by corpus."""
     return caption_results(job, read_table(path, NLG), seed, METRICS)
+
+
+def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
+    """Every metric of each caption alone."""
+    return caption_values(read_table(path, NLG, [*CAPTION_KEY, *OF_CAPTION.values()]), OF_CAPTION)
 
 
 def _usable_references(
@@ -263,6 +278,7 @@ BLEU = TextMetric(
     },
     _bleu,
     {f"BLEU@{n}": Metric("bleu_counts", partial(corpus_bleu, order=n), ends=PER_CENT) for n in range(1, 5)},
+    {f"BLEU@{n}": f"bleu_{n}" for n in range(1, 5)},
 )
 METEOR = TextMetric(
     {
@@ -276,14 +292,17 @@ METEOR = TextMetric(
     },
     _meteor,
     {"METEOR": Metric("meteor_statistics", corpus_meteor, ends=PER_CENT)},
+    {"METEOR": "meteor"},
 )
 _ROUGE_L = {"rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1")}
-ROUGE = TextMetric(_ROUGE_L, _rouge, {"ROUGE-L": Metric("rouge_l", mean, ends=PER_CENT)})
+ROUGE = TextMetric(_ROUGE_L, _rouge, {"ROUGE-L": Metric("rouge_l", mean, ends=PER_CENT)}, {"ROUGE-L": "rouge_l"})
 _CIDER = {"cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus")}
-CIDER = TextMetric(_CIDER, _cider, {"CIDEr": Metric("cider", mean)})
+CIDER = TextMetric(_CIDER, _cider, {"CIDEr": Metric("cider", mean)}, {"CIDEr": "cider"})
 TEXT_METRICS = (BLEU, METEOR, ROUGE, CIDER)
 
 METRICS = {name: metric for one in TEXT_METRICS for name, metric in one.metrics.items()}
+# The columns that have the metrics of a caption alone.
+OF_CAPTION = {name: column for one in TEXT_METRICS for name, column in one.of_caption.items()}
 NLG = TableSchema(
     "scores against references",
     "a caption scored by n-gram metrics, with what a corpus value is computed from",

@@ -10,11 +10,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from captionlab.declarations import ScoreTable
-from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, aggregate, matrix, mean, parts, sums_of_images
+from captionlab.evaluation.summary import (
+    PER_CENT,
+    Job,
+    Metric,
+    Result,
+    aggregate,
+    matrix,
+    mean,
+    parts,
+    sums_of_images,
+)
 from captionlab.schemas import RETRIEVAL
 from captionlab.tables import read_table
 
-DECLARATION = ScoreTable(place=2, asks="retrievers", references=False, switch="")
+DECLARATION = ScoreTable(place=2, asks=("retrievers",), references=False, switch="")
 WITHIN = {"P@1": 1, "R@5": 5, "R@10": 10}
 METRICS = {name: Metric(f"within_{k}", mean, ends=PER_CENT) for name, k in WITHIN.items()}
 METRICS["mean rank"] = Metric("rank", mean, scale=1.0)

@@ -22,13 +22,22 @@ from pycocoevalcap import spice
 
 from captionlab.declarations import ScoreTable
 from captionlab.evaluation.java import find_java
-from captionlab.evaluation.summary import PER_CENT, Job, Metric, Result, caption_results, mean
+from captionlab.evaluation.summary import (
+    PER_CENT,
+    Job,
+    Metric,
+    OfCaptions,
+    Result,
+    caption_results,
+    caption_values,
+    mean,
+)
 from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 
 logger = logging.getLogger(__name__)
 
-DECLARATION = ScoreTable(place=3, asks="", references=True, switch="spice")
+DECLARATION = ScoreTable(place=3, asks=(), references=True, switch="spice")
 METRICS = {"SPICE": Metric("all", mean, ends=PER_CENT)}
 _DOUBLE, _INT = pa.float64(), pa.int32()
 # The categories of the program beside All, and what is of them.
@@ -80,6 +89,11 @@ class SpiceError(RuntimeError):
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
     """Results by corpus."""
     return caption_results(job, read_table(path, SPICE), seed, METRICS)
+
+
+def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
+    """SPICE of each caption."""
+    return caption_values(read_table(path, SPICE), {"SPICE": "all"})
 
 
 def has_cache() -> bool:

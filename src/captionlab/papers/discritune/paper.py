@@ -82,8 +82,8 @@ class Discritune(Paper):
         if self.block:
             inputs["summary"] = paths.reporting("summary.parquet")
             inputs |= {table: self.measured(table) for table in ("values", "differences")}
-        for table in ("accuracy", "pairwise", "agreement", "participants"):
-            inputs[f"study_{table}"] = [paths.answers(table, who) for who in participants]
+        for who, table in product(participants, ("accuracy", "pairwise", "agreement", "participants")):
+            inputs[f"{who}_{table}"] = paths.answers(table, who)
         if self.lab.language.config:
             inputs |= {"associations": paths.ASSOCIATIONS, "statistics": self.lab.language.measured("statistics")}
         params = {

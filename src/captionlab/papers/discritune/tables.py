@@ -6,6 +6,7 @@ captioners that the paper has there, and those that it does not have at all.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from captionlab.language.schemas import ASSOCIATIONS as ASSOCIATED
@@ -29,18 +30,18 @@ from captionlab.reporting.builder import Line, Number, blocks_of, columns_of, ro
 from captionlab.reporting.footnotes import protocol_note
 from captionlab.reporting.language import TOP, side_by_side
 from captionlab.reporting.published import Published, PublishedValue, read_published
-from captionlab.reporting.reading import read_measured, read_rows
+from captionlab.reporting.reading import Provenance, measured_on, read_measured, read_rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.reproduction import Reproduction, in_order
 from captionlab.reporting.runs import Place, Row, Run
 from captionlab.reporting.sheets import PROVENANCE, Sheet, table_of
 from captionlab.reporting.verdicts import CONTEXT, legend
 from captionlab.schemas import SUMMARY
+from captionlab.study.responses import SIMULATED
 from captionlab.study.schemas import ACCURACY, AGREEMENT, PAIRWISE, PARTICIPANTS
-from captionlab.tables import read_metadata
 
 ANSWERS = {"accuracy": ACCURACY, "pairwise": PAIRWISE, "agreement": AGREEMENT, "participants": PARTICIPANTS}
-TABLES = ("1", "2", "3", "4", "5", "10", "11")
+NUMBERED = ("1", "2", "3", "4", "5", "10", "11")
 RECORD_COLUMNS = (
     "paper_row", "paper_column", "captioner", "corpus", "split", "evaluation", "retriever", "metric",
     "value", "ci_low", "ci_high", "seeds", "n", "candidates", "decoding", "published", "difference", "verdict",
@@ -54,23 +55,40 @@ _TEXT = "BLEU-4 (B@4), METEOR (M), CIDEr (C) and SPICE (S), times 100"
 WHAT = {RETRIEVAL: _P_AT_1, TEXT: f"{_TEXT}.", WITH_CIDER: f"{_P_AT_1} CIDEr (C), times 100."}
 
 
-def tabulate(inputs: Mapping[str, Any], params: Mapping[str, Any], provenance: Mapping[str, Any]) -> Iterator[Table]:
-    """Tables of captioners, of variants, of the study and of language, so far as the config asks for them."""
-    published = read_published(inputs["published"])
-    paper = Reproduction(params["config"], params["lineage"], published)
-    if params["config"]:
-        run = paper.run(read_rows(inputs["summary"], SUMMARY))
-        yield from captioner_tables(run, paper, {**provenance, **read_metadata(inputs["summary"])})
-        made = {**provenance, **read_metadata(inputs["values"])}
+def _of_captioners(inputs: Row, params: Row, provenance: Provenance) -> list[Table]:
+    if not params["config"]:
+        return []
+    paper = _paper(inputs, params)
+    run = paper.run(read_rows(inputs["summary"], SUMMARY))
+    return captioner_tables(run, paper, measured_on(provenance, inputs["summary"]))
+
+
+def _of_variants(inputs: Row, params: Row, provenance: Provenance) -> Iterator[Table]:
+    if params["config"].get("variants"):
+        made = measured_on(provenance, inputs["values"])
         yield from variant_tables(*read_measured(inputs), params["config"], params["retrievers"], made)
-    for number, who in enumerate(params["participants"]):
-        answers = {name: read_rows(inputs[f"study_{name}"][number], kind) for name, kind in ANSWERS.items()}
-        yield study_table(who, answers, params["study_captioners"], params["study_corpus"], paper, provenance)
+
+
+def _of_study(who: str, inputs: Row, params: Row, provenance: Provenance) -> Iterator[Table]:
+    if who in params["participants"]:
+        answers = {name: read_rows(inputs[f"{who}_{name}"], kind) for name, kind in ANSWERS.items()}
+        about = params["study_captioners"], params["study_corpus"], _paper(inputs, params)
+        yield study_table(who, answers, *about, provenance)
+
+
+def _of_associations(inputs: Row, params: Row, provenance: Provenance) -> Iterator[Table]:
     if "associations" in inputs:
-        associations = read_rows(inputs["associations"], ASSOCIATED)
+        associations, paper = read_rows(inputs["associations"], ASSOCIATED), _paper(inputs, params)
         corpora = list(dict.fromkeys(row["corpus"] for row in read_rows(inputs["statistics"], STATISTICS)))
         for tag in ASSOCIATIONS:
             yield associations_table(associations, params["caption_types"], corpora, tag, paper, provenance)
+
+
+TABLES = (_of_captioners, _of_variants, *(partial(_of_study, who) for who in ("people", SIMULATED)), _of_associations)
+
+
+def _paper(inputs: Row, params: Row) -> Reproduction:
+    return Reproduction(params["config"], params["lineage"], read_published(inputs["published"]))
 
 
 def captioner_tables(run: Run, paper: Reproduction, provenance: Mapping[str, Any]) -> list[Table]:
@@ -90,7 +108,7 @@ class CaptionersSheet(Sheet):
     def captioners(self) -> list[str]:
         """Labels of the rows, the paper's in its order."""
         printed, tables = self.run.published.rows, self.layout.captioners
-        labels, own = self.paper.ordered_captioners(printed(*TABLES)), printed(*(tables or OWN_TABLES))
+        labels, own = self.paper.ordered_captioners(printed(*NUMBERED)), printed(*(tables or OWN_TABLES))
         if tables is None:
             return labels
         if not tables:

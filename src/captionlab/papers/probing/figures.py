@@ -9,13 +9,14 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from captionlab.language.mining import chunks_of
 from captionlab.language.patterns import Tagged, compiled, tagged
-from captionlab.language.schemas import NGRAMS, PATTERNS, TAGGED
+from captionlab.language.schemas import NGRAMS, PATTERNS
 from captionlab.language.statistics import mostly_tagged
 from captionlab.papers.probing.paper import REFERENCE
 from captionlab.papers.probing.run import ProbingRun, read_run
 from captionlab.reporting.figures import ABOVE, Style, bars, colour_of, line, look, panels, save
 from captionlab.reporting.reading import Rows, read_by
 from captionlab.reporting.runs import Place, Row
+from captionlab.schemas import TAGGED
 from captionlab.texts.tagging import NOUNS
 
 Captions = Mapping[str, Sequence[Tagged]]

@@ -27,6 +27,10 @@ class Probing(Paper):
     every_table, every_figure = TABLES, FIGURES
     citation = "Ma et al. 2022, *Probing Cross-modal Semantics Alignment Capability from the Textual Perspective*"
 
+    def tables(self) -> list[str]:
+        """Those of the paper, and what rewards do to metrics beyond it where its evaluation asks for some."""
+        return [*super().tables(), *(["probing_effects"] if self._metrics() else [])]
+
     def summarised(self) -> Needs | None:
         """Every table of scores and of language, of roles and of constructed captions."""
         if not self.block:
@@ -38,6 +42,7 @@ class Probing(Paper):
                 "captions": self._captions(captioners),
                 **{table: self._scored(table, captioners) for table in ("alignment", "nlg")},
                 "spice": [] if self.lab.spice == "off" else self._scored("spice", captioners),
+                **{f"metric_{table}": self._scored(table, captioners) for table in self._metrics()},
                 **{table: self._language(table, captioners) for table in ("measures", "tags", "patterns")},
                 "constructions": self._language("constructions", made),
                 "constructed": self._scored("alignment", made),
@@ -47,14 +52,17 @@ class Probing(Paper):
                 "job": self._job(),
                 "captioners": captioners,
                 "roles": self._roles(),
-                "parents": {name: block.get("parent") for name, block in sorted(self.lab.captioners.items())},
+                "parents": self._parents(captioners),
                 "rewards": self._rewards(),
+                "rewarding_encoders": self._rewarding_encoders(),
                 "scorers": self._scorers(),
+                "metrics": self._metrics(),
                 "seed": self.lab.config["seed"],
             },
             ("numpy", "scipy"),
             mem_mb=8000,
             runtime=60,
+            modules=[f"captionlab.evaluation.metrics.{table}" for table in self._metrics()],
         )
 
     def tabulated(self) -> Needs:
@@ -82,7 +90,9 @@ class Probing(Paper):
             "corpora": corpora,
             "scorers": self._scorers(),
             "trained_scorers": trained,
+            "metrics": self._metrics(),
             "rewards": self._rewards(),
+            "rewarding_encoders": self._rewarding_encoders(),
             "objectives": {role: self.lab.captioners[names[0]].get("objective", {}) for role, names in roles.items()},
         }
         return Needs(inputs, params)
@@ -99,10 +109,24 @@ class Probing(Paper):
         """Captioners of each role, by the paper's label; several are seeds."""
         return {label: listed(names) for label, names in sorted(self.block["captioners"].items())}
 
+    def _parents(self, captioners: list[str]) -> dict[str, str | None]:
+        """The parents of these captioners and of their ancestors; None where there is none."""
+        found: dict[str, str | None] = {}
+        for name in captioners:
+            line: str | None = name
+            while line is not None and line not in found:
+                found[line] = self.lab.captioners[line].get("parent")
+                line = found[line]
+        return dict(sorted(found.items()))
+
     def _constructed(self) -> tuple[list[str], list[str]]:
         """Captioners of the family `constructed` that are studied, and of each that which it is made of."""
         made = listed(self.block["constructed"])
         return made, [self.lab.captioners[name]["captions_of"] for name in made]
+
+    def _metrics(self) -> list[str]:
+        """Tables of metrics that the paper does not have."""
+        return self.lab.metrics.asked_by(self.block["evaluation"]) if self.block else []
 
     def _scored(self, table: str, captioners: list[str]) -> list[str]:
         return [paths.evaluation(table, name, self.block["evaluation"]) for name in captioners]
@@ -127,6 +151,20 @@ class Probing(Paper):
             for role, names in self._roles().items()
         }
         return {role: sorted(scorers[name]["label"] for name in of & scorers.keys()) for role, of in found.items()}
+
+    def _rewarding_encoders(self) -> dict[str, list[str]]:
+        """For each role the encoders that rewarded it, as retrievers or as the scorers that they are."""
+        scorers = self.lab.scoring.scorers
+        rewards = {
+            role: [one for name in names for one in self.lab.rewards(name)] for role, names in self._roles().items()
+        }
+        return {
+            role: sorted(
+                {one["retriever"] for one in of if "retriever" in one}
+                | {scorers[one["scorer"]]["encoder"] for one in of if "encoder" in scorers.get(one.get("scorer"), {})}
+            )
+            for role, of in rewards.items()
+        }
 
     def _job(self) -> Block:
         """The evaluation, the name of its decoding and the split of each of its corpora."""

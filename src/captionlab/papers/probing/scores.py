@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from captionlab.papers.probing.constructed import FEWEST
 from captionlab.papers.probing.paper import REFERENCE
 from captionlab.papers.probing.run import ProbingRun
-from captionlab.papers.probing.summary import BY_AND, CONNECTED
+from captionlab.papers.probing.summary import BY_AND, CONNECTED, EFFECTS
 from captionlab.reporting.builder import Line, Number, blocks_of, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.reading import Provenance
@@ -42,6 +42,8 @@ PATTERN_RATIOS = {
     "published second prefix": "prefix 2 ratio",
     "published pattern": "sentence 1 ratio",
 }
+# Of EFFECTS those that are better when they are lower.
+LOWER = ("CHAIRi", "CHAIRs", "mBLEU-4")
 ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 # Where templates come from.
 SOURCES = {"published": "the paper's templates", "mined": "templates found in the captions of each captioner"}
@@ -265,6 +267,35 @@ def rewards_table(run: ProbingRun, provenance: Provenance) -> Table:
         "Whether a reward raises the score that it is made of and keeps CIDEr and perplexity.",
         [*columns, Column("all three", numeric=False)],
         blocks,
+    )
+
+
+def effects_table(run: ProbingRun, encoders: Mapping[str, Sequence[str]], provenance: Provenance) -> Table:
+    """What rewards do to metrics that the paper does not have: a row for each role, and how far it is from CE.
+
+    encoders: those that rewarded each role.
+    """
+
+    def own(place: Place) -> str:
+        return " (own)" if place.scorer in encoders[place.subject] else ""
+
+    sheet, measured = Sheet(run, provenance), run.found("measure")
+    numbers: list[Number] = []
+    for measure, heading in EFFECTS.items():
+        for scorer in run.found("scorer", measure=measure) or [None] if measure in measured else []:
+            place, group = {"measure": measure, "scorer": scorer}, f"{heading} by {scorer}" if scorer else heading
+            numbers += [Number(place, group, mark=own), Number(place, group, f"against {REFERENCE}", against=REFERENCE)]
+    lines = [Line([role, reward_text(run.objectives.get(role, {}))], {"subject": role}) for role in run.roles]
+    lower = [heading for measure, heading in EFFECTS.items() if measure in measured and measure in LOWER]
+    if lower:
+        sheet.notes.append(f"Better when lower: {', '.join(lower)}.")
+    return sheet.table(
+        "probing_effects",
+        "Beyond probing: what each reward does to what captions are worth",
+        "CLIPScore and its kin, objects that are not there, variety and novelty of captions, each with the difference "
+        f"from {REFERENCE}.",
+        columns_of(["captioner", "reward"], numbers),
+        blocks_of(sheet, None, lines, numbers),
     )
 
 

@@ -7,6 +7,7 @@ Neighbours are a noun phrase and the next one of its caption, as patterns have t
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -22,14 +23,14 @@ from captionlab.evaluation.summary import ANY, PER_CENT, Job, Metric, Result, ca
 from captionlab.intervals import seeds_interval, share_interval
 from captionlab.language.mining import pieces_of
 from captionlab.language.patterns import Tagged, tagged
-from captionlab.language.schemas import CONSTRUCTED, MEASURES, PATTERNS, TAGGED
+from captionlab.language.schemas import CONSTRUCTED, MEASURES, PATTERNS
 from captionlab.language.statistics import mostly_tagged
 from captionlab.papers.probing.constructed import HALF, PrintedScorer, constructed_rows
 from captionlab.papers.probing.paper import REFERENCE
 from captionlab.reporting.reading import Rows, read_by, read_rows
 from captionlab.reporting.roles import FLUENCY_METRICS, Place, Results, difference_rows, fluency, value_rows
 from captionlab.reporting.runs import Row
-from captionlab.schemas import ALIGNMENT
+from captionlab.schemas import ALIGNMENT, TAGGED
 from captionlab.tables import read_table
 from captionlab.texts.tagging import NOUNS
 from captionlab.texts.unknown import UNKNOWN
@@ -43,6 +44,15 @@ TOP_WORDS = {"nouns of the top words": NOUNS, "verbs of the top words": frozense
 TOP = 10
 # Words that are counted, the most frequent first: a later one is not among the first ten of a resample either.
 COUNTED = 100
+# Metrics that the paper does not have, with their headings.
+EFFECTS = {
+    **{name: name for name in ("CLIPScore", "RefCLIPScore", "PAC-S", "RefPAC-S")},
+    "CHAIRi": "CHAIRi, %",
+    "CHAIRs": "CHAIRs, %",
+    "object recall": "objects that are named, %",
+    **{name: name for name in ("distinct-1", "distinct-2", "vocabulary", "mBLEU-4", "self-CIDEr")},
+    "novelty": "captions that training does not have, %",
+}
 # Measures by which roles are compared with each other, and not only with the reference role.
 BETWEEN_ROLES = (*TOP_WORDS, CONNECTED, BY_AND)
 # Source, kind and rank of the patterns whose shares are measured.
@@ -63,14 +73,18 @@ def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
     results = {}
     for number, captioner in enumerate(params["captioners"]):
         tables = {name: read_table(inputs[name][number], kind) for name, kind in OF_CAPTIONERS.items() if inputs[name]}
-        results[captioner] = captioner_results(Job(captioner, **params["job"]), scorers, seed, **tables)
+        job = Job(captioner, **params["job"])
+        files = {name: inputs[f"metric_{name}"][number] for name in params["metrics"]}
+        measured = captioner_results(job, scorers, seed, **tables)
+        results[captioner] = {**measured, **metric_results(job, files, seed)}
     of_patterns = pattern_rows(roles, read_by(params["captioners"], inputs["patterns"], PATTERNS))
     parts = [
         (read_rows(made, CONSTRUCTED), read_rows(scores, ALIGNMENT), read_rows(original, ALIGNMENT))
         for made, scores, original in zip(*(inputs[name] for name in OF_CONSTRUCTED), strict=True)
     ]
     of_constructed = constructed_rows(parts, scorers, REFERENCE, seed)
-    differences = difference_rows(roles, results, REFERENCE, parents, params["rewards"])
+    rewarded_by = {role: [*params["rewards"][role], *params["rewarding_encoders"][role]] for role in roles}
+    differences = difference_rows(roles, results, REFERENCE, parents, rewarded_by)
     between = between_rows(roles, results, REFERENCE, parents)
     return (
         [*value_rows(roles, results), *of_patterns[0], *of_constructed[0]],
@@ -101,6 +115,16 @@ def captioner_results(
         for result in caption_results(job, rows, seed, {"score": Metric("score", mean, scorer.factor, ANY)}):
             places[result.corpus, "score", scorer.label] = result
     return places
+
+
+def metric_results(job: Job, files: Mapping[str, str], seed: int) -> dict[Place, Result]:
+    """Metrics that the paper does not have, by corpus and by the encoder that scores; files: their tables by name."""
+    found = (
+        result
+        for name, path in files.items()
+        for result in import_module(f"captionlab.evaluation.metrics.{name}").results(job, path, seed)
+    )
+    return {(one.corpus, one.metric, one.retriever): one for one in found if one.metric in EFFECTS}
 
 
 def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:

@@ -17,7 +17,7 @@ from captionlab.attention.density import REACH
 from captionlab.attention.schemas import BLOCKS, DENSITIES, MATRICES
 from captionlab.papers.scenes.attention import ATTENTION, SPECIAL, drawing_tokens
 from captionlab.papers.scenes.captions import Change, Examples
-from captionlab.papers.scenes.pages import read_pages, read_run
+from captionlab.papers.scenes.pages import Pages, read_run
 from captionlab.papers.scenes.probes import FOREST, PROBING, RANDOM, split_name
 from captionlab.papers.scenes.run import ScenesRun
 from captionlab.reporting.figures import ABOVE, Style, bars, colour_of, look, panels, save
@@ -42,7 +42,7 @@ FRAMES = {"vision-vision": 2, "label-vision": 5, "vision-label": 3}
 def plot(inputs: Row, params: Row, style: Style, paths: Mapping[str, str]) -> None:
     """Every figure of the paper."""
     of = {name.removeprefix("scenes_"): path for name, path in paths.items()}
-    scenes, pages, split = read_run(inputs, params), read_pages(inputs, params), params["job"]["split"]
+    scenes, pages, split = read_run(inputs, params), Pages(inputs, params), params["job"]["split"]
     matrices, blocks = read_by(ROLES, inputs["matrices"], MATRICES), read_by(ROLES, inputs["blocks"], BLOCKS)
     densities, relations = read_rows(inputs["densities"], DENSITIES), scenes.found("source", ATTENTION)
     before_and_after = {role: pairs(rows) for role, rows in pages.captions.items()}

@@ -1,8 +1,8 @@
 """What the tables and figures of the scenes paper read of a run."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +13,7 @@ from captionlab.papers.scenes.captions import Change, Examples, drawn_examples, 
 from captionlab.papers.scenes.probes import ProbedImages
 from captionlab.papers.scenes.run import ScenesRun
 from captionlab.probes.schemas import read_encodings
-from captionlab.reporting.reading import Path, read_by, read_measured
+from captionlab.reporting.reading import Path, Rows, read_by, read_measured
 from captionlab.reporting.runs import Row
 from captionlab.reporting.thumbnails import thumbnail
 from captionlab.roles import ROLES
@@ -21,41 +21,58 @@ from captionlab.schemas import IMAGES
 from captionlab.tables import read_table
 
 
-@dataclass(frozen=True)
-class Pages:
-    """What is shown of both captioners and of images.
-
-    captions: rows of ABLATED by role; objects: the largest number that was removed; splits: by image; examples: of
-    Figure 2, and of Table 8; pictures: small PNGs of the images of these and of the changes, by image.
-    """
-
-    captions: Mapping[str, Sequence[Row]]
-    objects: int
-    splits: Mapping[str, str]
-    examples: tuple[Examples, Examples]
-    changes: list[Change]
-    pictures: Mapping[str, bytes]
-    probed: ProbedImages
-
-
 def read_run(inputs: Row, params: Row) -> ScenesRun:
     """The run, from the files and parameters of a job of the paper."""
     return ScenesRun(*read_measured(inputs), params["config"]["comparable"], params["job"])
 
 
-def read_pages(inputs: Row, params: Row) -> Pages:
-    """The same, with examples drawn by the job's seed."""
-    captions = read_by(ROLES, inputs["captions"], ABLATED)
-    objects = max((row["objects"] for rows in captions.values() for row in rows), default=0)
-    splits = read_splits(inputs["images"][0], inputs["training_images"][0])
-    of_objects, of_scenes = (_read_described(inputs[name][0]) for name in ("object_captions", "scene_captions"))
-    examples = drawn_examples(captions, of_objects, of_scenes, splits, params["seed"])
-    changes = first_changes(captions, objects)
-    shown = pa.array([one.image for of in (*examples, changes) for one in of], pa.string())
-    table = read_table(inputs["images"], IMAGES, ["image_id", "path", "data"])
-    chosen = table.filter(pc.is_in(table["image_id"], value_set=shown)).to_pylist()
-    pictures, probed = {row["image_id"]: thumbnail(row) for row in chosen}, read_probed(inputs["encodings"][0], splits)
-    return Pages(captions, objects, splits, examples, changes, pictures, probed)
+class Pages:
+    """What is shown of both captioners and of images, read when it is asked for; examples are drawn by the job's seed.
+
+    inputs, params: the files and parameters of a job of the paper.
+    """
+
+    def __init__(self, inputs: Row, params: Row):
+        self.inputs, self.seed = inputs, params["seed"]
+
+    @cached_property
+    def captions(self) -> Mapping[str, Rows]:
+        """Rows of ABLATED by role."""
+        return read_by(ROLES, self.inputs["captions"], ABLATED)
+
+    @cached_property
+    def objects(self) -> int:
+        """The largest number of objects that was removed."""
+        return max((row["objects"] for rows in self.captions.values() for row in rows), default=0)
+
+    @cached_property
+    def splits(self) -> dict[str, str]:
+        """By image."""
+        return read_splits(self.inputs["images"][0], self.inputs["training_images"][0])
+
+    @cached_property
+    def examples(self) -> tuple[Examples, Examples]:
+        """Those of Figure 2, and those of Table 8."""
+        of_objects, of_scenes = (_read_described(self.inputs[f"{what}_captions"][0]) for what in ("object", "scene"))
+        return drawn_examples(self.captions, of_objects, of_scenes, self.splits, self.seed)
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        """Scene captions that change without the objects of their images."""
+        return first_changes(self.captions, self.objects)
+
+    @cached_property
+    def probed(self) -> ProbedImages:
+        """The images of the probes."""
+        return read_probed(self.inputs["encodings"][0], self.splits)
+
+    @cached_property
+    def pictures(self) -> dict[str, bytes]:
+        """Small PNGs of the images of examples and changes, by image."""
+        wanted = pa.array([one.image for of in (*self.examples, self.changes) for one in of], pa.string())
+        table = read_table(self.inputs["images"], IMAGES, ["image_id", "path", "data"])
+        chosen = table.filter(pc.is_in(table["image_id"], value_set=wanted)).to_pylist()
+        return {row["image_id"]: thumbnail(row) for row in chosen}
 
 
 def read_splits(images: Path, training: Path) -> dict[str, str]:

@@ -1,0 +1,128 @@
+"""Pascal-50S (Vedantam et al. 2015): images of UIUC Pascal, each with 50 sentences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.io import loadmat
+
+from captionlab.corpora.inputs import CorpusError
+from captionlab.corpora.readers.entries import Entry, image_path
+from captionlab.declarations import CorpusReader
+
+DECLARATION = CorpusReader(
+    keys={
+        "annotations": {"$ref": "#/$defs/path", "description": "`consensus_pascal.mat`: what people chose"},
+        "pairs": {
+            "$ref": "#/$defs/path",
+            "description": "`pair_pascal.mat`: the pairs of captions",
+        },
+        "images": {"$ref": "#/$defs/folder"},
+    },
+    required=("annotations", "pairs", "images"),
+    files=("annotations", "pairs"),
+    scenes=False,
+    undescribed=False,
+    libraries=("scipy",),
+)
+# Each pair was shown 48 times, each time beside another sentence about its image.
+SHOWN = 48
+# Who wrote a caption, by its code in `new_data`: one of five systems, a person, or a person about another image.
+SYSTEMS, PERSON, STRANGER = range(1, 6), 6, 7
+
+
+@dataclass(frozen=True)
+class PascalPair:
+    """Two captions of an image and what they were held against; `votes` counts how often each was chosen."""
+
+    file_name: str
+    captions: tuple[str, str]
+    category: str
+    references: Sequence[str]
+    votes: tuple[int, int]
+
+    @property
+    def image_id(self) -> str:
+        """The name of the file without its ending."""
+        return Path(self.file_name).stem
+
+
+def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
+    """The images of all pairs, in the split test, with the sentences that pairs of them were held against.
+
+    A sentence counts once. Images are known by file name without ending.
+    """
+    sentences: dict[str, dict[str, None]] = {}
+    files: dict[str, str] = {}
+    for pair in pascal_pairs(root / config["annotations"], root / config["pairs"]):
+        sentences.setdefault(pair.image_id, {}).update(dict.fromkeys(pair.references))
+        files[pair.image_id] = pair.file_name
+    for image_id, captions in sentences.items():
+        yield Entry(image_id, "test", image_path(config, root, files[image_id]), [*captions])
+
+
+def pascal_pairs(consensus: Path, pairs: Path) -> Iterator[PascalPair]:
+    """The pairs in their order, from `triplets` of the one file, `new_input` and `new_data` of the other.
+
+    A row of `new_input` has a file name and two captions, the same row of `new_data` says who wrote each. Rows 48 n to
+    48 n + 47 of `triplets` are about pair n: a sentence, the captions, and 1 or -1 for the first or second of these. A
+    CorpusError names the file and the row that is not like that.
+    """
+    triplets, rows = _records(consensus, "triplets", 4), _records(pairs, "new_input", 3)
+    writers = np.reshape(_variable(pairs, "new_data"), (-1, 2)).tolist()
+    if len(writers) != len(rows):
+        raise CorpusError(f"{pairs}: new_data has {len(writers)} rows, and new_input {len(rows)}; get the file again")
+    if len(triplets) != SHOWN * len(rows):
+        raise CorpusError(
+            f"{consensus}: triplets has {len(triplets)} rows; {len(rows)} pairs in {pairs} need {SHOWN} each"
+        )
+    for number, ((file_name, first, second), wrote) in enumerate(zip(rows, writers, strict=True)):
+        captions = (str(first).strip(), str(second).strip())
+        votes, references = [0, 0], []
+        start = SHOWN * number
+        for row, (reference, *shown, chosen) in enumerate(triplets[start : start + SHOWN], start + 1):
+            where = f"{consensus}: row {row} of triplets"
+            shown = [str(caption).strip() for caption in shown]
+            if sorted(shown) != sorted(captions):
+                raise CorpusError(f"{where} shows {shown[0]!r} and {shown[1]!r}, not row {number + 1} of {pairs}")
+            if chosen not in (1, -1):
+                raise CorpusError(f"{where} chose {chosen}; it must be 1, the first caption, or -1, the second")
+            votes[captions.index(shown[chosen == -1])] += 1
+            references.append(str(reference).strip())
+        category = _category(wrote, f"{pairs}: row {number + 1} of new_data")
+        yield PascalPair(str(file_name).strip(), captions, category, references, (votes[0], votes[1]))
+
+
+def _category(wrote: Sequence[int], where: str) -> str:
+    """HC: both by people about the image; HI: one about another image; HM: one by a system; MM: both by systems."""
+    systems = sum(code in SYSTEMS for code in wrote)
+    rest = sorted(code for code in wrote if code not in SYSTEMS)
+    known = {(0, PERSON, PERSON): "HC", (0, PERSON, STRANGER): "HI", (1, PERSON): "HM", (2,): "MM"}
+    if (systems, *rest) not in known:
+        raise CorpusError(
+            f"{where} is {[*wrote]}; captions are by systems (1 to 5), a person (6) or one who saw another image (7)"
+        )
+    return known[systems, *rest]
+
+
+def _records(file: Path, name: str, fields: int) -> list[list[Any]]:
+    """The rows of a structure array, each with its fields in their order."""
+    found = _variable(file, name)
+    rows = [found] if isinstance(found, dict) else found
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and len(row) == fields for row in rows):
+        raise CorpusError(f"{file}: {name} must be a structure array with {fields} fields")
+    return [[*row.values()] for row in rows]
+
+
+def _variable(file: Path, name: str) -> Any:
+    """A variable of a MAT-file; a CorpusError says which there are."""
+    try:
+        variables = loadmat(file, simplify_cells=True)
+    except (ValueError, NotImplementedError, TypeError, OSError) as error:
+        raise CorpusError(f"{file} is no MAT-file of a version up to 7 ({error}); get it again") from error
+    if name not in variables:
+        there = ", ".join(key for key in variables if not key.startswith("__")) or "nothing"
+        raise CorpusError(f"{file} has no variable {name!r}; it has {there}")
+    return variables[name]

@@ -1,0 +1,110 @@
+"""What goes to a metric that is a command, and what comes back: captions and scores as JSON lines.
+
+A line for each caption has `id`, `corpus`, `image_id`, `caption_index`, `caption`, `references` (a list of texts as
+the corpus has them) and `image` (the absolute path of its file, null where a corpus is text only). A line for each
+score has `id` and `score`; they may be in any order.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from captionlab.given import GivenError, json_line, text_lines
+from captionlab.pixels import open_image
+from captionlab.schemas import IMAGES
+from captionlab.tables import read_table
+
+# By the id of an image.
+Texts = Mapping[str, Sequence[str]]
+Files = Mapping[str, str | None]
+
+
+class ExchangeError(ValueError):
+    """The scores of a command are not one number for each caption; the message names metric, line and id."""
+
+
+def caption_id(row: Mapping[str, Any]) -> str:
+    """The id of a caption, `corpus/image_id/caption_index`, by its key."""
+    return f"{row['corpus']}/{row['image_id']}/{row['caption_index']}"
+
+
+def write_captions(
+    path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]], references: Texts, images: Files
+) -> None:
+    """Write rows of GENERATED, all of one corpus, to the end of a file, each with its references and its image."""
+    with open(path, "a", encoding="utf-8") as file:
+        for row in rows:
+            key = {name: row[name] for name in ("corpus", "image_id", "caption_index", "caption")}
+            given = {"references": [*references.get(row["image_id"], [])], "image": images[row["image_id"]]}
+            file.write(json.dumps({"id": caption_id(row), **key, **given}, ensure_ascii=False) + "\n")
+
+
+def image_files(path: str | os.PathLike[str], wanted: Collection[str], folder: Path) -> dict[str, str | None]:
+    """Absolute paths of these images of a table of IMAGES; what has its bytes there is written below `folder` first."""
+    places = read_table(path, IMAGES, ["image_id", "path"]).to_pylist()
+    found = {row["image_id"]: row["path"] and os.path.abspath(row["path"]) for row in places}
+    if any(found[image] is None for image in wanted):
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, row in enumerate(read_table(path, IMAGES, ["image_id", "path", "data"]).to_pylist()):
+            if row["image_id"] in wanted and row["data"] is not None:
+                file = folder.absolute() / f"{number}.png"  # an id may hold what no file name does
+                open_image(row).save(file)
+                found[row["image_id"]] = str(file)
+    return {image: found[image] for image in wanted}
+
+
+def read_scores(path: Path, ids: Sequence[str], who: str) -> list[float]:
+    """The scores in a file of JSON lines, in the order of the `ids` of captions; `who` is the metric, for messages.
+
+    ExchangeError for a file that is not there, a line without a finite number, an id that is unknown, there twice or
+    missing; GivenError for a line that is no JSON, as where the file was cut off.
+    """
+    if not path.is_file():
+        raise ExchangeError(f"{who} ended well and wrote no scores; it must write them to the file named last")
+    known, found = frozenset(ids), dict[str, float]()
+    for where, (name, score) in _scores(path, who):
+        if name not in known:
+            raise ExchangeError(f"{where}: there is no caption {name!r}; repeat the `id` of the caption as it is given")
+        if name in found:
+            raise ExchangeError(f"{where}: {name!r} has a score already; write one for each caption")
+        found[name] = score
+    if missing := [name for name in ids if name not in found]:
+        raise ExchangeError(
+            f"{who}: {len(missing)} of {len(ids)} captions have no score, the first is {missing[0]!r}; "
+            "write one for each caption"
+        )
+    return [found[name] for name in ids]
+
+
+def _scores(path: Path, who: str) -> Iterator[tuple[str, tuple[Any, float]]]:
+    """Id and score of each line, with its place for messages."""
+    for where, line in _lines(path, who):
+        try:
+            row = json_line(line, where)
+        except GivenError:
+            raise
+        except (ValueError, RecursionError) as error:  # thousands of digits, or of brackets
+            raise ExchangeError(
+                f'{where}: {line[:80]!r} is too long a number, or nested too deeply; a line must be {{"id": "...", '
+                '"score": number}'
+            ) from error
+        if not (isinstance(row, dict) and isinstance(row.get("id"), str) and "score" in row):
+            raise ExchangeError(f'{where}: {line[:80]!r} is no score; a line must be {{"id": "...", "score": number}}')
+        score = row["score"]
+        # True is a whole number for Python. What is not a number is not below the largest one, either.
+        if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= sys.float_info.max:
+            raise ExchangeError(f"{where}: the score of {row['id']!r} is {score!r:.40}; it must be a finite number")
+        yield where, (row["id"], float(score))
+
+
+def _lines(path: Path, who: str) -> Iterator[tuple[str, str]]:
+    """Lines, each with its place for messages: the file itself is gone when somebody reads them."""
+    number = 0
+    try:
+        for number, (_, line) in enumerate(text_lines(path), 1):
+            yield f"{who}, line {number} of its scores", line
+    except ValueError as error:
+        raise ExchangeError(f"{who}, line {number + 1} of its scores is no text in UTF-8; write it as that") from error

@@ -1,0 +1,168 @@
+"""CHAIR: objects that captions name and their images do not have; and how many of those in the images they name.
+
+Rohrbach et al. 2018, "Object Hallucination in Image Captioning", section 2.1, and the authors' code
+(github.com/LisaAnne/Hallucination, utils/chair.py). CHAIRi is the share of mentions of objects that are hallucinated,
+CHAIRs that of captions with such a mention. Which words name which object is a list (captionlab.evaluation.categories).
+"""
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from captionlab.declarations import ScoreTable
+from captionlab.evaluation.categories import Categories, Mention, load_categories
+from captionlab.evaluation.given import Given, Row
+from captionlab.evaluation.summary import (
+    PER_CENT,
+    Job,
+    Metric,
+    OfCaptions,
+    Result,
+    caption_results,
+    matrix,
+    mean,
+)
+from captionlab.schemas import CAPTION_KEY
+from captionlab.tables import Column, TableSchema, read_table
+
+DECLARATION = ScoreTable(
+    place=6,
+    asks=("objects",),
+    references=True,
+    switch="",
+    keys={
+        "objects": {
+            "$ref": "#/$defs/path",
+            "description": "categories of objects, by which captions get CHAIR: `coco`, `toyworld`, or a file of your "
+            "own as `resources/categories/coco.yaml`; corpora without annotated objects are left out",
+        }
+    },
+    reads=("tags", "reference_tags", "objects", "categories"),
+)
+_NAMES, _COUNTS = pa.list_(pa.string()), pa.list_(pa.int32(), 2)
+SCORES = TableSchema(
+    "objects that captions name",
+    "a caption and the objects that it names",
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    words=Column(_NAMES, "words that name an object, as written but in lower case, in their order"),
+    categories=Column(_NAMES, "category that each names"),
+    hallucinated=Column(pa.list_(pa.bool_()), "whether the image is not known to have that"),
+    annotated=Column(_NAMES, "categories of the objects annotated in the image"),
+    referenced=Column(_NAMES, "categories that its references name"),
+    mentions=Column(_COUNTS, "words that name an object, and those of them that are hallucinated"),
+    with_hallucination=Column(pa.int32(), "1 where one of them is hallucinated, else 0"),
+    recall=Column(_COUNTS, "annotated categories, and those of them that the caption names"),
+)
+
+logger = logging.getLogger(__name__)
+
+
+def share(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
+    """The second (...) of two counts (..., 2) as a share of the first; 0 where there is nothing to be a share of."""
+    return np.divide(sums[..., 1], sums[..., 0], out=np.zeros(sums.shape[:-1]), where=sums[..., 0] > 0)
+
+
+METRICS = {
+    "CHAIRi": Metric("mentions", share, ends=PER_CENT),
+    "CHAIRs": Metric("with_hallucination", mean, ends=PER_CENT, share=True),
+    "object recall": Metric("recall", share, ends=PER_CENT),
+}
+
+
+def score(given: Given) -> Iterator[dict[str, Any]]:
+    """Columns of SCORES, corpus by corpus; one without annotated objects is left out, and the log says so.
+
+    ValueError where no corpus is left.
+    """
+    left_out, categories = [], load_categories(given.settings["objects"], given.inputs["categories"])
+    for corpus in given.corpora:
+        images = {row["image_id"] for row in given.tags[corpus]}
+        objects = [row for row in given.objects[corpus] if row["image_id"] in images]
+        annotated = of_labels(corpus, objects, categories)
+        if not annotated:
+            left_out.append(corpus)
+            logger.warning("%s is left out: no image that is captioned has an annotated object", corpus)
+            continue
+        if bare := len(images - annotated.keys()):
+            said = "images have no annotated object and are judged by their references alone"
+            logger.warning("%s: %d of %d %s", corpus, bare, len(images), said)
+        columns = judged(given.tags[corpus], given.reference_tags[corpus], annotated, categories)
+        if not any(columns["words"]):
+            logger.warning("%s: no caption names an object, so CHAIRi is 0", corpus)
+        yield columns
+    if len(left_out) == len(given.corpora):
+        raise ValueError(
+            f"CHAIR needs annotated objects of the categories {given.settings['objects']!r}, and {', '.join(left_out)} "
+            "have none; take `objects` out of the evaluation, name there the list that their labels are of, or add a "
+            "corpus with objects, as one of COCO with `instances`"
+        )
+
+
+def of_labels(corpus: str, objects: Sequence[Row], categories: Categories) -> dict[str, list[str]]:
+    """The categories of the annotated objects of each image, in order; rows of OBJECTS. Labels of none are logged."""
+    found: dict[str, set[str]] = defaultdict(set)
+    unknown: Counter[str] = Counter()
+    for row in objects:
+        if category := categories.of_label(row["label"]):
+            found[row["image_id"]].add(category)
+        else:
+            unknown[row["label"]] += 1
+    if unknown:
+        most = ", ".join(f"{label!r}" for label, _ in unknown.most_common(5))
+        logger.warning("%s: %d objects are of no category, most of them %s", corpus, unknown.total(), most)
+    return {image: sorted(names) for image, names in found.items()}
+
+
+def judged(
+    captions: Sequence[Row], references: Sequence[Row], annotated: Mapping[str, Sequence[str]], categories: Categories
+) -> dict[str, list[Any]]:
+    """Columns of SCORES of the captions of a corpus, which are rows of TAGGED, as its references are.
+
+    A caption's mention is hallucinated where the image has no annotated object of its category, and no reference of the
+    image mentions one: annotators overlook objects, and people do. As the authors' code has it, each mention counts, so
+    an object that is named twice counts twice. An image without annotated objects is judged by its references alone.
+    """
+    referenced: dict[str, set[str]] = defaultdict(set)
+    for row in references:
+        referenced[row["image_id"]].update(mention.category for mention in _mentions(row, categories))
+    columns: dict[str, list[Any]] = {name: [] for name in SCORES.columns}
+    for row in captions:
+        found, image = _mentions(row, categories), row["image_id"]
+        there, named = annotated.get(image, []), {mention.category for mention in found}
+        wrong = [mention.category not in {*there, *referenced[image]} for mention in found]
+        values = {
+            **{name: row[name] for name in CAPTION_KEY},
+            "words": [mention.words for mention in found],
+            "categories": [mention.category for mention in found],
+            "hallucinated": wrong,
+            "annotated": there,
+            "referenced": sorted(referenced[image]),
+            "mentions": [len(found), sum(wrong)],
+            "with_hallucination": int(any(wrong)),
+            "recall": [len(there), len(named & {*there})],
+        }
+        for name, value in values.items():
+            columns[name].append(value)
+    return columns
+
+
+def _mentions(row: Row, categories: Categories) -> list[Mention]:
+    return categories.mentions(row["words"], row["lemmas"], row["tags"])
+
+
+def results(job: Job, path: str, seed: int) -> Iterator[Result]:
+    """Results by corpus."""
+    return caption_results(job, read_table(path, SCORES), seed, METRICS)
+
+
+def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
+    """The same of single captions, from 0 to 1; 0 where a caption names no object, or its image has none."""
+    scores = read_table(path, SCORES)
+    keys = list(zip(*(scores[name].to_pylist() for name in CAPTION_KEY), strict=True))
+    for name, metric in METRICS.items():
+        yield OfCaptions(name, None, keys, metric.value(matrix(scores[metric.column]), np.ones(len(keys))))

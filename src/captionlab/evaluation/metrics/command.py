@@ -1,0 +1,58 @@
+"""Metrics that are commands of others, each in an environment of its own; their names in the config are printed."""
+
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+
+from captionlab.declarations import ScoreTable
+from captionlab.evaluation.summary import (
+    ANY,
+    Job,
+    Metric,
+    OfCaptions,
+    Result,
+    caption_results,
+    caption_values,
+    mean,
+    parts,
+)
+from captionlab.schemas import CAPTION_KEY
+from captionlab.tables import Column, TableSchema, read_table
+
+DECLARATION = ScoreTable(
+    place=8,
+    asks=("metrics",),
+    references=False,
+    switch="",
+    keys={
+        "metrics": {
+            "type": "array",
+            "items": {"type": "string"},
+            "names": "metrics",
+            "uniqueItems": True,
+            "default": [],
+            "description": "commands that score every caption",
+        },
+    },
+)
+SCORES = TableSchema(
+    "scores of a command",
+    "a caption scored by a command",
+    (*CAPTION_KEY, "metric"),
+    **CAPTION_KEY,
+    metric=Column(pa.string(), "name of the metric in the config"),
+    score=Column(pa.float64(), "score as the command gives it"),
+)
+
+
+def results(job: Job, path: str, seed: int) -> Iterator[Result]:
+    """Means over captions by corpus; `job.factors` has what a metric is printed times, by its place in the config."""
+    for (name,), part in parts(read_table(path, SCORES), "metric"):
+        metric = Metric("score", mean, job.factors[f"metrics.{name}"], ANY)
+        yield from caption_results(job, part, seed, {name: metric})
+
+
+def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
+    """The score of each caption, as the command gives it."""
+    for (name,), part in parts(read_table(path, SCORES), "metric"):
+        yield from caption_values(part, {name: "score"})

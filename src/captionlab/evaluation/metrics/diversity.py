@@ -1,0 +1,213 @@
+"""Diversity of captions, over images and within an image, and novelty: what the captioner was not shown in training.
+
+Over images: distinct-n (Li et al. 2016), vocabulary, length and novelty. Among several captions of an image: mBLEU-4
+(Shetty et al. 2017), self-CIDEr (Wang and Chan 2019) and distinct-n of these alone.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from captionlab.declarations import ScoreTable
+from captionlab.evaluation.given import Given, Key
+from captionlab.evaluation.summary import (
+    CAPTIONS,
+    FROM_0,
+    PER_CENT,
+    Job,
+    Metric,
+    OfCaptions,
+    Result,
+    aggregate,
+    caption_results,
+    caption_values,
+    matrix,
+    mean,
+    parts,
+    sums_of_images,
+)
+from captionlab.evaluation.within_image import mutual_bleu, self_cider
+from captionlab.intervals import jackknife_resampled
+from captionlab.schemas import CAPTION_KEY
+from captionlab.tables import Column, TableSchema, read_table
+from captionlab.texts.counting import first_of_groups, ngram_counts
+
+DECLARATION = ScoreTable(
+    place=7,
+    taken=("distinct-1", "distinct-2", "vocabulary", "length", "novelty"),
+    asks=("diversity",),
+    references=False,
+    switch="",
+    keys={
+        "diversity": {
+            "type": "boolean",
+            "default": False,
+            "description": "how different captions are, of different images and of the same, and how many are new",
+        }
+    },
+    reads=("tokens", "references", "training"),
+    libraries=("numpy", "pycocoevalcap", "scipy"),
+)
+ORDERS = np.array([1, 2])  # of the n-grams that distinct-n counts
+_DOUBLE, _COUNTS = pa.float64(), pa.list_(pa.int32(), len(ORDERS))
+_TYPES = {
+    "types": Column(_COUNTS, "different n-grams that no caption in a row above has, in its corpus; n = 1, 2"),
+    "image_types": Column(_COUNTS, "different n-grams that no caption in a row above has, of its image; n = 1, 2"),
+    "own_types": Column(_COUNTS, "those of the latter that captions of no other image have; n = 1, 2"),
+}
+SCORES = TableSchema(
+    "diversity",
+    "a caption, with what it adds to the variety of those of its corpus and of its image",
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    length=Column(pa.int32(), "tokens"),
+    novel=Column(
+        pa.bool_(),
+        "whether no caption in training has the same letters and digits; missing where training is unknown",
+        nullable=True,
+    ),
+    **_TYPES,
+    mbleu_4=Column(_DOUBLE, "BLEU-4 against other captions of its image, 0 to 1; missing without any", nullable=True),
+    self_cider=Column(
+        _DOUBLE,
+        "diversity of the captions of its image, 0 to 1; missing where it is alone, or references have no idf",
+        nullable=True,
+    ),
+)
+NOVELTY = Metric("novel", mean, ends=PER_CENT, share=True)
+PRINTED = {"mbleu_4": "mBLEU-4", "self_cider": "self-CIDEr"}
+
+logger = logging.getLogger(__name__)
+
+
+def letters_and_digits(caption: str) -> str:
+    """The letters and digits of a caption, in lower case: man's, mans and man 's are the same in training and after."""
+    return re.sub(r"[\W_]+", "", caption.lower())
+
+
+def score(given: Given) -> Iterator[dict[str, Any]]:
+    """Columns of SCORES, corpus by corpus."""
+    known = {letters_and_digits(caption) for caption in given.training}
+    if not known:
+        logger.warning("novelty is missing: this run does not know the captions that the captioner was trained on")
+    for corpus in given.corpora:
+        texts = {(row["image_id"], row["caption_index"]): row["caption"] for row in given.captions[corpus]}
+        yield score_corpus(corpus, texts, given.tokens[corpus], given.references[corpus], known)
+
+
+def score_corpus(
+    corpus: str,
+    captions: Mapping[Key, str],
+    tokens: Mapping[Key, str],
+    references: Mapping[str, Sequence[str]],
+    known: Collection[str],
+) -> dict[str, Any]:
+    """Columns of SCORES of a corpus, by image and index.
+
+    Captions as written and as tokens joined by spaces, references as the latter, by image; `known`: letters and digits
+    of every caption in training, none where these are unknown. A caption without any is not novel: it says nothing.
+    """
+    keys = sorted(captions)
+    words_of = [tokens[key].split() for key in keys]
+    letters = [letters_and_digits(captions[key]) for key in keys]
+    by_order = [_types(words_of, [image for image, _ in keys], int(n)) for n in ORDERS]
+    return {
+        "corpus": [corpus] * len(keys),
+        "image_id": [image for image, _ in keys],
+        "caption_index": [index for _, index in keys],
+        "length": list(map(len, words_of)),
+        "novel": [bool(one) and one not in known if known else None for one in letters],
+        **{name: np.stack(counts, axis=1).tolist() for name, *counts in zip(_TYPES, *by_order, strict=True)},
+        **_among_themselves(corpus, keys, tokens, references),
+    }
+
+
+def results(job: Job, path: str, seed: int) -> Iterator[Result]:
+    """Results by corpus: those over images, novelty where it is known, and those of images with several captions."""
+    for (corpus,), part in parts(read_table(path, SCORES), "corpus"):
+        of_corpus = partial(Result, job, corpus, None, None)
+        yield from _over_images(of_corpus, part, seed)
+        yield from caption_results(job, part.filter(pc.is_valid(part["novel"])), seed, {"novelty": NOVELTY})
+        yield from _within_images(of_corpus, part.filter(pc.is_valid(part["mbleu_4"])), seed)
+
+
+def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
+    """Length and novelty; the other metrics are of many captions."""
+    return caption_values(read_table(path, SCORES), {"length": "length", "novelty": "novel"})
+
+
+def _types(texts: Sequence[Sequence[str]], images: Sequence[str], n: int) -> list[np.ndarray]:
+    """The columns _TYPES (captions,) of n-grams of one order, of captions as words and their images."""
+    counts, group = ngram_counts(texts, n), np.unique(images, return_inverse=True)[1]
+    everywhere, _ = first_of_groups(counts, np.zeros_like(group))
+    rows, grams = first_of_groups(counts, group)
+    images_with = np.bincount(grams, minlength=counts.shape[1])
+    of_rows = (everywhere, rows, rows[images_with[grams] == 1])
+    return [np.bincount(found, minlength=len(texts)) for found in of_rows]
+
+
+def _among_themselves(
+    corpus: str, keys: Sequence[Key], tokens: Mapping[Key, str], references: Mapping[str, Sequence[str]]
+) -> dict[str, list[float | None]]:
+    """The columns mbleu_4 and self_cider of captions, which are sorted by image."""
+    several = [found for _, of_image in groupby(keys, itemgetter(0)) if len(found := list(of_image)) > 1]
+    images = [[tokens[key] for key in found] for found in several]
+    places = [key for found in several for key in found]
+    bleu, cider = dict(zip(places, mutual_bleu(images), strict=True)), {}
+    if images and len(references) > 1:
+        of_images = zip(several, self_cider(images, references), strict=True)
+        cider = {key: value for found, value in of_images for key in found}
+    elif images:
+        logger.warning("%s: self-CIDEr is missing, because the idf of every n-gram is 0 with one image", corpus)
+    return {"mbleu_4": [bleu.get(key) for key in keys], "self_cider": [cider.get(key) for key in keys]}
+
+
+def _over_images(of_corpus: Callable[..., Result], part: pa.Table, seed: int) -> Iterator[Result]:
+    """distinct-n, vocabulary and length.
+
+    The first two are no sums over images, so they are resampled by what they are without each image.
+    """
+    images, sums = sums_of_images(part, _columns(part, "types", "own_types"))
+    types, ngrams = sums["types"].sum(axis=0), sums["ngrams"].sum(axis=0)
+    others = types - sums["own_types"]
+    values = np.append(100 * _share(types, ngrams), types[0])
+    without = np.column_stack([100 * _share(others, ngrams - sums["ngrams"]), others[:, 0]])
+    resampled = np.clip(jackknife_resampled(values, without, seed), 0, [100] * len(ORDERS) + [np.inf])
+    for column, name in enumerate((*(f"distinct-{n}" for n in ORDERS), "vocabulary")):
+        ends = FROM_0 if name == "vocabulary" else PER_CENT
+        yield of_corpus(name, float(values[column]), resampled[:, column], images, len(part), ends)
+    for name, value, resampled in aggregate(sums, {"length": Metric("length", mean, scale=1.0)}, seed):
+        yield of_corpus(name, value, resampled, images, len(part), FROM_0)
+
+
+def _within_images(of_corpus: Callable[..., Result], part: pa.Table, seed: int) -> Iterator[Result]:
+    """mBLEU-4, self-CIDEr and distinct-n of the captions of an image, each the mean over images."""
+    if len(part):
+        means = [name for name in ("mbleu_4", "self_cider") if not part[name].null_count]
+        images, sums = sums_of_images(part, _columns(part, "image_types", *means))
+        of_image = {PRINTED[name]: sums[name] / sums[CAPTIONS] for name in means}
+        distinct = _share(sums["image_types"], sums["ngrams"])
+        of_image |= {f"distinct-{n} in an image": distinct[:, n - 1 : n] for n in ORDERS}
+        of_image[CAPTIONS] = np.ones((len(images), 1))
+        metrics = {name: Metric(name, mean) for name in of_image if name != CAPTIONS}
+        for name, value, resampled in aggregate(of_image, metrics, seed):
+            yield of_corpus(name, value, resampled, images, len(part), PER_CENT)
+
+
+def _columns(part: pa.Table, *names: str) -> dict[str, np.ndarray]:
+    """Length and more columns (captions, width) of SCORES, and how many n-grams captions have, n = 1, 2."""
+    found = {name: matrix(part[name]) for name in ("length", *names)}
+    return {"ngrams": np.maximum(found["length"] + 1 - ORDERS, 0), **found}
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Part by whole, 0 of nothing."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)

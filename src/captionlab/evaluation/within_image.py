@@ -1,0 +1,69 @@
+"""How alike the captions of an image are: mBLEU (Shetty et al. 2017) and self-CIDEr (Wang and Chan 2019)."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from pycocoevalcap.bleu.bleu_scorer import BleuScorer
+from scipy.sparse import csr_array, diags_array, hstack
+from scipy.sparse.linalg import norm
+
+from captionlab.texts.counting import first_of_groups, ngram_counts
+
+ORDERS = 4  # of the n-grams of BLEU and CIDEr
+
+
+def mutual_bleu(images: Sequence[Sequence[str]]) -> list[float]:
+    """BLEU-4, 0 to 1, of every caption against the other captions of its image, one image after the other.
+
+    images: of each its captions, two or more, as tokens joined by spaces. The value of a single caption is smoothed as
+    by pycocoevalcap; its mean over the captions of an image is mBLEU-4 (Shetty et al. 2017).
+    """
+    scorer = BleuScorer(n=ORDERS)
+    for captions in images:
+        for index, caption in enumerate(captions):
+            scorer += (caption, [*captions[:index], *captions[index + 1 :]])
+    _, by_order = scorer.compute_score(option="closest")
+    return list(by_order[ORDERS - 1])
+
+
+def self_cider(images: Sequence[Sequence[str]], references: Mapping[str, Sequence[str]]) -> list[float]:
+    """Diversity of the captions of each image, 0 (all are the same) to 1 (no two share an n-gram that tells anything).
+
+    images: of each its captions, two or more; references: those of all images of the corpus, which idf is from; both as
+    tokens joined by spaces. Wang and Chan 2019: of the matrix of CIDEr between captions, the roots of its eigenvalues;
+    of their sum by the largest, the logarithm to the base of the number of captions.
+    A caption without an n-gram of idf above 0 adds nothing; where all are so, the diversity is 0.
+    """
+    vectors = _cider_vectors([caption for captions in images for caption in captions], references)
+    ends = np.cumsum([len(captions) for captions in images])
+    return [_spread(vectors[end - len(captions) : end]) for captions, end in zip(images, ends, strict=True)]
+
+
+def _spread(vectors: csr_array) -> float:
+    """The diversity of captions from their `_cider_vectors` (captions, n-grams)."""
+    grams, columns = np.unique(vectors.indices, return_inverse=True)
+    dense = np.zeros((vectors.shape[0], len(grams)))
+    dense[np.repeat(np.arange(len(dense)), np.diff(vectors.indptr)), columns] = vectors.data
+    # The singular values are the roots of the eigenvalues of the products, without the roundings of these.
+    roots = np.linalg.svd(dense, compute_uv=False)
+    return float(np.log(roots.sum() / roots.max()) / np.log(len(dense))) if roots.any() else 0.0
+
+
+def _cider_vectors(captions: Sequence[str], references: Mapping[str, Sequence[str]]) -> csr_array:
+    """Vectors (captions, n-grams) whose products are CIDEr, 0 to 1 (Vedantam et al. 2015, equations 1 to 3).
+
+    That is the mean over n = 1 to 4 of the cosine of vectors of tf-idf: without the length penalty and the clipping of
+    CIDEr-D, under which a caption is not as like another as that is like it.
+    """
+    described = [text.split() for of_image in references.values() for text in of_image]
+    image = np.repeat(np.arange(len(references)), [len(of_image) for of_image in references.values()])
+    texts, of_order = [*(caption.split() for caption in captions), *described], []
+    for n in range(1, ORDERS + 1):
+        counts = ngram_counts(texts, n)
+        _, grams = first_of_groups(counts[len(captions) :], image)
+        documents = np.bincount(grams, minlength=counts.shape[1])
+        idf = np.log(len(references)) - np.log(np.maximum(1, documents))
+        weighted = counts[: len(captions)] @ diags_array(idf)
+        lengths = norm(weighted, axis=1)
+        of_order.append(diags_array(1 / np.where(lengths > 0, lengths, 1)) @ weighted)
+    return hstack(of_order, format="csr") / np.sqrt(ORDERS)

@@ -1,0 +1,5 @@
+"""Readers of published judgements, a module for each.
+
+A reader takes the block of the set in the config, the folder that relative paths start from, and the corpus of the
+images. `captionlab.judgements.reading` makes the tables.
+"""

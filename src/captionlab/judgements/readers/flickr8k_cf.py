@@ -1,0 +1,36 @@
+"""Flickr8k-CF (Hodosh et al. 2013): captions of which a crowd said whether they describe an image."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from captionlab.corpora.inputs import CorpusError
+from captionlab.declarations import JudgementReader
+from captionlab.judgements.readers.entries import Described, Rated
+from captionlab.judgements.readers.flickr8k import judged_lines
+
+DECLARATION = JudgementReader(
+    keys={
+        "annotations": {"$ref": "#/$defs/path", "description": "`CrowdFlowerAnnotations.txt`"},
+        "captions": {"$ref": "#/$defs/path", "description": "`Flickr8k.token.txt`, the captions by their ids"},
+    },
+    required=("annotations", "captions"),
+    files=("annotations", "captions"),
+    simulated=False,
+    ratings=True,
+    leaves_out="candidates",
+    libraries=(),
+)
+
+
+def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Rated]:
+    """A caption for each line of `CrowdFlowerAnnotations.txt`, with the share of the crowd that said yes."""
+    for where, image_id, caption, (share, yes, no) in judged_lines(
+        root / config["annotations"], root / config["captions"]
+    ):
+        if not (0 <= share <= 1 and yes >= 0 and no >= 0 and yes + no > 0):
+            raise CorpusError(
+                f"{where}: expected the share of yes, 0 to 1, and the numbers of yes and no, "
+                f"found {share:g}, {yes:g} and {no:g}"
+            )
+        yield Rated(image_id, caption, {"crowd": share})

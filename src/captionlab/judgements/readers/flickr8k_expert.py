@@ -1,0 +1,32 @@
+"""Flickr8k-Expert (Hodosh et al. 2013): captions that three experts rated from 1 to 4."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from captionlab.corpora.inputs import CorpusError
+from captionlab.declarations import JudgementReader
+from captionlab.judgements.readers.entries import Described, Rated
+from captionlab.judgements.readers.flickr8k import judged_lines
+
+DECLARATION = JudgementReader(
+    keys={
+        "annotations": {"$ref": "#/$defs/path", "description": "`ExpertAnnotations.txt`"},
+        "captions": {"$ref": "#/$defs/path", "description": "`Flickr8k.token.txt`, the captions by their ids"},
+    },
+    required=("annotations", "captions"),
+    files=("annotations", "captions"),
+    simulated=False,
+    ratings=True,
+    leaves_out="candidates",
+    libraries=(),
+)
+SCALE = (1, 2, 3, 4)
+
+
+def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Rated]:
+    """A caption for each line of `ExpertAnnotations.txt`, with the ratings of expert-1 to expert-3."""
+    for where, image_id, caption, numbers in judged_lines(root / config["annotations"], root / config["captions"]):
+        if wrong := [number for number in numbers if number not in SCALE]:
+            raise CorpusError(f"{where}: {wrong[0]:g} is no judgement; experts give 1, 2, 3 or 4")
+        yield Rated(image_id, caption, {f"expert-{n}": number for n, number in enumerate(numbers, 1)})

@@ -1,0 +1,50 @@
+"""FOIL (Shekhar et al. 2017): captions of COCO, and the same with a wrong noun."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from captionlab.corpora.inputs import CorpusError
+from captionlab.corpora.readers.entries import records, take
+from captionlab.declarations import JudgementReader
+from captionlab.given import read_json
+from captionlab.judgements.readers.entries import Described, Preferred
+
+DECLARATION = JudgementReader(
+    keys={"annotations": {"$ref": "#/$defs/path", "description": "`foilv1.0_test_2017.json`"}},
+    required=("annotations",),
+    files=("annotations",),
+    simulated=False,
+    ratings=False,
+    leaves_out="references",
+    libraries=(),
+)
+EXPECTED = '{"annotations": [{"id", "image_id", "caption", "foil"}]}'
+
+
+def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Preferred]:
+    """For each image a true caption and one of its foils, both drawn by the seed, as in Hessel et al. (2021, §4.4).
+
+    A caption and its foils have the same `id`, that of the caption in COCO. The vote is one to none for what is true.
+    """
+    file = root / config["annotations"]
+    true: dict[int, tuple[str, str]] = {}
+    foils: dict[int, list[str]] = {}
+    for where, record in records(read_json(file), "annotations", file, EXPECTED):
+        number = take(record, "id", int, where, EXPECTED)
+        image_id = str(take(record, "image_id", (int, str), where, EXPECTED))
+        caption = take(record, "caption", str, where, EXPECTED)
+        if take(record, "foil", bool, where, EXPECTED):
+            foils.setdefault(number, []).append(caption)
+        elif true.setdefault(number, (image_id, caption)) != (image_id, caption):
+            raise CorpusError(f"{where}: caption {number} is there already, and it is another; get the file again")
+    if lonely := sorted(foils.keys() - true.keys()):
+        raise CorpusError(f"{file}: {len(lonely)} foils have no true caption, the first is of caption {lonely[0]}")
+    of_images: dict[str, list[int]] = {}
+    for number in sorted(foils):
+        of_images.setdefault(true[number][0], []).append(number)
+    random = Random(config["seed"])
+    for image_id, numbers in of_images.items():
+        chosen = random.choice(numbers)
+        yield Preferred(image_id, (true[chosen][1], random.choice(foils[chosen])), (1, 0))

@@ -1,0 +1,104 @@
+"""Judgements that nobody made: of the toy world, where what an image shows is known, simulated judges rate captions."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from captionlab.corpora.inputs import CorpusError
+from captionlab.corpora.toyworld.lexicon import GARMENT, NOUNS
+from captionlab.corpora.toyworld.world import COLOURS
+from captionlab.declarations import JudgementReader
+from captionlab.judgements.readers.entries import Described, Rated
+
+DECLARATION = JudgementReader(
+    keys={
+        "split": {"type": "string", "default": "test", "description": "split of the corpus whose images are judged"},
+        "images": {"type": "integer", "minimum": 2, "default": 100, "description": "most images, drawn by the seed"},
+    },
+    required=(),
+    files=(),
+    simulated=True,
+    ratings=True,
+    leaves_out="references",
+    libraries=(),
+)
+JUDGES = tuple(f"simulated-{number}" for number in (1, 2, 3))
+LOWEST, HIGHEST = 1, 4
+# Standard deviation of a judge around what all would say: half a step, so that neighbours on the scale are confused.
+NOISE = 0.5
+_PLURALS = {noun.plural for nouns in NOUNS.values() for noun in nouns}
+# The classes that a noun may mean (a person is a man or a woman), and who may wear a garment.
+_NOUNS = {
+    word: {label for label, others in NOUNS.items() for other in others if word in (other.singular, other.plural)}
+    for nouns in NOUNS.values()
+    for noun in nouns
+    for word in (noun.singular, noun.plural)
+}
+_GARMENTS = {
+    word: {who for who, worn in GARMENT.items() if word in worn} for words in GARMENT.values() for word in words
+}
+
+
+def _any(words: Iterable[str]) -> str:
+    """Regular expression of some words, the longest first."""
+    return "|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word)))
+
+
+_SAID = re.compile(rf"\b(?:({_any(COLOURS)}) )?({_any({**_NOUNS, **_GARMENTS})})\b(?! station\b)")
+_NAMED = re.compile(rf"\b(?:(an?) )?({_any(_NOUNS)})\b(?! station\b)")
+
+
+def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Rated]:
+    """Four captions for each image, each rated from 1 to 4 by three judges who know what the image shows.
+
+    They are a reference of it, one of an image with an object of the same class, one of any other image, and the first
+    with one object replaced by a class that the image lacks. A rating is 1 plus 3 times the share of what the caption
+    says that is true (`truth`), with noise of its judge, rounded.
+    """
+    random = Random(config["seed"])
+    split = [image for image, name in corpus.splits.items() if name == config["split"]]
+    named = {image: [text for text in corpus.references.get(image, ()) if _NAMED.search(text)] for image in split}
+    images = [image for image in split if named[image]]
+    if len(images) < 2:
+        raise CorpusError(
+            f"only {len(images)} images of the split {config['split']!r} have a caption that names an object of the "
+            "toy world, and two are needed; name another split, or a corpus whose captions say what is seen"
+        )
+    shown = {image: {thing["label"] for thing in corpus.objects[image]} for image in images}
+    for image in random.sample(images, min(config["images"], len(images))):
+        others = [other for other in images if other != image]
+        alike = [other for other in others if shown[other] & shown[image]] or others
+        own = random.choice(named[image])
+        theirs = [random.choice(named[random.choice(pool)]) for pool in (alike, others)]
+        for caption in (own, *theirs, _with_another_object(own, shown[image], random)):
+            expected = LOWEST + (HIGHEST - LOWEST) * truth(caption, corpus.objects[image])
+            rated = (round(random.gauss(expected, NOISE)) for _ in JUDGES)
+            ratings = [float(min(max(rating, LOWEST), HIGHEST)) for rating in rated]
+            yield Rated(image, caption, dict(zip(JUDGES, ratings, strict=True)))
+
+
+def truth(caption: str, objects: Sequence[Mapping[str, Any]]) -> float:
+    """Share of what a caption says of objects that is true of an image with these rows of OBJECTS; 0 without any.
+
+    It says that there is an object of a class, and of a colour where that stands before the noun, or before a garment
+    of a person.
+    """
+    said = []
+    for colour, word in _SAID.findall(caption):
+        if word in _NOUNS:
+            said.append(any(thing["label"] in _NOUNS[word] for thing in objects))
+        if colour:
+            meant = _GARMENTS[word] if word in _GARMENTS else _NOUNS[word]
+            said.append(any(thing["label"] in meant and colour in thing["attributes"] for thing in objects))
+    return sum(said) / len(said) if said else 0.0
+
+
+def _with_another_object(caption: str, shown: set[str], random: Random) -> str:
+    """The caption with one of its objects replaced by a class that is not shown, and its article with it."""
+    found = random.choice([*_NAMED.finditer(caption)])
+    noun = NOUNS[random.choice([label for label in NOUNS if label not in shown])][0]
+    word = noun.plural if found[2] in _PLURALS else noun.singular
+    article = "" if not found[1] else "an " if word[0] in "aeiou" else "a "
+    return f"{caption[: found.start()]}{article}{word}{caption[found.end() :]}"

@@ -1,0 +1,75 @@
+"""Tables of the judgements stage: captions that people judged, and what they said of them."""
+
+import pyarrow as pa
+
+from captionlab.schemas import CAPTION_INDEX, IMAGE_ID
+from captionlab.tables import Column, TableSchema
+
+_STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
+_KEY = {"image_id": IMAGE_ID, "caption_index": CAPTION_INDEX}
+
+CANDIDATES = TableSchema(
+    "judged captions",
+    "a caption that people judged",
+    tuple(_KEY),
+    **_KEY,
+    caption=Column(_STRING, "text as in the published file"),
+)
+RATINGS = TableSchema(
+    "ratings",
+    "what a judge said of a caption",
+    (*_KEY, "judge"),
+    **_KEY,
+    judge=Column(_STRING, "who judged, as the reader calls them; one name where only a mean is published"),
+    rating=Column(_DOUBLE, "higher is better, on the scale of the published file"),
+)
+PREFERENCES = TableSchema(
+    "preferences",
+    "two captions of an image, and how many people preferred which",
+    (*_KEY, "other_index"),
+    **_KEY,
+    other_index=Column(_INT, "rank of the other caption among those of the image, from 0"),
+    votes=Column(_INT, "people who preferred the caption"),
+    other_votes=Column(_INT, "people who preferred the other"),
+    category=Column(_STRING, "kind of the pair: HC, HI, HM or MM of Pascal-50S; missing elsewhere", nullable=True),
+)
+_WHO = {
+    "metric": Column(_STRING, "metric as the field prints it"),
+    "scorer": Column(
+        _STRING, "who scores, an encoder or scorer of the config; missing for other metrics", nullable=True
+    ),
+}
+_OF = {
+    "coefficient": Column(_STRING, "tau-b, tau-c or Pearson, with ratings; accuracy, on preferences"),
+    "category": Column(_STRING, "kind of the pairs; missing for all judgements", nullable=True),
+}
+_COUNTS = {
+    "images": Column(_INT, "images that captions were judged for"),
+    "n": Column(_INT, "ratings, or pairs of captions"),
+}
+CORRELATIONS = TableSchema(
+    "agreement with people",
+    "a coefficient of a metric on judgements of the captions that it scored",
+    (*_WHO, *_OF),
+    **_WHO,
+    **_OF,
+    value=Column(_DOUBLE, "-1 to 1; a share of the pairs for accuracy; missing where it is not defined", nullable=True),
+    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images; missing for one image", nullable=True),
+    ci_high=Column(_DOUBLE, "upper end of the same", nullable=True),
+    **_COUNTS,
+    note=Column(_STRING, "how many captions have no score, and why a value or interval is missing", nullable=True),
+)
+DIFFERENCES = TableSchema(
+    "differences in agreement with people",
+    "a coefficient of a metric against another's on judgements of the captions that both scored",
+    (*_WHO, "against", "against_scorer", *_OF),
+    **_WHO,
+    against=Column(_STRING, "metric whose value is subtracted"),
+    against_scorer=Column(_STRING, "who scores that", nullable=True),
+    **_OF,
+    difference=Column(_DOUBLE, "value minus the other's"),
+    ci_low=Column(_DOUBLE, "lower end of its 95 % interval, over images; missing for one image", nullable=True),
+    ci_high=Column(_DOUBLE, "upper end of the same", nullable=True),
+    p_value=Column(_DOUBLE, "two-sided, of a paired bootstrap over images; missing for one image", nullable=True),
+    **_COUNTS,
+)

@@ -1,0 +1,1 @@
+"""Hessel et al. 2021 (clipscore): do metrics of captions agree with people?"""

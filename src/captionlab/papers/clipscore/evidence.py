@@ -1,0 +1,24 @@
+"""What the paper's claims are judged by: differences between metrics in how they agree with people."""
+
+from captionlab.judgements.schemas import DIFFERENCES
+from captionlab.papers.clipscore.run import difference_rows
+from captionlab.reporting.evidence import Evidence
+from captionlab.reporting.printed import Sides, pair, printed_difference
+from captionlab.reporting.published import read_published
+from captionlab.reporting.reading import read_by
+from captionlab.reporting.runs import Row
+
+
+def evidence(inputs: Row, params: Row) -> Evidence:
+    """Differences by the paper's labels of metrics and of judgements."""
+    encoder, differences = params["config"]["encoder"], []
+    for label, rows in read_by(params["labels"], inputs["differences"], DIFFERENCES).items():
+        differences += difference_rows(rows, label, label, encoder)
+    published = read_published(inputs["published"]) if params["config"]["comparable"] else None
+    return Evidence(differences, lambda row: printed_difference(published, row, sides_of))
+
+
+def sides_of(row: Row) -> Sides | None:
+    """The numbers of the paper that a row is the difference of."""
+    subject, against, corpus, measure = (row[name] for name in ("subject", "against", "corpus", "measure"))
+    return pair((subject, corpus, measure), (against, corpus, measure))

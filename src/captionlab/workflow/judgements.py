@@ -1,0 +1,114 @@
+"""Captions that people judged: sets of a config as captioners, corpora and evaluations, and what their jobs read.
+
+Each set is spelled out as a captioner that gives its candidates, a corpus that has the judged images alone, and an
+evaluation of the one on the other, all by the name of the set. So every metric of an evaluation can be had of them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from captionlab import paths
+from captionlab.judgements import JUDGED
+from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, on_disk
+from captionlab.workflow.blocks import Block, any_of, normalise, without
+from captionlab.workflow.commands import COMMAND, SECTION
+from captionlab.workflow.families import asked_tables, judgement_readers, score_tables
+from captionlab.workflow.scoring import Scoring
+
+# Sections in which a set has a block of its own.
+SECTIONS = ("corpora", "captioners", "evaluations")
+
+
+def judgement_mistakes(config: Block) -> Iterator[str]:
+    """One sentence for each set whose name is taken."""
+    for name in config["judgements"]:
+        for section in (section for section in SECTIONS if name in config[section]):
+            yield f"judgements.{name} is to be one of the {section}, which have a {name!r} already; rename one of them"
+
+
+def with_judgements(config: Block) -> Block:
+    """A config that was checked, and beside it what each set stands for."""
+    metrics = [key for table in score_tables().values() for key in table.asks]
+    whole = {**config, **{section: dict(config[section]) for section in (*SECTIONS, "regions", "tags")}}
+    for name, block in config["judgements"].items():
+        corpus = config["corpora"][block["corpus"]]
+        whole["corpora"][name] = {"reader": JUDGED, "evaluation_split": JUDGED, "shards": corpus["shards"]}
+        whole["captioners"][name] = {"family": JUDGED}
+        asked = {key: block[key] for key in metrics if key in block}
+        whole["evaluations"][name] = {**asked, "captioners": [name], "corpora": [name], "retrievers": [], "shards": 1}
+        for section in ("regions", "tags"):
+            whole[section] |= {
+                source: {**of, "files": {**of["files"], name: of["files"][block["corpus"]]}}
+                for source, of in whole[section].items()
+                if block["corpus"] in of.get("files", {})
+            }
+    return whole
+
+
+class Judgements:
+    """The sets of judgements of a config."""
+
+    def __init__(self, basis: Basis, scoring: Scoring):
+        self.basis, self.scoring = basis, scoring
+        self.sets: Block = basis.config["judgements"]
+
+    def any(self) -> str:
+        """Regular expression of their names."""
+        return any_of(self.sets)
+
+    def simulated(self, name: str) -> bool:
+        """Whether nobody judged the captions of a set."""
+        return judgement_readers()[self.sets[name]["reader"]].simulated
+
+    def missing(self) -> Iterator[str]:
+        """A sentence for each file of theirs that is not there."""
+        keys = {key for reader in judgement_readers().values() for key in reader.files}
+        yield from self.basis.missing(self.basis.named("judgements", *sorted(keys)))
+
+    def scored(self, wildcards: Wildcards) -> dict[str, list[str]]:
+        """Tables of scores of the candidates of a set, by name: all that its block asks for, one for each command."""
+        name, evaluation = wildcards.judgements, self.basis.evaluations[wildcards.judgements]
+        commands = [f"{COMMAND}-{metric}" for metric in evaluation[SECTION]]
+        files = {t: commands if t == COMMAND else [t] for t in asked_tables(self.basis.config, evaluation)}
+        return {table: [paths.evaluation(file, name, name) for file in of] for table, of in files.items()}
+
+    def metrics(self, wildcards: Wildcards) -> Loaded:
+        """The modules that say what these tables have of single captions; no library is theirs alone."""
+        return {f"captionlab.evaluation.metrics.{table}": [] for table in self.scored(wildcards)}
+
+    def factors(self, wildcards: Wildcards) -> dict[str, float]:
+        """For each scorer of a set the factor that puts its scores into per cent."""
+        factors = self.scoring.factors()
+        return {name: factors[name] for name in sorted(self.basis.evaluations[wildcards.judgements]["scorers"])}
+
+    def pairs(self, wildcards: Wildcards, input: Mapping[str, Any]) -> int:
+        """Bytes of what correlations hold of every two images that were rated: up to three numbers of 8 bytes."""
+        import pyarrow.compute as pc
+        import pyarrow.parquet as pq
+
+        images = pq.read_table(input["ratings"], columns=["image_id"])["image_id"]
+        return 24 * int(pc.count_distinct(images).as_py()) ** 2
+
+    # ------------------------------------------------------------------------------------ what reads a set
+    def files(self, wildcards: Wildcards) -> list[str]:
+        """The published files of a set; none where judgements are simulated."""
+        block = self.sets[wildcards.judgements]
+        return [
+            on_disk(Path(self.basis.data) / block[key])
+            for key in judgement_readers()[block["reader"]].files
+            if key in block
+        ]
+
+    def table(self, table: str) -> Callable[[Wildcards], str]:
+        """A table of the corpus whose images were judged."""
+        return lambda wildcards: paths.corpus(table, self.sets[wildcards.judgements]["corpus"])
+
+    def reader(self, wildcards: Wildcards) -> Loaded:
+        """What a script loads that reads a set."""
+        return loaded("judgements.readers", [self.sets[wildcards.judgements]["reader"]])
+
+    def block(self, wildcards: Wildcards) -> Block:
+        """What reading a set depends on: not who scores it."""
+        block, evaluation = self.sets[wildcards.judgements], self.basis.evaluations[wildcards.judgements]
+        return normalise(without(block, "corpus", *evaluation))

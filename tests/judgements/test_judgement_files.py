@@ -1,0 +1,225 @@
+"""Published judgements, in files of the same format, against what is said in them."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from judged_files import (
+    BY_ID,
+    COCO,
+    PAIRS,
+    SENTENCES,
+    TEXTS,
+    WRITERS,
+    foil_annotations,
+    read_set,
+    shown_pascal,
+    write_corpus,
+    write_flickr8k,
+    write_foil,
+    write_pascal,
+)
+
+from captionlab.corpora.inputs import CorpusError
+from captionlab.corpora.readers.pascal_50s import read as read_pascal
+from captionlab.given import GivenError
+
+EXPERT = {"reader": "flickr8k-expert", "seed": 1}
+CROWD = {"reader": "flickr8k-cf", "seed": 1}
+
+
+@pytest.fixture
+def flickr8k(tmp_path):
+    return write_corpus(tmp_path, TEXTS, {"11_a": "test", "22_b": "train", "33_c": "test"})
+
+
+def test_experts(tmp_path, flickr8k, caplog):
+    lines = [
+        ["22_b.jpg", "11_a.jpg#0", 1, 2, 1],
+        ["11_a.jpg", "22_b.jpg#1", 3, 3, 4],
+        ["11_a.jpg", "11_a.jpg#2", 4, 4, 4],  # one of its references
+        ["11_a.jpg", "33_c.jpg#4", 2, 1, 1],
+        ["99_z.jpg", "33_c.jpg#4", 2, 1, 1],  # no image of the corpus
+    ]
+    made = read_set(tmp_path, flickr8k, **EXPERT, **write_flickr8k(tmp_path, BY_ID, lines))
+    assert [tuple(row.values()) for row in made["candidates"]] == [
+        ("11_a", 0, "A brown dog runs on sand ."),
+        ("11_a", 1, "A white dog runs on a floor ."),
+        ("22_b", 0, "A black dog runs on grass ."),
+    ]
+    assert {(r["image_id"], r["caption_index"], r["judge"]): r["rating"] for r in made["ratings"]} == {
+        (image, index, f"expert-{n}"): rating
+        for image, index, ratings in (("11_a", 0, (3, 3, 4)), ("11_a", 1, (2, 1, 1)), ("22_b", 0, (1, 2, 1)))
+        for n, rating in enumerate(ratings, 1)
+    }
+    assert made["preferences"] == []
+    unknown = "their 1 images are not in the corpus; the first is '99_z'"
+    assert caplog.messages == [f"mine: 1 judged captions or pairs are left out, {unknown}"]
+    # They are scored as captions of a captioner, on a corpus of the judged images whatever their split was.
+    assert [(row["image_id"], row["split"]) for row in made["images"]] == [("11_a", "judged"), ("22_b", "judged")]
+    assert {row["corpus"] for row in made["generated"]} == {"mine"}
+    assert [tuple(row.values())[1:4] for row in made["generated"]] == [tuple(r.values()) for r in made["candidates"]]
+    kept = [(row["image_id"], row["caption"]) for row in made["captions"]]
+    assert kept == [(image, " ".join(text.split())) for image in ("11_a", "22_b") for text in TEXTS[image]]
+    assert [row["image_id"] for row in made["objects"]] == ["11_a", "22_b"]
+
+
+def test_a_crowd(tmp_path, flickr8k):
+    lines = [["33_c.jpg", "11_a.jpg#0", 0.25, 1, 3], ["22_b.jpg", "33_c.jpg#0", 1, 3, 0]]
+    lines.append(["33_c.jpg", "33_c.jpg#1", 1, 3, 0])  # one of its references
+    made = read_set(tmp_path, flickr8k, **CROWD, **write_flickr8k(tmp_path, BY_ID, lines))
+    assert [tuple(row.values()) for row in made["ratings"]] == [("33_c", 0, "crowd", 0.25), ("22_b", 0, "crowd", 1.0)]
+
+
+def test_references_are_drawn_by_the_seed(tmp_path, flickr8k):
+    config = EXPERT | write_flickr8k(tmp_path, BY_ID, [["11_a.jpg", "22_b.jpg#1", 3, 3, 4]])
+    drawn = {}
+    for seed in range(8):
+        made = read_set(tmp_path, flickr8k, **config | {"seed": seed, "references_per_image": 2})
+        drawn[seed] = [row["caption"] for row in made["captions"]]
+        assert [row["caption_index"] for row in made["captions"]] == [0, 1]
+        assert len({*drawn[seed]} & {" ".join(text.split()) for text in TEXTS["11_a"]}) == 2
+    assert len({*map(tuple, drawn.values())}) > 1
+    again = read_set(tmp_path, flickr8k, **config | {"seed": 3, "references_per_image": 2})
+    assert [row["caption"] for row in again["captions"]] == drawn[3]
+    assert len(read_set(tmp_path, flickr8k, **config | {"references_per_image": 9})["captions"]) == 5
+
+
+def test_an_image_whose_every_reference_is_judged(tmp_path, caplog):
+    corpus = write_corpus(tmp_path, {"391895": [COCO["391895"][1]], "522418": COCO["522418"]})
+    annotations = [a for a in foil_annotations() if a["id"] in (391895 + 1, 522418 + 1)]
+    made = read_set(tmp_path, corpus, reader="foil", seed=1, **write_foil(tmp_path, annotations))
+    assert {row["image_id"] for row in made["captions"]} == {"522418"}
+    assert {row["image_id"] for row in made["candidates"]} == {"391895", "522418"}
+    assert caplog.messages == ["mine: 1 images have no reference left, the first is '391895'"]
+
+
+def test_foils(tmp_path):
+    corpus, annotations = write_corpus(tmp_path, COCO), foil_annotations()
+    files, pairs = write_foil(tmp_path, annotations), set()
+    known = {(a["image_id"], a["id"], a["foil"], a["caption"]) for a in annotations}
+    for seed in range(12):
+        made = read_set(tmp_path, corpus, reader="foil", seed=seed, **files)
+        texts = {(row["image_id"], row["caption_index"]): row["caption"] for row in made["candidates"]}
+        assert [(row["votes"], row["other_votes"], row["category"]) for row in made["preferences"]] == [
+            (1, 0, None)
+        ] * 2
+        for row in made["preferences"]:
+            image = row["image_id"]
+            true, foil = (texts[image, row[index]] for index in ("caption_index", "other_index"))
+            (number,) = (a["id"] for a in annotations if a["caption"] == true and not a["foil"])
+            assert (int(image), number, True, foil) in known
+            references = [r["caption"] for r in made["captions"] if r["image_id"] == image]
+            assert references == [text for text in COCO[image] if text != true]
+            pairs.add((image, true, foil))
+        assert made["ratings"] == []
+    assert len(pairs) > 4  # of the four of each image
+
+
+def test_pascal(tmp_path):
+    shown = shown_pascal()
+    files = write_pascal(tmp_path, PAIRS, WRITERS, shown)
+    entries = list(read_pascal({**files, "images": "VOC"}, tmp_path))
+    assert [entry.image_id for entry in entries] == [*SENTENCES]
+    assert [entry.path for entry in entries] == [str(tmp_path / "VOC" / f"{image}.jpg") for image in SENTENCES]
+    assert [{*entry.captions} <= {*SENTENCES[entry.image_id]} for entry in entries] == [True, True]
+    assert [len(entry.captions) for entry in entries] == [len({*entry.captions}) for entry in entries]
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+    assert f"| `pascal-50s` | file name without ending | `{entries[0].image_id}` of `{PAIRS[0][0]}` |" in page
+    corpus = write_corpus(tmp_path, {entry.image_id: entry.captions for entry in entries})
+    made = read_set(tmp_path, corpus, reader="pascal-50s", seed=1, references_per_image=5, **files)
+    assert [row["category"] for row in made["preferences"]] == ["HC", "HI", "HM", "MM"]
+    texts = {(row["image_id"], row["caption_index"]): row["caption"] for row in made["candidates"]}
+    for row, (name, first, second) in zip(made["preferences"], PAIRS, strict=True):
+        image = name.removesuffix(".jpg")
+        chosen = Counter(a if c == 1 else b for _, a, b, c in shown if {a, b} == {first, second})
+        assert (texts[image, row["caption_index"]], texts[image, row["other_index"]]) == (first, second)
+        assert (row["votes"], row["other_votes"]) == (chosen[first], chosen[second])
+        assert row["votes"] + row["other_votes"] == 48
+    for image, sentences in SENTENCES.items():
+        references = [row["caption"] for row in made["captions"] if row["image_id"] == image]
+        assert len({*references} & {*sentences} - {text for (of, _), text in texts.items() if of == image}) == 5
+
+
+def test_lines_that_cannot_be_used(tmp_path, flickr8k, answers):
+    good = ["22_b.jpg", "11_a.jpg#0", 1, 2, 1]
+    lines = {
+        "the caption 11_a.jpg#7": (EXPERT, ["22_b.jpg", "11_a.jpg#7", 1, 2, 1], "there is no caption '11_a.jpg#7'"),
+        "an expert who gives 5": (EXPERT, ["22_b.jpg", "11_a.jpg#0", 1, 5, 1], "line 2: 5 is no judgement"),
+        "an expert who gives nan": (EXPERT, ["22_b.jpg", "11_a.jpg#0", 1, "nan", 1], "nan is no judgement"),
+        "a line with two numbers": (EXPERT, ["22_b.jpg", "11_a.jpg#0", 1, 2], "line 2: expected an image file"),
+        "a line with a word": (EXPERT, ["22_b.jpg", "11_a.jpg#0", 1, "two", 1], "line 2: expected an image file"),
+        "an empty line": (EXPERT, [], "line 2: expected an image file"),
+        "a share above 1": (CROWD, ["22_b.jpg", "11_a.jpg#0", 1.5, 3, 0], "line 2: expected the share of yes"),
+        "a caption that nobody judged": (
+            CROWD,
+            ["22_b.jpg", "11_a.jpg#0", 0, 0, 0],
+            "line 2: expected the share of yes",
+        ),
+    }
+    for given, (config, line, sentence) in lines.items():
+        first = good if config is EXPERT else ["22_b.jpg", "11_a.jpg#0", 0.5, 1, 1]
+        files = write_flickr8k(tmp_path, BY_ID, [first, line])
+        with pytest.raises(CorpusError) as raised:
+            read_set(tmp_path, flickr8k, **config, **files)
+        answers.hold(given, raised.value, sentence)
+        assert not (tmp_path / "made").exists()
+    files = write_flickr8k(tmp_path, BY_ID, [good])
+    (tmp_path / "Flickr8k.token.txt").write_text("11_a.jpg#0 A dog\n")
+    with pytest.raises(CorpusError) as raised:
+        read_set(tmp_path, flickr8k, **EXPERT, **files)
+    answers.hold("a caption file with spaces for tabs", raised.value, "line 1: expected `file#n`")
+
+
+def test_judgements_of_another_corpus(tmp_path, flickr8k, answers):
+    config = EXPERT | write_flickr8k(
+        tmp_path, BY_ID, [["77.jpg", "11_a.jpg#0", 1, 2, 1], ["78.jpg", "11_a.jpg#0", 1, 1, 1]]
+    )
+    with pytest.raises(CorpusError) as raised:
+        read_set(tmp_path, flickr8k, **config)
+    answers.hold("judgements of images of another corpus", raised.value, "the first is '77'")
+
+
+def test_foils_that_cannot_be_used(tmp_path, answers):
+    corpus, (true, foil, *_) = write_corpus(tmp_path, COCO), foil_annotations()
+    for given, annotations, sentence in (
+        ("a foil without its true caption", [foil], "1 foils have no true caption"),
+        ("two true captions of one id", [true, foil, {**true, "caption": "a bird ."}], "annotations[2]: caption"),
+        ("a record that does not say whether it is a foil", [{**true, "foil": "no"}], "'foil' cannot be 'no'"),
+        ("a record without a caption", [{"id": 1, "image_id": 2}], "has no field 'caption'"),
+    ):
+        with pytest.raises(CorpusError) as raised:
+            read_set(tmp_path, corpus, reader="foil", seed=1, **write_foil(tmp_path, annotations))
+        answers.hold(given, raised.value, sentence)
+    (tmp_path / "foil.json").write_text('{"annotations": [')
+    with pytest.raises(GivenError, match=r"foil\.json, line 1"):
+        read_set(tmp_path, corpus, reader="foil", seed=1, annotations="foil.json")
+
+
+def test_mat_files_that_cannot_be_used(tmp_path, answers):
+    shown, corpus = shown_pascal(), write_corpus(tmp_path, SENTENCES)
+    undecided = [*shown[:50], (*shown[50][:3], 0), *shown[51:]]
+    for given, files, sentence in (
+        ("47 choices of the last pair", (PAIRS, WRITERS, shown[:-1]), "has 191 rows; 4 pairs"),
+        ("a choice of 0", (PAIRS, WRITERS, undecided), "row 51 of triplets chose 0"),
+        ("captions of another pair", (PAIRS, WRITERS, [shown[48], *shown[1:]]), "row 1 of triplets shows"),
+        ("writers of three pairs", (PAIRS, WRITERS[:3], shown), "new_data has 3 rows"),
+        ("an unknown writer", (PAIRS, [(6, 6), (6, 9), *WRITERS[2:]], shown), "row 2 of new_data is [6, 9]"),
+        ("a pair of one caption", ([pair[:2] for pair in PAIRS], WRITERS, shown), "structure array with 3 fields"),
+    ):
+        named = write_pascal(tmp_path, *files)
+        with pytest.raises(CorpusError) as raised:
+            read_set(tmp_path, corpus, reader="pascal-50s", seed=1, **named)
+        answers.hold(given, raised.value, sentence)
+    swapped_files = {"annotations": "pair_pascal.mat", "pairs": "consensus_pascal.mat"}
+    with pytest.raises(CorpusError) as raised:
+        read_set(tmp_path, corpus, reader="pascal-50s", seed=1, **swapped_files)
+    answers.hold(
+        "each of the two for the other", raised.value, "has no variable 'triplets'; it has new_input, new_data"
+    )
+    (tmp_path / "pair_pascal.mat").write_text(
+        "not a matrix, whatever its name may say, and longer than a header is; " * 4
+    )
+    with pytest.raises(CorpusError) as raised:
+        read_set(tmp_path, corpus, reader="pascal-50s", seed=1, **named)
+    answers.hold("a text named .mat", raised.value, "pair_pascal.mat is no MAT-file")

@@ -1,0 +1,166 @@
+"""The tables and claims of the paper about CLIPScore on made-up correlations."""
+
+import csv
+from types import SimpleNamespace
+
+import pytest
+from answers import Answers
+from paper_jobs import PAPERS, PROVENANCE, run_paper, table_files
+
+from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
+from captionlab.papers.clipscore.evidence import evidence
+from captionlab.papers.clipscore.paper import Clipscore
+from captionlab.reporting.claims import claims_table, read_claims
+from captionlab.tables import write_table
+
+TABLE_1, TABLE_2 = "clipscore_table1_expert", "clipscore_table2_cf"
+BLOCK = {"comparable": True, "judgements": {"Flickr8k-Expert": "expert", "Flickr8k-CF": "cf"}, "encoder": "b32"}
+# Of each metric tau-c on one set, and half of that as tau-b.
+TAUS = {
+    ("BLEU@1", None): 0.323, ("BLEU@4", None): 0.31, ("CIDEr", None): 0.439, ("CLIPScore", "b32"): 0.512,
+    ("RefCLIPScore", "b32"): 0.6, ("CLIPScore", "l14"): 0.53, ("CHAIRi", None): -0.1,
+}  # fmt: skip
+COUNTS = {"images": 1000, "n": 16992}
+
+
+def correlations(near=0.004):
+    rows = []
+    for (metric, scorer), tau in TAUS.items():
+        for coefficient, value in (("tau-c", tau), ("tau-b", tau / 2), ("Pearson", 0.9)):
+            ends = {"value": value, "ci_low": value - near, "ci_high": value + near}
+            rows.append({"metric": metric, "scorer": scorer, "coefficient": coefficient, "category": None, **ends,
+                         **COUNTS, "note": "7 of 5664 captions have no score and are left out" * (metric == "CHAIRi")
+                         or None})  # fmt: skip
+    nothing = {"metric": "SPICE", "scorer": None, "category": None, "note": "all scores are the same", **COUNTS}
+    return [*rows, {**nothing, "coefficient": "tau-c", "value": None, "ci_low": None, "ci_high": None}]
+
+
+def differences(near=0.01):
+    found, rows = list(TAUS.items()), []
+    for first, (one, tau) in enumerate(found):
+        for other, less in found[first + 1 :]:
+            apart = {"difference": tau - less, "ci_low": tau - less - near, "ci_high": tau - less + near}
+            who = dict(zip(("metric", "scorer", "against", "against_scorer"), (*one, *other), strict=True))
+            rows += [{**who, "coefficient": coefficient, "category": None, **apart, "p_value": 0.5, **COUNTS}
+                     for coefficient in ("tau-b", "tau-c")]  # fmt: skip
+    return rows
+
+
+@pytest.fixture
+def made(tmp_path):
+    """The inputs of a job of the paper."""
+    paths = {"correlations": [], "differences": []}
+    for name in ("expert", "cf"):
+        for table, kind, rows in (
+            ("correlations", CORRELATIONS, correlations()), ("differences", DIFFERENCES, differences()),
+        ):  # fmt: skip
+            paths[table].append(tmp_path / f"{name}_{table}.parquet")
+            write_table(paths[table][-1], kind, rows)
+    return paths
+
+
+def tables(made, folder, block=BLOCK, simulated=()):
+    files = table_files(folder, [TABLE_1, TABLE_2])
+    params = {"config": block, "labels": [*block["judgements"]], "simulated": [*simulated]}
+    run_paper("tabulate", "clipscore", made, {"tables": [*files.values()]}, **params)
+    return files
+
+
+def records(path):
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {(row["subject"], row["against"]): row for row in rows}
+
+
+def test_numbers_stand_beside_the_published_ones(made, tmp_path):
+    files = tables(made, tmp_path)
+    expert, crowd = records(files[TABLE_1, "csv"]), records(files[TABLE_2, "csv"])
+    assert {row["measure"] for row in expert.values()} == {"tau-c"}
+    assert {row["measure"] for row in crowd.values()} == {"tau-b"}
+    clip = expert["CLIP-S", ""]
+    assert (float(clip["value"]), clip["published"], clip["verdict"]) == (pytest.approx(51.2), "51.2", "agrees")
+    assert (float(clip["ci_low"]), float(clip["ci_high"])) == (pytest.approx(50.8), pytest.approx(51.6))
+    assert expert["RefCLIP-S", ""]["verdict"] == "differs"
+    assert (expert["CLIP-S by l14", ""]["published"], expert["CLIP-S by l14", ""]["scorer"]) == ("", "")
+    assert crowd["CLIP-S", ""]["published"] == "34.4"
+    assert crowd["BLEU-1", ""]["published"] == ""
+    # CIDEr comes before CLIPScore among the differences, and after BLEU.
+    assert float(expert["CLIP-S", "CIDEr"]["value"]) == pytest.approx(7.3)
+    assert float(expert["CLIP-S", "CIDEr"]["ci_low"]) == pytest.approx(6.3)
+    assert float(expert["BLEU-1", "CIDEr"]["value"]) == pytest.approx(-11.6)
+    assert ("CIDEr", "CIDEr") not in expert
+
+
+def test_rows_are_in_the_order_of_the_paper_and_say_what_is_missing(made, tmp_path):
+    text = tables(made, tmp_path)[TABLE_1, "md"].read_text()
+    lines = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]
+    assert lines[2:] == [
+        "**Flickr8k-Expert (here expert, 1000 images)**", "BLEU-1", "BLEU-4", "ROUGE-L", "METEOR", "CIDEr", "SPICE",
+        "CLIP-S", "RefCLIP-S", "CHAIRi", "CLIP-S by l14",
+    ]  # fmt: skip
+    assert "ROUGE-L is not in this run." in text
+    assert "SPICE: all scores are the same." in text
+    assert "CHAIRi: 7 of 5664 captions have no score and are left out." in text
+    assert "16992 judgements, each an observation of its own." in text
+
+
+def test_simulated_judgements_say_so_and_are_held_against_nothing(made, tmp_path):
+    files = tables(made, tmp_path, simulated=["Flickr8k-Expert"])
+    text = files[TABLE_1, "md"].read_text()
+    assert text.startswith("# Simulated judgements in place of table 1 of CLIPScore")
+    assert "No person took part" in text
+    assert {row["verdict"] for row in records(files[TABLE_1, "csv"]).values() if row["published"]} <= {
+        "not comparable", "not in this run",
+    }  # fmt: skip
+    assert "No person took part" not in files[TABLE_2, "md"].read_text()
+    assert records(files[TABLE_2, "csv"])["CLIP-S", ""]["verdict"] == "differs"
+
+
+def verdicts(made, block=BLOCK, labels=("Flickr8k-Expert", "Flickr8k-CF")):
+    inputs = {"differences": made["differences"][: len(labels)], "published": PAPERS / "clipscore" / "published.csv"}
+    claims = read_claims(PAPERS / "clipscore" / "claims.yaml", "clipscore")
+    found = claims_table(claims, {"clipscore": evidence(inputs, {"config": block, "labels": [*labels]})}, PROVENANCE)
+    return {(row["claim"], row["scope"]): row for row in found.records}
+
+
+def test_claims_are_judged_by_the_differences_of_people(made):
+    found = verdicts(made)
+    row = found["no-references-beat-references", "Flickr8k-Expert"]
+    assert (row["verdict"], row["comparisons"], row["as_claimed"]) == ("holds", 3, 3)
+    assert "the paper's +7.3" in row["smallest_difference"]
+    assert found["references-help-clipscore", "Flickr8k-CF"]["verdict"] == "holds"
+    assert (
+        verdicts(made, {**BLOCK, "encoder": "l14"})["references-help-clipscore", "all comparisons"]["comparisons"] == 0
+    )
+
+
+def test_without_judgements_of_people_claims_are_not_tested(made):
+    found = verdicts(made, labels=())
+    assert {row["comparisons"] for row in found.values()} == {0}
+    assert {row["evidence"] for row in found.values()} == {"tested with judgements of people (docs/data.md)"}
+
+
+def lab_of(block, readers):
+    sets = {name: {"reader": reader, "clipscore": ["b32"]} for name, reader in readers.items()}
+    judgements = SimpleNamespace(simulated=lambda name: readers[name] == "simulated")
+    return SimpleNamespace(config={"papers": {"clipscore": block}, "judgements": sets}, judgements=judgements)
+
+
+def test_what_it_asks_of_the_graph():
+    paper = Clipscore(lab_of(BLOCK, {"expert": "simulated", "cf": "flickr8k-cf"}))
+    assert paper.tables() == [TABLE_1, TABLE_2]
+    asked = paper.tabulated()
+    assert asked.inputs["correlations"] == [
+        "results/judgements/expert/correlations.parquet", "results/judgements/cf/correlations.parquet",
+    ]  # fmt: skip
+    assert asked.params == {"labels": ["Flickr8k-Expert", "Flickr8k-CF"], "simulated": ["Flickr8k-Expert"]}
+    assert paper.judged().inputs == {"differences": ["results/judgements/cf/differences.parquet"]}
+    assert Clipscore(SimpleNamespace(config={})).tables() == []
+
+
+def test_an_encoder_that_scores_no_judgements(answers: Answers):
+    config = lab_of(BLOCK, {"expert": "simulated", "cf": "flickr8k-cf"}).config
+    assert [*Clipscore.mistakes(config, "papers.clipscore", BLOCK)] == []
+    config["judgements"]["cf"]["clipscore"] = []
+    (said,) = Clipscore.mistakes(config, "papers.clipscore", BLOCK)
+    answers.hold("an encoder of the paper that scores none of its judgements", said, "papers.clipscore.encoder")

@@ -1,0 +1,99 @@
+"""Metrics by commands in a run: their values are in the summary, and only what a change touches is scored anew."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small import start
+
+from captionlab import paths
+from captionlab.schemas import CAPTIONS, GENERATED, SUMMARY
+from captionlab.tables import read_table
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+COUNT = """
+import json, sys
+from PIL import Image
+
+what, captions, scores = sys.argv[1:]
+with open(scores, "w") as file:
+    for row in map(json.loads, open(captions)):
+        assert row["references"] == []
+        value = len(row["caption"].split()) if what == "words" else Image.open(row["image"]).width
+        print(json.dumps({"id": row["id"], "score": value}), file=file)
+"""
+SUMMARY_TABLE = paths.reporting("summary.parquet")
+
+
+class Run:
+    """A run of two metrics of human captions, which need no model and no other metric."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.script, self.output = folder / "count.py", folder / "output"
+        self.script.write_text(COUNT)
+        counting = {"references": False, "command": f"{sys.executable} count.py words", "scale": 1}
+        self.config = {
+            "seed": 1,
+            "data": str(folder),
+            "corpora": {"coco": {"reader": "toyworld", "domain": "coco", "seed": 2, "images": {"train": 2, "test": 6}}},
+            "captioners": {"people": {"family": "human"}},
+            "metrics": {"words": counting, "widths": {**counting, "command": f"{sys.executable} count.py widths"}},
+            "evaluations": {"main": {"captioners": ["people"], "corpora": ["coco"], "metrics": ["words", "widths"]}},
+        }
+
+    def __call__(self, *arguments: str) -> int:
+        given = ("--cores", "2", SUMMARY_TABLE, *arguments)
+        return start(self.folder / "run", self.config, *given, output=self.output).wait()
+
+    def planned(self) -> set[str]:
+        """What the jobs that would run now say of themselves; of those of commands the metric."""
+        assert self("--dry-run") == 0, self.output.read_text()
+        messages = re.findall(r"^Job \d+: (.*)$", self.output.read_text(), re.MULTILINE)
+        return {message.removeprefix("score the captions of people for main by ") for message in messages}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Run:
+    run = Run(tmp_path_factory.mktemp("commands"))
+    assert run() == 0, run.output.read_text()
+    return run
+
+
+def test_values_are_in_the_summary(finished):
+    results = finished.folder / "run"
+    captions = read_table(results / paths.captions("people", "main"), GENERATED)["caption"].to_pylist()
+    assert len(captions) >= 6
+    written = read_table(results / paths.corpus("captions", "coco"), CAPTIONS)["caption"].to_pylist()
+    assert {*captions} <= {*written}
+    found = {row["metric"]: row for row in read_table(results / SUMMARY_TABLE, SUMMARY).to_pylist()}
+    assert found.keys() == {"words", "widths"}
+    assert found["words"]["value"] == pytest.approx(np.mean([len(caption.split()) for caption in captions]))
+    assert found["words"]["ci_low"] < found["words"]["value"] < found["words"]["ci_high"]
+    assert found["widths"]["n"] == 6
+
+
+def test_only_what_a_change_touches_is_scored_anew(finished):
+    words, summary = finished.config["metrics"]["words"], "summarise every evaluation, with intervals"
+    assert finished.planned() == set()
+    words["scale"], words["time_limit"] = 100, 3
+    assert finished.planned() == {summary}
+    words["version"] = "2"
+    assert finished.planned() == {summary, "words"}
+    words.update(scale=1, time_limit=60, version="1")
+    finished.script.write_text(f"{COUNT}\n")
+    assert finished.planned() == {summary, "words", "widths"}
+    finished.script.write_text(COUNT)
+
+
+def test_a_command_that_fails_leaves_a_sentence_and_no_scores(tmp_path):
+    run = Run(tmp_path)
+    run.script.write_text(COUNT.replace("print(json", "what == 'words' and print(json"))
+    assert run("--keep-going") == 1
+    log = (tmp_path / "run" / paths.log("score_by_command/people/main/widths")).read_text()
+    assert re.match(r"metrics\.widths for people in main: (\d+) of \1 captions have no score, the first is 'coco/", log)
+    scores = tmp_path / "run" / "results" / "evaluation" / "people" / "main"
+    assert [path.name for path in scores.iterdir()] == ["command-words.parquet"]

@@ -1,0 +1,108 @@
+"""Judgements in each published format, and simulated ones, through the workflow up to how metrics agree with them."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from judged_files import (
+    BY_ID,
+    COCO,
+    PAIRS,
+    TEXTS,
+    WRITERS,
+    foil_annotations,
+    shown_pascal,
+    write_flickr8k,
+    write_foil,
+    write_pascal,
+)
+from scipy.stats import kendalltau
+from small import start
+
+from captionlab import paths
+from captionlab.evaluation.metrics.nlg import NLG
+from captionlab.judgements.schemas import CANDIDATES, CORRELATIONS, PREFERENCES, RATINGS
+from captionlab.tables import read_table
+from captionlab.workflow.families import judgement_readers
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def write_karpathy(path: Path, references: dict[str, list[str]]) -> dict:
+    """A corpus of texts in Karpathy's format; its block of a config."""
+    images = [
+        {"filename": f"{image}.jpg", "split": "test", "sentences": [{"raw": text} for text in texts]}
+        for image, texts in references.items()
+    ]
+    path.write_text(json.dumps({"images": images}))
+    return {"reader": "karpathy", "annotations": path.name, "images": None}
+
+
+def all_formats(data: Path) -> dict:
+    """A config with a set of each format, whose files it writes."""
+    expert = write_flickr8k(data, BY_ID, [["22_b.jpg", "11_a.jpg#0", 1, 2, 1], ["11_a.jpg", "22_b.jpg#1", 3, 3, 4]])
+    (data / "crowd.txt").write_text("33_c.jpg\t22_b.jpg#1\t0.25\t1\t3\n11_a.jpg\t22_b.jpg#1\t1\t3\t0\n")
+    pascal = write_pascal(data, PAIRS, WRITERS, shown_pascal())
+    return {
+        "seed": 1,
+        "data": str(data),
+        "spice": "off",
+        "corpora": {
+            "toy": {"reader": "toyworld", "domain": "coco", "seed": 2, "images": {"test": 30}},
+            "flickr8k": write_karpathy(data / "flickr8k.json", TEXTS),
+            "coco": write_karpathy(data / "coco.json", COCO),
+            "pascal": {"reader": "pascal-50s", "images": None, **pascal},
+        },
+        "captioners": {"human": {"family": "human"}},
+        "evaluations": {"main": {"captioners": ["human"], "corpora": ["toy"]}},
+        "judgements": {
+            "expert": {"reader": "flickr8k-expert", "corpus": "flickr8k", **expert},
+            "crowd": {"reader": "flickr8k-cf", "corpus": "flickr8k", **expert, "annotations": "crowd.txt"},
+            "foil": {"reader": "foil", "corpus": "coco", **write_foil(data, foil_annotations())},
+            "pascal-50s": {"reader": "pascal-50s", "corpus": "pascal", "references_per_image": 5, **pascal},
+            "simulated": {"reader": "simulated", "corpus": "toy", "images": 10},
+        },
+    }
+
+
+def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(tmp_path):
+    config = all_formats(tmp_path)
+    folder, output = tmp_path / "run", tmp_path / "output"
+    files = {name: paths.evaluation("nlg", name, name) for name in config["judgements"]}
+    held = {name: paths.judgements("correlations", judgements=name) for name in config["judgements"]}
+    targets = [*files.values(), *held.values()]
+    assert start(folder, config, "--cores", "2", *targets, output=output).wait() == 0, output.read_text()
+    cider = {}
+    for name, file in files.items():
+        tables = {"candidates": CANDIDATES, "ratings": RATINGS, "preferences": PREFERENCES}
+        made = {
+            table: read_table(folder / paths.judgements(table, judgements=name), kind).to_pylist()
+            for table, kind in tables.items()
+        }
+        rows = read_table(folder / file, NLG).to_pylist()
+        cider[name] = {(row["image_id"], row["caption_index"]): row["cider"] for row in rows}
+        assert [*cider[name]] == [(row["image_id"], row["caption_index"]) for row in made["candidates"]]
+        rated = judgement_readers()[config["judgements"][name]["reader"]].ratings
+        assert [bool(made["ratings"]), bool(made["preferences"])] == [rated, not rated]
+        found = {
+            row["coefficient"]: row
+            for row in read_table(folder / held[name], CORRELATIONS).to_pylist()
+            if row["metric"] == "CIDEr" and row["category"] is None
+        }
+        if rated:
+            given = [cider[name][row["image_id"], row["caption_index"]] for row in made["ratings"]]
+            tau = kendalltau(given, [row["rating"] for row in made["ratings"]], variant="c")[0]
+            # Where all scores are the same there is none.
+            assert found["tau-c"]["value"] == (None if math.isnan(tau) else pytest.approx(tau, abs=1e-12))
+            assert name != "simulated" or tau > 0
+            assert found["tau-c"]["n"] == len(given)
+        else:
+            assert {coefficient: row["n"] for coefficient, row in found.items()} == {
+                "accuracy": len(made["preferences"])
+            }
+        for row in made["preferences"] if name == "foil" else []:
+            true, foil = (cider[name][row["image_id"], row[index]] for index in ("caption_index", "other_index"))
+            assert true > foil
+    own, others = ([s for (_, n), s in cider["simulated"].items() if (n == 0) == first] for first in (True, False))
+    assert sum(own) / len(own) > sum(others) / len(others)

@@ -1,0 +1,16 @@
+"""Read captions that people judged, and make the corpus that they are scored on."""
+
+import logging
+from pathlib import Path
+
+from captionlab.judgements.reading import OF_CORPUS, read_judgements
+from captionlab.scripting import script
+
+
+@script
+def main(snakemake):
+    name, params = snakemake.wildcards.judgements, snakemake.params
+    inputs = {table: Path(snakemake.input[table]) for table in OF_CORPUS}
+    outputs = {table: Path(path) for table, path in snakemake.output.items() if table != "provenance"}
+    rows = read_judgements(params.config, Path(params.data), inputs, outputs, name)
+    logging.info("%s: %s", name, ", ".join(f"{number} {table}" for table, number in rows.items()))

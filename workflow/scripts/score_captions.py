@@ -1,0 +1,17 @@
+"""Score the captions of a captioner for an evaluation by a metric whose module is all that there is of it."""
+
+from importlib import import_module
+
+from captionlab.evaluation.given import Given
+from captionlab.provenance import device_name
+from captionlab.scripting import script
+from captionlab.tables import TableWriter
+
+
+@script
+def main(snakemake):
+    metric = import_module(snakemake.params.module)
+    given = Given(dict(snakemake.input.items()), dict(snakemake.params.items()))
+    with TableWriter(snakemake.output[0], metric.SCORES, {"device": device_name()}) as writer:
+        for columns in metric.score(given):
+            writer.write(columns)
