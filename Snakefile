@@ -40,7 +40,8 @@ except ConfigError as mistakes:
 
 wildcard_constraints:
     **dict.fromkeys(
-        ["corpus", "encoder", "captioner", "evaluation", "regions", "tags", "scorer", "judgements", "metric"], "[a-z0-9-]+"
+        ["corpus", "encoder", "captioner", "evaluation", "regions", "tags", "scorer", "judgements", "metric"],
+        "[a-z0-9-]+",
     ),
     shard="[0-9]+-of-[0-9]+",
 
