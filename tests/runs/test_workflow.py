@@ -188,9 +188,7 @@ def test_a_table_is_traced_back_to_its_images(finished):
 def test_a_papers_table_comes_from_what_it_shows_alone(finished):
     made_from = {
         "discritune_table1_retrieval": {"summary.parquet", "published.csv"},
-        "probing_table5_patterns": {"patterns.parquet", "published.csv"},
-        "probing_matching": {"matching.parquet"},
-        "scenes_table3_objects": {"values.parquet", "differences.parquet", "published.csv", "pmi.parquet"},
+        "discritune_table14_nouns": {"associations.parquet", "statistics.parquet", "published.csv"},
         "language_unigrams": {"unigrams.parquet"},
     }
     said = {output: job for job in written(finished.run) for output in job["outputs"]}
