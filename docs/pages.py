@@ -7,6 +7,7 @@ GitHub. The Python reference and the gallery have no file: they are written here
 import ast
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 from markdown import Extension, Markdown
@@ -34,13 +35,12 @@ class NestedLists(Extension):
 
 def on_config(config: ProperDocsConfig) -> ProperDocsConfig:
     """Complete the configuration by what stands elsewhere: address and version, and the packages in floor order."""
-    config.repo_url = PROJECT["project"]["urls"]["Repository"]
+    config.repo_url, config.repo_name = PROJECT["project"]["urls"]["Repository"], "GitHub"
+    config.edit_uri = "edit/main/"
     config.copyright = f"captionlab {PROJECT['project']['version']}"
     config.markdown_extensions.insert(0, NestedLists())
-    reference = next(pages for section in config.nav for title, pages in section.items() if title == "Python reference")
-    reference += [
-        {package: f"reference/{package}.md"} for layer in floors() for package in layer if is_package(package)
-    ]
+    [reference] = [section["Python reference"] for section in config.nav if "Python reference" in section]
+    reference += [{name: f"reference/{name}.md"} for name in chain.from_iterable(floors()) if is_package(name)]
     reference.append({"Modules": MODULES})
     return config
 
@@ -91,7 +91,7 @@ def reference_pages() -> dict[str, str]:
     """
     rows = ["| package or module | |", "| --- | --- |"]
     pages = {MODULES: "# Modules of captionlab\n\nWhat everyone uses.\n"}
-    for name in (name for floor in floors() for name in floor):
+    for name in chain.from_iterable(floors()):
         directive = f"\n\n::: captionlab.{name}\n"
         if is_package(name):
             link = f"{name}.md"
@@ -123,6 +123,7 @@ def gallery_files(config: ProperDocsConfig) -> list[File]:
         path
         for pattern in ("tables/*.csv", "tables/*.tex", "tables/*.html", "figures/*.png")
         for path in sorted(results.glob(pattern))
+        if path.name != "index.html"  # the gallery's page is in its place
     ]
     return [
         File.generated(config, "gallery.md", content=gallery(results)),

@@ -92,7 +92,7 @@ class Reader(HTMLParser):
 def pages(site) -> dict[str, Reader]:
     """Every HTML file of the site by its address."""
     readers = [Reader(site, path) for path in sorted(site.rglob("*.html"))]
-    assert len(readers) > 40
+    assert len(readers) > 30
     return {reader.address: reader for reader in readers}
 
 
@@ -111,10 +111,9 @@ def test_every_link_leads_to_a_file_and_a_name(site, pages):
 
 
 def test_links_to_the_repository_lead_to_files_of_it(pages):
-    begin = f"{REPOSITORY}/blob/main/"
-    paths = {
-        link.address.removeprefix(begin) for page in pages.values() for link in page.links if begin in link.address
-    }
+    links = {link.address for page in pages.values() for link in page.links if REPOSITORY in link.address}
+    paths = {re.sub(r"/(blob|edit)/main/", "", link.removeprefix(REPOSITORY)) for link in links}
+    assert {"tests/bad_input.md", "docs/architecture.md"} <= paths  # one that is no page, and one to be edited
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
 
 
@@ -146,22 +145,21 @@ def test_the_reference_has_every_public_module(pages):
     assert "captionlab.captioners.captioner.Captioner.log_probs" in described
 
 
-def test_the_reference_goes_from_the_top_floor_down(pages):
+def test_the_reference_goes_from_the_top_floor_down(site):
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("## Floors")[1]
     rows = re.findall(r"^\| (\d) \| (.*?) \|", page, re.MULTILINE)
     floor = {name.split(".")[0]: int(number) for number, names in rows for name in re.findall(r"`([\w.<>]+)`", names)}
-    links = [link.address for link in pages[f"{SITE}reference/index.html"].links if link.tag == "a"]
-    listed = [re.search(r"([\w]+)(?:\.html)?$", address)[1] for address in links if "/reference/" in address]
-    numbers = [floor[name] for name in listed if name in floor]
-    assert set(floor) - set(listed) - {"captionlab"} == set()
-    half = numbers[len(numbers) // 2 :]  # the navigation has them, and the page
-    assert half == sorted(half, reverse=True)
+    index = (site / "reference" / "index.html").read_text(encoding="utf-8")
+    listed = re.findall(r"<td><a [^>]*>captionlab\.(\w+)</a></td>", index)
+    assert set(floor) - {"captionlab"} <= set(listed)
+    numbers = [floor.get(name, floor["captionlab"]) for name in listed]  # the others are modules of captionlab itself
+    assert numbers == sorted(numbers, reverse=True)
 
 
 def test_docstrings_hold_no_markup_of_their_own(pages):
     known = set().union(*(page.tags for address, page in pages.items() if "/reference/" not in address))
     shown = set().union(*(page.tags for address, page in pages.items() if "/reference/" in address))
-    assert shown - known == {"h5", "small"}
+    assert shown - known <= {"h4", "h5", "small"}
 
 
 def test_the_gallery_has_tables_and_figures_as_the_run_made_them(results, site, pages):
@@ -246,6 +244,7 @@ def test_no_page_is_wider_than_a_phone(page, address, pages):
 def test_the_search_finds_words_of_pages_and_of_docstrings(page, address):
     for words, name in {"distractors baseline": "docs/", "CIDEr-D Vedantam": "reference/"}.items():
         page.open(f"{address}/search.html?q={words.replace(' ', '+')}")
-        page.wait("document.querySelector('#properdocs-search-results article a, #mkdocs-search-results article a')")
-        found = page.run("[...document.querySelectorAll('article article a')].map((a) => a.getAttribute('href'))")
-        assert any(name in address for address in found), found
+        links = "[...document.querySelectorAll('#properdocs-search-results a')]"
+        page.wait(f"{links}.length")
+        found = page.run(f"{links}.map((a) => a.getAttribute('href'))")
+        assert any(name in where for where in found), found
