@@ -54,8 +54,8 @@ class NgramModel:
 class Scores:
     """What a model says of each sentence: arrays as long as there are sentences.
 
-    log_probs: log10 of the probability, </s> included, the words below excluded. words: tokens without </s>.
-    unknown: words outside the vocabulary, unless the model has a probability for <unk>, which is then theirs; zero:
+    log_probs: log10 of the probability, `</s>` included, the words below excluded. words: tokens without `</s>`.
+    unknown: words outside the vocabulary, unless the model has a probability for `<unk>`, which is then theirs; zero:
     known words of probability 0. Both are left out, as SRILM does.
     """
 
@@ -66,7 +66,7 @@ class Scores:
 
 
 def train(sentences: Iterable[Sequence[str]], order: int = 3) -> NgramModel:
-    """Estimate a model of order 2 or 3 from tokenised sentences; empty ones and the words <s>, </s>, <unk> are skipped.
+    """Estimate a model of order 2 or 3 from tokenised sentences; empty ones and RESERVED words are skipped.
 
     Raises ValueError when there is no word at all.
     """
@@ -95,7 +95,7 @@ def train(sentences: Iterable[Sequence[str]], order: int = 3) -> NgramModel:
 
 
 def score(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Scores:
-    """Score tokenised sentences; an empty one has the probability of </s> after <s>."""
+    """Score tokenised sentences; an empty one has the probability of `</s>` after `<s>`."""
     stream, offsets, unknown_id = _stream(sentences, model.words)
     event = offsets > 0
     # found[n - 1]: for each position, the index of the n-gram that ends there, or -1.
@@ -140,7 +140,7 @@ def perplexity(log_prob: float, words: int, left_out: int, sentences: int) -> fl
 def _stream(
     sentences: Sequence[Sequence[str]], words: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Ids of all sentences in a row, each between <s> and </s>; the offset in its sentence; the id of <unk>, or -1."""
+    """Ids of all sentences in a row, each from START to END; the offset in its sentence; the id of UNKNOWN, or -1."""
     ids = {word: index for index, word in enumerate(words)}
     start, end, unknown = ids.pop(START), ids.pop(END), ids.pop(UNKNOWN, -1)
     stream = np.fromiter(
