@@ -79,10 +79,7 @@ def read_plan(arguments: Sequence[str]) -> Plan:
             raise SystemExit("Snakemake cannot plan this") from None
     finally:
         logger.removeFilter(watch)
-    folder = folder_of(arguments)
-    if not graphs:
-        return Plan(folder, [], False)
-    graph = graphs[0]
+    folder, (graph,) = folder_of(arguments), graphs
     pending = {*graph.needrun_jobs(exclude_finished=False)}
     rules = {rule.name: index for index, rule in enumerate(graph.workflow.rules)}
     found = [_planned(job, job in pending, folder) for job in graph.jobs if job.log]
@@ -98,10 +95,8 @@ def _planned(job: Any, pending: bool, folder: Path) -> PlannedJob:
 def _why(job: Any, folder: Path) -> list[str]:
     """Why a job would run, in words; `folder` is that of the run."""
     reason, words = job.dag.reason(job), []
-    if reason.forced:
-        words.append("it is asked for by force")
-    if reason.incomplete_output:
-        words.append("it was interrupted")
+    if reason.forced:  # which --rerun-incomplete is to Snakemake, too
+        words.append("interrupted, or asked for by force")
     elif not any((folder / path).exists() for path in job.output):
         words.append("not made yet")
     elif missing := sorted(map(str, reason.missing_output)):
