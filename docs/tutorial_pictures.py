@@ -40,6 +40,7 @@ def draw(output: Path, images: Sequence[bytes], texts: Sequence[str]) -> None:
 
 
 def main() -> None:
+    """Draw the pictures from what the tutorial made."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path, help="folder in which every command of the tutorial was given")
     checkout = parser.parse_args().checkout.resolve()
