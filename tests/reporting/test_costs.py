@@ -16,6 +16,7 @@ from captionlab.reporting.costs import (
     estimate_text,
     measured_jobs,
 )
+from captionlab.reporting.plan import Plan, PlannedJob, folder_of
 from captionlab.schemas import COST
 from captionlab.tables import write_table
 
@@ -137,36 +138,14 @@ def test_clock():
     assert [clock(seconds) for seconds in (0, 59.6, 3661, 360_000)] == ["0:00:00", "0:01:00", "1:01:01", "100:00:00"]
 
 
-def test_the_plan_is_snakemakes_own(tmp_path, capsys, monkeypatch):
-    (tmp_path / "Snakefile").write_text(
-        """
-rule all:
-    input: "a.txt", "b.txt"
-rule make:
-    output: "{name}.txt"
-    log: "results/logs/make/of/{name}.log"
-    message: "make it"
-    shell: "touch {output}"
-"""
-    )
-    (tmp_path / "b.txt").write_text("")
-    monkeypatch.chdir(tmp_path)
-    pending_jobs = load_script("estimate_cost").pending_jobs
-    assert pending_jobs(["--forcerun", "make", "--", "a.txt"]) == [("make", "of/a")]
-    assert pending_jobs(["--", "b.txt"]) == []
-    with pytest.raises(SystemExit, match="cannot plan this"):
-        pending_jobs(["--", "nothing"])
-    assert "No rule to produce nothing" in "".join(capsys.readouterr())
-
-
 def test_the_script_prints_what_is_pending(monkeypatch, results, capsys):
     script = load_script("estimate_cost")
-    asked = []
-    monkeypatch.setitem(
-        script.main.__globals__,
-        "pending_jobs",
-        lambda arguments: asked.append(arguments) or [("train_encoder", "a"), ("check_claims", "")],
+    asked, jobs = (
+        [],
+        [PlannedJob("", rule, name, ("new",)) for rule, name in (("train_encoder", "a"), ("check_claims", ""))],
     )
+    plan = Plan(Path(), [*jobs, PlannedJob("", "train_encoder", "b", ())], False)
+    monkeypatch.setitem(script.main.__globals__, "read_plan", lambda arguments: asked.append(arguments) or plan)
     script.main(["--earlier", str(results.parent), "--jobs", "2", "--", "--configfile", "mine.yaml"])
     said = capsys.readouterr().out
     assert asked == [["--configfile", "mine.yaml"]]
@@ -181,7 +160,8 @@ def test_costs_are_read_where_the_run_is(given, monkeypatch, results, capsys):
     results.rename(folder / "results")
     monkeypatch.chdir(results.parent)
     script = load_script("estimate_cost")
-    monkeypatch.setitem(script.main.__globals__, "pending_jobs", lambda arguments: [("train_encoder", "a")])
+    jobs = [PlannedJob("", "train_encoder", "a", ("new",))]
+    monkeypatch.setitem(script.main.__globals__, "read_plan", lambda arguments: Plan(folder_of(arguments), jobs, False))
     script.main(["--", *given])
     assert "| train_encoder | 1 | 0:04:22 | 0:08:20 | 0:04:22 |" in capsys.readouterr().out
 

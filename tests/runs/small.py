@@ -1,11 +1,15 @@
 """A DAG for tests of the engine: the smallest config cut down to one corpus, so that a whole run is a minute."""
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -45,3 +49,41 @@ def start(
         return subprocess.Popen(
             command, env={**environment, "PYTHONPATH": library}, stdout=log, stderr=log, start_new_session=True
         )
+
+
+def kill(process: subprocess.Popen) -> None:
+    """Kill a process group and wait until none of its processes is left."""
+    try:
+        while True:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.poll()
+            time.sleep(0.05)
+    except ProcessLookupError:
+        process.wait()
+
+
+@contextmanager
+def mounted(folder: Path, options: str) -> Iterator[None]:
+    """A file system in memory at `folder`; the test is skipped where nobody may mount one."""
+    folder.mkdir(parents=True)
+    command = ["mount", "-t", "tmpfs", "-o", options, "captionlab-test", str(folder)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        pytest.skip(f"a file system cannot be mounted here: {result.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def process_of(folder: Path, script: str) -> int | None:
+    """The process that runs a script of a run in that folder."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command, place = (entry / "cmdline").read_bytes().decode(), os.readlink(entry / "cwd")
+            except OSError:
+                continue
+            if place == str(folder) and script in command and "snakemake\0" not in command:
+                return int(entry.name)
+    return None

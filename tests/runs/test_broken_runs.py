@@ -5,12 +5,10 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from small import small_config, start
+from small import kill, mounted, process_of, small_config, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -66,17 +64,6 @@ class Run:
         }
 
 
-def kill(process: subprocess.Popen) -> None:
-    """Kill a process group and wait until none of its processes is left."""
-    try:
-        while True:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.poll()
-            time.sleep(0.05)
-    except ProcessLookupError:
-        process.wait()
-
-
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory) -> tuple[dict[str, bytes], float]:
     """The results of a run that nothing happened to, and its seconds."""
@@ -124,20 +111,6 @@ def test_killed_at_random_moments_it_ends_with_the_same_results(undisturbed, tmp
     assert "Nothing to be done" in run.said()
 
 
-@contextmanager
-def mounted(folder: Path, options: str) -> Iterator[None]:
-    """A file system in memory at `folder`; the test is skipped where nobody may mount one."""
-    folder.mkdir(parents=True)
-    command = ["mount", "-t", "tmpfs", "-o", options, "captionlab-test", str(folder)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        pytest.skip(f"a file system cannot be mounted here: {result.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
 def test_a_full_disk_is_named_and_the_next_run_finishes(undisturbed, tmp_path):
     results, _ = undisturbed
     run = Run(tmp_path / "run")
@@ -161,24 +134,11 @@ def test_a_read_only_folder_is_named(tmp_path):
         assert not list((run.folder / "results").iterdir())
 
 
-def process_of(run: Run, script: str) -> int | None:
-    """The process that runs a script of a run."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                command, place = (entry / "cmdline").read_bytes().decode(), os.readlink(entry / "cwd")
-            except OSError:
-                continue
-            if place == str(run.folder) and script in command and "snakemake\0" not in command:
-                return int(entry.name)
-    return None
-
-
 def test_a_lost_process_is_started_again(tmp_path):
     run = Run(tmp_path / "run")
     process = run.start("--retries", "1", "results/encoders/clip-a/model.safetensors")
     try:
-        while process.poll() is None and not (worker := process_of(run, "train_encoder")):
+        while process.poll() is None and not (worker := process_of(run.folder, "train_encoder")):
             time.sleep(0.02)
         assert process.poll() is None, run.said()
         os.kill(worker, signal.SIGKILL)

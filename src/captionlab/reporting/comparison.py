@@ -93,8 +93,13 @@ def _parameters(made: Mapping[str, Any]) -> dict[str, str]:
     Without its code, and without what footers say of the run, which other jobs say too.
     """
     outside = {path: digest for path, digest in made["inputs"].items() if not path.startswith(f"{paths.RESULTS}/")}
-    given = {name: value for name, value in made["params"].items() if name not in ("code", "provenance")}
-    (flat,) = pd.json_normalize({**given, "input": outside}).to_dict("records")
+    return flat_parameters({**made["params"], "input": outside})
+
+
+def flat_parameters(params: Mapping[str, Any]) -> dict[str, str]:
+    """Parameters of a job as text, nested names joined by dots; without code, and what footers say of the run."""
+    given = {name: value for name, value in params.items() if name not in ("code", "provenance")}
+    (flat,) = pd.json_normalize(given).to_dict("records")
     return {str(name): str(value) for name, value in flat.items()}
 
 

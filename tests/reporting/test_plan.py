@@ -1,0 +1,202 @@
+"""What of a run is made, what would run and why: read off Snakemake's own graph."""
+
+import base64
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from running import load_script
+
+from captionlab.reporting.plan import AFTER, Plan, PlannedJob, read_plan, status_text
+
+SNAKEFILE = """
+import json
+
+def params(wildcards):
+    return {"optimizer": {"lr": config["lr"], "steps": 5}}
+
+rule all:
+    input: "results/c.txt"
+rule train:
+    output: "results/a.txt", provenance="results/provenance/train/a.json"
+    log: "results/logs/train/a.log"
+    params: config=params, code=config["code"]
+    run:
+        open(output[0], "w").write("a")
+        open(output[1], "w").write(json.dumps({"params": dict(params.items())}))
+rule score:
+    input: "results/a.txt"
+    output: "results/b.txt"
+    log: "results/logs/score/of/a.log"
+    shell: "cp {input} {output}"
+rule collect:
+    input: "results/b.txt", "given.txt"
+    output: "results/c.txt"
+    log: "results/logs/collect.log"
+    shell: "cat {input} > {output}"
+"""
+GIVEN = ("--cores", "1", "--rerun-triggers", "mtime", "params", "input", "software-env", "--config")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch) -> Path:
+    """A folder with a workflow of three jobs, one after the other, none of which has run."""
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    (tmp_path / "given.txt").write_text("given")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def finished(run) -> Path:
+    """The same after it ran with a learning rate of 0.1."""
+    subprocess.run([sys.executable, "-m", "snakemake", *GIVEN, "lr=0.1", "code=x"], check=True, capture_output=True)
+    return run
+
+
+def why(*given: str) -> dict[str, tuple[str, ...]]:
+    return {job.rule: job.why for job in read_plan([*GIVEN, *given]).jobs}
+
+
+def test_nothing_is_made(run):
+    plan = read_plan([*GIVEN, "lr=0.1", "code=x"])
+    assert [job[:3] for job in plan.jobs] == [
+        ("Snakefile", "train", "a"),
+        ("Snakefile", "score", "of/a"),
+        ("Snakefile", "collect", ""),
+    ]
+    assert {job.why for job in plan.jobs} == {("not made yet",)}
+    assert not plan.locked
+    assert plan.pending == [("train", "a"), ("score", "of/a"), ("collect", "")]
+    assert sorted(path.name for path in run.iterdir() if path.name != ".snakemake") == ["Snakefile", "given.txt"]
+
+
+def test_all_is_made(finished):
+    assert why("lr=0.1", "code=x") == {"train": (), "score": (), "collect": ()}
+
+
+def test_a_parameter_is_named_with_both_values(finished):
+    assert why("lr=0.2", "code=x") == {
+        "train": ("config.optimizer.lr 0.2, was 0.1",),
+        "score": (AFTER,),
+        "collect": (AFTER,),
+    }
+    assert why("lr=0.1", "code=y")["train"] == ("its code",)
+    (finished / "results/provenance/train/a.json").write_text(json.dumps({"params": {"config": {"old": 1}}}))
+    assert why("lr=0.2", "code=x")["train"] == (
+        "config.optimizer.lr 0.2, was –",  # noqa: RUF001
+        "config.optimizer.steps 5, was –",  # noqa: RUF001
+        "config.old –, was 1",  # noqa: RUF001
+        "its code",
+    )
+
+
+def test_files_are_named(finished):
+    (finished / "given.txt").write_text("another")
+    os.utime(finished / "given.txt")
+    assert why("lr=0.1", "code=x") == {"train": (), "score": (), "collect": ("another content: given.txt",)}
+    (finished / "results/provenance/train/a.json").unlink()
+    assert why("lr=0.1", "code=x", "--", "results/provenance/train/a.json") == {
+        "train": ("results/provenance/train/a.json is not there",)
+    }
+
+
+def test_what_is_asked_for_by_force(finished):
+    assert why("lr=0.1", "code=x", "--forcerun", "score")["score"] == ("interrupted, or asked for by force",)
+
+
+def test_a_job_that_was_killed_is_told_from_one_that_never_ran(finished):
+    # As Snakemake marks what it is making; the mark of a job that was killed stays.
+    mark = finished / ".snakemake" / "incomplete" / base64.urlsafe_b64encode(b"results/b.txt").decode()
+    mark.parent.mkdir(exist_ok=True)
+    mark.write_text("")
+    found = why("lr=0.1", "code=x", "--rerun-incomplete")
+    assert found == {"train": (), "score": ("interrupted, or asked for by force",), "collect": (AFTER,)}
+
+
+def test_a_lock_is_seen(finished):
+    locks = finished / ".snakemake" / "locks"
+    locks.mkdir(exist_ok=True)
+    (locks / "0.output.lock").write_text("results/b.txt\n")
+    plan = read_plan([*GIVEN, "lr=0.1", "code=x"])
+    assert plan.locked
+    assert "--unlock" in status_text(plan, [])
+    assert "--unlock" not in status_text(plan._replace(locked=False), [])
+
+
+def test_a_plan_that_cannot_be_made_is_said(run, capsys):
+    with pytest.raises(SystemExit, match="cannot plan this"):
+        read_plan([*GIVEN, "lr=0.1", "code=x", "--", "nothing"])
+    assert "No rule to produce nothing" in "".join(capsys.readouterr())
+
+
+def test_the_folder_of_the_run(run):
+    elsewhere = run / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "given.txt").write_text("given")
+    plan = read_plan([*GIVEN, "lr=0.1", "code=x", "--directory", "elsewhere"])
+    assert plan.folder == Path("elsewhere")
+    assert len(plan.pending) == 3
+    assert Path.cwd() == run
+
+
+JOBS = [
+    PlannedJob("features", "train_encoder", "a", ()),
+    PlannedJob("features", "train_encoder", "b", ("config.lr 2, was 1",)),
+    *(PlannedJob("evaluation", "score_nlg", f"c{number}/main", (AFTER,)) for number in range(5)),
+    PlannedJob("reporting", "check_claims", "", (AFTER,)),
+]
+TOOK = [
+    {"rule": "train_encoder", "job": "a", "seconds": 60.0},
+    {"rule": "train_encoder", "job": "b", "seconds": 90.0},
+    {"rule": "score_nlg", "job": "c1/main", "seconds": 5.0},
+    {"rule": "score_nlg", "job": "gone/main", "seconds": 1000.0},
+]
+
+
+def rows(text: str) -> dict[tuple[str, ...], list[str]]:
+    """The cells of each row of a table in Markdown by its first two cells."""
+    cells = [re.split(r" *\| *", line.strip("| ")) for line in text.splitlines() if line.startswith("|")]
+    return {(*row[:2],): row[2:] for row in cells}
+
+
+def test_the_status_counts_times_and_reasons():
+    found = rows(status_text(Plan(Path(), JOBS, False), TOOK))
+    assert found["features", "2"] == ["1", "0:01:00"]
+    assert found["evaluation", "5"] == ["0", "–"]  # noqa: RUF001
+    assert found["all", "8"] == ["1", "0:01:00"]
+    assert found["train_encoder", "1"] == ["b", "0:01:30", "config.lr 2, was 1"]
+    assert found["score_nlg", "5"] == ["c0/main, c1/main, c2/main and 2 more", "0:00:05", AFTER]
+    assert found["check_claims", "1"] == ["–", "–", AFTER]  # noqa: RUF001
+
+
+def test_columns_stand_below_each_other():
+    *tables, note = status_text(Plan(Path(), JOBS, False), TOOK).strip().split("\n\n")
+    assert note.endswith("the job is left out.")
+    for table in (tables[0], tables[2]):
+        bars = [[place.start() for place in re.finditer(r"\|", line)] for line in table.splitlines()]
+        assert all(place == bars[0] for place in [bars[0], *bars[2:]])
+
+
+def test_where_all_is_made_nothing_would_run():
+    text = status_text(Plan(Path(), JOBS[:1], False), TOOK)
+    assert text.endswith("\nNothing would run.\n")
+
+
+def test_the_script_asks_snakemake_with_its_arguments_and_reads_times_where_the_run_is(finished, capsys):
+    benchmark = finished / "results" / "benchmarks" / "train" / "a.tsv"
+    benchmark.parent.mkdir(parents=True)
+    benchmark.write_text("s\th:m:s\tmax_rss\tcpu_time\n75.5\t0:01:15\t1.0\t70\n")
+    script = load_script("report_status")
+    script.main([*GIVEN, "lr=0.2", "code=x"])
+    found = rows(capsys.readouterr().out)
+    assert found["Snakefile", "3"] == ["0", "–"]  # noqa: RUF001
+    assert found["train", "1"] == ["a", "0:01:16", "config.optimizer.lr 0.2, was 0.1"]
+    with pytest.raises(SystemExit) as ended:
+        script.main(["--help"])
+    assert ended.value.code == 0
+    assert "./lab status" in capsys.readouterr().out

@@ -1,0 +1,27 @@
+"""What of a run is made, what would run and why, and how long it took last time.
+
+./lab status --configfile config/mine.yaml --directory runs/mine
+
+Every argument goes to Snakemake, as for the run itself. Nothing runs, and a run that is under way is not disturbed.
+"""
+
+import argparse
+
+from captionlab.reporting.costs import measured_jobs
+from captionlab.reporting.plan import read_plan, status_text
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="./lab status",
+        usage="./lab status [options and targets of Snakemake]",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    plan = read_plan(parser.parse_known_args(arguments)[1])
+    print(status_text(plan, measured_jobs(plan.folder / "results")), end="")
+
+
+if __name__ == "__main__":
+    main()
