@@ -1,4 +1,4 @@
-"""Delimited files as spreadsheets and programs write them: commas, semicolons or tabs, and a header that tells which."""
+"""Delimited files as spreadsheets and programs write them, with commas, semicolons or tabs, of which a header tells."""
 
 import csv
 import io

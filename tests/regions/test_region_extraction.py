@@ -26,7 +26,15 @@ def images(*sizes) -> pa.Table:
         buffer = io.BytesIO()
         Image.fromarray(pixels).save(buffer, "PNG")
         rows.append(
-            {"image_id": f"i{number}", "path": None, "data": buffer.getvalue(), "width": width, "height": height}
+            {
+                "image_id": f"i{number}",
+                "offset": None,
+                "length": None,
+                "path": None,
+                "data": buffer.getvalue(),
+                "width": width,
+                "height": height,
+            }
         )
     return pa.Table.from_pylist(rows)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from captionlab.places import PLACE
 from captionlab.reporting.render import write_text
 from captionlab.schemas import IMAGES
 from captionlab.scripting import script
@@ -21,7 +22,7 @@ def main(snakemake):
     screens = read_table(inputs.stimuli, STIMULI).to_pylist()
     study = read_metadata(inputs.stimuli)["study"]
     shown = sorted({image for screen in screens for image in screen["images"]})
-    images = read_table(inputs.images, IMAGES, ["image_id", "path", "data"])
+    images = read_table(inputs.images, IMAGES, ["image_id", *PLACE])
     excluded = read_exclusions(inputs.exclude[0], images["image_id"].to_pylist()) if inputs.exclude else set()
     images = images.filter(pc.is_in(images["image_id"], pa.array(shown)))
     write_pictures(pictures(images), [web / "images", psychopy / "images"])

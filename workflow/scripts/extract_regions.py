@@ -2,6 +2,7 @@
 
 import pyarrow.compute as pc
 
+from captionlab.places import PLACE
 from captionlab.progress import progress
 from captionlab.regions.tables import write_regions
 from captionlab.schemas import IMAGES, OBJECTS
@@ -13,7 +14,7 @@ from captionlab.tables import read_table
 @script
 def main(snakemake):
     inputs, config, threads = snakemake.input, snakemake.params.config, snakemake.threads
-    images = read_table(inputs.images, IMAGES, ["image_id", "path", "data", "width", "height"])
+    images = read_table(inputs.images, IMAGES, ["image_id", *PLACE, "width", "height"])
     images = images[shard_rows(snakemake.wildcards.shard, len(images))]
     if config["source"] == "boxes":
         from captionlab.encoders.store import load_encoder

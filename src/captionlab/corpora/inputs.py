@@ -38,7 +38,9 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
 
     `root` is the folder that relative paths start from, `name` the corpus in the config.
     """
-    if not named_paths(config, "annotations"):
+    reader = _reader(config)
+    required = reader.required if reader else ()
+    if "annotations" in required and not named_paths(config, "annotations"):
         yield f"corpora.{name}.annotations: this corpus needs the file of its annotations"
         return
     keys = (*_file_keys(config), "images")
@@ -46,9 +48,9 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
         for full_key, path in named_paths(config, key).items():
             if said := absent(root / path, "folder" if key == "images" else "file"):
                 yield f"corpora.{name}.{full_key}: {said}"
-    if "images" not in config:
+    if "images" in required and "images" not in config:
         yield f"corpora.{name}.images: give the folder of the images, or `images: null` to use the texts only"
-    for key in keys:
+    for key in keys if "annotations" in required else ():
         # Every split needs its folder of images; objects may be given for some splits only.
         splits, given = set(config["annotations"]), config.get(key)
         if isinstance(given, Mapping):
@@ -59,5 +61,10 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
 
 
 def _file_keys(config: Mapping[str, Any]) -> tuple[str, ...]:
-    reader = declared("corpora.readers", CorpusReader, "read").get(config["reader"])
-    return reader.files if reader else ()  # the toy world is no reader
+    reader = _reader(config)
+    return reader.files if reader else ()
+
+
+def _reader(config: Mapping[str, Any]) -> CorpusReader | None:
+    """The declaration of the reader of a corpus; the toy world is no reader."""
+    return declared("corpora.readers", CorpusReader, "read").get(config["reader"])

@@ -15,6 +15,7 @@ from captionlab.corpora.inputs import CorpusError, check_inputs, input_files
 from captionlab.corpora.readers.entries import Entry
 from captionlab.corpora.tables import Rows, corpus_tables
 from captionlab.declarations import defined
+from captionlab.places import Place
 from captionlab.progress import progress
 from captionlab.tables import ROW_GROUP
 
@@ -90,7 +91,7 @@ class _Tally:
     other_sizes: int = 0
 
 
-def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, str | None]]:
+def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, Place | None]]:
     """Each entry with the image to open, if there is one and nothing rules it out already."""
     # A temporary file: the keys of millions of images fill the memory.
     seen = sqlite3.connect("", isolation_level=None)
@@ -104,12 +105,13 @@ def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, str | No
         empty = [f"caption {i} of {len(texts)}" for i, text in enumerate(texts) if not text]
         empty += [f"scene caption {i} of {len(scenes)}" for i, scene in enumerate(scenes) if not scene.caption]
         fault = entry.fault or _repeated(seen, "image id", entry.image_id, position)
-        fault = fault or _repeated(seen, "file", entry.path, position)
+        alone = entry.place is not None and entry.place.offset is None
+        fault = fault or _repeated(seen, "file", _file_of(entry) if alone else None, position)
         if fault is None and entry.captions is not None and not captions:
             fault = Fault("no-caption", f"all of its {len(texts)} captions are empty" if texts else "it has no caption")
         scenes = [scene for scene in scenes if scene.caption]
         cleaned = replace(entry, captions=captions, scenes=scenes, fault=fault)
-        yield _Candidate(position, cleaned, empty), None if fault else entry.path
+        yield _Candidate(position, cleaned, empty), None if fault else entry.place
 
 
 def _repeated(seen: sqlite3.Connection, what: str, value: str | None, position: int) -> Fault | None:
@@ -124,17 +126,31 @@ def _repeated(seen: sqlite3.Connection, what: str, value: str | None, position: 
 def _reject(candidate: _Candidate, fault: Fault, rejects: Rows, tally: _Tally) -> None:
     """Append the row of a rejected entry and count it."""
     position, entry, _ = candidate
-    rejects.append(position, entry.image_id, entry.path, fault.reason, fault.detail)
+    _append_reject(rejects, candidate, fault.reason, fault.detail)
     tally.reasons[fault.reason] += 1
     if len(tally.first) < QUOTED:
-        tally.first.append(f"entry {position}, {entry.path or entry.image_id}: {fault.reason}, {fault.detail}")
+        named = " ".join(filter(None, (_file_of(entry), entry.member))) or entry.image_id
+        tally.first.append(f"entry {position}, {named}: {fault.reason}, {fault.detail}")
+
+
+def _append_reject(rejects: Rows, candidate: _Candidate, reason: str, detail: str) -> None:
+    """Append a row of rejects; its detail begins with the name of the image in its container, if it has one."""
+    position, entry, _ = candidate
+    named = f"{entry.member}: {detail}" if entry.member else detail
+    rejects.append(position, entry.image_id, _file_of(entry), reason, named)
+
+
+def _file_of(entry: Entry) -> str | None:
+    """The file that an image is in, alone or with others."""
+    return entry.place.path if entry.place else None
 
 
 def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping[str, Rows], tally: _Tally) -> None:
     """Append the rows of an entry whose image, if it has one, was found to be of this size."""
     position, entry, empty = candidate
     width, height = size or entry.size
-    tables["images"].append(entry.image_id, position, entry.split, entry.path, None, width, height, entry.image_set)
+    place = entry.place or Place()
+    tables["images"].append(entry.image_id, position, entry.split, *place, width, height, entry.image_set)
     for index, caption in enumerate(entry.captions or ()):
         tables["captions"].append(entry.image_id, index, caption)
     for index, thing in enumerate(entry.objects):
@@ -143,7 +159,7 @@ def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping
         tables["scene_captions"].append(entry.image_id, index, scene.caption, None, scene.confidence)
     if empty:
         detail = f"left out for being empty: {', '.join(empty)}"
-        tables["rejects"].append(position, entry.image_id, entry.path, "no-caption", detail)
+        _append_reject(tables["rejects"], candidate, "no-caption", detail)
         tally.losing_captions += 1
     if entry.objects and entry.size not in ((0, 0), (width, height)):
         tally.other_sizes += 1

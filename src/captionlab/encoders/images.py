@@ -17,6 +17,7 @@ from torch import Tensor
 from captionlab.encoders.embeddings import SHAPE, embedding_rows
 from captionlab.encoders.encoder import Encoder
 from captionlab.pixels import open_image
+from captionlab.places import PLACE, place_of
 from captionlab.progress import progress
 from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.shards import shard_rows
@@ -59,7 +60,7 @@ def squeeze(image: Image.Image, size: int) -> Tensor:
 def decode(
     images: pa.Table, prepare: Callable[[Image.Image], Tensor], threads: int, ahead: int = 512
 ) -> Iterator[Tensor]:
-    """Prepared images of a table (image_id, path, data), at most `ahead` in memory; ValueError names a broken one."""
+    """Prepared images of a table (image_id and PLACE), at most `ahead` in memory; ValueError names a broken one."""
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Tensor]] = deque()
         for chunk in images.to_batches(max_chunksize=ahead):
@@ -75,10 +76,9 @@ def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Tensor]) -
     try:
         return prepare(open_image(row))
     except Exception as error:  # decoders raise whatever damaged bytes make them stumble over
-        place = row["path"] or "the bytes in the table of images"
         raise ValueError(
-            f"image {row['image_id']!r} ({place}) cannot be decoded: {error}; it could be when its corpus was read, so "
-            "restore it, or delete the tables of the corpus and run again to leave it out"
+            f"image {row['image_id']!r} ({place_of(row)}) cannot be decoded: {error}; it could be when its corpus was "
+            "read, so restore it, or delete the tables of the corpus and run again to leave it out"
         ) from error
 
 
@@ -93,7 +93,7 @@ def embed_images(
     patches: bool = False,
 ) -> None:
     """Write the embeddings, or the patch features, of a shard of a table of images to `output`, in its order."""
-    table = read_table(images, IMAGES, ["image_id", "path", "data"])
+    table = read_table(images, IMAGES, ["image_id", *PLACE])
     part = shard_rows(shard, len(table))
     table = table.slice(part.start, part.stop - part.start)
     # Half precision would change the rank of about two in a thousand captions of the toy world. No caption is ranked

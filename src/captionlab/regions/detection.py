@@ -52,7 +52,7 @@ class Detector:
 
     @torch.no_grad()
     def regions(self, images: pa.Table, threads: int = 1) -> Iterator[ImageRegions]:
-        """The regions of each image of a table (image_id, path, data), at least one, in the order of confidence.
+        """The regions of each image of a table (image_id and PLACE), at least one, in the order of confidence.
 
         R of them have boxes (R, 4), in pixels of the image, and features (R, 1024), float32.
         """

@@ -19,6 +19,7 @@ from captionlab.encoders.clip import MEAN, STD
 from captionlab.encoders.images import decode, normalise, squeeze
 from captionlab.networks.bert import read_sizes, said
 from captionlab.networks.checkpoints import count_layers
+from captionlab.places import PLACE
 from captionlab.schemas import IMAGES
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
 from captionlab.tables import TableError, read_table
@@ -119,7 +120,7 @@ class Blip(ScorerNetwork):
 
         TableError names the first that is not there.
         """
-        table = read_table(paths, IMAGES, ["image_id", "path", "data"])
+        table = read_table(paths, IMAGES, ["image_id", *PLACE])
         row = {image: row for row, image in enumerate(table["image_id"].to_pylist())}
         prepare = partial(squeeze, size=self.architecture["image_size"])
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from captionlab.corpora.readers.entries import Entry, image_path, records, take
+from captionlab.corpora.readers.entries import Entry, image_place, records, take
 from captionlab.declarations import CorpusReader
 from captionlab.given import read_json
 
@@ -34,7 +34,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         yield Entry(
             image_id=str(image["cocoid"]) if "cocoid" in image else Path(name).stem,
             split="train" if split == "restval" else split,
-            path=image_path(config, root, Path(image.get("filepath", "")) / name),
+            place=image_place(config, root, Path(image.get("filepath", "")) / name),
             captions=[
                 take(sentence, "raw", str, f"{where}.sentences[{i}]", expected) for i, sentence in enumerate(sentences)
             ],

@@ -12,6 +12,7 @@ from captionlab.language.schemas import CONSTRUCTED
 from captionlab.papers.probing.constructed import PrintedScorer
 from captionlab.papers.probing.paper import REFERENCE
 from captionlab.papers.probing.run import ProbingRun
+from captionlab.places import PLACE
 from captionlab.reporting.reading import Path, Provenance, read_rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.runs import Place, Row
@@ -58,7 +59,7 @@ class Pages:
 
     def picture(self, image: str) -> bytes:
         """A PNG of an image, perhaps nothing."""
-        rows = read_table(self.table, IMAGES, ["image_id", "path", "data"])
+        rows = read_table(self.table, IMAGES, ["image_id", *PLACE])
         return thumbnail(rows.filter(pc.equal(rows["image_id"], image)).to_pylist()[0])
 
     def in_templates(self, image: str) -> dict[str, Captioned]:

@@ -12,6 +12,7 @@ from captionlab.ablation.schemas import ABLATED
 from captionlab.papers.scenes.captions import Change, Examples, drawn_examples, first_changes
 from captionlab.papers.scenes.probes import ProbedImages
 from captionlab.papers.scenes.run import ScenesRun
+from captionlab.places import PLACE
 from captionlab.probes.schemas import read_encodings
 from captionlab.reporting.reading import Path, Rows, read_by, read_measured
 from captionlab.reporting.runs import Row
@@ -70,7 +71,7 @@ class Pages:
     def pictures(self) -> dict[str, bytes]:
         """Small PNGs of the images of examples and changes, by image."""
         wanted = pa.array([one.image for of in (*self.examples, self.changes) for one in of], pa.string())
-        table = read_table(self.inputs["images"], IMAGES, ["image_id", "path", "data"])
+        table = read_table(self.inputs["images"], IMAGES, ["image_id", *PLACE])
         chosen = table.filter(pc.is_in(table["image_id"], value_set=wanted)).to_pylist()
         return {row["image_id"]: thumbnail(row) for row in chosen}
 

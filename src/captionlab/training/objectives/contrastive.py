@@ -82,7 +82,7 @@ def train_clip(
 ) -> Clip:
     """Train a CLIP on images and captions, one random caption of an image at a time.
 
-    `config` has `architecture` (of open_clip) and `optimizer`; `images` has the columns image_id, path and data,
+    `config` has `architecture` (of open_clip) and `optimizer`; `images` has the columns image_id and PLACE,
     `captions` image_id and caption. The images are decoded once and kept as bytes on the device. The other arguments
     are the trainer's. On the CPU the weights depend on these arguments alone, to the byte.
     """
