@@ -23,8 +23,19 @@ def named_paths(config: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def input_files(config: Mapping[str, Any], root: Path) -> list[Path]:
-    """The files of annotations that a corpus is read from, those of objects included; none for the toy world."""
-    return [root / path for key in _file_keys(config) for path in named_paths(config, key).values()]
+    """The files of annotations that a corpus is read from, those of objects included; none for the toy world.
+
+    Where the names of images are all that is read of a folder, it and the folders in it.
+    """
+    named = [root / path for key in _file_keys(config) for path in named_paths(config, key).values()]
+    return named or _contents(config, root)
+
+
+def folder_of(config: Mapping[str, Any]) -> str:
+    """The folder of a corpus whose reader reads what it finds there; a repository of the hub has a place of its own."""
+    if "repository" in config:
+        return f"hub/{config['repository']}/{config['revision']}"
+    return str(config.get("folder", config.get("images")))
 
 
 def check_inputs(config: Mapping[str, Any], root: Path, name: str) -> None:
@@ -48,6 +59,7 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
         for full_key, path in named_paths(config, key).items():
             if said := absent(root / path, "folder" if key == "images" else "file"):
                 yield f"corpora.{name}.{full_key}: {said}"
+    yield from _folder_mistakes(config, root, name)
     if "images" in required and "images" not in config:
         yield f"corpora.{name}.images: give the folder of the images, or `images: null` to use the texts only"
     for key in keys if "annotations" in required else ():
@@ -58,6 +70,30 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
                 yield f"corpora.{name}.images: no folder for the split {missing[0]!r}, which has annotations"
             if extra := sorted(set(given) - splits):
                 yield f"corpora.{name}.{key}.{extra[0]}: annotations have no split {extra[0]!r}"
+
+
+def _folder_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator[str]:
+    """What is wrong with the folder of a corpus whose reader reads what it finds there."""
+    reader = _reader(config)
+    if not reader or not reader.contents or "images" in reader.required:  # then it is checked as theirs
+        return
+    given = [key for key in ("repository", "folder") if key in config]
+    if len(given) != 1 or ("revision" in config) != ("repository" in config):
+        yield f"corpora.{name}: give `repository` and its `revision`, or a `folder`"
+    elif said := absent(root / folder_of(config), "folder"):
+        yield f"corpora.{name}.{given[0]}: {said}"
+    elif not _contents(config, root):
+        yield f"corpora.{name}.{given[0]}: there is no {reader.contents} in {root / folder_of(config)}"
+
+
+def _contents(config: Mapping[str, Any], root: Path) -> list[Path]:
+    """What a reader reads in its folder, by name, without what is hidden."""
+    reader = _reader(config)
+    if not reader or not reader.contents:
+        return []
+    folder = root / folder_of(config)
+    found = (path.relative_to(folder) for path in folder.glob(reader.contents))
+    return [folder / path for path in sorted(found) if not any(part.startswith(".") for part in path.parts)]
 
 
 def _file_keys(config: Mapping[str, Any]) -> tuple[str, ...]:

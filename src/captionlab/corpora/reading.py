@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 MAX_REJECTED = 0.01
 # Rejects quoted in the error when there are too many of them.
 QUOTED = 5
+# So many images that are all missing are enough to say so: an index may promise millions.
+HOPELESS = 10_000
 
 _BREAK = "\t\n\v\f\r\x85\u2028\u2029"
 _BREAKS = re.compile(f" *[{_BREAK}][ {_BREAK}]*")
@@ -59,7 +61,9 @@ def read_corpus(
                 _reject(candidate, check, tables["rejects"], tally)
             else:
                 _accept(candidate, check, tables, tally)
-        _judge(tally, limit, name, ", ".join(str(path) for path in input_files(config, root)))
+            if tally.entries == tally.reasons["missing"] == HOPELESS:
+                break
+        _judge(tally, limit, name, _shown(input_files(config, root)))
     return {table: rows.writer.rows for table, rows in tables.items()}
 
 
@@ -165,6 +169,11 @@ def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping
         tally.other_sizes += 1
 
 
+def _shown(files: Sequence[Path]) -> str:
+    """Files, for a sentence."""
+    return ", ".join(map(str, files[:QUOTED])) + (f" and {len(files) - QUOTED} more" if len(files) > QUOTED else "")
+
+
 def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
     """Log what was rejected, and raise a CorpusError when that is too much."""
     if tally.entries == 0:
@@ -180,6 +189,7 @@ def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
     share = rejected / tally.entries
     if share <= limit and rejected < tally.entries:
         return
+    first = "the first " if tally.entries == tally.reasons["missing"] == HOPELESS else ""
     advice = ["repair these files", "take them out of the annotations"]
     if tally.reasons["missing"] > rejected / 2:
         advice.insert(0, f"check that corpora.{name}.images is the right folder")
@@ -187,7 +197,7 @@ def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
         # Rounded up, so that the value holds when it is copied into the config.
         advice.append(f"set corpora.{name}.max_rejected: {math.ceil(share * 1000) / 1000:g} to do without them")
     raise CorpusError(
-        f"corpora.{name}: {rejected} of {tally.entries} images in {files} are rejected ({reasons}), a share of "
+        f"corpora.{name}: {rejected} of {first}{tally.entries} images in {files} are rejected ({reasons}), a share of "
         f"{share:.2g} where max_rejected allows {limit:g}. The first: {'; '.join(tally.first)}. "
         f"To go on, {', or '.join(advice)}."
     )
