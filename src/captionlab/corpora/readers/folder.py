@@ -60,7 +60,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     if isinstance(shares, Mapping) and abs(sum(shares.values()) - 1) > ROUNDED:
         raise CorpusError(f"splits are shares of the images of {folder}, and add up to {sum(shares.values()):g}, not 1")
     if config.get("captions") is None:
-        for name in _photographs(folder, ""):
+        for name in photographs(folder, ""):
             yield _entry(folder, name, "", None, shares)
         return
     gathered, path = Gathered(), root / config["captions"]
@@ -72,14 +72,14 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         yield _entry(folder, name, split, captions, shares)
 
 
-def _photographs(folder: Path, below: str) -> Iterator[str]:
+def photographs(folder: Path, below: str) -> Iterator[str]:
     """Paths of the images in a folder, from it on, in the order of their names; one folder is in memory at a time."""
     with os.scandir(folder / below) as found:
         inside = sorted((entry for entry in found if not entry.name.startswith(".")), key=lambda entry: entry.name)
     for entry in inside:
         name = os.path.join(below, entry.name)
         if entry.is_dir(follow_symlinks=False):
-            yield from _photographs(folder, name)
+            yield from photographs(folder, name)
         elif Path(name).suffix.lower() in ENDINGS:
             yield name
 
