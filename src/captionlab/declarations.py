@@ -140,6 +140,8 @@ class CorpusReader:
     """which of them must be there"""
     files: tuple[str, ...]
     """keys that name the files it reads, one or one for each split; images are none of them"""
+    patterns: tuple[str, ...] = ()
+    """keys that name tars, for each split a tar, a folder of them, or a path with * and ? for any characters"""
     scenes: bool
     """whether images have scene captions"""
     undescribed: bool

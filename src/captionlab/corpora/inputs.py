@@ -1,6 +1,7 @@
 """The files and folders that a corpus of the config names, and whether they are there."""
 
 from collections.abc import Iterator, Mapping
+from glob import escape, glob
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,17 @@ def named_paths(config: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def input_files(config: Mapping[str, Any], root: Path) -> list[Path]:
-    """The files of annotations that a corpus is read from, those of objects included; none for the toy world."""
-    return [root / path for key in _file_keys(config) for path in named_paths(config, key).values()]
+    """The files that a corpus is read from: annotations, those of objects, and tars; none for the toy world."""
+    named = [root / path for key in _file_keys(config) for path in named_paths(config, key).values()]
+    return named + [tar for key in _pattern_keys(config) for path in config[key].values() for tar in tars(root, path)]
+
+
+def tars(root: Path, pattern: str) -> list[Path]:
+    """The tars that a pattern names, by name: itself, those in a folder of this name, or what * and ? stand for."""
+    found = [root / pattern] if (root / pattern).exists() else map(Path, glob(str(Path(escape(str(root))) / pattern)))
+    folders = [sorted(path.glob("*.tar")) if path.is_dir() else [path] for path in sorted(found)]
+    # Beside its tars img2dataset leaves tables and statistics.
+    return [path for folder in folders for path in folder if path.suffix == ".tar"]
 
 
 def check_inputs(config: Mapping[str, Any], root: Path, name: str) -> None:
@@ -48,6 +58,10 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
         for full_key, path in named_paths(config, key).items():
             if said := absent(root / path, "folder" if key == "images" else "file"):
                 yield f"corpora.{name}.{full_key}: {said}"
+    for key in _pattern_keys(config):
+        for split, pattern in config[key].items():
+            if not tars(root, pattern):
+                yield f"corpora.{name}.{key}.{split}: no tar {root / pattern}; tars end in .tar and are not compressed"
     if "images" in required and "images" not in config:
         yield f"corpora.{name}.images: give the folder of the images, or `images: null` to use the texts only"
     for key in keys if "annotations" in required else ():
@@ -63,6 +77,11 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
 def _file_keys(config: Mapping[str, Any]) -> tuple[str, ...]:
     reader = _reader(config)
     return reader.files if reader else ()
+
+
+def _pattern_keys(config: Mapping[str, Any]) -> tuple[str, ...]:
+    reader = _reader(config)
+    return reader.patterns if reader else ()
 
 
 def _reader(config: Mapping[str, Any]) -> CorpusReader | None:

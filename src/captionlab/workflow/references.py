@@ -155,7 +155,7 @@ def _size_mistakes(config: Block, where: str, corpus: str, split: str, needed: i
 def _training_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
     """What an optimizer asks of its corpus, and its keys of each other."""
     optimizer = block["optimizer"]
-    if config["corpora"][block["corpus"]]["images"] is None:
+    if config["corpora"][block["corpus"]].get("images", "") is None:
         yield f"{where}: the corpus {block['corpus']!r} is text only (images: null), so nothing can be trained on it"
     yield from _size_mistakes(config, where, block["corpus"], "train", optimizer["batch"], "a batch")
     if optimizer.get("stop_after", 0) > optimizer.get("epochs", 0):
@@ -233,7 +233,7 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
     seeing = (key for table in score_tables().values() if "encoders" in table.reads for key in table.asks)
     if generated or any(evaluation[key] for key in ("retrievers", "scorers", *seeing)):
         for corpus in corpora:
-            if config["corpora"][corpus]["images"] is None:
+            if config["corpora"][corpus].get("images", "") is None:
                 yield (
                     f"{where}: the corpus {corpus!r} is text only (images: null), "
                     "so no captioner can describe it, no encoder search in it and no scorer look at it"
@@ -327,5 +327,5 @@ def _scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
 
 def splits_of(corpus: Block) -> list[str]:
     """The splits of a corpus whose block has a number or a file for each; none where its files alone say them."""
-    by_split = corpus["images" if corpus["reader"] == "toyworld" else "annotations"]
+    by_split = corpus["images"] if corpus["reader"] == "toyworld" else corpus.get("annotations", corpus.get("tars"))
     return [*by_split, *(["val"] if "validation" in corpus else [])] if isinstance(by_split, dict) else []
