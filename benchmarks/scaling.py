@@ -139,7 +139,7 @@ def read(folder: Path, corpus: Path) -> None:
 def decode_images(corpus: Path) -> None:
     """Decode the images as an encoder wants them."""
     table = read_table(corpus / "images.parquet", IMAGES, ["image_id", *PLACE])
-    exhaust(decode(table, partial(crop, size=224), 1))
+    exhaust(decode([table], partial(crop, size=224), 1))
 
 
 def captions_of(folder: Path) -> None:

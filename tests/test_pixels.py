@@ -272,9 +272,9 @@ def test_everyone_sees_the_same(tmp_path, log):
     table = pa.Table.from_pylist(rows, pa.schema([pa.field(name, pa.string()) for name in ("image_id", "path")] + [
         pa.field("data", pa.binary())] + [
         pa.field(name, pa.int64()) for name in ("offset", "length", "width", "height")]))  # fmt: skip
-    for image in decode(table, colours, threads=2):
+    for image in decode([table], colours, threads=2):
         np.testing.assert_allclose(image.numpy(), in_colour(picture).transpose(2, 0, 1), atol=1)
-    for image in decode(table, lambda image: crop(image, 64), threads=2):  # the middle: 64 of 96 columns
+    for image in decode([table], lambda image: crop(image, 64), threads=2):  # the middle: 64 of 96 columns
         quarters = [image.numpy()[:, y, x] for y, x in ((5, 5), (5, 58), (58, 5), (58, 58))]
         np.testing.assert_allclose(quarters, in_colour(np.array([[250, 10, 90, 170]]))[0], atol=1)
     for entry, (_, shown) in zip(rows, pictures(table), strict=True):
@@ -294,7 +294,7 @@ def test_everyone_sees_the_same(tmp_path, log):
 
     # The right upper quarter, as annotated in the upright image.
     boxes = {str(number): [("quarter", (96.0, 0.0, 192.0, 64.0))] for number in range(4)}
-    for regions in cropped_regions(Colours(), 16, table, boxes):
+    for regions in cropped_regions(Colours(), 16, [table], boxes):
         np.testing.assert_allclose(regions.features, [[130] * 3, [10] * 3], atol=1.5)
     assert log() == [  # each opened six times
         "grey images of 16 bits, of which 65535 is white: 6",

@@ -723,8 +723,11 @@ DOCUMENTED = {
 }
 
 
-# Files of Pascal-50S are no texts: tests/judgements makes them.
-@pytest.mark.parametrize("reader", sorted({*declared("corpora.readers", CorpusReader, "read")} - {"pascal-50s"}))
+# What these read is no text: tests/judgements and test_webdataset.py make it.
+OTHERS = {"pascal-50s", "webdataset"}
+
+
+@pytest.mark.parametrize("reader", sorted({*declared("corpora.readers", CorpusReader, "read")} - OTHERS))
 def test_image_ids_are_those_of_the_page(data, reader):
     config = given_to(reader, DOCUMENTED[reader].encode(), data)
     for number in range(10):

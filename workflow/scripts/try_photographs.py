@@ -3,8 +3,8 @@
 python workflow/scripts/try_photographs.py FOLDER [CAPTIONS] [-- options of Snakemake]
 
 CAPTIONS is a CSV, TSV or JSON-lines file with `file` and `caption`. The config goes to runs/<name of the folder>/, to
-go on from, and the run beside it. Models are the published ones below data/ where these are there, those of the toy world
-where it was run, and else small ones that learn from your captions.
+go on from, and the run beside it. Models are the published ones below data/ where they are there, those of the toy
+world where it was run, and else small ones that learn from your captions.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """The files and folders that a corpus of the config names, and whether they are there."""
 
 from collections.abc import Iterator, Mapping
+from glob import escape, glob
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,12 @@ def named_paths(config: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def input_files(config: Mapping[str, Any], root: Path) -> list[Path]:
-    """The files of annotations that a corpus is read from, those of objects included; none for the toy world.
+    """The files that a corpus is read from: annotations, those of objects, and tars; none for the toy world.
 
     Where the names of images are all that is read of a folder, it and the folders in it.
     """
     named = [root / path for key in _file_keys(config) for path in named_paths(config, key).values()]
+    named += [tar for key in _pattern_keys(config) for path in config[key].values() for tar in tars(root, path)]
     return named or _contents(config, root)
 
 
@@ -36,6 +38,14 @@ def folder_of(config: Mapping[str, Any]) -> str:
     if "repository" in config:
         return f"hub/{config['repository']}/{config['revision']}"
     return str(config.get("folder", config.get("images")))
+
+
+def tars(root: Path, pattern: str) -> list[Path]:
+    """The tars that a pattern names, by name: itself, those in a folder of this name, or what * and ? stand for."""
+    found = [root / pattern] if (root / pattern).exists() else map(Path, glob(str(Path(escape(str(root))) / pattern)))
+    folders = [sorted(path.glob("*.tar")) if path.is_dir() else [path] for path in sorted(found)]
+    # Beside its tars img2dataset leaves tables and statistics.
+    return [path for folder in folders for path in folder if path.suffix == ".tar"]
 
 
 def check_inputs(config: Mapping[str, Any], root: Path, name: str) -> None:
@@ -60,6 +70,10 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
             if said := absent(root / path, "folder" if key == "images" else "file"):
                 yield f"corpora.{name}.{full_key}: {said}"
     yield from _folder_mistakes(config, root, name)
+    for key in _pattern_keys(config):
+        for split, pattern in config[key].items():
+            if not tars(root, pattern):
+                yield f"corpora.{name}.{key}.{split}: no tar {root / pattern}; tars end in .tar and are not compressed"
     if "images" in required and "images" not in config:
         yield f"corpora.{name}.images: give the folder of the images, or `images: null` to use the texts only"
     for key in keys if "annotations" in required else ():
@@ -99,6 +113,11 @@ def _contents(config: Mapping[str, Any], root: Path) -> list[Path]:
 def _file_keys(config: Mapping[str, Any]) -> tuple[str, ...]:
     reader = _reader(config)
     return reader.files if reader else ()
+
+
+def _pattern_keys(config: Mapping[str, Any]) -> tuple[str, ...]:
+    reader = _reader(config)
+    return reader.patterns if reader else ()
 
 
 def _reader(config: Mapping[str, Any]) -> CorpusReader | None:

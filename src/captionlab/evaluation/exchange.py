@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.given import GivenError, json_line, text_lines
+from captionlab.groups import Groups
 from captionlab.pixels import open_image
 from captionlab.places import PLACE, place_of
 from captionlab.schemas import IMAGES
-from captionlab.tables import read_table
 
 # By the id of an image.
 Texts = Mapping[str, Sequence[str]]
@@ -49,7 +49,8 @@ def image_files(path: str | os.PathLike[str], wanted: Collection[str], folder: P
     What has no file of its own is written below `folder` first.
     """
     found: dict[str, str | None] = {}
-    for number, row in enumerate(read_table(path, IMAGES, ["image_id", *PLACE]).to_pylist()):
+    parts = Groups([path], IMAGES, ["image_id", *PLACE]).parts()
+    for number, row in enumerate(row for part in parts for row in part.to_pylist()):
         place = place_of(row)
         if row["image_id"] not in wanted:
             continue

@@ -341,6 +341,6 @@ def _scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
 
 def splits_of(corpus: Block) -> list[str]:
     """The splits of a corpus whose block has a number or a file for each; none where its files alone say them."""
-    key = {"toyworld": "images", "folder": "splits"}.get(corpus["reader"], "annotations")
-    by_split = corpus.get(key)
+    keys = {"toyworld": "images", "folder": "splits", "webdataset": "tars"}
+    by_split = corpus.get(keys.get(corpus["reader"], "annotations"))
     return [*by_split, *(["val"] if "validation" in corpus else [])] if isinstance(by_split, dict) else []

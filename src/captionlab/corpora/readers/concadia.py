@@ -10,7 +10,7 @@ from captionlab.given import read_json
 
 DECLARATION = CorpusReader(
     keys={
-        "annotations": {"$ref": "#/$defs/path"},
+        "annotations": {"$ref": "#/$defs/path", "description": "the file that it reads"},
         "images": {"$ref": "#/$defs/folder"},
         "text": {"enum": ["caption", "description"]},
     },

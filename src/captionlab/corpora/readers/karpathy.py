@@ -9,7 +9,10 @@ from captionlab.declarations import CorpusReader
 from captionlab.given import read_json
 
 DECLARATION = CorpusReader(
-    keys={"annotations": {"$ref": "#/$defs/path"}, "images": {"$ref": "#/$defs/folder"}},
+    keys={
+        "annotations": {"$ref": "#/$defs/path", "description": "the file that it reads"},
+        "images": {"$ref": "#/$defs/folder"},
+    },
     required=("annotations", "images"),
     files=("annotations",),
     scenes=False,

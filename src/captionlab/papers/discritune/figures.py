@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from PIL import Image
 
+from captionlab.groups import read_chosen
 from captionlab.places import PLACE
 from captionlab.reporting.figures import ABOVE, Style, colour_of, line, look, save
 from captionlab.reporting.published import read_published
@@ -44,7 +45,8 @@ def plot(inputs: Given, params: Given, style: Style, paths: Mapping[str, str]) -
         if "stimuli" not in inputs:
             return
         screens, people = read_rows(inputs["stimuli"], STIMULI), params["people"]
-        images = read_table(inputs["images"], IMAGES, ["image_id", *PLACE])
+        shown = {image for screen in screens for image in screen["images"]}
+        images = read_chosen(inputs["images"], IMAGES, ["image_id", *PLACE], shown)
         for who, answers in read_by(params["participants"], inputs["answers"], ANSWERS).items():
             chosen = examples(screens, answers, people, params["parents"])
             plot_examples(chosen, images, who == SIMULATED, style, paths[f"discritune_figure2_{who}"])

@@ -125,6 +125,6 @@ def set_length(clip: Clip, pixels: Tensor) -> None:
 def decode_all(images: pa.Table, size: int, threads: int) -> Tensor:
     """All images of a table as bytes (n, 3, size, size)."""
     pixels = torch.empty(len(images), 3, size, size, dtype=torch.uint8)
-    for row, image in enumerate(progress(decode(images, partial(crop, size=size), threads), "images", len(images))):
+    for row, image in enumerate(progress(decode([images], partial(crop, size=size), threads), "images", len(images))):
         pixels[row] = image
     return pixels
