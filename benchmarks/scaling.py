@@ -28,6 +28,7 @@ from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings, stream_embeddings
 from captionlab.encoders.images import crop, decode
+from captionlab.places import PLACE
 from captionlab.schemas import CAPTIONS, IMAGES, embeddings_schema
 from captionlab.tables import TableWriter, read_table
 from captionlab.training.loop.data import references, training_images
@@ -110,7 +111,15 @@ def write_tables(folder: Path, rows: int) -> None:
         for start in range(0, rows, kind.group_rows):
             places = list(range(start, min(start + kind.group_rows, rows)))
             names = [f"{place:08d}" for place in places]
-            same = {"split": "train", "data": None, "width": WIDTH, "height": HEIGHT, "image_set": None}
+            same = {
+                "split": "train",
+                "offset": None,
+                "length": None,
+                "data": None,
+                "width": WIDTH,
+                "height": HEIGHT,
+                "image_set": None,
+            }
             paths = [f"data/conceptual-captions/train/{name}.jpg" for name in names]
             repeated = {name: [value] * len(names) for name, value in same.items()}
             images.write({"image_id": names, "position": places, "path": paths, **repeated})
@@ -129,8 +138,8 @@ def read(folder: Path, corpus: Path) -> None:
 
 def decode_images(corpus: Path) -> None:
     """Decode the images as an encoder wants them."""
-    table = read_table(corpus / "images.parquet", IMAGES, ["image_id", "path", "data"])
-    exhaust(decode(table, partial(crop, size=224), 1))
+    table = read_table(corpus / "images.parquet", IMAGES, ["image_id", *PLACE])
+    exhaust(decode([table], partial(crop, size=224), 1))
 
 
 def captions_of(folder: Path) -> None:

@@ -54,7 +54,10 @@ def write_corpus(
         for n, image in enumerate(references)
     ]
     rows = {
-        "images": [{**row, "data": None, "width": 4, "height": 3, "image_set": None} for row in images],
+        "images": [
+            {**row, "offset": None, "length": None, "data": None, "width": 4, "height": 3, "image_set": None}
+            for row in images
+        ],
         "captions": [
             {"image_id": image, "caption_index": n, "caption": text}
             for image, texts in references.items()

@@ -321,7 +321,7 @@ class Made:
             rows.append(
                 {
                     "image_id": image_id, "position": number, "split": "test", "path": None, "data": stream.getvalue(),
-                    "width": 40, "height": 30, "image_set": None,
+                    "offset": None, "length": None, "width": 40, "height": 30, "image_set": None,
                 }
             )  # fmt: skip
         return table(self.folder / "images.parquet", IMAGES, rows)

@@ -34,7 +34,14 @@ def write_corpus(folder: Path) -> None:
         "position": range(len(ids)),
         "split": ["test" if i % 3 == 0 else "train" for i in range(len(ids))],
     }
-    sizes = {"path": ["x"] * len(ids), "data": [None] * len(ids), "width": [10] * len(ids), "height": [10] * len(ids)}
+    sizes = {
+        "path": ["x"] * len(ids),
+        "offset": [None] * len(ids),
+        "length": [None] * len(ids),
+        "data": [None] * len(ids),
+        "width": [10] * len(ids),
+        "height": [10] * len(ids),
+    }
     write_table(folder / "images.parquet", IMAGES, {**images, **sizes, "image_set": [None] * len(ids)})
     texts = [(image, index, PLACES[scene]) for image, scene in zip(ids, scenes, strict=True) for index in range(3)]
     texts[1] = (texts[1][0], 1, PLACES["road"])  # one annotator saw something else

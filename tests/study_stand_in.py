@@ -70,6 +70,8 @@ def write_images(path: Path, ids: list[str], split: str = "test") -> None:
             "position": range(len(ids)),
             "split": [split] * len(ids),
             "path": nothing,
+            "offset": nothing,
+            "length": nothing,
             "data": data,
             "width": [64] * len(ids),
             "height": [64] * len(ids),

@@ -14,6 +14,7 @@ from raw_images import png, tiff
 
 from captionlab.encoders.images import colours, crop, decode
 from captionlab.pixels import UnknownPixels, image_size, open_image
+from captionlab.places import Place
 from captionlab.progress import log_counts
 from captionlab.regions.crops import cropped_regions
 from captionlab.reporting.thumbnails import thumbnail
@@ -114,7 +115,7 @@ KINDS = {
 
 
 def row(content: bytes) -> dict:
-    return {"image_id": "it", "path": None, "data": content}
+    return {"image_id": "it", **Place(data=content)._asdict()}
 
 
 @pytest.fixture
@@ -139,7 +140,7 @@ def test_pixels_are_those_it_was_made_from(kind, tmp_path, log):
     assert image.mode == "RGB"
     # Pillow mixes colours with white, and inks, in whole numbers.
     np.testing.assert_allclose(np.asarray(image), expected, rtol=0, atol=1 if said in (WHITE, FLOATS, "in CMYK") else 0)
-    assert image_size(tmp_path / "image") == image.size
+    assert image_size(Place(str(tmp_path / "image"))) == image.size
     messages = log()
     assert all(message.endswith(": 2") for message in messages)
     assert any(said in message for message in messages) if said else not messages
@@ -198,7 +199,7 @@ def test_images_are_upright(orientation, kind, tmp_path, log):
     (tmp_path / "image").write_bytes(content)
     image = open_image(row(content))
     np.testing.assert_allclose(np.asarray(image, float), picture, rtol=0, atol=3 if kind == "JPEG" else 0)
-    assert image_size(tmp_path / "image") == (48, 32)
+    assert image_size(Place(str(tmp_path / "image"))) == (48, 32)
     # Pillow itself turns TIFF upright.
     ours = orientation > 1 and kind != "TIFF"
     assert log() == (["images turned upright, as their EXIF orientation says: 2"] if ours else [])
@@ -236,7 +237,7 @@ def test_values_without_a_meaning_are_refused(kind, tmp_path):
     content, said = refused()[kind]
     (tmp_path / "image").write_bytes(content)
     with pytest.raises(UnknownPixels, match=f"{said}.*; save it with 8 bits per channel"):
-        image_size(tmp_path / "image")
+        image_size(Place(str(tmp_path / "image")))
     if "in colour" not in kind:
         with pytest.raises(UnknownPixels, match=said):
             open_image(row(content))
@@ -258,22 +259,22 @@ def test_everyone_sees_the_same(tmp_path, log):
     rows = []
     for number, content in enumerate(contents):
         (tmp_path / str(number)).write_bytes(content)
-        width, height = image_size(tmp_path / str(number))
+        width, height = image_size(Place(str(tmp_path / str(number))))
         assert (width, height) == (192, 128)
         rows.append(
             {
                 "image_id": str(number),
-                "path": str(tmp_path / str(number)),
-                "data": None,
+                **Place(str(tmp_path / str(number)))._asdict(),
                 "width": width,
                 "height": height,
             }
         )
     table = pa.Table.from_pylist(rows, pa.schema([pa.field(name, pa.string()) for name in ("image_id", "path")] + [
-        pa.field("data", pa.binary()), pa.field("width", pa.int32()), pa.field("height", pa.int32())]))  # fmt: skip
-    for image in decode(table, colours, threads=2):
+        pa.field("data", pa.binary())] + [
+        pa.field(name, pa.int64()) for name in ("offset", "length", "width", "height")]))  # fmt: skip
+    for image in decode([table], colours, threads=2):
         np.testing.assert_allclose(image.numpy(), in_colour(picture).transpose(2, 0, 1), atol=1)
-    for image in decode(table, lambda image: crop(image, 64), threads=2):  # the middle: 64 of 96 columns
+    for image in decode([table], lambda image: crop(image, 64), threads=2):  # the middle: 64 of 96 columns
         quarters = [image.numpy()[:, y, x] for y, x in ((5, 5), (5, 58), (58, 5), (58, 58))]
         np.testing.assert_allclose(quarters, in_colour(np.array([[250, 10, 90, 170]]))[0], atol=1)
     for entry, (_, shown) in zip(rows, pictures(table), strict=True):
@@ -293,7 +294,7 @@ def test_everyone_sees_the_same(tmp_path, log):
 
     # The right upper quarter, as annotated in the upright image.
     boxes = {str(number): [("quarter", (96.0, 0.0, 192.0, 64.0))] for number in range(4)}
-    for regions in cropped_regions(Colours(), 16, table, boxes):
+    for regions in cropped_regions(Colours(), 16, [table], boxes):
         np.testing.assert_allclose(regions.features, [[130] * 3, [10] * 3], atol=1.5)
     assert log() == [  # each opened six times
         "grey images of 16 bits, of which 65535 is white: 6",

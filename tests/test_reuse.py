@@ -153,7 +153,15 @@ def numbers(results: Path, encoder: str, captioner: str, scorer: str) -> tuple[n
         features = generator.standard_normal((2, 8)).astype(np.float32)
         regions.append(ImageRegions(name, 36, 40, np.array([[0.0, 0, 36, 40], [1, 2, 9, 9]]), features))
     none = [None] * len(IDS)
-    columns = {"image_id": IDS, "position": range(4), "split": ["test"] * 4, "path": none, "image_set": none}
+    columns = {
+        "image_id": IDS,
+        "position": range(4),
+        "split": ["test"] * 4,
+        "path": none,
+        "offset": none,
+        "length": none,
+        "image_set": none,
+    }
     write_table(work / "images.parquet", IMAGES, {**columns, "data": pictures, "width": [36] * 4, "height": [40] * 4})
     write_regions(work / "regions.parquet", regions)
     features = paths.features("e", "world", "0-of-1")

@@ -86,7 +86,7 @@ def test_embeddings_have_a_fixed_size(tmp_path):
 
 def test_bytes_or_a_path_may_be_missing_but_not_the_id(tmp_path):
     row = {"image_id": ["a"], "position": [0], "split": ["test"], "path": [None], "data": [b"x"]}
-    row |= {"width": [1], "height": [1], "image_set": [None]}
+    row |= {"offset": [None], "length": [None], "width": [1], "height": [1], "image_set": [None]}
     write_table(tmp_path / "images", IMAGES, row)
     with pytest.raises(TableError, match="'image_id'"):
         write_table(tmp_path / "images", IMAGES, {**row, "image_id": [None]})

@@ -140,6 +140,10 @@ class CorpusReader:
     """which of them must be there"""
     files: tuple[str, ...]
     """keys that name the files it reads, one or one for each split; images are none of them"""
+    patterns: tuple[str, ...] = ()
+    """keys that name tars, for each split a tar, a folder of them, or a path with * and ? for any characters"""
+    contents: str = ""
+    """pattern of what it reads in its folder (captionlab.corpora.inputs.folder_of) where none of `files` is given"""
     scenes: bool
     """whether images have scene captions"""
     undescribed: bool

@@ -38,9 +38,14 @@ def text_lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
     yield from ((where, line.rstrip("\r\n")) for where, line in _decoded(path))
 
 
+def whole_lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Lines of such a file with their ends as they are."""
+    yield from (line for _, line in _decoded(path))
+
+
 def read_text(path: str | os.PathLike[str]) -> str:
     """The whole text of such a file, with the ends of its lines as they are."""
-    return "".join(line for _, line in _decoded(path))
+    return "".join(whole_lines(path))
 
 
 def read_json(path: str | os.PathLike[str], without: Sequence[str] = (), several: str = "") -> Any:

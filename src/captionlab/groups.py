@@ -1,13 +1,16 @@
 """Large tables, read one group of rows at a time: memory does not grow with the table."""
 
 import os
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import accumulate, groupby
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from captionlab.packing import unpack
-from captionlab.tables import TableSchema, check_schema, damage_named
+from captionlab.tables import TableSchema, check_schema, damage_named, read_table
 
 
 class Groups:
@@ -23,6 +26,9 @@ class Groups:
         self.files = [pq.ParquetFile(path, page_checksum_verification=True) for path in self.paths]
         self.rows = sum(file.metadata.num_rows for file in self.files)
         self._places = [(n, group) for n, file in enumerate(self.files) for group in range(file.num_row_groups)]
+        sizes = (self.files[n].metadata.row_group(group).num_rows for n, group in self._places)
+        self._ends = list(accumulate(sizes))  # the number of the row behind each group
+        self._last: tuple[int, pa.Table] | None = None
 
     def __len__(self) -> int:
         return len(self._places)
@@ -33,3 +39,35 @@ class Groups:
         with damage_named(self.paths[file]):
             table = self.files[file].read_row_group(group, self.columns, use_threads=False)
         return unpack(table.replace_schema_metadata(None))
+
+    def parts(self, rows: slice | None = None) -> Iterator[pa.Table]:
+        """All rows, or those from `rows.start` to `rows.stop`, in pieces of at most a group."""
+        start, stop = (rows.start, rows.stop) if rows else (0, self.rows)
+        first = 0
+        for number, end in enumerate(self._ends):
+            if first < stop and start < end:
+                low = max(start, first)
+                yield self[number].slice(low - first, min(stop, end) - low)
+            first = end
+
+    def take(self, rows: Sequence[int]) -> pa.Table:
+        """These rows, by their numbers from 0, in this order; the group that was read last stays in memory."""
+        numbers = [bisect_right(self._ends, row) for row in rows]
+        found = []
+        for number, run in groupby(zip(numbers, rows, strict=True), key=lambda pair: pair[0]):
+            if self._last is None or self._last[0] != number:
+                self._last = number, self[number]
+            table = self._last[1]
+            first = self._ends[number] - table.num_rows
+            found.append(table.take([row - first for _, row in run]))
+        return pa.concat_tables(found)
+
+
+def read_chosen(
+    path: str | os.PathLike[str], kind: TableSchema, columns: Sequence[str], ids: Collection[str]
+) -> pa.Table:
+    """The rows of these images, in the order of the table; `columns` has `image_id`. Memory is that of these rows."""
+    wanted = pa.array([*ids], pa.string())
+    parts = Groups([path], kind, columns).parts()
+    found = [part.filter(pc.is_in(part["image_id"], value_set=wanted)) for part in parts]
+    return pa.concat_tables(found) if found else read_table(path, kind, columns)

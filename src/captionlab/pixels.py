@@ -1,10 +1,8 @@
-"""From the file of an image to its pixels: upright, RGB, 8 bits. Every image is opened here and nowhere else.
+"""From the place of an image to its pixels: upright, RGB, 8 bits. Every image is opened here and nowhere else.
 
 What is not simply read but interpreted is counted for the job's log; docs/data.md says how.
 """
 
-import io
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +12,7 @@ from PIL.ExifTags import Base
 from PIL.Image import Transpose
 from PIL.TiffImagePlugin import BITSPERSAMPLE, PHOTOMETRIC_INTERPRETATION, TiffImageFile
 
+from captionlab.places import Place, open_place, place_of
 from captionlab.progress import count
 
 # What Pillow knows to turn into RGB, beside modes with transparency.
@@ -40,25 +39,25 @@ class UnknownPixels(ValueError):
 
 def open_image(row: Mapping[str, Any]) -> Image.Image:
     """The image of a row of IMAGES, upright, in RGB; UnknownPixels, or what decoders raise for damaged bytes."""
-    with Image.open(row["path"] if row["data"] is None else io.BytesIO(row["data"])) as image:
+    with open_place(place_of(row)) as file, Image.open(file) as image:
         pixels, turn = _rgb(image), _turn(image)
     return pixels if turn is None else pixels.transpose(turn)
 
 
-def image_size(path: str | os.PathLike[str]) -> tuple[int, int]:
+def image_size(place: Place) -> tuple[int, int]:
     """Width and height, in pixels, of an image once it is opened; raises what `open_image` does.
 
     The image is decoded to its end, the only way to notice that a file was cut off.
     """
     try:
-        with Image.open(path) as image:
+        with open_place(place) as file, Image.open(file) as image:
             width, height = image.size
             # A JPEG can be decoded to grey at an eighth of its size: every byte is still read, in half the time.
             image.draft("L", (1, 1))
             _rgb(image)
             return (height, width) if _turn(image) in _SWAPPING else (width, height)
     except UnidentifiedImageError:
-        if _is_unknown_tiff(path):
+        if _is_unknown_tiff(place):
             raise UnknownPixels("a TIFF whose kind of values Pillow does not know, such as floats in colour") from None
         raise
 
@@ -127,10 +126,10 @@ def _turn(image: Image.Image) -> Transpose | None:
     return turn
 
 
-def _is_unknown_tiff(path: str | os.PathLike[str]) -> bool:
+def _is_unknown_tiff(place: Place) -> bool:
     """Whether it is for the kind of its values that Pillow does not open a TIFF, which `Image.open` does not tell."""
     try:
-        with TiffImageFile(path):
+        with open_place(place) as file, TiffImageFile(file):
             return False
     except SyntaxError as error:
         return str(error) == "unknown pixel mode"

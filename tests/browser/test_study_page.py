@@ -16,6 +16,7 @@ import pytest
 from chromium import PATIENCE, Page, browser, program
 from study_stand_in import study_screens, write_images
 
+from captionlab.places import PLACE
 from captionlab.schemas import IMAGES
 from captionlab.study.pages import file_name, pictures, read_template, study_page, write_pictures
 from captionlab.study.responses import read_answers
@@ -76,7 +77,7 @@ def server(tmp_path_factory) -> Iterator[Server]:
     ids = sorted({image for screen in SCREENS for image in screen["images"]})
     write_images(folder / "images.parquet", ids)
     needed = {image for screen in SCREENS if screen["block"] < 2 for image in screen["images"]}
-    table = read_table(folder / "images.parquet", IMAGES, ["image_id", "path", "data"])
+    table = read_table(folder / "images.parquet", IMAGES, ["image_id", *PLACE])
     write_pictures(pictures(table.filter(pc.is_in(table["image_id"], pc.unique([*needed])))), [folder / "images"])
     template, consent = read_template(RESOURCES / "page.html"), (RESOURCES / "consent.txt").read_text()
     server = Server(folder)

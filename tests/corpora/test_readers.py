@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 from raw_images import tiff
 
-from captionlab import pixels
+from captionlab import places
 from captionlab.corpora import images as image_checks
 from captionlab.corpora.images import Fault, check_image, check_images
 from captionlab.corpora.inputs import CorpusError, input_files
@@ -22,6 +22,7 @@ from captionlab.corpora.reading import clean, read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.declarations import CorpusReader, declared
 from captionlab.given import GivenError
+from captionlab.places import Place
 from captionlab.progress import log_counts
 from captionlab.tables import read_table
 
@@ -106,6 +107,8 @@ def test_karpathy_of_flickr(data, read):
         "position": 0,
         "split": "train",
         "path": str(data / "images" / "12_ab.jpg"),
+        "offset": None,
+        "length": None,
         "data": None,
         "width": 30,
         "height": 20,
@@ -720,8 +723,11 @@ DOCUMENTED = {
 }
 
 
-# Files of Pascal-50S are no texts: tests/judgements makes them.
-@pytest.mark.parametrize("reader", sorted({*declared("corpora.readers", CorpusReader, "read")} - {"pascal-50s"}))
+# What these read is no text: tests/judgements and test_webdataset.py make it.
+OTHERS = {"pascal-50s", "webdataset"}
+
+
+@pytest.mark.parametrize("reader", sorted({*declared("corpora.readers", CorpusReader, "read")} - OTHERS))
 def test_image_ids_are_those_of_the_page(data, reader):
     config = given_to(reader, DOCUMENTED[reader].encode(), data)
     for number in range(10):
@@ -739,35 +745,35 @@ def test_image_ids_are_those_of_the_page(data, reader):
 @pytest.mark.parametrize("kind", ["jpg", "png", "gif", "bmp", "webp"])
 def test_check_image_finds_a_cut_anywhere(tmp_path, kind):
     whole = make_image(tmp_path / f"whole.{kind}", 80, 70).read_bytes()
-    assert check_image(str(tmp_path / f"whole.{kind}")) == (80, 70)
+    assert check_image(Place(str(tmp_path / f"whole.{kind}"))) == (80, 70)
     cut = tmp_path / f"cut.{kind}"
     for share in (0.02, 0.3, 0.6, 0.9):
         cut.write_bytes(whole[: int(len(whole) * share)])
-        fault = check_image(str(cut))
+        fault = check_image(Place(str(cut)))
         assert isinstance(fault, Fault), share
         assert fault.reason == "broken"
 
 
 def test_check_image_names_folders_and_garbage_in_png(tmp_path):
-    assert check_image(str(tmp_path)).reason == "broken"
+    assert check_image(Place(str(tmp_path))).reason == "broken"
     path = make_image(tmp_path / "a.png", 50, 50)
     damaged = bytearray(path.read_bytes())
     damaged[len(damaged) // 2 :] = bytes(len(damaged) - len(damaged) // 2)
     path.write_bytes(damaged)
-    assert check_image(str(path)).reason == "broken"
-    assert check_image(str(tmp_path / "a.png" / "b.png")).reason == "missing"
+    assert check_image(Place(str(path))).reason == "broken"
+    assert check_image(Place(str(tmp_path / "a.png" / "b.png"))).reason == "missing"
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.EPERM])
 def test_trouble_of_the_machine_is_not_the_image_s(tmp_path, monkeypatch, number):
     path = make_image(tmp_path / "a.png")
 
-    def fail(name):
+    def fail(name, *how):
         raise OSError(number, os.strerror(number), name)
 
-    monkeypatch.setattr(pixels.Image, "open", fail)
+    monkeypatch.setattr(places, "open", fail, raising=False)
     with pytest.raises(OSError, match=re.escape(f"{os.strerror(number)}: '{path}'")):
-        check_image(str(path))
+        check_image(Place(str(path)))
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -779,7 +785,7 @@ def test_images_are_checked_in_order_and_few_ahead(tmp_path, threads):
         nonlocal taken
         for i, path in enumerate(paths):
             taken += 1
-            yield i, path
+            yield i, path and Place(path)
 
     for done, (i, check) in enumerate(check_images(items(), threads)):
         assert i == done

@@ -21,6 +21,7 @@ from captionlab.encoders import clip as clip_module
 from captionlab.encoders.clip import MEAN, STD, Clip, build, encode_tokens, import_weights, open_clip, pad, tokenise
 from captionlab.encoders.images import normalise
 from captionlab.networks.checkpoints import CheckpointError
+from captionlab.places import PLACE, Place
 from captionlab.schemas import CAPTIONS as CAPTION_TABLE
 from captionlab.schemas import IMAGES, TRAINING
 from captionlab.tables import read_table, write_table
@@ -266,7 +267,7 @@ def corpus(number=9):
         colour = ("red", "green", "blue")[index % 3]
         image = Image.new("RGB", (40, 32 + index), colour)
         path = f"{index}.png"
-        images.append({"image_id": f"i{index}", "path": path, "data": None, "image": image})
+        images.append({"image_id": f"i{index}", **Place(path)._asdict(), "image": image})
         captions += [{"image_id": f"i{index}", "caption": text} for text in (f"a {colour} picture", colour)]
     return images, pa.Table.from_pylist(captions)
 
@@ -277,7 +278,7 @@ def train_small(folder, steps=3, seed=4):
     for image in images:
         image["path"] = str(folder / image["path"])
         image.pop("image").save(image["path"])
-    schema = pa.schema([("image_id", pa.string()), ("path", pa.string()), ("data", pa.binary())])
+    schema = pa.schema([(name, IMAGES.columns[name].type) for name in ("image_id", *PLACE)])
     table = pa.Table.from_pylist(images, schema)
     encoder = train_clip(
         {"architecture": SMALL, "optimizer": {**OPTIMIZER, "steps": steps}},
@@ -353,7 +354,7 @@ class TestTraining:
     def test_embeddings_of_a_trained_encoder_have_the_length(self, tmp_path):
         encoder, _ = train_small(tmp_path / "a")
         paths = [str(tmp_path / "a" / f"{index}.png") for index in range(9)]
-        images = pa.table({"image_id": paths, "path": paths, "data": pa.array([None] * 9, pa.binary())})
+        images = pa.Table.from_pylist([{"image_id": path, **Place(path)._asdict()} for path in paths])
         embeddings = encoder.embed_images(decode_all(images, 32, 1))
         assert embeddings.norm(dim=1).mean().item() == pytest.approx(10, rel=1e-4)
 

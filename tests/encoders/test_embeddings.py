@@ -52,7 +52,9 @@ def images(tmp_path):
         rows.append(
             {"image_id": f"i{index}", "position": index, "split": "test", "path": path, "data": None if path else data}
         )
-    table = pa.Table.from_pylist([{**row, "width": 4, "height": 5, "image_set": None} for row in rows])
+    table = pa.Table.from_pylist(
+        [{**row, "offset": None, "length": None, "width": 4, "height": 5, "image_set": None} for row in rows]
+    )
     write_table(tmp_path / "images.parquet", IMAGES, {name: table[name].to_pylist() for name in table.column_names})
     return tmp_path / "images.parquet"
 

@@ -78,6 +78,8 @@ def test_images_of_any_size(weights, tmp_path):
         "position": [0, 1, 2],
         "split": ["train"] * 3,
         "path": [str(tmp_path / f"{number}.png") for number in range(3)],
+        "offset": [None] * 3,
+        "length": [None] * 3,
         "data": [None] * 3,
         "width": [width for width, _ in sizes],
         "height": [height for _, height in sizes],

@@ -82,7 +82,7 @@ def test_a_corpus_is_embedded_by_it(encoder, tmp_path):
     """It has all that the rule asks of an encoder."""
     picture = Image.new("RGB", (40, 30), "red")
     picture.save(tmp_path / "red.png")
-    sizes = {"width": [40], "height": [30], "image_set": [None]}
+    sizes = {"width": [40], "height": [30], "offset": [None], "length": [None], "image_set": [None]}
     names = {"image_id": ["red"], "position": [0], "split": ["test"]}
     write_table(
         tmp_path / "images.parquet", IMAGES, {**names, **sizes, "path": [str(tmp_path / "red.png")], "data": [None]}

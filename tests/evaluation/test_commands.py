@@ -66,7 +66,7 @@ def world(tmp_path, monkeypatch):
         "texts": [("b", None, None)],
     }
     for corpus in images:
-        same = {"split": "test", "width": 3, "height": 2, "image_set": None}
+        same = {"split": "test", "offset": None, "length": None, "width": 3, "height": 2, "image_set": None}
         rows = [
             {"image_id": image, "position": number, "path": path, "data": data, **same}
             for number, (image, path, data) in enumerate(images[corpus])

@@ -206,7 +206,7 @@ def test_the_script_reads_what_a_captioner_was_trained_on(tmp_path, caplog, trai
     rows = {
         "images": [
             {"image_id": image, "position": row, "split": split, "path": f"{image}.jpg", "data": None}
-            | {"width": 1, "height": 1, "image_set": None}
+            | {"offset": None, "length": None, "width": 1, "height": 1, "image_set": None}
             for row, (image, (_, split)) in enumerate(texts.items())
         ],
         "captions": [{"image_id": image, "caption_index": 0, "caption": text} for image, (text, _) in texts.items()],

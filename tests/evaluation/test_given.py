@@ -3,6 +3,7 @@
 import pytest
 
 from captionlab.evaluation.given import Given
+from captionlab.places import PLACE
 from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, TOKENS
 from captionlab.tables import write_table
 
@@ -18,7 +19,7 @@ PARAMS = {
 def corpus(folder, images, captions):
     """Tables of images (id, position, split) and captions (image, index, text)."""
     rows = {name: [row[place] for row in images] for place, name in enumerate(("image_id", "position", "split"))}
-    unknown = dict.fromkeys(("path", "data", "image_set"), [None] * len(images))
+    unknown = dict.fromkeys((*PLACE, "image_set"), [None] * len(images))
     write_table(
         folder / "images.parquet", IMAGES, {**rows, **unknown, **dict.fromkeys(("width", "height"), [1] * len(images))}
     )

@@ -150,6 +150,8 @@ def test_the_script_ranks_every_caption_by_every_retriever(tmp_path):
             "position": np.arange(13)[::-1],  # the file's order, not the table's
             "split": ["train", *["test"] * 12],
             "path": ids,
+            "offset": [None] * 13,
+            "length": [None] * 13,
             "data": [None] * 13,
             "width": [32] * 13,
             "height": [32] * 13,

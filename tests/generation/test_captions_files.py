@@ -35,7 +35,15 @@ CAPTIONS_OF_TEST = {"42": "a dog", "7": '\U0001f415 כלב, "quoted"', "100": ""
 def images(tmp_path) -> str:
     ids, positions, splits = ["7", "42", "100", "5"], [2, 1, 3, 0], ["test", "test", "test", "train"]
     missing = [None] * 4
-    columns = {"image_id": ids, "position": positions, "split": splits, "path": missing, "data": missing}
+    columns = {
+        "image_id": ids,
+        "position": positions,
+        "split": splits,
+        "path": missing,
+        "offset": missing,
+        "length": missing,
+        "data": missing,
+    }
     write_table(
         tmp_path / "images.parquet",
         IMAGES,
@@ -273,7 +281,15 @@ def generated(
 def test_look_alikes_that_nobody_described_are_candidates_only(tmp_path):
     ids, sets = ["a/0", "a/1", "b/0", "b/1", "alone"], ["a", "a", "b", "b", None]
     nothing = [None] * len(ids)
-    columns = {"image_id": ids, "position": range(5), "split": ["test"] * 5, "path": nothing, "data": nothing}
+    columns = {
+        "image_id": ids,
+        "position": range(5),
+        "split": ["test"] * 5,
+        "path": nothing,
+        "offset": nothing,
+        "length": nothing,
+        "data": nothing,
+    }
     write_table(
         tmp_path / "images.parquet", IMAGES, {**columns, "width": [8] * 5, "height": [8] * 5, "image_set": sets}
     )

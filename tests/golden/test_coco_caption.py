@@ -38,7 +38,15 @@ def results(request, files, tmp_path_factory):
     captions, references, _ = files
     images = list(dict.fromkeys(str(entry["image_id"]) for entry in references))
     n = len(images)
-    sizes = {"path": images, "data": [None] * n, "width": [640] * n, "height": [480] * n, "image_set": [None] * n}
+    sizes = {
+        "path": images,
+        "offset": [None] * n,
+        "length": [None] * n,
+        "data": [None] * n,
+        "width": [640] * n,
+        "height": [480] * n,
+        "image_set": [None] * n,
+    }
     write_table(
         folder / "images.parquet",
         IMAGES,

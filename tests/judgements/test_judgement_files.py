@@ -121,7 +121,7 @@ def test_pascal(tmp_path):
     files = write_pascal(tmp_path, PAIRS, WRITERS, shown)
     entries = list(read_pascal({**files, "images": "VOC"}, tmp_path))
     assert [entry.image_id for entry in entries] == [*SENTENCES]
-    assert [entry.path for entry in entries] == [str(tmp_path / "VOC" / f"{image}.jpg") for image in SENTENCES]
+    assert [entry.place.path for entry in entries] == [str(tmp_path / "VOC" / f"{image}.jpg") for image in SENTENCES]
     assert [{*entry.captions} <= {*SENTENCES[entry.image_id]} for entry in entries] == [True, True]
     assert [len(entry.captions) for entry in entries] == [len({*entry.captions}) for entry in entries]
     page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")

@@ -31,6 +31,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "position": range(number),
             "split": ["train"] * len(TRAINING) + ["test"],
             "path": ["x"] * number,
+            "offset": [None] * number,
+            "length": [None] * number,
             "data": [None] * number,
             "width": [1] * number,
             "height": [1] * number,

@@ -623,6 +623,8 @@ def test_images_of_validation_are_those_of_the_corpus_that_is_trained_on(tmp_pat
         ids = [str(place) for place in range(number)]
         columns = {"image_id": ids, "position": range(number), "split": splits[:number], "path": ["x"] * number}
         columns |= {
+            "offset": [None] * number,
+            "length": [None] * number,
             "data": [None] * number,
             "width": [1] * number,
             "height": [1] * number,

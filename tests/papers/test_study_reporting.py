@@ -14,6 +14,7 @@ from study_stand_in import study_screens, write_images
 from captionlab.papers.discritune.figures import examples, plot_examples, plot_screen
 from captionlab.papers.discritune.paper import Discritune
 from captionlab.papers.discritune.study import study_differences, study_table
+from captionlab.places import PLACE
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.render import Table, write_table_files
 from captionlab.reporting.reproduction import Reproduction
@@ -241,7 +242,7 @@ def test_which_captions_are_finetuned_is_in_the_config(captioners, expected):
 
 def test_figures(tmp_path, monkeypatch):
     write_images(tmp_path / "images.parquet", sorted({image for s in SCREENS for image in s["images"]}))
-    images = read_table(tmp_path / "images.parquet", IMAGES, ["image_id", "path", "data"])
+    images = read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *PLACE])
     chosen = examples(SCREENS, answers(), "people", TUNED)
     written = []
     monkeypatch.setattr("matplotlib.axes.Axes.text", lambda self, x, y, text, **_: written.append(text))

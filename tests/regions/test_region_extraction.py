@@ -26,7 +26,15 @@ def images(*sizes) -> pa.Table:
         buffer = io.BytesIO()
         Image.fromarray(pixels).save(buffer, "PNG")
         rows.append(
-            {"image_id": f"i{number}", "path": None, "data": buffer.getvalue(), "width": width, "height": height}
+            {
+                "image_id": f"i{number}",
+                "offset": None,
+                "length": None,
+                "path": None,
+                "data": buffer.getvalue(),
+                "width": width,
+                "height": height,
+            }
         )
     return pa.Table.from_pylist(rows)
 
@@ -64,7 +72,7 @@ def test_regions_of_given_boxes():
             {"image_id": "i1", "label": "sky", "x1": 0.0, "y1": 0.0, "x2": 64.0, "y2": 8.0},
         ]
     )
-    found = list(cropped_regions(encoder, 32, table, boxes_by_image(objects), batch=2))
+    found = list(cropped_regions(encoder, 32, [table], boxes_by_image(objects), batch=2))
     assert [(regions.image_id, regions.width, regions.height) for regions in found] == [
         ("i0", 32, 32),
         ("i1", 64, 32),
@@ -97,7 +105,7 @@ def detector(tmp_path_factory):
 def test_detector(detector):
     """Boxes, classes and confidence are those of torchvision's own call; features are what classes are told from."""
     table = images((80, 60), (50, 90))
-    found = list(detector.regions(table))
+    found = list(detector.regions([table]))
     assert [regions.image_id for regions in found] == ["i0", "i1"]
     for regions, row in zip(found, table.to_pylist(), strict=True):
         pixels = torch.from_numpy(np.asarray(Image.open(io.BytesIO(row["data"]))).copy()).permute(2, 0, 1) / 255

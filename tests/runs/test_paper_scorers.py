@@ -55,7 +55,7 @@ def regions(lab, tmp_path_factory) -> Path:
     """The table of regions of the six images."""
     folder, ids = tmp_path_factory.mktemp("regions"), [str(100_000 + number) for number in range(6)]
     sizes = {"width": [40 + number % 5 for number in range(6)], "height": [36] * 6}
-    empty = {"data": [None] * 6, "image_set": [None] * 6}
+    empty = {"offset": [None] * 6, "length": [None] * 6, "data": [None] * 6, "image_set": [None] * 6}
     columns = {"image_id": ids, "position": range(6), "split": ["train"] * 6, "path": ids, **sizes, **empty}
     write_table(folder / "images.parquet", IMAGES, columns)
     wildcards = SimpleNamespace(regions="butd-36", corpus="coco")

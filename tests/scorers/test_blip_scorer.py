@@ -62,7 +62,13 @@ def images(tmp_path) -> list[Image.Image]:
         pictures[-1].save(buffer, "PNG")
         data.append(buffer.getvalue())
     columns = {"image_id": ["a", "b"], "position": [0, 1], "split": ["test"] * 2, "path": [None] * 2, "data": data}
-    columns |= {"width": [50, 32], "height": [40, 32], "image_set": [None] * 2}
+    columns |= {
+        "width": [50, 32],
+        "height": [40, 32],
+        "offset": [None] * 2,
+        "length": [None] * 2,
+        "image_set": [None] * 2,
+    }
     write_table(tmp_path / "images.parquet", IMAGES, columns)
     return pictures
 

@@ -68,6 +68,8 @@ def world(tmp_path, monkeypatch):
             "position": list(range(len(ids))),
             "split": ["train"] * TRAIN + ["test"] * TEST,
             "path": [None] * len(ids),
+            "offset": [None] * len(ids),
+            "length": [None] * len(ids),
             "data": data,
             "width": [40] * len(ids),
             "height": [30] * len(ids),
@@ -271,7 +273,7 @@ def test_real_features_from_files_to_scores(world, shared_data):
     folder = shared_data / "butd-demo"
     sizes = {image_name(path.name): Image.open(path).size for path in sorted((folder / "images").iterdir())}
     columns = {"image_id": list(sizes), "position": range(8), "split": ["test"] * 8, "path": ["none"] * 8}
-    columns |= {"data": [None] * 8, "image_set": [None] * 8}
+    columns |= {"offset": [None] * 8, "length": [None] * 8, "data": [None] * 8, "image_set": [None] * 8}
     columns |= {side: [size[number] for size in sizes.values()] for number, side in enumerate(("width", "height"))}
     write_table("coco.parquet", IMAGES, columns)
     run(

@@ -19,6 +19,7 @@ from running import load_script, run_script
 from study_stand_in import ODD, TYPES, study_screens, write_images
 
 from captionlab.encoders.clip import MEAN, STD, Clip, build
+from captionlab.places import PLACE
 from captionlab.schemas import GENERATED, IMAGES, embeddings_schema
 from captionlab.study.pages import SIZE, file_name, pictures, read_template, review_page, study_page
 from captionlab.study.psychopy import CONDITIONS, conditions, conditions_file, experiment
@@ -182,7 +183,7 @@ def test_conditions():
 
 def test_images_become_squares_of_one_size(tmp_path):
     write_images(tmp_path / "images.parquet", ["a", "b/../c", "d"])
-    files = dict(pictures(read_table(tmp_path / "images.parquet", IMAGES, ["image_id", "path", "data"])))
+    files = dict(pictures(read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *PLACE])))
     assert set(files) == {file_name(image) for image in ("a", "b/../c", "d")}
     assert all(re.fullmatch("[0-9a-f]{16}.jpg", name) for name in files)
     for index, content in enumerate(files.values()):

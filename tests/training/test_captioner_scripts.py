@@ -65,6 +65,8 @@ def world(tmp_path, monkeypatch):
             "position": list(range(len(ids)))[::-1],
             "split": ["train"] * TRAIN + ["test"] * 3,
             "path": ["none"] * len(ids),
+            "offset": [None] * len(ids),
+            "length": [None] * len(ids),
             "data": [None] * len(ids),
             "width": [1] * len(ids),
             "height": [1] * len(ids),

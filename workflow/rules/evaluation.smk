@@ -81,7 +81,7 @@ rule score_nlg:
     input:
         **paths.paraphrases.named("phrases", "paraphrases"),
         tokens=paths.evaluation("tokens"),
-        references=lab.of_corpora(paths.references),
+        references=lab.of_referenced(paths.references),
     output:
         paths.evaluation("nlg"),
         provenance=paths.provenance("score_nlg/{captioner}/{evaluation}"),
@@ -97,7 +97,7 @@ rule score_nlg:
         runtime=60,
     params:
         **lab.software("score_nlg", "pycocoevalcap"),
-        corpora=lab.evaluated_corpora,
+        corpora=lab.referenced_corpora,
         references_per_image=lab.value("evaluation", "references_per_image"),
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by BLEU, METEOR, ROUGE-L and CIDEr"
@@ -160,8 +160,8 @@ rule score_spice:
     input:
         models=paths.SPICE_MODELS,
         tokens=paths.evaluation("tokens"),
-        references=lab.of_corpora(paths.references),
-        parses=lab.of_corpora(paths.parses),
+        references=lab.of_referenced(paths.references),
+        parses=lab.of_referenced(paths.parses),
     output:
         paths.evaluation("spice"),
         provenance=paths.provenance("score_spice/{captioner}/{evaluation}"),
@@ -177,7 +177,7 @@ rule score_spice:
         runtime=240,
     params:
         **lab.software("score_spice", "pycocoevalcap"),
-        corpora=lab.evaluated_corpora,
+        corpora=lab.referenced_corpora,
         references_per_image=lab.value("evaluation", "references_per_image"),
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by SPICE"

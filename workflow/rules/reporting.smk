@@ -30,6 +30,7 @@ rule summarise_evaluation:
     params:
         **lab.software("summarise_evaluation", "numpy", "scipy", loads=lab.score_modules()),
         evaluations=lab.evaluation_contexts(),
+        unreferenced=lab.unreferenced(),
         lineage=lab.lineage(),
         trainings=lab.trainings,
         factors={**lab.scoring.factors(), **lab.commands.factors()},

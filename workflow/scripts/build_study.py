@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from captionlab.groups import read_chosen
+from captionlab.places import PLACE
 from captionlab.reporting.render import write_text
 from captionlab.schemas import IMAGES
 from captionlab.scripting import script
@@ -21,9 +20,9 @@ def main(snakemake):
     screens = read_table(inputs.stimuli, STIMULI).to_pylist()
     study = read_metadata(inputs.stimuli)["study"]
     shown = sorted({image for screen in screens for image in screen["images"]})
-    images = read_table(inputs.images, IMAGES, ["image_id", "path", "data"])
-    excluded = read_exclusions(inputs.exclude[0], images["image_id"].to_pylist()) if inputs.exclude else set()
-    images = images.filter(pc.is_in(images["image_id"], pa.array(shown)))
+    known = read_table(inputs.images, IMAGES, ["image_id"])["image_id"].to_pylist()
+    excluded = read_exclusions(inputs.exclude[0], known) if inputs.exclude else set()
+    images = read_chosen(inputs.images, IMAGES, ["image_id", *PLACE], shown)
     write_pictures(pictures(images), [web / "images", psychopy / "images"])
     consent = Path(inputs.consent[0]).read_text(encoding="utf-8")
     page = study_page(read_template(inputs.page), study, screens, consent, snakemake.params.post)

@@ -2,6 +2,8 @@
 
 import pyarrow.compute as pc
 
+from captionlab.groups import Groups
+from captionlab.places import PLACE
 from captionlab.progress import progress
 from captionlab.regions.tables import write_regions
 from captionlab.schemas import IMAGES, OBJECTS
@@ -13,18 +15,20 @@ from captionlab.tables import read_table
 @script
 def main(snakemake):
     inputs, config, threads = snakemake.input, snakemake.params.config, snakemake.threads
-    images = read_table(inputs.images, IMAGES, ["image_id", "path", "data", "width", "height"])
-    images = images[shard_rows(snakemake.wildcards.shard, len(images))]
+    table = Groups([inputs.images], IMAGES, ["image_id", *PLACE, "width", "height"])
+    part = shard_rows(snakemake.wildcards.shard, table.rows)
+    images = table.parts(part)
     if config["source"] == "boxes":
         from captionlab.encoders.store import load_encoder
         from captionlab.regions.crops import boxes_by_image, cropped_regions
 
         objects = read_table(inputs.objects, OBJECTS)
-        objects = objects.filter(pc.is_in(objects["image_id"], images["image_id"].combine_chunks()))
+        ids = read_table(inputs.images, IMAGES, ["image_id"])["image_id"][part]
+        objects = objects.filter(pc.is_in(objects["image_id"], ids.combine_chunks()))
         encoder = load_encoder(folder_of(inputs.encoder_weights[0]), device())
         regions = cropped_regions(encoder, encoder.image_size, images, boxes_by_image(objects), threads)
     else:
         from captionlab.regions.detection import Detector
 
         regions = Detector(inputs.weights[0], config["count"], config["size"], device()).regions(images, threads)
-    write_regions(snakemake.output[0], progress(regions, "images", len(images)), {"regions": config})
+    write_regions(snakemake.output[0], progress(regions, "images", part.stop - part.start), {"regions": config})

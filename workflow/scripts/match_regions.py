@@ -17,7 +17,11 @@ def main(snakemake):
     captioner, tokenizer = load_captioner(folder_of(snakemake.input.model[0]))
     images = captioner.open_images(snakemake.input.features, tokenizer)
     matches, coverage = [], []
-    ids = [image for image in read_table(snakemake.input.images, IMAGES)["image_id"].to_pylist() if image in images]
+    ids = [
+        image
+        for image in read_table(snakemake.input.images, IMAGES, ["image_id"])["image_id"].to_pylist()
+        if image in images
+    ]
     for image in progress(ids, what="images", total=len(ids)):
         found = match_regions(*images.boxes(image), params.config["overlap"], params.config["inside"])
         coverage.append((image, len(found.tagged), int(found.tagged.any(1).sum())))

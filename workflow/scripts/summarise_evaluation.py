@@ -31,6 +31,11 @@ def main(snakemake):
     notes = device_note([*snakemake.input.captions, *every])
     if reasons := {read_metadata(path).get("unavailable") for path in every} - {None}:
         notes["without SPICE:"] = "; ".join(sorted(reasons))
+    if params.unreferenced:
+        notes["without references:"] = (
+            f"nobody described the images of {', '.join(params.unreferenced)}, so no caption of them is held against "
+            "references, and only metrics that need none are there"
+        )
     write_table(snakemake.output.summary, SUMMARY, summary_columns(results, params.trainings), notes)
     parents = {captioner: of["parent"] for captioner, of in params.lineage.items()}
     comparisons = comparison_columns(results, parents, params.ends, params.trainings)

@@ -3,6 +3,7 @@
 import pyarrow.compute as pc
 import torch
 
+from captionlab.places import PLACE
 from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.scripting import folder_of, script
 from captionlab.tables import read_table
@@ -15,7 +16,7 @@ def main(snakemake):
     # The rule's threads decode images. With them torch would sum in another order, and a profile that gives more
     # would change the weights.
     torch.set_num_threads(1)
-    images = read_table(snakemake.input.images, IMAGES, columns=["image_id", "split", "path", "data"])
+    images = read_table(snakemake.input.images, IMAGES, columns=["image_id", "split", *PLACE])
     images = images.filter(pc.equal(images["split"], "train"))
     if not len(images):
         raise ValueError(

@@ -1,6 +1,5 @@
 """Checking that image files can be decoded to their end, several at a time."""
 
-import os
 import struct
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ from typing import TypeVar
 from PIL import UnidentifiedImageError
 
 from captionlab.pixels import UnknownPixels, image_size
+from captionlab.places import Place, open_place
 
 T = TypeVar("T")
 
@@ -29,22 +29,22 @@ class Fault:
     detail: str
 
 
-def check_image(path: str) -> tuple[int, int] | Fault:
+def check_image(place: Place) -> tuple[int, int] | Fault:
     """Width and height of an image in pixels, when it is upright, or what is wrong with it.
 
     Raises OSError for trouble of the machine (too many open files, a failing disk, a file that may not be read), which
     says nothing about the image.
     """
     try:
-        if os.path.getsize(path) == 0:
+        if place.size == 0:
             return Fault("empty", "0 bytes")
-        return image_size(path)
+        return image_size(place)
     except (FileNotFoundError, NotADirectoryError):
         return Fault("missing", "no such file")
     except UnknownPixels as error:
         return Fault("unsupported", str(error))
     except UnidentifiedImageError:
-        if zero_size := _zero_size_in_header(path):
+        if zero_size := _zero_size_in_header(place):
             return Fault("zero-size", f"{zero_size[0]} x {zero_size[1]} pixels")
         return Fault("broken", "not an image that Pillow can read")
     except OSError as error:
@@ -56,16 +56,16 @@ def check_image(path: str) -> tuple[int, int] | Fault:
 
 
 def check_images(
-    items: Iterable[tuple[T, str | None]], threads: int
+    items: Iterable[tuple[T, Place | None]], threads: int
 ) -> Iterator[tuple[T, tuple[int, int] | Fault | None]]:
-    """`check_image` for pairs of an item and its path, many at once and in order; None where there is no path.
+    """`check_image` for pairs of an item and its place, many at once and in order; None where there is no place.
 
     At most `IN_FLIGHT` items per thread are taken ahead of those yielded, so memory does not depend on their number.
     """
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[tuple[T, Future[tuple[int, int] | Fault] | None]] = deque()
-        for item, path in items:
-            waiting.append((item, None if path is None else pool.submit(check_image, path)))
+        for item, place in items:
+            waiting.append((item, None if place is None else pool.submit(check_image, place)))
             if len(waiting) == IN_FLIGHT * threads:
                 first, check = waiting.popleft()
                 yield first, None if check is None else check.result()
@@ -73,9 +73,9 @@ def check_images(
             yield first, None if check is None else check.result()
 
 
-def _zero_size_in_header(path: str) -> tuple[int, int] | None:
+def _zero_size_in_header(place: Place) -> tuple[int, int] | None:
     """Width and height of a PNG, GIF or BMP that states it has no pixels; Pillow takes such a file for no image."""
-    with open(path, "rb") as file:
+    with open_place(place) as file:
         head = file.read(26)
     for magic, start, sizes in ((b"\x89PNG", 16, ">II"), (b"GIF8", 6, "<HH"), (b"BM", 18, "<ii")):
         if head.startswith(magic) and len(head) >= start + struct.calcsize(sizes):

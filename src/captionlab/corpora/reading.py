@@ -15,6 +15,7 @@ from captionlab.corpora.inputs import CorpusError, check_inputs, input_files
 from captionlab.corpora.readers.entries import Entry
 from captionlab.corpora.tables import Rows, corpus_tables
 from captionlab.declarations import defined
+from captionlab.places import Place
 from captionlab.progress import progress
 from captionlab.tables import ROW_GROUP
 
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 MAX_REJECTED = 0.01
 # Rejects quoted in the error when there are too many of them.
 QUOTED = 5
+# So many images that are all missing are enough to say so: an index may promise millions.
+HOPELESS = 10_000
 
 _BREAK = "\t\n\v\f\r\x85\u2028\u2029"
 _BREAKS = re.compile(f" *[{_BREAK}][ {_BREAK}]*")
@@ -58,7 +61,9 @@ def read_corpus(
                 _reject(candidate, check, tables["rejects"], tally)
             else:
                 _accept(candidate, check, tables, tally)
-        _judge(tally, limit, name, ", ".join(str(path) for path in input_files(config, root)))
+            if tally.entries == tally.reasons["missing"] == HOPELESS:
+                break
+        _judge(tally, limit, name, _shown(input_files(config, root)))
     return {table: rows.writer.rows for table, rows in tables.items()}
 
 
@@ -90,7 +95,7 @@ class _Tally:
     other_sizes: int = 0
 
 
-def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, str | None]]:
+def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, Place | None]]:
     """Each entry with the image to open, if there is one and nothing rules it out already."""
     # A temporary file: the keys of millions of images fill the memory.
     seen = sqlite3.connect("", isolation_level=None)
@@ -104,12 +109,13 @@ def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, str | No
         empty = [f"caption {i} of {len(texts)}" for i, text in enumerate(texts) if not text]
         empty += [f"scene caption {i} of {len(scenes)}" for i, scene in enumerate(scenes) if not scene.caption]
         fault = entry.fault or _repeated(seen, "image id", entry.image_id, position)
-        fault = fault or _repeated(seen, "file", entry.path, position)
+        alone = entry.place is not None and entry.place.offset is None
+        fault = fault or _repeated(seen, "file", _file_of(entry) if alone else None, position)
         if fault is None and entry.captions is not None and not captions:
             fault = Fault("no-caption", f"all of its {len(texts)} captions are empty" if texts else "it has no caption")
         scenes = [scene for scene in scenes if scene.caption]
         cleaned = replace(entry, captions=captions, scenes=scenes, fault=fault)
-        yield _Candidate(position, cleaned, empty), None if fault else entry.path
+        yield _Candidate(position, cleaned, empty), None if fault else entry.place
 
 
 def _repeated(seen: sqlite3.Connection, what: str, value: str | None, position: int) -> Fault | None:
@@ -124,17 +130,31 @@ def _repeated(seen: sqlite3.Connection, what: str, value: str | None, position: 
 def _reject(candidate: _Candidate, fault: Fault, rejects: Rows, tally: _Tally) -> None:
     """Append the row of a rejected entry and count it."""
     position, entry, _ = candidate
-    rejects.append(position, entry.image_id, entry.path, fault.reason, fault.detail)
+    _append_reject(rejects, candidate, fault.reason, fault.detail)
     tally.reasons[fault.reason] += 1
     if len(tally.first) < QUOTED:
-        tally.first.append(f"entry {position}, {entry.path or entry.image_id}: {fault.reason}, {fault.detail}")
+        named = " ".join(filter(None, (_file_of(entry), entry.member))) or entry.image_id
+        tally.first.append(f"entry {position}, {named}: {fault.reason}, {fault.detail}")
+
+
+def _append_reject(rejects: Rows, candidate: _Candidate, reason: str, detail: str) -> None:
+    """Append a row of rejects; its detail begins with the name of the image in its container, if it has one."""
+    position, entry, _ = candidate
+    named = f"{entry.member}: {detail}" if entry.member else detail
+    rejects.append(position, entry.image_id, _file_of(entry), reason, named)
+
+
+def _file_of(entry: Entry) -> str | None:
+    """The file that an image is in, alone or with others."""
+    return entry.place.path if entry.place else None
 
 
 def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping[str, Rows], tally: _Tally) -> None:
     """Append the rows of an entry whose image, if it has one, was found to be of this size."""
     position, entry, empty = candidate
     width, height = size or entry.size
-    tables["images"].append(entry.image_id, position, entry.split, entry.path, None, width, height, entry.image_set)
+    place = entry.place or Place()
+    tables["images"].append(entry.image_id, position, entry.split, *place, width, height, entry.image_set)
     for index, caption in enumerate(entry.captions or ()):
         tables["captions"].append(entry.image_id, index, caption)
     for index, thing in enumerate(entry.objects):
@@ -143,10 +163,15 @@ def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping
         tables["scene_captions"].append(entry.image_id, index, scene.caption, None, scene.confidence)
     if empty:
         detail = f"left out for being empty: {', '.join(empty)}"
-        tables["rejects"].append(position, entry.image_id, entry.path, "no-caption", detail)
+        _append_reject(tables["rejects"], candidate, "no-caption", detail)
         tally.losing_captions += 1
     if entry.objects and entry.size not in ((0, 0), (width, height)):
         tally.other_sizes += 1
+
+
+def _shown(files: Sequence[Path]) -> str:
+    """Files, for a sentence."""
+    return ", ".join(map(str, files[:QUOTED])) + (f" and {len(files) - QUOTED} more" if len(files) > QUOTED else "")
 
 
 def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
@@ -164,6 +189,7 @@ def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
     share = rejected / tally.entries
     if share <= limit and rejected < tally.entries:
         return
+    first = "the first " if tally.entries == tally.reasons["missing"] == HOPELESS else ""
     advice = ["repair these files", "take them out of the annotations"]
     if tally.reasons["missing"] > rejected / 2:
         advice.insert(0, f"check that corpora.{name}.images is the right folder")
@@ -171,7 +197,7 @@ def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
         # Rounded up, so that the value holds when it is copied into the config.
         advice.append(f"set corpora.{name}.max_rejected: {math.ceil(share * 1000) / 1000:g} to do without them")
     raise CorpusError(
-        f"corpora.{name}: {rejected} of {tally.entries} images in {files} are rejected ({reasons}), a share of "
+        f"corpora.{name}: {rejected} of {first}{tally.entries} images in {files} are rejected ({reasons}), a share of "
         f"{share:.2g} where max_rejected allows {limit:g}. The first: {'; '.join(tally.first)}. "
         f"To go on, {', or '.join(advice)}."
     )

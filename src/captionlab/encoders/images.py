@@ -3,7 +3,7 @@
 import math
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any
@@ -16,11 +16,13 @@ from torch import Tensor
 
 from captionlab.encoders.embeddings import SHAPE, embedding_rows
 from captionlab.encoders.encoder import Encoder
+from captionlab.groups import Groups
 from captionlab.pixels import open_image
+from captionlab.places import PLACE, place_of
 from captionlab.progress import progress
 from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.shards import shard_rows
-from captionlab.tables import TableWriter, read_table
+from captionlab.tables import TableWriter
 
 
 def normalise(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
@@ -57,12 +59,12 @@ def squeeze(image: Image.Image, size: int) -> Tensor:
 
 
 def decode(
-    images: pa.Table, prepare: Callable[[Image.Image], Tensor], threads: int, ahead: int = 512
+    images: Iterable[pa.Table], prepare: Callable[[Image.Image], Tensor], threads: int, ahead: int = 512
 ) -> Iterator[Tensor]:
-    """Prepared images of a table (image_id, path, data), at most `ahead` in memory; ValueError names a broken one."""
+    """Prepared images of tables (image_id and PLACE), at most `ahead` in memory; ValueError names a broken one."""
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Tensor]] = deque()
-        for chunk in images.to_batches(max_chunksize=ahead):
+        for chunk in (chunk for table in images for chunk in table.to_batches(max_chunksize=ahead)):
             for row in chunk.to_pylist():
                 waiting.append(pool.submit(_decode_one, row, prepare))
                 if len(waiting) >= ahead:
@@ -75,10 +77,9 @@ def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Tensor]) -
     try:
         return prepare(open_image(row))
     except Exception as error:  # decoders raise whatever damaged bytes make them stumble over
-        place = row["path"] or "the bytes in the table of images"
         raise ValueError(
-            f"image {row['image_id']!r} ({place}) cannot be decoded: {error}; it could be when its corpus was read, so "
-            "restore it, or delete the tables of the corpus and run again to leave it out"
+            f"image {row['image_id']!r} ({place_of(row)}) cannot be decoded: {error}; it could be when its corpus was "
+            "read, so restore it, or delete the tables of the corpus and run again to leave it out"
         ) from error
 
 
@@ -93,19 +94,20 @@ def embed_images(
     patches: bool = False,
 ) -> None:
     """Write the embeddings, or the patch features, of a shard of a table of images to `output`, in its order."""
-    table = read_table(images, IMAGES, ["image_id", "path", "data"])
-    part = shard_rows(shard, len(table))
-    table = table.slice(part.start, part.stop - part.start)
+    rows, names = Groups([images], IMAGES, ["image_id", *PLACE]), Groups([images], IMAGES, ["image_id"])
+    part = shard_rows(shard, rows.rows)
     # Half precision would change the rank of about two in a thousand captions of the toy world. No caption is ranked
     # by patch features, which are large.
     shape = encoder.patch_shape if patches else (encoder.image_dimensions,)
     kind = embeddings_schema(math.prod(shape), "float16" if patches else "float32")
     embed, metadata = (encoder.embed_patches, {SHAPE: list(shape)}) if patches else (encoder.embed_images, None)
-    pixels = progress(decode(table, encoder.preprocess, threads, 2 * batch), what="images", total=len(table))
+    pixels = progress(
+        decode(rows.parts(part), encoder.preprocess, threads, 2 * batch), "images", part.stop - part.start
+    )
+    ids = (image for table in names.parts(part) for image in table["image_id"].to_pylist())
     with TableWriter(output, kind, metadata) as writer:
         # A row group at a time: written batch by batch, a large table would fall into tiny pieces.
-        for start in range(0, len(table), kind.group_rows):
-            ids = table["image_id"].slice(start, kind.group_rows)
-            groups = (islice(pixels, min(batch, len(ids) - done)) for done in range(0, len(ids), batch))
-            values = torch.cat([embed(torch.stack(list(group))).cpu() for group in groups])
-            writer.write(embedding_rows(ids, values.numpy(), kind, output))
+        while group := list(islice(ids, kind.group_rows)):
+            batches = (islice(pixels, min(batch, len(group) - done)) for done in range(0, len(group), batch))
+            values = torch.cat([embed(torch.stack(list(images_of))).cpu() for images_of in batches])
+            writer.write(embedding_rows(pa.chunked_array([group], pa.string()), values.numpy(), kind, output))

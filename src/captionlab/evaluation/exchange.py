@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.given import GivenError, json_line, text_lines
+from captionlab.groups import Groups
 from captionlab.pixels import open_image
+from captionlab.places import PLACE, place_of
 from captionlab.schemas import IMAGES
-from captionlab.tables import read_table
 
 # By the id of an image.
 Texts = Mapping[str, Sequence[str]]
@@ -43,16 +44,23 @@ def write_captions(
 
 
 def image_files(path: str | os.PathLike[str], wanted: Collection[str], folder: Path) -> dict[str, str | None]:
-    """Absolute paths of these images of a table of IMAGES; what has its bytes there is written below `folder` first."""
-    places = read_table(path, IMAGES, ["image_id", "path"]).to_pylist()
-    found = {row["image_id"]: row["path"] and os.path.abspath(row["path"]) for row in places}
-    if any(found[image] is None for image in wanted):
+    """Absolute paths of these images of a table of IMAGES; None where a corpus is text only.
+
+    What has no file of its own is written below `folder` first.
+    """
+    found: dict[str, str | None] = {}
+    parts = Groups([path], IMAGES, ["image_id", *PLACE]).parts()
+    for number, row in enumerate(row for part in parts for row in part.to_pylist()):
+        place = place_of(row)
+        if row["image_id"] not in wanted:
+            continue
+        if place.data is None and place.offset is None:
+            found[row["image_id"]] = place.path and os.path.abspath(place.path)
+            continue
         folder.mkdir(parents=True, exist_ok=True)
-        for number, row in enumerate(read_table(path, IMAGES, ["image_id", "path", "data"]).to_pylist()):
-            if row["image_id"] in wanted and row["data"] is not None:
-                file = folder.absolute() / f"{number}.png"  # an id may hold what no file name does
-                open_image(row).save(file)
-                found[row["image_id"]] = str(file)
+        file = folder.absolute() / f"{number}.png"  # an id may hold what no file name does
+        open_image(row).save(file)
+        found[row["image_id"]] = str(file)
     return {image: found[image] for image in wanted}
 
 

@@ -1,22 +1,18 @@
 """Tables of captions: which images an evaluation captions, and captions made elsewhere, by people or other programs."""
 
-import csv
-import io
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, zip_longest
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
 
-from captionlab.given import json_line, read_json, read_text, text_lines
+from captionlab.delimited import delimited
+from captionlab.given import json_line, read_json, text_lines, whole_lines
 from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.tables import read_table
-
-# What may separate the columns of a file .csv; its header says which does.
-SEPARATORS = ",;\t"
 
 
 class CaptionFileError(ValueError):
@@ -133,30 +129,14 @@ def _lines_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _csv_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
-    text = read_text(path)
-    first = (text[:10_000].splitlines() or [""])[0]
-    headers = {mark: next(csv.reader([first], delimiter=mark), []) for mark in SEPARATORS}
-    marks = [mark for mark, header in headers.items() if {"image_id", "caption"} <= {*header}]
-    if not marks:
+    wanted = {"image_id", "caption"}
+    header, rows = delimited(Path(path), whole_lines(path), wanted)
+    if not wanted <= {*header}:
         raise CaptionFileError(
             f"{path}, line 1: the header must have the columns image_id and caption, separated by commas, semicolons "
-            f"or tabs; it is {first[:80]!r}"
+            f"or tabs; it is {','.join(header)[:80]!r}"
         )
-    header, reader = headers[marks[0]], csv.reader(io.StringIO(text, newline=""), delimiter=marks[0], strict=True)
-    fields: list[str] | None = []
-    while fields is not None:
-        line = reader.line_num + 1  # a row may have several; it is known by its first
-        try:
-            fields = next(reader, None)
-        except csv.Error as error:
-            raise CaptionFileError(f"{path}, line {line}: the row that begins here is no valid CSV: {error}") from error
-        if fields and len(fields) > len(header):
-            raise CaptionFileError(
-                f"{path}, line {line} has {len(fields)} fields, more than the {len(header)} of the header; put "
-                f"captions that hold {marks[0]!r} in double quotes"
-            )
-        if fields and line > 1:
-            yield f"{path}, line {line}", dict(zip_longest(header, fields))
+    yield from rows
 
 
 # What reads the entries of a file, by the end of its name.

@@ -14,6 +14,7 @@ from typing import Any
 from captionlab.corpora.inputs import CorpusError
 from captionlab.declarations import JudgementReader, declared, defined
 from captionlab.generation.captions import generated_rows, one_line
+from captionlab.groups import read_chosen
 from captionlab.judgements import JUDGED
 from captionlab.judgements.readers.entries import Described, Preferred, Rated
 from captionlab.judgements.schemas import CANDIDATES, PREFERENCES, RATINGS
@@ -58,7 +59,9 @@ def read_judgements(
     from; `inputs` are the tables OF_CORPUS of the corpus whose images were judged, `outputs` gives the file of each
     table. Returns the rows per table. Raises CorpusError when a file is malformed or no judged image is in the corpus.
     """
-    tables = {table: read_table(inputs[table], kind).to_pylist() for table, kind in OF_CORPUS.items()}
+    # The rows of the judged images alone are read whole: their bytes may be in them.
+    columns = {"images": ["image_id", "position", "split"]}
+    tables = {name: read_table(inputs[name], kind, columns.get(name)).to_pylist() for name, kind in OF_CORPUS.items()}
     tables["images"].sort(key=lambda row: row["position"])
     corpus = _described(tables)
     read = defined("judgements.readers", config["reader"], "read")
@@ -69,13 +72,13 @@ def read_judgements(
     keys = [(image, index) for image in images for index in range(len(judged.captions[image]))]
     texts = [judged.captions[image][index] for image, index in keys]
     image_ids, indices = map(list, zip(*keys, strict=True))
-    shown = [{**row, "split": JUDGED} for row in tables["images"] if row["image_id"] in judged.captions]
+    shown = read_chosen(inputs["images"], IMAGES, [*IMAGES.columns], judged.captions).sort_by("position").to_pylist()
     written: dict[str, tuple[TableSchema, Any]] = {
         "candidates": (CANDIDATES, {"image_id": image_ids, "caption_index": indices, "caption": texts}),
         "ratings": (RATINGS, judged.ratings),
         "preferences": (PREFERENCES, judged.preferences),
         "generated": (GENERATED, generated_rows(name, image_ids, indices, texts)),
-        "images": (IMAGES, shown),
+        "images": (IMAGES, [{**row, "split": JUDGED} for row in shown]),
         "captions": (CAPTIONS, references),
         "objects": (OBJECTS, [row for row in tables["objects"] if row["image_id"] in judged.captions]),
     }

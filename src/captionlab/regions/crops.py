@@ -6,7 +6,8 @@ image.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import tee
 
 import numpy as np
 import pyarrow as pa
@@ -45,11 +46,18 @@ def cut_out(image: Image.Image, box: Sequence[float], size: int) -> Tensor:
 
 
 def cropped_regions(
-    encoder: Encoder, size: int, images: pa.Table, boxes: Mapping[str, Sequence[Box]], threads: int = 1, batch: int = 64
+    encoder: Encoder,
+    size: int,
+    images: Iterable[pa.Table],
+    boxes: Mapping[str, Sequence[Box]],
+    threads: int = 1,
+    batch: int = 64,
 ) -> Iterator[ImageRegions]:
-    """The regions of each image of a table, the whole image first, each squeezed to `size` pixels and embedded."""
-    pixels = decode(images, colours, threads, 2 * batch)
-    for rows in images.select(["image_id", "width", "height"]).to_batches(max_chunksize=batch):
+    """The regions of each image of tables, the whole image first, each squeezed to `size` pixels and embedded."""
+    named, shown = tee(images)
+    pixels = decode(shown, colours, threads, 2 * batch)
+    sizes = (table.select(["image_id", "width", "height"]) for table in named)
+    for rows in (rows for table in sizes for rows in table.to_batches(max_chunksize=batch)):
         found: list[list[Box]] = []
         parts: list[Tensor] = []
         for image, width, height in zip(*(column.to_pylist() for column in rows.columns), strict=True):

@@ -6,7 +6,8 @@ published reads them, but one trained here can. Importing this module imports to
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import tee
 from typing import Any
 
 import pyarrow as pa
@@ -51,13 +52,15 @@ class Detector:
         self.labels = names if len(names) == classes else None
 
     @torch.no_grad()
-    def regions(self, images: pa.Table, threads: int = 1) -> Iterator[ImageRegions]:
-        """The regions of each image of a table (image_id, path, data), at least one, in the order of confidence.
+    def regions(self, images: Iterable[pa.Table], threads: int = 1) -> Iterator[ImageRegions]:
+        """The regions of each image of tables (image_id and PLACE), at least one, in the order of confidence.
 
         R of them have boxes (R, 4), in pixels of the image, and features (R, 1024), float32.
         """
         transform, heads = self.model.transform, self.model.roi_heads
-        for image_id, image in zip(images["image_id"].to_pylist(), decode(images, colours, threads, 16), strict=True):
+        named, shown = tee(images)
+        ids = (image_id for table in named for image_id in table["image_id"].to_pylist())
+        for image_id, image in zip(ids, decode(shown, colours, threads, 16), strict=True):
             pixels = image.to(self.device).float() / 255
             batch, _ = transform([pixels])
             maps = self.model.backbone(batch.tensors)

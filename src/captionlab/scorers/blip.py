@@ -17,8 +17,10 @@ from transformers.models.blip.modeling_blip_text import BlipTextModel
 from captionlab.declarations import ScorerFamily
 from captionlab.encoders.clip import MEAN, STD
 from captionlab.encoders.images import decode, normalise, squeeze
+from captionlab.groups import Groups
 from captionlab.networks.bert import read_sizes, said
 from captionlab.networks.checkpoints import count_layers
+from captionlab.places import PLACE
 from captionlab.schemas import IMAGES
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
 from captionlab.tables import TableError, read_table
@@ -119,15 +121,16 @@ class Blip(ScorerNetwork):
 
         TableError names the first that is not there.
         """
-        table = read_table(paths, IMAGES, ["image_id", "path", "data"])
-        row = {image: row for row, image in enumerate(table["image_id"].to_pylist())}
+        table = Groups(paths, IMAGES, ["image_id", *PLACE])
+        ids = read_table(paths, IMAGES, ["image_id"])["image_id"]
+        row = {image: row for row, image in enumerate(ids.to_pylist())}
         prepare = partial(squeeze, size=self.architecture["image_size"])
 
         def batch(images: Sequence[str]) -> Tensor:
             if missing := [image for image in images if image not in row]:
                 raise TableError(f"{', '.join(paths)}: there is no image {missing[0]!r}")
             rows = table.take([row[image] for image in images])
-            return torch.stack(list(decode(rows, prepare, threads=torch.get_num_threads())))
+            return torch.stack(list(decode([rows], prepare, threads=torch.get_num_threads())))
 
         return batch
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from captionlab.delimited import delimited
 from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
 
 logger = logging.getLogger(__name__)
@@ -21,7 +22,6 @@ SIMULATED = "simulated"
 WEB = ("study", "participant", "block", "question", "chosen")
 PSYCHOPY = ("study", "participant", "study_block", "question", "mouse.clicked_name")
 FORMS = {"web": WEB, "psychopy": PSYCHOPY}
-DELIMITERS = ",;\t"
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _CLICKED = re.compile(r"\bimage_(\d+)\b")
 
@@ -126,10 +126,7 @@ def participants(answers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Place, source (web or psychopy), and study, participant, block, question and chosen of each answer of a file."""
-    text = _text(path)
-    readers = [csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter) for delimiter in DELIMITERS]
-    reader = max(readers, key=lambda reader: len(reader.fieldnames or ()))
-    header = reader.fieldnames or ()
+    header, rows = delimited(Path(path), [_text(path)], {*WEB, *PSYCHOPY})
     missing = {source: [name for name in columns if name not in header] for source, columns in FORMS.items()}
     source = min(missing, key=lambda source: len(missing[source]))
     if missing[source]:
@@ -137,8 +134,7 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, st
             f"{path} is no file of answers, it has no column {', '.join(missing[source])}; those of the web page have "
             f"{', '.join(WEB)}, those of PsychoPy {', '.join(PSYCHOPY)}, with commas, semicolons or tabs between them"
         )
-    for row in reader:
-        where = f"{path}, line {reader.line_num}"
+    for where, row in rows:
         values = [(row[name] or "").strip() for name in FORMS[source]]
         if source == "psychopy":
             places = _CLICKED.findall(values[-1])

@@ -29,6 +29,11 @@ def captioner_kind(block: Mapping[str, Any]) -> str:
     return "imported" if "weights" in block else "pretrained"
 
 
+def has_captions(corpus: Mapping[str, Any]) -> bool:
+    """Whether people described the images of a corpus, which one with `captions: null` says of none."""
+    return corpus.get("captions", "") is not None
+
+
 def model_kind(block: Mapping[str, Any]) -> str:
     """How an encoder or a scorer comes about: imported or trained, as patches of an encoder, or as an encoder."""
     kinds = {"patches_of": "patches", "encoder": "encoder", "weights": "imported"}

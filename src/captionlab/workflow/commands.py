@@ -6,7 +6,7 @@ from pathlib import Path
 
 from captionlab import paths
 from captionlab.workflow.basis import Basis, Wildcards
-from captionlab.workflow.blocks import Block
+from captionlab.workflow.blocks import Block, has_captions
 
 # The section of a config, and key of an evaluation; the module of captionlab.evaluation.metrics with their results.
 SECTION, COMMAND = "metrics", "command"
@@ -66,8 +66,13 @@ class Commands:
             paths.evaluation(f"{COMMAND}-{metric}", captioner, name)
             for name, evaluation in sorted(self.basis.evaluations.items())
             for metric in sorted(evaluation[SECTION])
+            if not self.metrics[metric]["references"] or self._referenced(evaluation)
             for captioner in self.basis.scored_captioners(name, self.metrics[metric]["references"])
         ]
+
+    def _referenced(self, evaluation: Block) -> bool:
+        """Whether images of an evaluation have captions to hold others against."""
+        return any(has_captions(self.basis.corpora[corpus]) for corpus in evaluation["corpora"])
 
     def factors(self) -> dict[str, float]:
         """What each metric is printed times, by its place in the config."""

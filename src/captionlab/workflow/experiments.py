@@ -16,7 +16,7 @@ from captionlab.judgements import JUDGED
 from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, memory, on_disk
-from captionlab.workflow.blocks import Block, normalise, without
+from captionlab.workflow.blocks import Block, has_captions, normalise, without
 from captionlab.workflow.commands import COMMAND, Commands
 from captionlab.workflow.config import SCHEMA, ConfigError, checked
 from captionlab.workflow.embedding import Embedding
@@ -156,6 +156,19 @@ class Experiments(Basis):
     def of_corpora(self, found: Callable[[str], str]) -> Callable[[Wildcards], list[str]]:
         """What a function finds for each of these corpora: its split, or a table."""
         return lambda wildcards: [found(corpus) for corpus in self.evaluated_corpora(wildcards)]
+
+    def referenced_corpora(self, wildcards: Wildcards) -> list[str]:
+        """Those of them whose images have captions to hold others against."""
+        return [corpus for corpus in self.evaluated_corpora(wildcards) if has_captions(self.corpora[corpus])]
+
+    def of_referenced(self, found: Callable[[str], str]) -> Callable[[Wildcards], list[str]]:
+        """A table of each of the latter."""
+        return lambda wildcards: [found(corpus) for corpus in self.referenced_corpora(wildcards)]
+
+    def unreferenced(self) -> list[str]:
+        """Corpora of all evaluations whose images have no captions."""
+        corpora = {corpus for evaluation in self.evaluations.values() for corpus in evaluation["corpora"]}
+        return sorted(corpus for corpus in corpora if not has_captions(self.corpora[corpus]))
 
     def evaluated_tables(self, table: str) -> Callable[[Wildcards], list[str]]:
         """A table of each of these corpora."""

@@ -18,7 +18,7 @@ from captionlab.declarations import (
     ScoreTable,
     declared,
 )
-from captionlab.workflow.blocks import Block
+from captionlab.workflow.blocks import Block, has_captions
 
 # What modules of a package declare, by name.
 captioners: Callable[[], Mapping[str, CaptionerFamily]] = partial(declared, "captioners", CaptionerFamily)
@@ -48,9 +48,11 @@ def score_tables() -> Mapping[str, ScoreTable]:
 
 
 def asked_tables(config: Mapping[str, Any], evaluation: Mapping[str, Any]) -> dict[str, ScoreTable]:
-    """Those that an evaluation of a config asks for."""
+    """Those that an evaluation of a config asks for; without captions in any of its corpora none of references."""
     off = ("off", False)  # YAML reads a bare off as false
     tables = {name: table for name, table in score_tables().items() if config.get(table.switch) not in off}
+    if not any(has_captions(config["corpora"][corpus]) for corpus in evaluation["corpora"]):
+        tables = {name: table for name, table in tables.items() if not table.references}
     return {name: t for name, t in tables.items() if not t.asks or any(evaluation.get(key) for key in t.asks)}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from captionlab.roles import ROLES
-from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, model_kind, root_of
+from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, has_captions, model_kind, root_of
 from captionlab.workflow.families import a_family, captioners, judgement_readers, readers, rewards_in, score_tables
 from captionlab.workflow.schema import hint
 
@@ -39,6 +39,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     yield from _command_mistakes(config["metrics"])
     if study := config.get("study"):
         yield from _study_mistakes(config, study)
+    if learnt := config.get("language", {}).get("model", {}).get("corpus"):
+        yield from _caption_mistakes(config, "language.model", learnt, "no language model learns from them")
     if validity := config.get("validity"):
         yield from _validity_mistakes(config, validity["corpus"])
     if scenes := config.get("scene_analysis"):
@@ -155,8 +157,9 @@ def _size_mistakes(config: Block, where: str, corpus: str, split: str, needed: i
 def _training_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
     """What an optimizer asks of its corpus, and its keys of each other."""
     optimizer = block["optimizer"]
-    if config["corpora"][block["corpus"]]["images"] is None:
+    if config["corpora"][block["corpus"]].get("images", "") is None:
         yield f"{where}: the corpus {block['corpus']!r} is text only (images: null), so nothing can be trained on it"
+    yield from _caption_mistakes(config, where, block["corpus"], "nothing can be trained on it")
     yield from _size_mistakes(config, where, block["corpus"], "train", optimizer["batch"], "a batch")
     if optimizer.get("stop_after", 0) > optimizer.get("epochs", 0):
         yield f"{where}.optimizer.stop_after must be at most epochs, which it needs"
@@ -164,6 +167,12 @@ def _training_mistakes(config: Block, where: str, block: Block) -> Iterator[str]
         yield f"{where}.optimizer.warmup is {warmup} and there are {steps} updates; set it to {steps} or less"
     if (parts := optimizer["accumulate"]) > (batch := optimizer["batch"]):
         yield f"{where}.optimizer.accumulate is {parts}, more than there is in a batch; set it to {batch} or less"
+
+
+def _caption_mistakes(config: Block, where: str, corpus: str, so: str) -> Iterator[str]:
+    """That nobody described the images of a corpus whose captions are needed."""
+    if not has_captions(config["corpora"][corpus]):
+        yield f"{where}: the corpus {corpus!r} has no captions (captions: null), so {so}"
 
 
 def _length_mistakes(config: Block, where: str, captioner: str, decoding: str) -> Iterator[str]:
@@ -223,6 +232,9 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
         root, captions = blocks[root_of(config, captioner)], blocks[captioner].get("captions", dict.fromkeys(corpora))
         for corpus in corpora:
             yield from _files_mistakes(config, where, root, corpus, f"the captioner {captioner!r}")
+            if captioner_kind(root) in ("human", "constructed"):
+                so = f"the captioner {captioner!r}, which is made of them, is not to be had there"
+                yield from _caption_mistakes(config, where, corpus, so)
         if absent := [corpus for corpus in corpora if corpus not in captions]:
             missing = f"captioners.{captioner}.captions.{absent[0]}"
             yield f"{where}: the captioner {captioner!r} has no captions for {', '.join(absent)}; add {missing}"
@@ -233,7 +245,7 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
     seeing = (key for table in score_tables().values() if "encoders" in table.reads for key in table.asks)
     if generated or any(evaluation[key] for key in ("retrievers", "scorers", *seeing)):
         for corpus in corpora:
-            if config["corpora"][corpus]["images"] is None:
+            if config["corpora"][corpus].get("images", "") is None:
                 yield (
                     f"{where}: the corpus {corpus!r} is text only (images: null), "
                     "so no captioner can describe it, no encoder search in it and no scorer look at it"
@@ -241,6 +253,7 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
 
 
 def _judgement_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+    yield from _caption_mistakes(config, where, block["corpus"], "judged captions cannot be held against any")
     scored = {**block, "captioners": [], "corpora": [block["corpus"]], "retrievers": []}
     yield from _evaluation_mistakes(config, where, scored)
     if not judgement_readers()[block["reader"]].simulated:
@@ -317,6 +330,7 @@ def _scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
     for split in scenes.get("splits", []):
         if there and split not in there:
             yield f"scene_analysis.splits has {split!r}, which {scenes['corpus']!r} has not; {hint(split, there)}"
+    yield from _caption_mistakes(config, "scene_analysis", scenes["corpus"], "nothing says which scene is in an image")
     reader = corpus["reader"]
     if scenes["labels"]["table"] == "scene_captions" and not (reader == "toyworld" or readers()[reader].scenes):
         yield (
@@ -327,5 +341,6 @@ def _scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
 
 def splits_of(corpus: Block) -> list[str]:
     """The splits of a corpus whose block has a number or a file for each; none where its files alone say them."""
-    by_split = corpus["images" if corpus["reader"] == "toyworld" else "annotations"]
+    keys = {"toyworld": "images", "folder": "splits", "webdataset": "tars"}
+    by_split = corpus.get(keys.get(corpus["reader"], "annotations"))
     return [*by_split, *(["val"] if "validation" in corpus else [])] if isinstance(by_split, dict) else []

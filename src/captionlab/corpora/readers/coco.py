@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
-from captionlab.corpora.readers.entries import AnnotatedObject, Entry, image_path, records, take
+from captionlab.corpora.readers.entries import AnnotatedObject, Entry, image_place, records, take
 from captionlab.declarations import CorpusReader
 from captionlab.given import read_json
 
@@ -60,7 +60,7 @@ def coco_entries(
         yield Entry(
             image_id=str(image["id"]),
             split=split,
-            path=image_path(config, root, file_name, split),
+            place=image_place(config, root, file_name, split),
             captions=captions[image["id"]],
             objects=objects.get(image["id"], ()),
             size=(image.get("width") or 0, image.get("height") or 0),

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from captionlab.corpora.readers.entries import Entry, image_path, records, take
+from captionlab.corpora.readers.entries import Entry, image_place, records, take
 from captionlab.declarations import CorpusReader
 from captionlab.given import read_json
 
 DECLARATION = CorpusReader(
     keys={
-        "annotations": {"$ref": "#/$defs/path"},
+        "annotations": {"$ref": "#/$defs/path", "description": "the file that it reads"},
         "images": {"$ref": "#/$defs/folder"},
         "text": {"enum": ["caption", "description"]},
     },
@@ -35,4 +35,4 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         name = take(image, "filename", str, where, expected)
         raw = take(take(image, text, dict, where, expected), "raw", str, f"{where}.{text}", expected)
         split = take(image, "split", str, where, expected)
-        yield Entry(Path(name).stem, split, image_path(config, root, name), [raw[:CHARACTERS]])
+        yield Entry(Path(name).stem, split, image_place(config, root, name), [raw[:CHARACTERS]])

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
-from captionlab.corpora.readers.entries import Entry, image_path
+from captionlab.corpora.readers.entries import Entry, image_place
 from captionlab.declarations import CorpusReader
 from captionlab.given import text_lines
 
@@ -31,4 +31,4 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
             if len(columns) not in (2, 3):
                 raise CorpusError(f"{where} has {len(columns)} columns; the reader expects {expected}")
             file = columns[2] if len(columns) == 3 else f"{row:08d}.jpg"
-            yield Entry(f"{split}/{row:08d}", split, image_path(config, root, file, split), [columns[0]])
+            yield Entry(f"{split}/{row:08d}", split, image_place(config, root, file, split), [columns[0]])

@@ -7,6 +7,7 @@ from typing import Any
 
 from captionlab.corpora.images import Fault
 from captionlab.corpora.inputs import CorpusError
+from captionlab.places import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +31,22 @@ class Scene:
 class Entry:
     """An image as annotated.
 
-    `path` is None in a corpus of texts only. `captions` is None where none is due, in contrast to an image whose
+    `place` is None in a corpus of texts only, and `member` is the name of the image where it lies in a container.
+    `captions` is None where none is due, in contrast to an image whose
     captions are missing. `size` is the width and height in pixels that the annotations state, (0, 0) if they do not.
     `fault` says why the annotations themselves rule the image out.
     """
 
     image_id: str
     split: str
-    path: str | None
+    place: Place | None
     captions: Sequence[str] | None
     objects: Sequence[AnnotatedObject] = ()
     scenes: Sequence[Scene] = ()
     image_set: str | None = None
     size: tuple[int, int] = (0, 0)
     fault: Fault | None = None
+    member: str | None = None
 
 
 def records(document: Any, name: str, file: Path, expected: str) -> Iterator[tuple[str, Any]]:
@@ -69,9 +72,9 @@ def take_texts(record: Any, name: str, where: str, expected: str) -> list[str]:
     return found
 
 
-def image_path(config: Mapping[str, Any], root: Path, name: str | Path, split: str | None = None) -> str | None:
-    """The path of an image in the folder of the images, that of its split where each has one; None without a folder."""
+def image_place(config: Mapping[str, Any], root: Path, name: str | Path, split: str | None = None) -> Place | None:
+    """Where an image lies: in the folder of the images, that of its split where each has one; None without a folder."""
     folder = config["images"]
     if isinstance(folder, Mapping):
         folder = folder[split]
-    return None if folder is None else str(root / folder / name)
+    return None if folder is None else Place(str(root / folder / name))

@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
-from captionlab.corpora.readers.entries import Entry, Scene, image_path, take, take_texts
+from captionlab.corpora.readers.entries import Entry, Scene, image_place, take, take_texts
 from captionlab.declarations import CorpusReader
 from captionlab.given import json_line, text_lines
 
@@ -66,7 +66,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
             yield Entry(
                 image_id=str(int(coco_number[1])) if coco_number else Path(name).stem,
                 split="val" if number in drawn else split,
-                path=image_path(config, root, name, split),
+                place=image_place(config, root, name, split),
                 captions=take_texts(texts, kept, f"{where}: captions", expected),
                 scenes=[Scene(*pair) for pair in zip(scenes, confidences, strict=True)],
             )

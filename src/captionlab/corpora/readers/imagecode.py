@@ -10,6 +10,7 @@ from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, take
 from captionlab.declarations import CorpusReader
 from captionlab.given import read_json
+from captionlab.places import Place
 
 DECLARATION = CorpusReader(
     keys={"annotations": {"$ref": "#/$defs/paths_of_splits"}, "images": {"$ref": "#/$defs/path"}},
@@ -50,4 +51,4 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
                 fault, files = Fault("missing", found), [folder / image_set] * SET
             for rank, path in enumerate(files):
                 captions = [take(descriptions, str(rank), str, where, expected)] if str(rank) in descriptions else None
-                yield Entry(f"{image_set}/{rank}", split, str(path), captions, image_set=image_set, fault=fault)
+                yield Entry(f"{image_set}/{rank}", split, Place(str(path)), captions, image_set=image_set, fault=fault)

@@ -4,12 +4,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from captionlab.corpora.readers.entries import Entry, image_path, records, take
+from captionlab.corpora.readers.entries import Entry, image_place, records, take
 from captionlab.declarations import CorpusReader
 from captionlab.given import read_json
 
 DECLARATION = CorpusReader(
-    keys={"annotations": {"$ref": "#/$defs/path"}, "images": {"$ref": "#/$defs/folder"}},
+    keys={
+        "annotations": {"$ref": "#/$defs/path", "description": "the file that it reads"},
+        "images": {"$ref": "#/$defs/folder"},
+    },
     required=("annotations", "images"),
     files=("annotations",),
     scenes=False,
@@ -34,7 +37,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         yield Entry(
             image_id=str(image["cocoid"]) if "cocoid" in image else Path(name).stem,
             split="train" if split == "restval" else split,
-            path=image_path(config, root, Path(image.get("filepath", "")) / name),
+            place=image_place(config, root, Path(image.get("filepath", "")) / name),
             captions=[
                 take(sentence, "raw", str, f"{where}.sentences[{i}]", expected) for i, sentence in enumerate(sentences)
             ],

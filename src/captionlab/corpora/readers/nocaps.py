@@ -10,7 +10,7 @@ from captionlab.declarations import CorpusReader
 
 DECLARATION = CorpusReader(
     keys={
-        "annotations": {"$ref": "#/$defs/path"},
+        "annotations": {"$ref": "#/$defs/path", "description": "the file that it reads"},
         "images": {"$ref": "#/$defs/folder"},
         "domain": {
             "enum": ["in-domain", "near-domain", "out-domain"],

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.io import loadmat
 
 from captionlab.corpora.inputs import CorpusError
-from captionlab.corpora.readers.entries import Entry, image_path
+from captionlab.corpora.readers.entries import Entry, image_place
 from captionlab.declarations import CorpusReader
 
 DECLARATION = CorpusReader(
@@ -60,7 +60,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         sentences.setdefault(pair.image_id, {}).update(dict.fromkeys(pair.references))
         files[pair.image_id] = pair.file_name
     for image_id, captions in sentences.items():
-        yield Entry(image_id, "test", image_path(config, root, files[image_id]), [*captions])
+        yield Entry(image_id, "test", image_place(config, root, files[image_id]), [*captions])
 
 
 def pascal_pairs(consensus: Path, pairs: Path) -> Iterator[PascalPair]:

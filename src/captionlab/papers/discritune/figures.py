@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from PIL import Image
 
+from captionlab.groups import read_chosen
+from captionlab.places import PLACE
 from captionlab.reporting.figures import ABOVE, Style, colour_of, line, look, save
 from captionlab.reporting.published import read_published
 from captionlab.reporting.reading import read_by, read_rows
@@ -43,7 +45,8 @@ def plot(inputs: Given, params: Given, style: Style, paths: Mapping[str, str]) -
         if "stimuli" not in inputs:
             return
         screens, people = read_rows(inputs["stimuli"], STIMULI), params["people"]
-        images = read_table(inputs["images"], IMAGES, ["image_id", "path", "data"])
+        shown = {image for screen in screens for image in screen["images"]}
+        images = read_chosen(inputs["images"], IMAGES, ["image_id", *PLACE], shown)
         for who, answers in read_by(params["participants"], inputs["answers"], ANSWERS).items():
             chosen = examples(screens, answers, people, params["parents"])
             plot_examples(chosen, images, who == SIMULATED, style, paths[f"discritune_figure2_{who}"])
@@ -145,7 +148,7 @@ def plot_examples(
 ) -> None:
     """Each example: the target in a green frame, the image chosen by the human caption, and the three captions.
 
-    `images` has the columns image_id, path and data.
+    `images` has the columns image_id and PLACE.
     """
     photos = _photos(images, {image for example in chosen for image in (example["target"], example["chosen"])})
     rows = max(1, -(-len(chosen) // 2))

@@ -5,20 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pyarrow.compute as pc
-
 from captionlab.generation.captions import evaluated_images
+from captionlab.groups import read_chosen
 from captionlab.language.schemas import CONSTRUCTED
 from captionlab.papers.probing.constructed import PrintedScorer
 from captionlab.papers.probing.paper import REFERENCE
 from captionlab.papers.probing.run import ProbingRun
+from captionlab.places import PLACE
 from captionlab.reporting.reading import Path, Provenance, read_rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.runs import Place, Row
 from captionlab.reporting.sheets import PROVENANCE, Sheet
 from captionlab.reporting.thumbnails import thumbnail
 from captionlab.schemas import ALIGNMENT, GENERATED, IMAGES
-from captionlab.tables import read_table
 
 EXAMPLES = 3
 RECORD_COLUMNS = ("corpus", "image_id", "part", "label", "caption", "scorer", "score", "chosen", *PROVENANCE)
@@ -58,8 +57,7 @@ class Pages:
 
     def picture(self, image: str) -> bytes:
         """A PNG of an image, perhaps nothing."""
-        rows = read_table(self.table, IMAGES, ["image_id", "path", "data"])
-        return thumbnail(rows.filter(pc.equal(rows["image_id"], image)).to_pylist()[0])
+        return thumbnail(read_chosen(self.table, IMAGES, ["image_id", *PLACE], [image]).to_pylist()[0])
 
     def in_templates(self, image: str) -> dict[str, Captioned]:
         """Captions of an image in the published templates, by model."""

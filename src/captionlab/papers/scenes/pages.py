@@ -4,14 +4,14 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from functools import cached_property
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from captionlab.ablation.schemas import ABLATED
+from captionlab.groups import read_chosen
 from captionlab.papers.scenes.captions import Change, Examples, drawn_examples, first_changes
 from captionlab.papers.scenes.probes import ProbedImages
 from captionlab.papers.scenes.run import ScenesRun
+from captionlab.places import PLACE
 from captionlab.probes.schemas import read_encodings
 from captionlab.reporting.reading import Path, Rows, read_by, read_measured
 from captionlab.reporting.runs import Row
@@ -69,10 +69,9 @@ class Pages:
     @cached_property
     def pictures(self) -> dict[str, bytes]:
         """Small PNGs of the images of examples and changes, by image."""
-        wanted = pa.array([one.image for of in (*self.examples, self.changes) for one in of], pa.string())
-        table = read_table(self.inputs["images"], IMAGES, ["image_id", "path", "data"])
-        chosen = table.filter(pc.is_in(table["image_id"], value_set=wanted)).to_pylist()
-        return {row["image_id"]: thumbnail(row) for row in chosen}
+        wanted = {one.image for of in (*self.examples, self.changes) for one in of}
+        chosen = read_chosen(self.inputs["images"], IMAGES, ["image_id", *PLACE], wanted)
+        return {row["image_id"]: thumbnail(row) for row in chosen.to_pylist()}
 
 
 def read_splits(images: Path, training: Path) -> dict[str, str]:

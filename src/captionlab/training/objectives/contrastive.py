@@ -82,7 +82,7 @@ def train_clip(
 ) -> Clip:
     """Train a CLIP on images and captions, one random caption of an image at a time.
 
-    `config` has `architecture` (of open_clip) and `optimizer`; `images` has the columns image_id, path and data,
+    `config` has `architecture` (of open_clip) and `optimizer`; `images` has the columns image_id and PLACE,
     `captions` image_id and caption. The images are decoded once and kept as bytes on the device. The other arguments
     are the trainer's. On the CPU the weights depend on these arguments alone, to the byte.
     """
@@ -125,6 +125,6 @@ def set_length(clip: Clip, pixels: Tensor) -> None:
 def decode_all(images: pa.Table, size: int, threads: int) -> Tensor:
     """All images of a table as bytes (n, 3, size, size)."""
     pixels = torch.empty(len(images), 3, size, size, dtype=torch.uint8)
-    for row, image in enumerate(progress(decode(images, partial(crop, size=size), threads), "images", len(images))):
+    for row, image in enumerate(progress(decode([images], partial(crop, size=size), threads), "images", len(images))):
         pixels[row] = image
     return pixels

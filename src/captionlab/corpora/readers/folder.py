@@ -1,0 +1,134 @@
+"""A folder of photographs, with or without captions."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from captionlab.corpora.inputs import CorpusError
+from captionlab.corpora.readers.entries import Entry, take, take_texts
+from captionlab.corpora.readers.gathered import Gathered
+from captionlab.declarations import CorpusReader
+from captionlab.delimited import delimited
+from captionlab.given import json_line, text_lines, whole_lines
+from captionlab.places import Place
+
+DECLARATION = CorpusReader(
+    keys={
+        "images": {"$ref": "#/$defs/path", "description": "folder of the images, which may have folders in it"},
+        "captions": {
+            "anyOf": [{"$ref": "#/$defs/path"}, {"type": "null"}],
+            "default": None,
+            "description": "CSV, TSV or JSON lines with `file` (from `images` on), `caption`, perhaps `split`; "
+            "null for images that nobody described",
+        },
+        "splits": {
+            "anyOf": [
+                {"enum": ["folders"]},
+                {
+                    "type": "object",
+                    "additionalProperties": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+                    "minProperties": 1,
+                },
+            ],
+            "description": "folders: the folders in `images` are the splits; or the share of the images that each "
+            "split gets, by their names; without it all are of the split test, or of what the captions say",
+        },
+    },
+    required=("images",),
+    files=("captions",),
+    contents="**/",
+    scenes=False,
+    undescribed=False,
+    libraries=(),
+)
+# What an image is called like, of what Pillow opens; other files of a folder are none.
+ENDINGS = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm"}
+# How far shares of splits may be from 1, together.
+ROUNDED = 1e-6
+_EXPECTED = "`file` and `caption`, and `split` if you like"
+
+
+def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
+    """Photographs of a folder and of the folders in it, or those that a file of captions names, in its order.
+
+    An image is known by its path below the folder, without the ending. Rows about one file are captions of one image.
+    Hidden files and folders are passed over, and so are links to folders.
+    """
+    folder, shares = root / config["images"], config.get("splits")
+    if isinstance(shares, Mapping) and abs(sum(shares.values()) - 1) > ROUNDED:
+        raise CorpusError(f"splits are shares of the images of {folder}, and add up to {sum(shares.values()):g}, not 1")
+    if config.get("captions") is None:
+        for name in photographs(folder, ""):
+            yield _entry(folder, name, "", None, shares)
+        return
+    gathered, path = Gathered(), root / config["captions"]
+    for position, (where, row) in enumerate(_rows(path)):
+        name = take(row, "file", str, where, _EXPECTED)
+        # ./a.jpg and a.jpg are one file; a row may have no caption, but says that this is an image of the corpus.
+        gathered.add(position, os.path.normpath(name), _captions(row, where), row.get("split") or "")
+    for name, split, captions in gathered.images():
+        yield _entry(folder, name, split, captions, shares)
+
+
+def photographs(folder: Path, below: str) -> Iterator[str]:
+    """Paths of the images in a folder, from it on, in the order of their names; one folder is in memory at a time."""
+    with os.scandir(folder / below) as found:
+        inside = sorted((entry for entry in found if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    for entry in inside:
+        name = os.path.join(below, entry.name)
+        if entry.is_dir(follow_symlinks=False):
+            yield from photographs(folder, name)
+        elif Path(name).suffix.lower() in ENDINGS:
+            yield name
+
+
+def _entry(folder: Path, name: str, split: str, captions: list[str] | None, shares: Any) -> Entry:
+    image_id = str(Path(name).with_suffix(""))
+    try:
+        image_id.encode()
+    except UnicodeEncodeError as error:
+        raise CorpusError(f"{str(folder / name)!r} has a name that is no UTF-8; rename it") from error
+    if shares == "folders":
+        if "/" not in name:
+            raise CorpusError(
+                f"{folder / name} lies in no folder of its own, and with `splits: folders` the folders in {folder} are "
+                "the splits; put it into one of them"
+            )
+        split = name.partition("/")[0]
+    elif shares and not split:
+        split = _dealt(image_id, shares)
+    return Entry(image_id, split or "test", Place(str(folder / name)), captions)
+
+
+def _dealt(image_id: str, shares: Mapping[str, float]) -> str:
+    """The split of an image by its name alone, so that it stays where it is when others are added."""
+    drawn = int.from_bytes(hashlib.blake2b(image_id.encode(), digest_size=8).digest()) / 2**64
+    for split, share in shares.items():
+        drawn -= share
+        if drawn < 0:
+            return split
+    return [*shares][-1]
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a file of captions, each with its place for messages."""
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        yield from ((where, json_line(line, where)) for where, line in text_lines(path) if line.strip())
+        return
+    if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
+        raise CorpusError(f"{path}: captions are read from .csv, .tsv, .txt and .jsonl files; they have {_EXPECTED}")
+    header, rows = delimited(path, whole_lines(path), {"file", "caption", "split"})
+    if missing := [name for name in ("file", "caption") if name not in header]:
+        raise CorpusError(
+            f"{path}, line 1: the header has no column {missing[0]!r}; write {_EXPECTED}, with commas, semicolons or "
+            f"tabs between them; it is {','.join(header)[:80]!r}"
+        )
+    yield from rows
+
+
+def _captions(row: Mapping[str, Any], where: str) -> list[str]:
+    """The captions of a row; one that is empty where it has none, for which its image may become a reject."""
+    found = take({**row, "caption": row.get("caption") or ""}, "caption", (str, list), where, _EXPECTED)
+    return take_texts(row, "caption", where, _EXPECTED) if isinstance(found, list) else [found]

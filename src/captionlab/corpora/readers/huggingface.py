@@ -1,0 +1,237 @@
+"""Parquet as data sets on the Hugging Face hub have it."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from captionlab.corpora.inputs import CorpusError, folder_of, input_files
+from captionlab.corpora.readers.entries import Entry
+from captionlab.corpora.readers.gathered import Gathered
+from captionlab.declarations import CorpusReader
+from captionlab.places import Place
+
+DECLARATION = CorpusReader(
+    keys={
+        "repository": {
+            "type": "string",
+            "pattern": "^[^/]+/[^/]+$",
+            "description": "owner/name on the hub, whose files lie in hub/owner/name/revision below `data`",
+        },
+        "revision": {"type": "string", "minLength": 1, "description": "commit of the repository"},
+        "folder": {"$ref": "#/$defs/path", "description": "or the folder of the Parquet files, or of folders of them"},
+        "image": {
+            "type": "string",
+            "default": "image",
+            "description": "column of the images: the hub's struct of bytes and path, bytes, or paths",
+        },
+        "images": {
+            "$ref": "#/$defs/path",
+            "description": "folder that paths in that column start from, where it is not that of the Parquet files",
+        },
+        "captions": {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True},
+                {"type": "null"},
+            ],
+            "default": "caption",
+            "description": "column of the captions, a text or a list of them; `a.b` is the field b of structs in a; "
+            "several columns with a caption each; null for images that nobody described",
+        },
+        "image_id": {
+            "type": "string",
+            "description": "column that says which image it is: rows about one image are one entry; without it each "
+            "row is an image, known by the name of its file or by split and row",
+        },
+        "split": {"type": "string", "description": "column that says the split, which names of files say without it"},
+    },
+    required=(),
+    files=(),
+    contents="**/*.parquet",
+    scenes=False,
+    undescribed=False,
+    libraries=("pyarrow",),
+)
+# Rows in memory at a time, and bytes of a file that are read ahead.
+BATCH, BUFFER = 32, 1 << 20
+# data/train-00000-of-00005.parquet, to which older data sets add a digest; and words that name a split elsewhere.
+_SHARD = re.compile(r"(.+?)-\d+-of-\d+(?:-[0-9a-f]+)?")
+_WORDS = {"train": "train", "training": "train", "test": "test", "testing": "test", "eval": "test"}
+_WORDS |= {"evaluation": "test", "validation": "validation", "valid": "validation", "val": "validation"}
+_WORDS |= {"dev": "validation"}
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
+    """The rows of Parquet files, in the order of their names; splits are named as on the hub, `validation` for one.
+
+    An image is in its row, as bytes, or a file that the row names; what the row has is an address is a CorpusError.
+    """
+    files = [(path, split_of(path.relative_to(root / folder_of(config)))) for path in input_files(config, root)]
+    columns = _Columns(config)
+    for path, _ in files:
+        with _whole(path), pq.ParquetFile(path) as file:
+            columns.check(file.schema_arrow, path)
+    gathered = None
+    if "image_id" in config and columns.captions:
+        gathered, position = Gathered(), 0
+        for path, split in files:
+            for row in _rows(path, columns.but_images):
+                gathered.add(position, columns.key(row, split), columns.texts(row))
+                position += 1
+    position = 0
+    for path, split in files:
+        for number, row in enumerate(_rows(path, columns.all)):
+            captions: Sequence[str] | None = columns.texts(row) if columns.captions else None
+            if gathered:
+                captions = gathered.of(position)
+            position += 1
+            if captions is not None or not gathered:
+                yield _entry(config, root, path, split, number, row, captions)
+
+
+def split_of(path: Path) -> str:
+    """The split that the path of a Parquet file below its data set says, as the hub takes it; else train."""
+    if found := _SHARD.fullmatch(path.stem):
+        return found[1]
+    for part in (path.stem, *(parent.name for parent in path.parents)):
+        for word in re.split(r"[^a-z]+", part.lower()):
+            if word in _WORDS:
+                return _WORDS[word]
+    return "train"
+
+
+class _Columns:
+    """The columns that the config names."""
+
+    def __init__(self, config: Mapping[str, Any]):
+        self.config, self.image = config, config.get("image", "image")
+        captions = config.get("captions", "caption")
+        self.captions: list[str] = [captions] if isinstance(captions, str) else list(captions or [])
+        texts = [name.partition(".")[0] for name in self.captions]
+        self.but_images = list(
+            dict.fromkeys([*texts, *(config[key] for key in ("image_id", "split") if key in config)])
+        )
+        self.all = [self.image, *self.but_images]
+
+    def check(self, schema: pa.Schema, path: Path) -> None:
+        """Raise a CorpusError that names a column that is not there, or whose type is none that is read."""
+        for key, name in [("image", self.image), *(("captions", name.partition(".")[0]) for name in self.captions)]:
+            self._there(schema, path, key, name)
+        for key in ("image_id", "split"):
+            if key in self.config:
+                self._there(schema, path, key, self.config[key])
+        kind = schema.field(self.image).type
+        names = {kind.field(i).name for i in range(kind.num_fields)} if pa.types.is_struct(kind) else set()
+        if not (_is_text(kind) or _is_bytes(kind) or names & {"bytes", "path"}):
+            raise CorpusError(
+                f"{path}: the column {self.image!r} is of type {kind}; images are a struct of bytes and path, bytes, "
+                "or paths. Name their column in `image`"
+            )
+        for name in self.captions:
+            outer, _, inner = name.partition(".")
+            kind = _element(schema.field(outer).type)
+            if inner:
+                fields = [kind.field(i).name for i in range(kind.num_fields)] if pa.types.is_struct(kind) else []
+                if inner not in fields:
+                    raise CorpusError(f"{path}: the column {outer!r} has no field {inner!r}; it is of type {kind}")
+                kind = _element(kind.field(inner).type)
+            if not _is_text(kind):
+                raise CorpusError(
+                    f"{path}: the column {name!r} is of type {schema.field(outer).type}; captions are texts or lists "
+                    "of texts. Name their column in `captions`, or write `captions: null` if there are none"
+                )
+
+    def texts(self, row: Mapping[str, Any]) -> list[str]:
+        """The captions of a row, in the order of the columns; one that is missing is none."""
+        return [text for name in self.captions for text in _texts(row, name)]
+
+    def key(self, row: Mapping[str, Any], split: str) -> str:
+        """What rows about one image share."""
+        return f"{row[self.config['split']] if 'split' in self.config else split}\0{row[self.config['image_id']]}"
+
+    @staticmethod
+    def _there(schema: pa.Schema, path: Path, key: str, name: str) -> None:
+        if name not in schema.names:
+            raise CorpusError(
+                f"{path} has no column {name!r} ({key}); it has {', '.join(schema.names)}. Name it in `{key}`"
+            )
+
+
+def _entry(
+    config: Mapping[str, Any],
+    root: Path,
+    path: Path,
+    split: str,
+    number: int,
+    row: Mapping[str, Any],
+    captions: Sequence[str] | None,
+) -> Entry:
+    """The entry of a row of a file, which is the row `number` there."""
+    value = row[config.get("image", "image")]
+    image = value if isinstance(value, Mapping) else {"path" if isinstance(value, str) else "bytes": value}
+    content, name = image.get("bytes"), image.get("path")
+    if name and content is None and _ADDRESS.match(name):
+        raise CorpusError(
+            f"{path}, row {number} has {name[:60]!r} for an image; addresses are not fetched. Fetch the images, with "
+            "img2dataset say, and read its tars (`reader: webdataset`), or put paths in place of the addresses"
+        )
+    if "split" in config:
+        split = str(row[config["split"]])
+    if "image_id" in config:
+        image_id = str(row[config["image_id"]])
+    else:
+        image_id = Path(name).stem if name else f"{split}/{path.stem}/{number:08d}"
+    folder = root / config.get("images", folder_of(config))
+    # What is not there is looked for where it should be, and becomes a reject.
+    place = Place(data=content) if content is not None else Place(str(folder / (name or "")))
+    return Entry(image_id, split, place, captions, member=f"{path.name}, row {number}" if content is not None else None)
+
+
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The rows of a file, of which few are in memory at a time."""
+    with _whole(path), pq.ParquetFile(path, buffer_size=BUFFER) as file:
+        for batch in file.iter_batches(BATCH, columns=list(dict.fromkeys(columns)), use_threads=False):
+            yield from batch.to_pylist()
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Damage of a file as a CorpusError that names it."""
+    try:
+        yield
+    except (pa.ArrowInvalid, OSError) as error:
+        if isinstance(error, OSError) and error.errno:  # trouble of the machine, not of the file
+            raise
+        raise CorpusError(
+            f"{path} is no whole Parquet file ({str(error)[:100]}); is it complete? Fetch it again"
+        ) from error
+
+
+def _texts(row: Mapping[str, Any], name: str) -> Iterator[str]:
+    outer, _, inner = name.partition(".")
+    for value in _flat(row[outer]):
+        yield from _flat(value[inner]) if inner else [value]
+
+
+def _flat(value: Any) -> list[Any]:
+    """The values of a list, or of one value, without those that are missing."""
+    return [one for one in (value if isinstance(value, list) else [value]) if one is not None]
+
+
+def _element(kind: pa.DataType) -> pa.DataType:
+    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return kind.value_type if lists else kind
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind)

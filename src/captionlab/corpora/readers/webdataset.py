@@ -1,0 +1,180 @@
+"""WebDataset: tars of an image, its text and its JSON by key, as img2dataset writes them."""
+
+import json
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from tarfile import TarFile, TarInfo
+from typing import Any
+
+from captionlab.corpora.images import Fault
+from captionlab.corpora.inputs import CorpusError, tars
+from captionlab.corpora.readers.entries import Entry
+from captionlab.declarations import CorpusReader
+from captionlab.places import Place
+
+DECLARATION = CorpusReader(
+    keys={
+        "tars": {
+            "type": "object",
+            "additionalProperties": {"$ref": "#/$defs/path"},
+            "minProperties": 1,
+            "description": "for each split a tar, a folder of tars, or a path with * and ? for any characters",
+        },
+        "captions": {
+            "anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}],
+            "description": "field of the .json that holds the caption or a list of them, null where there are none; "
+            "without this key the caption is the text of the .txt or .caption",
+        },
+        "split_in_id": {
+            "type": "boolean",
+            "default": False,
+            "description": "whether an image id is split/key, for splits that number their images alike",
+        },
+    },
+    required=("tars",),
+    files=(),
+    patterns=("tars",),
+    scenes=False,
+    undescribed=False,
+    libraries=(),
+)
+IMAGES = {"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"}
+TEXTS = ("txt", "caption")
+_BLOCK = tarfile.BLOCKSIZE
+
+
+class _Unusable(ValueError):
+    """Why an entry is left out: the reason of REJECTS, and what was found."""
+
+    def __init__(self, reason: str, detail: str):
+        super().__init__(detail)
+        self.fault = Fault(reason, detail)
+
+
+@dataclass(slots=True)
+class _Sample:
+    """Members of a tar that have a key and stand side by side, by ending; an ending that is there twice."""
+
+    key: str
+    members: dict[str, TarInfo] = field(default_factory=dict)
+    repeated: TarInfo | None = None
+
+
+def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
+    """WebDataset's tars, split by split, each in the order of its name and of its members.
+
+    The key of a member is its path up to the first dot of its name, and members of a key stand side by side. An image
+    stays in its tar: its place is an offset and a length. What a key lacks makes it a reject; a tar that is cut short
+    or compressed is a CorpusError.
+    """
+    for split, pattern in config["tars"].items():
+        for path in tars(root, pattern):
+            with _open(path) as tar:
+                for sample in _samples(_members(tar, path)):
+                    yield _entry(config, split, tar, path, sample)
+
+
+def _open(path: Path) -> TarFile:
+    try:
+        return tarfile.open(path, "r:")
+    except tarfile.TarError as error:
+        raise CorpusError(
+            f"{path} is no tar that can be read ({error}); fetch it again, or unpack it first if it is compressed: "
+            "images are read at their place in it"
+        ) from error
+
+
+def _members(tar: TarFile, path: Path) -> Iterator[TarInfo]:
+    """All but the folders of a tar, one in memory at a time; a CorpusError where it ends too early."""
+    last = "its beginning"
+    try:
+        while (member := tar.next()) is not None:
+            tar.members.clear()  # type: ignore[attr-defined]  # it would keep each of them
+            last = repr(member.name)
+            if not member.isdir() and not PurePosixPath(member.name).name.startswith("."):
+                yield member
+    except tarfile.TarError as error:
+        raise _cut(path, last) from error
+    # A damaged header ends a tar for Python without a word. Its true end is a block of zeros.
+    with open(path, "rb") as file:
+        file.seek(tar.offset)
+        if file.read(_BLOCK) != bytes(_BLOCK):
+            raise _cut(path, last)
+
+
+def _cut(path: Path, last: str) -> CorpusError:
+    return CorpusError(f"{path} is cut short or damaged behind {last}; fetch it again, or take it out of the folder")
+
+
+def _samples(members: Iterator[TarInfo]) -> Iterator[_Sample]:
+    """Members side by side that have the same key."""
+    sample: _Sample | None = None
+    for member in members:
+        folder, _, name = member.name.rpartition("/")
+        stem, _, ending = name.partition(".")
+        key, ending = str(PurePosixPath(folder) / stem), ending.lower()
+        if sample is None or key != sample.key:
+            if sample:
+                yield sample
+            sample = _Sample(key)
+        if ending in sample.members:
+            sample.repeated = member
+        sample.members[ending] = member
+    if sample:
+        yield sample
+
+
+def _entry(config: Mapping[str, Any], split: str, tar: TarFile, path: Path, sample: _Sample) -> Entry:
+    image_id = f"{split}/{sample.key}" if config.get("split_in_id") else sample.key
+    image = next((member for ending, member in sample.members.items() if ending in IMAGES), None)
+    member = image.name if image else next(iter(sample.members.values())).name
+    # A link has no bytes of its own: its place is that of its name, and it becomes a reject below.
+    place = Place(str(path), image.offset_data, image.size) if image else Place(str(path))
+    try:
+        if sample.repeated:
+            raise _Unusable("duplicate", f"the tar has {sample.repeated.name!r} twice under one key")
+        if image is None:
+            endings = ", ".join(f".{ending}" for ending in sample.members)
+            raise _Unusable("missing", f"no image has this key, only {endings}; members of a key stand side by side")
+        if not image.isreg():
+            raise _Unusable("unsupported", "a link in a tar; write the image itself")
+        captions = _captions(config, tar, sample)
+    except _Unusable as unusable:
+        return Entry(image_id, split, place, [], fault=unusable.fault, member=member)
+    return Entry(image_id, split, place, captions, member=member)
+
+
+def _captions(config: Mapping[str, Any], tar: TarFile, sample: _Sample) -> list[str] | None:
+    """The captions of a sample; None where none are due."""
+    if "captions" not in config:
+        ending = next((ending for ending in TEXTS if ending in sample.members), None)
+        if ending is None:
+            raise _Unusable("no-caption", "neither .txt nor .caption stands beside it")
+        return [_text(tar, sample.members[ending])]
+    if (name := config["captions"]) is None:
+        return None
+    if "json" not in sample.members:
+        raise _Unusable("no-caption", "no .json stands beside it")
+    try:
+        record = json.loads(_text(tar, sample.members["json"]))
+    except (ValueError, RecursionError) as error:
+        raise _Unusable("broken", f"its .json cannot be read: {error}") from error
+    found = record.get(name) if isinstance(record, dict) else None
+    if found is None:
+        raise _Unusable("no-caption", f"its .json has nothing in a field {name!r}")
+    texts = [found] if isinstance(found, str) else found
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise _Unusable("no-caption", f"{name!r} of its .json is {str(found)[:40]!r}, no text and no list of texts")
+    return texts
+
+
+def _text(tar: TarFile, member: TarInfo) -> str:
+    file = tar.extractfile(member) if member.isreg() else None
+    if file is None:
+        raise _Unusable("unsupported", f"{member.name!r} is a link in a tar; write the file itself")
+    try:
+        return file.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _Unusable("broken", f"{member.name!r} is no text in UTF-8") from error

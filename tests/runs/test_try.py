@@ -1,0 +1,125 @@
+"""`lab try` on forty photographs, with and without captions; pictures of the toy world stand in for photographs."""
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from running import load_script
+
+from captionlab.corpora.toyworld.render import render
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = load_script("try_photographs")
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory) -> Path:
+    """Forty pictures in a folder with a space in its name, and beside it their captions."""
+    folder = tmp_path_factory.mktemp("try") / "My Holiday"
+    folder.mkdir()
+    with open(folder.with_name("captions.csv"), "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["file", "caption"])
+        for image in render("coco", 1, {"test": 40}):
+            (folder / f"{image.image_id}.png").write_bytes(image.data)
+            rows.writerows([f"{image.image_id}.png", caption] for caption in image.captions)
+    return folder
+
+
+def config_of(photographs: Path, captions: Path | None, data: Path, results: Path) -> tuple[dict, str]:
+    text, said = SCRIPT.written_config(photographs, captions, data, results)
+    assert f"# {said}" in text
+    return yaml.safe_load(text), said
+
+
+def models(folder: Path, *names: str) -> Path:
+    """Files where a run leaves models of these names."""
+    for name in names:
+        (folder / name).mkdir(parents=True)
+        for file in ("config.json", "model.safetensors"):
+            (folder / name / file).write_text("{}")
+    return folder
+
+
+def test_names_of_models_are_those_of_the_configs():
+    for name, section in (("paper", SCRIPT.PUBLISHED), ("config", SCRIPT.TOY), ("flickr8k", SCRIPT.TRAINED)):
+        config = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text())
+        assert all({*names} <= {*config[kind]} for kind, names in section.items())
+    assert yaml.safe_load((ROOT / "config/config.yaml").read_text())["captioners"]["toy-clipcap-coco"]["encoder"] == (
+        SCRIPT.TOY_ENCODER
+    )
+
+
+def test_published_weights_come_first_then_the_toy_world_then_what_learns_from_captions(photographs, tmp_path):
+    captions, data = photographs.with_name("captions.csv"), tmp_path / "data"
+    config, said = config_of(photographs, captions, data, tmp_path / "results")
+    assert "Small models learn" in said
+    assert {*config["captioners"]} == {"clipcap", "human"}
+    assert config["corpora"]["photographs"]["splits"] == {"train": 0.8, "test": 0.2}
+    results = models(tmp_path / "results", "encoders/toy-clip-a", "captioners/toy-clipcap-coco")
+    config, said = config_of(photographs, None, data, results)
+    assert "drawings only" in said
+    assert {*config["captioners"]} == {"toy-clipcap-coco"}
+    for weights in ("clip-vit-b-32-openai.safetensors", "clipcap_coco_weights.pt", "gpt2/tokenizer.json"):
+        (data / "weights" / weights).parent.mkdir(parents=True, exist_ok=True)
+        (data / "weights" / weights).touch()
+    config, said = config_of(photographs, captions, data, results)
+    assert "Published weights" in said
+    assert {*config["captioners"]} == {"clipcap-coco", "human"}
+    assert config["evaluations"]["photographs"]["candidates"] == 10
+
+
+def test_what_cannot_be_tried_is_a_sentence(photographs, tmp_path, answers, capsys):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "wrong.csv").write_text("image,text\na.jpg,one\n")
+    nowhere = ["--results", str(tmp_path / "none"), "--directory", str(tmp_path / "run")]
+    cases = [
+        ("an empty folder", [tmp_path / "empty"], "at least two"),
+        ("no such folder", [tmp_path / "away"], "there is no folder"),
+        ("no such file of captions", [photographs, tmp_path / "away.csv"], "there is no file"),
+        ("captions without a column file", [photographs, tmp_path / "wrong.csv"], "no column 'file'"),
+    ]
+    for given, arguments, names in cases:
+        assert SCRIPT.main([*map(str, arguments), *nowhere]) == 1
+        answers.hold(given, capsys.readouterr().err, names)
+    assert not (tmp_path / "run").exists()
+
+
+def test_no_model_to_caption_with(photographs, tmp_path):
+    with pytest.raises(SCRIPT.TryError, match="no model can caption"):
+        SCRIPT.written_config(photographs, None, tmp_path / "data", tmp_path / "results")
+
+
+def test_a_config_that_was_changed_is_left_alone(photographs, tmp_path, capsys):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_text("seed: 2\n")
+    results = models(tmp_path / "results", "encoders/toy-clip-a", "captioners/toy-clipcap-coco")
+    assert SCRIPT.main([str(photographs), "--results", str(results), "--directory", str(tmp_path / "run")]) == 1
+    assert "go on with it" in capsys.readouterr().err
+    assert (tmp_path / "run" / "config.yaml").read_text() == "seed: 2\n"
+
+
+@pytest.mark.slow
+def test_forty_photographs_with_captions_and_then_without(photographs, tmp_path, capfd):
+    place = tmp_path / "with"
+    captions = photographs.with_name("captions.csv")
+    assert SCRIPT.main([str(photographs), str(captions), "--directory", str(place)]) == 0
+    assert "open index.html" in capfd.readouterr().out
+    assert (place / "results" / "tables" / "index.html").is_file()
+    assert {"CIDEr", "P@1", "CLIPScore"} <= metrics(place)
+    # What was trained there stands in for models of the toy world.
+    results = tmp_path / "results"
+    for kind, name, other in (("encoders", "clip-a", "toy-clip-a"), ("captioners", "clipcap", "toy-clipcap-coco")):
+        shutil.copytree(place / "results" / kind / name, results / kind / other)
+    place = tmp_path / "without"
+    assert SCRIPT.main([str(photographs), "--results", str(results), "--directory", str(place)]) == 0
+    assert "CIDEr" not in metrics(place)
+    assert {"P@1", "CLIPScore", "distinct-1"} <= metrics(place)
+    assert "nobody described the images of photographs" in (place / "results/tables/evaluation.md").read_text()
+
+
+def metrics(place: Path) -> set[str]:
+    with open(place / "results" / "tables" / "evaluation.csv", encoding="utf-8") as file:
+        return {row["metric"] for row in csv.DictReader(file)}

@@ -1,0 +1,205 @@
+"""From a folder of photographs to tables, without writing a config: it is written, and then run.
+
+python workflow/scripts/try_photographs.py FOLDER [CAPTIONS] [-- options of Snakemake]
+
+CAPTIONS is a CSV, TSV or JSON-lines file with `file` and `caption`. The config goes to runs/<name of the folder>/, to
+go on from, and the run beside it. Models are the published ones below data/ where they are there, those of the toy
+world where it was run, and else small ones that learn from your captions.
+"""
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from captionlab.corpora.readers.folder import read
+from captionlab.files import replacing
+from captionlab.model_config import NAME, WEIGHTS
+
+ROOT = Path(__file__).parents[2]
+Block = dict[str, Any]
+# Captioners, encoders that they read, and who searches, by their names in config/paper.yaml and config/config.yaml.
+PUBLISHED = {"captioners": ("clipcap-coco", "clipcap-concap"), "encoders": ("clip-b32",)}
+TOY = {"captioners": ("toy-clipcap-coco", "toy-discritune-coco"), "encoders": ("toy-clip-a", "toy-clip-b")}
+# Of config/flickr8k.yaml, and from how many captioned photographs on they are trained.
+TRAINED, ENOUGH = {"captioners": ("clipcap",), "encoders": ("clip-a", "clip-b")}, 25
+SHARES = {"train": 0.8, "test": 0.2}
+# A captioner of the toy world knows this encoder; its finetuned child has it from its parent.
+TOY_ENCODER = "toy-clip-a"
+
+
+class TryError(ValueError):
+    """These photographs cannot be tried; the message says why, and what to do."""
+
+
+def published(data: Path) -> Block | None:
+    """Blocks of captioners and encoders whose published weights are below the folder of data; nothing without them."""
+    paper = _config("paper")
+    found = {
+        section: {name: _without(paper[section][name], "corpus") for name in names}
+        for section, names in PUBLISHED.items()
+    }
+    found["captioners"] = {name: block for name, block in found["captioners"].items() if _there(block, data)}
+    return found if found["captioners"] and all(_there(block, data) for block in found["encoders"].values()) else None
+
+
+def of_toy_run(results: Path) -> Block | None:
+    """The same of a finished run of the toy world, by the folder of its results."""
+    found = {
+        section: {
+            name: {"run": str(results / section / name)}
+            for name in names
+            if all((results / section / name / file).is_file() for file in (NAME, WEIGHTS))
+        }
+        for section, names in TOY.items()
+    }
+    for block in found["captioners"].values():
+        block["encoder"] = TOY_ENCODER
+    return found if found["captioners"] and TOY_ENCODER in found["encoders"] else None
+
+
+def trained(images: int) -> Block:
+    """Small models that learn from so many captioned images of the corpus, as config/flickr8k.yaml has them."""
+    small = _config("flickr8k")
+    found = {section: {name: small[section][name] for name in names} for section, names in TRAINED.items()}
+    for block in (*found["captioners"].values(), *found["encoders"].values()):
+        block["corpus"] = "photographs"
+        block["optimizer"] = {**block["optimizer"], "batch": min(block["optimizer"]["batch"], images)}
+    return found
+
+
+def written_config(folder: Path, captions: Path | None, data: Path, results: Path) -> tuple[str, str]:
+    """The text of a config for these photographs, and a sentence on the models in it; TryError where there are none."""
+    corpus: Block = {"reader": "folder", "images": str(folder.absolute()), "max_rejected": 0.1}
+    if captions:
+        corpus["captions"] = str(captions.absolute())
+    images = _splits(corpus)
+    if len(images) < 2:
+        raise TryError(f"{captions or folder} has {len(images)} photographs; at least two are needed")
+    if models := published(data):
+        said = f"Published weights below {data} caption them."
+    elif models := of_toy_run(results):
+        said = (
+            f"Models of the toy world in {results} caption them: they have seen drawings only, so what they say of "
+            "photographs shows the way and nothing else. docs/data.md says which published weights go below data."
+        )
+    else:
+        corpus["splits"] = SHARES
+        images = _splits(corpus)
+        if not captions or len(images) < ENOUGH or images.count("test") < 2:
+            raise TryError(
+                f"no model can caption these photographs: put published weights below {data} (docs/data.md), or run "
+                f"./lab tables for those of the toy world, or give a file of captions of at least {ENOUGH} "
+                "photographs, from which small ones are trained"
+            )
+        models = trained(images.count("train"))
+        said = f"Small models learn from the captions of {images.count('train')} of them: no good ones, on so few."
+    block = _whole(folder, corpus, models, images.count("test"))
+    text = yaml.safe_dump(block, sort_keys=False, allow_unicode=True, width=120)
+    return f"# Made by `./lab try`, to go on from; config/README.md explains every key.\n# {said}\n{text}", said
+
+
+def _whole(folder: Path, corpus: Block, models: Block, images: int) -> Block:
+    """The whole config, which evaluates on so many images."""
+    people = {"human": {"family": "human"}} if "captions" in corpus else {}
+    retrievers = [*models["encoders"]]
+    evaluation = {
+        "captioners": [*models["captioners"], *people],
+        "corpora": ["photographs"],
+        "decoding": "beam5",
+        "retrievers": retrievers,
+        "candidates": 100 if images >= 200 else 10 if images >= 20 else max(2, images // 2),
+        "candidate_sets": "random",
+        "clipscore": retrievers,
+        "diversity": True,
+    }
+    return {
+        "name": _name(folder),
+        "seed": 1,
+        "data": "data",
+        "spice": "off",
+        "corpora": {"photographs": corpus},
+        "encoders": models["encoders"],
+        "captioners": {**models["captioners"], **people},
+        "decodings": {"beam5": _config("flickr8k")["decodings"]["beam5"]},
+        "evaluations": {"photographs": evaluation},
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the config and run it; the exit code of Snakemake."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="folder of photographs")
+    parser.add_argument("captions", type=Path, metavar="CAPTIONS", nargs="?", help="file of their captions")
+    parser.add_argument("--directory", type=Path, help="where it runs; default: runs/<name of the folder>")
+    parser.add_argument("--results", type=Path, default=ROOT / "results", help="results of a run of the toy world")
+    own, _, others = _parted(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(own)
+    place = (options.directory or ROOT / "runs" / _name(options.folder)).absolute()
+    config = place / "config.yaml"
+    try:
+        for path, there in ((options.folder, Path.is_dir), (options.captions, Path.is_file)):
+            if path and not there(path):
+                raise TryError(f"there is no {'folder' if there is Path.is_dir else 'file'} {path}")
+        text, said = written_config(options.folder, options.captions, ROOT / "data", options.results.absolute())
+        if config.exists() and config.read_text(encoding="utf-8") != text:
+            raise TryError(
+                f"{config} is there and says something else; go on with it by the command below, or delete it\n"
+                f"  {shlex.join(_command(config, place, others)[2:])}"
+            )
+    except ValueError as error:  # what is wrong with photographs or captions, as their reader says it
+        print(error, file=sys.stderr)
+        return 1
+    with replacing(config) as partial:
+        partial.write_text(text, encoding="utf-8")
+    command = _command(config, place, others)
+    print(f"{said}\nThe config is {config}; this runs it:\n  {shlex.join(command[2:])}", flush=True)
+    done = subprocess.run(command).returncode
+    if not done:
+        print(f"Tables are in {place}/results/tables/: open index.html")
+    return done
+
+
+def _command(config: Path, place: Path, others: list[str]) -> list[str]:
+    options = ["--snakefile", str(ROOT / "Snakefile"), "--cores", "all", "--configfile", str(config)]
+    return [sys.executable, "-m", "snakemake", *options, "--directory", str(place), "results/tables/", *others]
+
+
+def _parted(arguments: list[str]) -> tuple[list[str], str, list[str]]:
+    """Arguments of this script and, after --, of Snakemake."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    return arguments[:at], "--", arguments[at + 1 :]
+
+
+def _name(folder: Path) -> str:
+    """A name for a config that is like that of a folder."""
+    return re.sub(r"[^a-z0-9]+", "-", folder.absolute().name.lower()).strip("-") or "photographs"
+
+
+def _splits(corpus: Block) -> list[str]:
+    """The split of each image of the corpus."""
+    return [entry.split for entry in read(corpus, Path())]
+
+
+def _config(name: str) -> Block:
+    document: Block = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8"))
+    return document
+
+
+def _without(block: Mapping[str, Any], key: str) -> Block:
+    return {name: value for name, value in block.items() if name != key}
+
+
+def _there(block: Mapping[str, Any], data: Path) -> bool:
+    """Whether the files that the block of a model names are below the folder of data."""
+    return all((data / block[key]).is_file() for key in ("weights", "tokenizer") if key in block)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
