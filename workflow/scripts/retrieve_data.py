@@ -15,7 +15,7 @@ from captionlab.sources.table import SourceError
 from captionlab.workflow.config import SCHEMA, ConfigError, checked, named_paths
 from captionlab.workflow.retrieving import retrieval
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).absolute().parents[2]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -49,9 +49,14 @@ class Retrieving:
 
     def said(self) -> dict[str, str]:
         """What would be said of files and folders that are missing, and what to do; nothing where they are fetched."""
-        retrieval, kinds = self.retrieval, ("file", "folder", "file or folder")
-        missing = [(source, retrieval.data / place) for source in retrieval.missing for place in source.places]
-        return {absent(path, kind): source.by_hand or "" for source, path in missing for kind in kinds}
+        found = {}
+        # What must be had by hand is said last, as a folder may hold some of both.
+        for source in sorted(self.retrieval.missing, key=lambda source: bool(source.by_hand)):
+            for place in map(Path, source.places):
+                for path in (place, *place.parents):
+                    for kind in ("file", "folder", "file or folder"):
+                        found[absent(self.retrieval.data / path, kind)] = source.by_hand or ""
+        return found
 
 
 def _below(path: str, data: Path) -> str:
