@@ -34,6 +34,8 @@ try:
     lab = Experiments(config, ROOT)
     lab.check_files()
     lab.lend_library()
+    if lab.retrieving:
+        lab.retrieving.checkpoints = checkpoints
 except ConfigError as mistakes:
     raise Refusal(str(mistakes)) from None
 
@@ -65,6 +67,7 @@ onstart:
 report: "workflow/report/workflow.rst"
 
 
+include: "workflow/rules/retrieve.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/captioners.smk"

@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
@@ -34,16 +34,21 @@ def progress(items: Iterable[T], what: str, total: int | None = None) -> Iterato
 
     In a log file each report is a line of its own, at most one every ten seconds, so the file stays readable.
     """
-    on_terminal = sys.stderr.isatty()
-    bar = tqdm(
-        items,
-        desc=what,
-        total=total,
-        file=sys.stderr,
-        mininterval=0.1 if on_terminal else 10,
-        maxinterval=10,
-        ascii=not on_terminal,
-        ncols=None if on_terminal else 80,
-        bar_format=None if on_terminal else "{desc}: {n_fmt} of {total_fmt} in {elapsed}, {remaining} left\n",
-    )
-    yield from bar
+    yield from Bar(items, desc=what, total=total)
+
+
+class Bar(tqdm):
+    """A bar of tqdm on a terminal; elsewhere a line at most every ten seconds, each of its own."""
+
+    def __init__(self, *arguments: Any, name: str | None = None, **options: Any):
+        """Take what tqdm takes; `name` is that of a bar of huggingface_hub, which has no other use."""
+        on_terminal = sys.stderr.isatty()
+        look = {
+            "file": sys.stderr,
+            "mininterval": 0.1 if on_terminal else 10,
+            "maxinterval": 10,
+            "ascii": not on_terminal,
+            "ncols": None if on_terminal else 80,
+            "bar_format": None if on_terminal else "{desc}: {n_fmt} of {total_fmt} in {elapsed}, {remaining} left\n",
+        }
+        super().__init__(*arguments, **{**options, **look})

@@ -1,4 +1,7 @@
-"""config/paper.yaml, end to end, on tiny stand-ins in the published formats; stand_ins.yaml suits it to them."""
+"""config/paper.yaml, end to end, on tiny stand-ins in the published formats; stand_ins.yaml suits it to them.
+
+The run fetches all of them (`retrieve: true`), from a server on the loopback that is the Hugging Face hub too.
+"""
 
 import csv
 import os
@@ -8,6 +11,8 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from file_server import serving
+from stand_in_sources import checkout_for
 from stand_ins import SCENES, tagger_package, write_stand_ins
 
 ROOT = Path(__file__).parents[2]
@@ -21,21 +26,39 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 def run(tmp_path_factory) -> Path:
     """The folder of a finished run."""
     folder = tmp_path_factory.mktemp("paper")
-    write_stand_ins(folder / "data")
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", str(ROOT / "Snakefile")]
+    write_stand_ins(folder / "elsewhere")
+    with serving() as server:
+        checkout = checkout_for(server, folder / "elsewhere", folder / "checkout")
+        finish(folder, checkout, "results/tables/", endpoint=server.address)
+    return folder / "run"
+
+
+def finish(folder: Path, checkout: Path, *targets: str, endpoint: str) -> None:
+    """Run the workflow of a checkout in a folder, with another hub and with no data at first."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", str(checkout / "Snakefile")]
     configs = [ROOT / "config" / "paper.yaml", Path(__file__).with_name("stand_ins.yaml")]
     command += ["--configfile", *map(str, configs), "--directory", str(folder / "run")]
-    command += ["results/tables/", "--config", f"data={folder / 'data'}"]
+    command += [*targets, "--config", f"data={folder / 'data'}", "retrieve=True"]
     packages = tagger_package(folder / "packages", ROOT / "resources" / "en_ewt_sm")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(packages)])}
+    library = os.pathsep.join([str(ROOT / "src"), str(packages)])
+    environment = {**os.environ, "PYTHONPATH": library, "HF_ENDPOINT": endpoint}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
-    return folder / "run"
 
 
 def rows(run: Path, table: str) -> list[dict[str, str]]:
     with open(run / "results" / "tables" / f"{table}.csv", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def test_all_data_were_fetched(run):
+    def files(folder: Path) -> dict[str, int]:
+        return {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+
+    fetched = files(run.parent / "data")
+    assert {name for name in fetched if name.startswith((".", "sources."))} == {".retrieve.lock", "sources.lock.json"}
+    assert fetched.items() >= files(run.parent / "elsewhere").items()
+    assert len(fetched) > 1000
 
 
 def test_every_cell_of_table_1_has_a_published_value_and_a_verdict(run):

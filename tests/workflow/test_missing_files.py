@@ -5,6 +5,7 @@ import copy
 import pytest
 from test_config import CONFIG, ROOT
 
+from captionlab.files import read_yaml
 from captionlab.workflow.config import ConfigError
 from captionlab.workflow.experiments import Experiments
 
@@ -83,3 +84,18 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch, answer
     with pytest.raises(ConfigError) as raised:
         lab.check_results()
     answers.hold("a read-only folder for the results", raised.value, "/results may not be written")
+
+
+def test_what_is_fetched_is_not_missing_and_of_the_rest_it_is_said_what_to_do(tmp_path, answers):
+    config = read_yaml(ROOT / "config" / "paper.yaml")
+    lab = Experiments({**config, "data": str(tmp_path), "retrieve": True}, ROOT)
+    with pytest.raises(ConfigError) as raised:
+        lab.check_files()
+    text = str(raised.value)
+    answers.hold("images that need an agreement, with `retrieve: true`", text, "corpora.flickr30k.images")
+    for fetched in ("dataset_coco.json", "clip-vit-b-32", "train2014_obj36.tsv", f"no such folder {tmp_path}/coco"):
+        assert fetched not in text
+    for by_hand in ("nocaps/validation", "resnet101.pth", "train.feature.tsv"):
+        assert by_hand in text
+    assert {source["name"] for source in lab.fetched()} >= {"karpathy-splits", "clip-vit-b-32", "lxmert-train2014"}
+    assert not [*tmp_path.iterdir()]

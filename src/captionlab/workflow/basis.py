@@ -17,6 +17,7 @@ from captionlab.reporting.paper import listed
 from captionlab.workflow import families
 from captionlab.workflow.blocks import KINDS, Block, any_of, normalise, root_of, without
 from captionlab.workflow.code import Fingerprints
+from captionlab.workflow.retrieving import Retrieving
 
 # The wildcards of a job, of which each rule has others.
 Wildcards = Any
@@ -80,6 +81,7 @@ class Basis:
         self.captioners: Block = config["captioners"]
         self.evaluations: Block = config["evaluations"]
         self.data = str((self.root / config["data"]).resolve())
+        self.retrieving: Retrieving | None = None
 
     # --------------------------------------------------------------------------------------- code and files
     def code(self, script: str, *also: str) -> str:
@@ -107,8 +109,14 @@ class Basis:
         return {"code": self.code(script, *(loads or {})), **({"versions": versions} if libraries or loads else {})}
 
     def given(self, path: str) -> str:
-        """A file or folder that the config names, as an input."""
+        """A file or folder that the config names, as an input; a job waits for what is yet to be fetched."""
+        self.wait_for([path])
         return on_disk(Path(self.data) / path)
+
+    def wait_for(self, given: Iterable[str]) -> None:
+        """Let the job that asks wait until what the config names is fetched, where it is missing and may be."""
+        if self.retrieving:
+            self.retrieving.wait_for(given)
 
     def shipped(self, path: str) -> str:
         """A file that comes with the workflow, as an input."""

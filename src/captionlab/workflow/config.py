@@ -67,6 +67,12 @@ def checked(config: Block, schema: Path) -> Block:
     return filled
 
 
+def named_paths(config: Block, schema: Path) -> list[str]:
+    """Every file and folder that a config names, one that was checked; relative ones start at its `data`."""
+    language = Schema(schema)
+    return [*language.paths(config, language.root)]
+
+
 def _leave_to_families(config: Block) -> None:
     """Take out what a family does of itself: that it is written out makes no other job of a run that is there."""
     for name, block in config["captioners"].items():

@@ -18,7 +18,7 @@ from captionlab.shards import shard_names
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, memory, on_disk
 from captionlab.workflow.blocks import Block, has_captions, normalise, without
 from captionlab.workflow.commands import COMMAND, Commands
-from captionlab.workflow.config import SCHEMA, ConfigError, checked
+from captionlab.workflow.config import SCHEMA, ConfigError, checked, named_paths
 from captionlab.workflow.embedding import Embedding
 from captionlab.workflow.families import asked_tables, readers, score_tables
 from captionlab.workflow.judgements import Judgements, with_judgements
@@ -27,6 +27,7 @@ from captionlab.workflow.metrics import Metrics
 from captionlab.workflow.papers import Papers
 from captionlab.workflow.regions import Regions
 from captionlab.workflow.report import labels_of, paper_of
+from captionlab.workflow.retrieving import Retrieving, corpus_paths, retrieval
 from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.scoring import RewardModels, Scoring
 from captionlab.workflow.seeds import trainings
@@ -64,6 +65,10 @@ class Experiments(Basis):
         self.construction = Construction(self)
         self.study = Study(self, self.embedding)
         self.validity = Validity(self, self.scoring, self.study)
+        if self.config["retrieve"]:
+            self.retrieving = Retrieving(
+                retrieval(self.config, named_paths(self.config, self.root / SCHEMA), self.root)
+            )
         self.papers = Papers(self, [paper_class(name)(self) for name in PAPERS], self.provenance())
 
     def check_files(self) -> None:
@@ -80,12 +85,16 @@ class Experiments(Basis):
         folders = [*self.named("regions", "weights", "files"), *scorers]
         mistakes += [*self.missing(folders, folders=True), *self.missing(self.named("tags", "files"))]
         mistakes += [*self.language.missing_tagger(), *self.metrics.missing_categories(), *self.judgements.missing()]
+        to_do = self.retrieving.said() if self.retrieving else {}
         keys_of: dict[str, list[str]] = {}
         for key, _, said in (mistake.partition(": ") for mistake in mistakes):
-            keys_of.setdefault(said, []).append(key)
-        if mistakes:
+            if to_do.get(said) != "":
+                keys_of.setdefault(f"{said}. {to_do[said]}" if said in to_do else said, []).append(key)
+        if keys_of:
             mistakes = [f"{', '.join(dict.fromkeys(keys))}: {said}" for said, keys in keys_of.items()]
-            what = f"files are missing below {self.data} (docs/data.md says where they come from)"
+            what = (
+                f"files are missing below {self.data} (docs/data.md says where they come from; ./lab data fetches most)"
+            )
             raise ConfigError.listing(what, mistakes)
         if taken := [*self.metrics.taken_categories()]:
             raise ConfigError.listing("it is not clear which lists of categories are meant", taken)
@@ -119,7 +128,12 @@ class Experiments(Basis):
         """Files that a reader needs before it starts; the images are not among them, a broken one is a reject."""
         from captionlab.corpora.inputs import input_files
 
+        self.wait_for(corpus_paths(self.corpora[wildcards.corpus]))
         return [on_disk(path) for path in input_files(self.corpora[wildcards.corpus], Path(self.data))]
+
+    def fetched(self) -> list[Block]:
+        """What the rule `retrieve` fetches."""
+        return self.retrieving.sources() if self.retrieving else []
 
     def toyworld_files(self) -> list[str]:
         """What the toy world is made of; none where no corpus is of it."""

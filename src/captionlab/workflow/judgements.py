@@ -5,12 +5,11 @@ evaluation of the one on the other, all by the name of the set. So every metric 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from captionlab import paths
 from captionlab.judgements import JUDGED
-from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, on_disk
+from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
 from captionlab.workflow.blocks import Block, any_of, normalise, without
 from captionlab.workflow.commands import COMMAND, SECTION
 from captionlab.workflow.families import asked_tables, judgement_readers, score_tables
@@ -94,11 +93,7 @@ class Judgements:
     def files(self, wildcards: Wildcards) -> list[str]:
         """The published files of a set; none where judgements are simulated."""
         block = self.sets[wildcards.judgements]
-        return [
-            on_disk(Path(self.basis.data) / block[key])
-            for key in judgement_readers()[block["reader"]].files
-            if key in block
-        ]
+        return [self.basis.given(block[key]) for key in judgement_readers()[block["reader"]].files if key in block]
 
     def table(self, table: str) -> Callable[[Wildcards], str]:
         """A table of the corpus whose images were judged."""

@@ -116,6 +116,22 @@ class Schema:
             return value
         return {name: self.renamed(item, _of_key(part, name), rename) for name, item in value.items()}
 
+    def paths(self, value: Any, part: Block) -> Iterator[str]:
+        """The files and folders that a value which fits a part names."""
+        while "$ref" in part or "union" in part:
+            if part.get("$ref") == "#/$defs/path" and isinstance(value, str):
+                yield value
+                return
+            part = self.definitions[part["$ref"].rpartition("/")[2]] if "$ref" in part else _chosen(value, part) or {}
+        for one in part.get("anyOf", []):
+            yield from self.paths(value, one)
+        if isinstance(value, list):
+            for item in value:
+                yield from self.paths(item, part.get("items", {}))
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                yield from self.paths(item, _of_key(part, name))
+
     def case(self, block: Any, part: Block) -> Block:
         """The part that a block must fit, references and unions followed; {} where none is for it."""
         while "$ref" in part or "union" in part:

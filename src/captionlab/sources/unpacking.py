@@ -1,0 +1,93 @@
+"""Archives, of which no member leaves the folder that they are unpacked into."""
+
+import shutil
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Collection, Mapping
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from captionlab.sources.table import DiskFull, SourceError
+
+
+def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> dict[str, Path]:
+    """Unpack members of a zip or tar archive into a folder; where each came to lie, by its place.
+
+    A member that ends in / is a folder with all that is in it; either may lie deeper in the archive than it says. A
+    SourceError says what is wrong: no archive or a broken one, a member that would leave the folder, one that is
+    missing, a disk without room.
+    """
+    folder.mkdir(parents=True)
+    unpacked = partial(_unzipped, archive, members.values(), folder)
+    if tarfile.is_tarfile(archive):
+        unpacked = partial(_untarred, archive, members.values(), folder)
+    elif not zipfile.is_zipfile(archive):
+        raise SourceError("what came is neither a zip nor a tar archive")
+    try:
+        found = unpacked()
+    except (zipfile.BadZipFile, zlib.error, tarfile.ReadError, EOFError, NotImplementedError) as error:
+        raise SourceError(f"the archive is broken ({error})") from error
+    return {place: folder / found[member] for place, member in members.items()}
+
+
+def _found(names: Collection[str], members: Collection[str]) -> dict[str, str]:
+    """The name of each member in an archive of these names."""
+    found = {}
+    for member in members:
+        deep = {f"/{name}".partition(f"/{member}")[0][1:] for name in names if f"/{member}" in f"/{name}"}
+        deep = {f"{above}/{member}" if above else member for above in deep}
+        whole = {name for name in deep if name.endswith("/") or name in names}
+        if len(whole) != 1:
+            many = "several of the name" if whole else "no"
+            raise SourceError(f"the archive has {many} {member}; it has {', '.join([*names][:5])}")
+        (found[member],) = whole
+    return found
+
+
+def _unzipped(archive: Path, members: Collection[str], folder: Path) -> dict[str, str]:
+    with zipfile.ZipFile(archive) as file:
+        infos = file.infolist()
+        for info in infos:
+            # zipfile itself would quietly put them elsewhere.
+            parts = PurePosixPath(info.filename.replace("\\", "/")).parts
+            if not parts or ".." in parts or parts[0] == "/" or ":" in parts[0]:
+                raise SourceError(f"its member {info.filename!r} would leave the folder that it is unpacked into")
+            if stat.S_ISLNK(info.external_attr >> 16):
+                raise SourceError(f"its member {info.filename!r} is a link")
+        found = _found([info.filename for info in infos], members)
+        chosen = [info for info in infos if _wanted(info.filename, found.values())]
+        check_room(sum(info.file_size for info in chosen), folder)
+        for info in chosen:
+            file.extract(info, folder)
+        return found
+
+
+def _untarred(archive: Path, members: Collection[str], folder: Path) -> dict[str, str]:
+    with tarfile.open(archive) as file:
+        by_name = {}
+        for member in file:
+            try:
+                safe = tarfile.data_filter(member, str(folder))
+            except tarfile.FilterError as error:
+                raise SourceError(f"its member {member.name!r} would leave the folder ({error})") from error
+            by_name[f"{safe.name}/" if safe.isdir() else safe.name] = member
+        found = _found(by_name, members)
+        chosen = [member for name, member in by_name.items() if _wanted(name, found.values())]
+        check_room(sum(member.size for member in chosen), folder)
+        for member in chosen:
+            file.extract(member, folder, filter="data")
+        return found
+
+
+def _wanted(name: str, found: Collection[str]) -> bool:
+    return any(name == one or (one.endswith("/") and name.startswith(one)) for one in found)
+
+
+def check_room(size: int, folder: Path) -> None:
+    """Raise DiskFull where the disk of a folder has less room than so many bytes."""
+    free = shutil.disk_usage(folder).free
+    if size > free:
+        room = f"{size / 1e9:.2f} GB are needed and {free / 1e9:.2f} GB are free"
+        raise DiskFull(f"the disk that holds {folder} has too little room: {room}; make room and run again")

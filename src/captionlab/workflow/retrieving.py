@@ -1,0 +1,64 @@
+"""What a config names below `data`, where each of it comes from, and who waits for it."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from captionlab.given import absent
+from captionlab.sources.retrieval import Retrieval
+from captionlab.sources.table import hub_folder, hub_source, read_sources, serving
+from captionlab.workflow.blocks import Block
+
+
+def retrieval(config: Block, named: Iterable[str], root: Path) -> Retrieval:
+    """The sources of a config that was checked, of the files that it names; `root` is the folder of the Snakefile."""
+    data = (root / config["data"]).resolve()
+    hub = [corpus for corpus in config["corpora"].values() if "repository" in corpus]
+    pairs = dict.fromkeys((str(corpus["repository"]), str(corpus["revision"])) for corpus in hub)
+    table = read_sources(root / "resources" / "sources.yaml")
+    asked = serving(table, [_below(path, data) for path in named])
+    return Retrieval([*asked, *(hub_source(*pair) for pair in pairs)], data)
+
+
+def corpus_paths(corpus: Block) -> list[str]:
+    """The files and folders that a corpus names, under whichever key, and what it has of the hub."""
+    found = [hub_folder(corpus["repository"], corpus["revision"])] if "repository" in corpus else []
+    values = [v for value in corpus.values() for v in (value.values() if isinstance(value, dict) else [value])]
+    return [*found, *(value for value in values if isinstance(value, str))]
+
+
+class Retrieving:
+    """How a run fetches what is missing: `checkpoints` are Snakemake's, of which the rule `retrieve` is one."""
+
+    def __init__(self, retrieval: Retrieval):
+        self.retrieval = retrieval
+        self.checkpoints: Any = None
+
+    def wait_for(self, given: Iterable[str]) -> None:
+        """Let the job that asks wait until all of this is fetched that is missing and may be fetched."""
+        data = self.retrieval.data
+        asked = serving(self.retrieval.fetchable, [_below(path, data) for path in given])
+        if any(source.missing(data) for source in asked):
+            self.checkpoints.retrieve.get()
+
+    def sources(self) -> list[Block]:
+        """What there is to fetch, as a parameter of a rule."""
+        return [{**asdict(source), "addresses": [*source.addresses]} for source in self.retrieval.fetchable]
+
+    def said(self) -> dict[str, str]:
+        """What would be said of files and folders that are missing, and what to do; nothing where they are fetched."""
+        found = {}
+        # What must be had by hand is said last, as a folder may hold some of both.
+        for source in sorted(self.retrieval.missing, key=lambda source: bool(source.by_hand)):
+            for place in map(Path, source.places):
+                for path in (place, *place.parents):
+                    for kind in ("file", "folder", "file or folder"):
+                        found[absent(self.retrieval.data / path, kind)] = source.by_hand or ""
+        return found
+
+
+def _below(path: str, data: Path) -> str:
+    """A path that a config names, as one below `data`."""
+    return os.path.relpath(data / path, data)

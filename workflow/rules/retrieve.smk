@@ -1,0 +1,32 @@
+"""Retrieve: what the config names and is not there, where it says `retrieve: true`.
+
+Needs: the addresses in resources/sources.yaml, and the network.
+Makes: the missing files below `data`. No rule declares these as its output, as Snakemake deletes outputs before a job:
+what somebody put there is nobody's to delete. A file that says that all were fetched is there for as long as the jobs
+that wait for them.
+"""
+
+
+checkpoint retrieve:
+    output:
+        temp(paths.RETRIEVED),
+        provenance=paths.provenance("retrieve"),
+    log:
+        paths.log("retrieve"),
+    benchmark:
+        paths.benchmark("retrieve")
+    localrule: True  # nodes of a cluster often have no network
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=1440,
+    params:
+        **lab.software("retrieve"),
+        sources=lab.fetched(),
+        data=lab.data,
+    message:
+        "fetch what is missing below {params.data}"
+    script:
+        "../scripts/retrieve.py"

@@ -1,0 +1,16 @@
+"""Fetch what the config names and is not there."""
+
+import logging
+from pathlib import Path
+
+from captionlab.scripting import script
+from captionlab.sources.retrieval import Retrieval
+from captionlab.sources.table import Source
+
+
+@script
+def main(snakemake):
+    retrieval = Retrieval([Source(**source) for source in snakemake.params.sources], Path(snakemake.params.data))
+    logging.info(retrieval.described())
+    retrieval.fetch()
+    Path(snakemake.output[0]).touch()
