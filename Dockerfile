@@ -1,4 +1,4 @@
-# The environment of requirements.lock, for Kubernetes and for whoever brings software in containers (docs/deployment.md):
+# The environment of requirements.lock, for Kubernetes and other places of containers (docs/deployment.md):
 #   docker build --tag captionlab/captionlab:0.2.0 .
 # The workflow is not in it: Snakemake puts it into /workdir of a pod, and elsewhere a checkout is mounted there.
 # This base and no slim one, because it has git, which says the commit in provenance.

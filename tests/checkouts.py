@@ -22,6 +22,11 @@ def make_repository(folder: Path, tag: str) -> Path:
     """A repository of that copy, with one commit that has this tag."""
     copy_checkout(folder)
     identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for command in (["init", "--quiet"], ["add", "."], [*identity, "commit", "--quiet", "-m", "A release"], ["tag", tag]):
+    for command in (
+        ["init", "--quiet"],
+        ["add", "."],
+        [*identity, "commit", "--quiet", "-m", "A release"],
+        ["tag", tag],
+    ):
         subprocess.run(["git", *command], cwd=folder, check=True)
     return folder
