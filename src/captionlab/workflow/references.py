@@ -327,5 +327,5 @@ def _scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
 
 def splits_of(corpus: Block) -> list[str]:
     """The splits of a corpus whose block has a number or a file for each; none where its files alone say them."""
-    by_split = corpus["images"] if corpus["reader"] == "toyworld" else corpus.get("annotations", corpus.get("tars"))
+    by_split = corpus.get({"toyworld": "images", "webdataset": "tars"}.get(corpus["reader"], "annotations"))
     return [*by_split, *(["val"] if "validation" in corpus else [])] if isinstance(by_split, dict) else []
