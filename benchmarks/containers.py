@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -65,9 +66,9 @@ def main() -> None:
         folder = Path(tempfile.mkdtemp(dir=arguments.folder))
         try:
             write_images(folder, count)
-            for step in (read, embed, caption):
-                for form in [*CONFIGS] * arguments.times if count == arguments.images else ["tar"]:
-                    show(step.__name__, form, count, partial(step, folder, form))
+            forms, times = ([*CONFIGS], arguments.times) if count == arguments.images else (["tar"], 1)
+            for step, form in [*product((read, embed, caption), forms)] * times:
+                show(step.__name__, form, count, partial(step, folder, form))
         finally:
             shutil.rmtree(folder)
 

@@ -64,10 +64,14 @@ class Groups:
 
 
 def read_chosen(
-    path: str | os.PathLike[str], kind: TableSchema, columns: Sequence[str], ids: Collection[str]
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    kind: TableSchema,
+    columns: Sequence[str],
+    ids: Collection[str],
 ) -> pa.Table:
     """The rows of these images, in the order of the table; `columns` has `image_id`. Memory is that of these rows."""
     wanted = pa.array([*ids], pa.string())
-    parts = Groups([path], kind, columns).parts()
+    files = [paths] if isinstance(paths, (str, os.PathLike)) else [*paths]
+    parts = Groups(files, kind, columns).parts()
     found = [part.filter(pc.is_in(part["image_id"], value_set=wanted)) for part in parts]
-    return pa.concat_tables(found) if found else read_table(path, kind, columns)
+    return pa.concat_tables(found) if found else read_table(files, kind, columns)

@@ -12,6 +12,7 @@ from captionlab.corpora.inputs import CorpusError, input_files
 from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.encoders.images import colours, decode
+from captionlab.evaluation.exchange import image_files
 from captionlab.places import PLACE
 from captionlab.schemas import CAPTIONS, IMAGES, REJECTS
 from captionlab.tables import read_table
@@ -269,3 +270,12 @@ def test_the_same_images_as_files_and_in_a_tar(tmp_path):
         for path in (plain["images"], tarred.outputs["images"])
     ]
     assert pixels[0] == pixels[1]
+
+
+def test_a_command_gets_files_of_its_own(tmp_path):
+    """Metrics that are commands know nothing of tars."""
+    make_tar(tmp_path / "a.tar", [*sample("x", 1), *sample("y", 2)])
+    images = Reading(tmp_path, {"test": "a.tar"}).outputs["images"]
+    (file,) = image_files(images, ["y"], tmp_path / "pictures").values()
+    with Image.open(file) as written, Image.open(io.BytesIO(photograph(2))) as given:
+        assert np.array_equal(np.asarray(written), np.asarray(given))

@@ -109,11 +109,13 @@ from captionlab.declarations import CorpusReader
 
 DECLARATION = CorpusReader(
     keys={
+        "annotations": {"$ref": "#/$defs/path"},
         "images": {"$ref": "#/$defs/path"},
         "boxes": {"$ref": "#/$defs/path", "description": "more"},
         "crop": {"type": "boolean", "default": False, "description": "middles"},
     },
-    required=("boxes",), files=("annotations", "boxes"), scenes=False, undescribed=True, libraries=("scipy",),
+    required=("annotations", "images", "boxes"), files=("annotations", "boxes"),
+    scenes=False, undescribed=True, libraries=("scipy",),
 )
 
 

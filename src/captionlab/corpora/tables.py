@@ -18,18 +18,18 @@ TABLES = {
 
 
 class Rows:
-    """Rows on their way to a table, which wait until they or their images fill a group, or are flushed."""
+    """Rows on their way to a table, which wait until they are `most`, hold a lot of bytes, or are flushed."""
 
     def __init__(self, writer: TableWriter, most: int | None):
         self.writer, self.most = writer, most
         self.waiting: list[tuple[Any, ...]] = []
-        self.bytes = 0
+        self.held = 0  # bytes of images
 
     def append(self, *row: Any) -> None:
         """Add a row: its values in the order of the columns."""
         self.waiting.append(row)
-        self.bytes += sum(len(value) for value in row if isinstance(value, bytes))
-        if self.most and (len(self.waiting) == self.most or self.bytes >= GROUP_BYTES):
+        self.held += sum(len(value) for value in row if isinstance(value, bytes))
+        if self.most is not None and (len(self.waiting) == self.most or self.held >= GROUP_BYTES):
             self.flush()
 
     def flush(self) -> None:
@@ -37,7 +37,7 @@ class Rows:
         if self.waiting:
             self.writer.write(dict(zip(self.writer.table_schema.columns, zip(*self.waiting, strict=True), strict=True)))
             self.waiting.clear()
-            self.bytes = 0
+            self.held = 0
 
 
 @contextmanager
