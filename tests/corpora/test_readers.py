@@ -723,8 +723,8 @@ DOCUMENTED = {
 }
 
 
-# What these read is no text: tests/judgements and test_webdataset.py make it.
-OTHERS = {"pascal-50s", "webdataset"}
+# What these read is no text, or a folder: tests/judgements, test_webdataset.py and test_own_files.py make it.
+OTHERS = {"folder", "huggingface", "pascal-50s", "webdataset"}
 
 
 @pytest.mark.parametrize("reader", sorted({*declared("corpora.readers", CorpusReader, "read")} - OTHERS))

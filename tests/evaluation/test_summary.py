@@ -336,6 +336,7 @@ def test_the_script_writes_both_tables(tmp_path):
         paths,
         outputs,
         evaluations={"main": {"decoding": "beam5", "splits": {"toy": "test", "far": "val"}}},
+        unreferenced=[],
         lineage={"parent": {"parent": None}, "child": {"parent": "parent"}},
         factors={"uniter": 100.0, "clip": 1.0},
         ends={},
@@ -374,6 +375,7 @@ def test_below_the_table_it_says_why_spice_is_missing(tmp_path):
         {**tables, "nlg": [], "alignment": [], "captions": [captions]},
         {"summary": summary, "comparisons": tmp_path / "comparisons.parquet"},
         evaluations={"main": {"decoding": "beam5", "splits": {"toy": "test"}}},
+        unreferenced=["photos"],
         lineage={"parent": {"parent": None}},
         factors={},
         ends={},
@@ -385,3 +387,4 @@ def test_below_the_table_it_says_why_spice_is_missing(tmp_path):
     run_script("collect_evaluation", {"summary": summary}, {"tables": pages}, provenance=provenance)
     for page in pages:
         assert f"without SPICE: {reason}." in Path(page).read_text()
+        assert "without references: nobody described the images of photos," in Path(page).read_text()

@@ -90,6 +90,7 @@ def results(request, files, tmp_path_factory):
         {"nlg": [nlg], "captions": [generated]},
         {"summary": folder / "summary.parquet", "comparisons": folder / "comparisons.parquet"},
         evaluations={"main": {"decoding": "beam5", "splits": {"coco": "val"}}},
+        unreferenced=[],
         lineage={"fakecap": {"parent": None}},
         ends={},
         factors={},
