@@ -55,7 +55,8 @@ def test_places(tmp_path):
     (tmp_path / "file").write_bytes(b"0123456789")
     path = str(tmp_path / "file")
     for place, content in (
-        (Place(path), b"0123456789"), (Place(path, 3, 4), b"3456"), (Place(path, 0, 2), b"01"), (Place(data=b"x"), b"x"),
+        (Place(path), b"0123456789"), (Place(path, 3, 4), b"3456"), (Place(path, 0, 2), b"01"),
+        (Place(data=b"x"), b"x"),
     ):  # fmt: skip
         with open_place(place) as file:
             assert file.read() == content
