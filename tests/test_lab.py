@@ -195,8 +195,14 @@ def test_the_first_call_sets_up_by_uv_and_the_next_one_does_not(laboratory: Labo
     laboratory.assert_whole()
 
 
-def test_a_wrong_option_ends_with_an_error_that_says_where_to_read_on(laboratory: Laboratory):
+def test_options_go_to_what_a_command_runs_and_a_wrong_one_ends_with_an_error(laboratory: Laboratory):
     laboratory.run("tables")
+    for command, script in {"status": "workflow/scripts/report_status.py", "docs": "docs/build.py"}.items():
+        path = laboratory.checkout / script
+        path.parent.mkdir(parents=True)
+        path.write_text("import sys; print(*sys.argv)")
+        assert laboratory.run(command, "--config", "seed=2") == f"{script} --config seed=2\n"
+        assert laboratory.run(command, "--help") == f"{script} --help\n"
     assert "docs/troubleshooting.md" in laboratory.run("tables", "--wrong", code=1)
     assert laboratory.run("lock", "--wrong", code=1) == "lab: lock takes no options\n"
 
