@@ -16,6 +16,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from snakemake.cli import get_argument_parser
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = ["tables", "status", "test", "docs", "lock"]
@@ -179,8 +180,6 @@ def test_help_and_wrong_calls_set_nothing_up(laboratory: Laboratory):
 
 
 def test_the_help_of_tables_shows_what_snakemake_understands(laboratory: Laboratory):
-    from snakemake.cli import get_argument_parser
-
     shown = re.findall(r"^  \./lab tables(.*?)(?:   .*)?$", laboratory.run("tables", "--help"), flags=re.MULTILINE)
     assert len(shown) >= 4
     for options in shown:
@@ -196,8 +195,14 @@ def test_the_first_call_sets_up_by_uv_and_the_next_one_does_not(laboratory: Labo
     laboratory.assert_whole()
 
 
-def test_a_wrong_option_ends_with_an_error_that_says_where_to_read_on(laboratory: Laboratory):
+def test_options_go_to_what_a_command_runs_and_a_wrong_one_ends_with_an_error(laboratory: Laboratory):
     laboratory.run("tables")
+    for command, script in {"status": "workflow/scripts/report_status.py", "docs": "docs/build.py"}.items():
+        path = laboratory.checkout / script
+        path.parent.mkdir(parents=True)
+        path.write_text("import sys; print(*sys.argv)")
+        assert laboratory.run(command, "--config", "seed=2") == f"{script} --config seed=2\n"
+        assert laboratory.run(command, "--help") == f"{script} --help\n"
     assert "docs/troubleshooting.md" in laboratory.run("tables", "--wrong", code=1)
     assert laboratory.run("lock", "--wrong", code=1) == "lab: lock takes no options\n"
 
@@ -268,14 +273,14 @@ def test_what_has_another_hash_is_not_installed(laboratory: Laboratory):
 
 def test_a_full_disk_is_named_with_numbers_and_a_second_checkout_needs_none(laboratory: Laboratory):
     df = shutil.which("df")
-    nearly_full = f'case "$*" in *output=avail*) printf "Avail\\n5GB\\n" ;; *) exec {df} "$@" ;; esac'
+    nearly_full = f'case "$*" in *output=avail*) printf "Avail\\n5900\\n" ;; *) exec {df} "$@" ;; esac'
     said = laboratory.run("tables", code=1, **laboratory.instead_of("df", nearly_full))
     assert re.search(r"the disk of \S+ has 5 GB free, and 7 GB are needed", said)
     laboratory.run("tables")
     (laboratory.checkout / ".venv/locked").unlink()
     laboratory.run("tables", **laboratory.instead_of("df", nearly_full))
     laboratory.assert_whole()
-    full = laboratory.instead_of("df", nearly_full.replace("5GB", "0GB"))
+    full = laboratory.instead_of("df", nearly_full.replace("5900", "900"))
     (laboratory.checkout / ".venv/locked").unlink()
     assert "has 0 GB free, and 1 GB are needed" in laboratory.run("tables", code=1, **full)
 
