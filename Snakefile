@@ -3,9 +3,15 @@
 `snakemake --cores all results/tables/` makes everything that the config asks for.
 """
 
+import sys
 from pathlib import Path
 
 from snakemake.utils import min_version
+
+# The folder of this file, also where another workflow includes it or uses it as a module. Its library comes before
+# any that is installed: where this was deployed to, or in a pod, none is.
+ROOT = Path(str(workflow.current_basedir)).resolve()
+sys.path.insert(0, str(ROOT / "src"))
 
 from captionlab import paths
 from captionlab.workflow.cascades import end_cascades
@@ -14,9 +20,6 @@ from captionlab.workflow.config_files import check_config_files
 from captionlab.workflow.experiments import Experiments
 
 min_version("9.20")
-
-# The folder of this file, also where another workflow includes it or uses it as a module.
-ROOT = Path(str(workflow.current_basedir)).resolve()
 
 # A config given by --configfile stands alone; Snakemake would merge it into the default one.
 if "corpora" not in config and (workflow.modifier.namespace or not workflow.configfiles):

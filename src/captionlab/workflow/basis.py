@@ -1,6 +1,5 @@
 """What every part of the graph stands on: the config, the folder that it belongs to, and what jobs run."""
 
-import importlib.metadata
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -17,6 +16,7 @@ from captionlab.reporting.paper import listed
 from captionlab.workflow import families
 from captionlab.workflow.blocks import KINDS, Block, any_of, normalise, root_of, without
 from captionlab.workflow.code import Fingerprints
+from captionlab.workflow.versions import library_version
 
 # The wildcards of a job, of which each rule has others.
 Wildcards = Any
@@ -31,7 +31,6 @@ _SECTIONS = {"corpus": "corpora", "regions": "regions", "tags": "tags"}
 HELD = {"regions": 0.0, "tags": 10.0}
 
 _fingerprints = cache(Fingerprints)
-_version = cache(importlib.metadata.version)  # for which a file is parsed
 
 
 def loaded(package: str, names: Iterable[str], definition: str = "") -> dict[str, Iterable[str]]:
@@ -87,8 +86,8 @@ class Basis:
         return _fingerprints(self.root).of(script, *also)
 
     def versions(self, *libraries: str) -> dict[str, str]:
-        """Installed versions of the libraries whose numerics matter to a rule."""
-        return {name: _version(name) for name in sorted(libraries)}
+        """Versions of the libraries whose numerics matter to a rule."""
+        return {name: library_version(name, self.root) for name in sorted(libraries)}
 
     def software(
         self, script: str, *libraries: str, loads: Callable[[Wildcards], Loaded] | Loaded | None = None
