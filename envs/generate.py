@@ -18,13 +18,18 @@ dependencies:
 """
 
 
+def pins(root: Path = ROOT) -> list[str]:
+    """The requirements of the lock file, each with its extras, version and marker: `name[extra]==1.0 ; marker`."""
+    lock = (root / "requirements.lock").read_text()
+    return re.findall(r"^(\w[^=\n]*==[^\\\n]+?) *\\?$", lock, flags=re.MULTILINE)
+
+
 def environment(root: Path = ROOT) -> str:
     """The text of envs/captionlab.yaml that belongs to the lock file."""
     floor = tomllib.loads((root / "pyproject.toml").read_text())["project"]["requires-python"]
     python = re.search(r"[\d.]+", floor)
     assert python, f"pyproject.toml: requires-python is {floor!r}"
-    pins = re.findall(r"^(\S+==[^\\\n]+?) *\\?$", (root / "requirements.lock").read_text(), flags=re.MULTILINE)
-    lines = [f'      - "{pin.strip()}"' for pin in pins]
+    lines = [f'      - "{pin}"' for pin in pins(root)]
     return HEADER.format(python=python.group()) + "\n".join(lines) + "\n"
 
 
