@@ -19,7 +19,7 @@ import pytest
 from snakemake.cli import get_argument_parser
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ["tables", "status", "test", "docs", "lock"]
+COMMANDS = ["tables", "status", "try", "data", "test", "docs", "lock"]
 
 # The uv of the registry: the real one, but MISHAP may let it fail or hang with half a package installed.
 UV = f"""#!/bin/sh
@@ -91,8 +91,13 @@ class Laboratory:
             name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_", "VIRTUAL_ENV"))
         }
         caches = {"PIP_CACHE_DIR": str(folder / "pip"), "UV_CACHE_DIR": str(folder / "uv")}
+        # What this machine configures of its own.
+        alone = {"PIP_CONFIG_FILE": "/dev/null", "UV_NO_CONFIG": "1", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
         self.environment = (
-            keep | caches | {"PIP_INDEX_URL": url, "UV_DEFAULT_INDEX": url, "PIP_RETRIES": "1", "UV_HTTP_RETRIES": "0"}
+            keep
+            | caches
+            | alone
+            | {"PIP_INDEX_URL": url, "UV_DEFAULT_INDEX": url, "PIP_RETRIES": "1", "UV_HTTP_RETRIES": "0"}
         )
 
     def publish(self, name: str, version: str, files: dict[str, str]) -> None:
@@ -123,6 +128,8 @@ class Laboratory:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            # Where these tests run in the background, an interrupt is ignored from birth.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
 
     def run(self, *arguments: str, code: int = 0, **environment: str) -> str:
@@ -242,6 +249,15 @@ def test_the_lock_outlives_a_killed_script_whose_uv_goes_on(laboratory: Laborato
     assert second.stdout.readline() == "lab: another ./lab sets up .venv here; waiting for it\n"
     os.killpg(process.pid, signal.SIGKILL)
     assert "setting up .venv" in second.communicate()[0]
+    laboratory.assert_whole()
+
+
+@pytest.mark.parametrize(
+    ("program", "script", "said"),
+    [("flock", "exit 1", "lab: no locks here"), ("df", "echo Avail; echo -", "with a cache on the same disk\n")],
+)
+def test_a_file_system_without_locks_or_room_to_tell_forbids_nothing(laboratory: Laboratory, program, script, said):
+    assert said in laboratory.run("tables", **laboratory.instead_of(program, script))
     laboratory.assert_whole()
 
 
