@@ -138,6 +138,25 @@ def test_the_same_number_in_two_splits_is_two_images_of_which_one_is_left_out(tm
     assert [row["reason"] for row in tables["rejects"]] == ["duplicate"]
 
 
+def test_rows_of_one_image_are_one_entry_without_captions_too(tmp_path, read):
+    parquet(tmp_path / "set/test.parquet", {"image": hub_images("a.jpg", "b.jpg", "c.jpg"), "n": [7, 8, 7]})
+    tables = read(HUB | {"image_id": "n", "captions": None})
+    assert [row["image_id"] for row in tables["images"]] == ["7", "8"]
+    assert tables["captions"] == tables["rejects"] == []
+
+
+@pytest.mark.parametrize("key", ["image_id", "split"])
+@pytest.mark.parametrize("named", [["image_id", "split"], ["split"]])
+def test_a_row_without_its_image_or_split(tmp_path, read, answers, key, named):
+    columns = {"image_id": ["1", "2"], "split": ["train", "train"]}
+    columns[key] = ["1", None]
+    parquet(tmp_path / "set/test.parquet", {"image": hub_images("a.jpg", "b.jpg"), "caption": ["a", "b"], **columns})
+    config = HUB | {name: name for name in {*named, key}}
+    with pytest.raises(CorpusError) as raised:
+        read(config)
+    answers.hold(f"nothing in the column of `{key}`", raised.value, "test.parquet, row 1 has nothing")
+
+
 def test_paths_splits_in_a_column_and_no_captions(tmp_path, read):
     photograph(tmp_path / "photos/a b.jpg")
     parquet(tmp_path / "set/all.parquet", {"file": ["a b.jpg"], "split": ["val"]})
@@ -247,6 +266,10 @@ def test_folders_are_splits(tmp_path, read, answers):
         ("test/deep/1", "test"),
         ("train/1", "train"),
     ]
+    (tmp_path / "a.csv").write_text("file,caption,split\ntrain/1.jpg,one,test\n")
+    with pytest.raises(CorpusError) as raised:
+        read(FOLDER | {"splits": "folders", "captions": "a.csv"})
+    answers.hold("a column of splits beside folders that are splits", raised.value, "line 2: the split is 'test'")
     photograph(tmp_path / "photos/2.jpg")
     with pytest.raises(CorpusError) as raised:
         read(FOLDER | {"splits": "folders"})
@@ -288,6 +311,15 @@ def test_files_of_captions(tmp_path, read, name):
     assert [(row["image_id"], row["split"]) for row in tables["images"]] == [("a", "train"), ("'b c'", "val")]
 
 
+def test_photographs_that_no_row_names_are_counted(tmp_path, read, caplog):
+    for name in ("a.jpg", "b.jpg", "deep/c.jpg"):
+        photograph(tmp_path / "photos" / name)
+    (tmp_path / "a.csv").write_text("file,caption\na.jpg,one\n")
+    with caplog.at_level("INFO"):
+        read(FOLDER | {"captions": "a.csv"})
+    assert "2 photographs" in caplog.text
+
+
 def test_names_with_spaces_quotes_and_arabic_letters(tmp_path, read):
     names = ["a photo.jpg", 'with "quotes".jpg', "it's.jpg", "صورة.jpg"]
     for number, name in enumerate(names):
@@ -326,6 +358,10 @@ def test_images_of_every_kind(tmp_path, read):
         ("a caption that is a number", "a.jsonl", '{"file": "a.jpg", "caption": 5}', "'caption' cannot be"),
         ("a list with a number", "a.jsonl", '{"file": "a.jpg", "caption": ["a", 5]}', "texts only"),
         ("a file without a name", "a.jsonl", '{"caption": "a"}', "no field 'file'"),
+        ("an empty row of a spreadsheet", "a.csv", "file,caption,split\na.jpg,one,\n,,\n", "line 3: 'file' is empty"),
+        ("a split that is a number", "a.jsonl", '{"file": "a.jpg", "caption": "a", "split": 5}', "'split' cannot be"),
+        ("half a character", "a.jsonl", r'{"file": "a\ud83d.jpg", "caption": "a"}', "'file' is 'a\\ud83d.jpg'"),
+        ("two splits of an image", "a.csv", "file,caption,split\na.jpg,one,train\na.jpg,two,test\n", "line 3"),
         ("another ending", "a.xlsx", "PK", ".csv"),
         ("an empty file", "a.csv", "", "no column 'file'"),
     ],
