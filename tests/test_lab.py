@@ -196,6 +196,13 @@ def test_the_first_call_sets_up_by_uv_and_the_next_one_does_not(laboratory: Labo
     laboratory.assert_whole()
 
 
+def test_paths_that_try_is_given_begin_where_the_user_stands(laboratory: Laboratory):
+    script = laboratory.checkout / "workflow/scripts/try_photographs.py"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text("import os, sys\nprint('stands in', os.getcwd(), *sys.argv[1:])\n")
+    assert f"stands in {laboratory.folder} photos a.csv" in laboratory.run("try", "photos", "a.csv")
+
+
 def test_a_wrong_option_ends_with_an_error_that_says_where_to_read_on(laboratory: Laboratory):
     laboratory.run("tables")
     assert "docs/troubleshooting.md" in laboratory.run("tables", "--wrong", code=1)

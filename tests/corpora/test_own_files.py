@@ -10,13 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from snakemake.iocontainers import InputFiles
 
 from captionlab.corpora import reading
 from captionlab.corpora.inputs import CorpusError, input_files
 from captionlab.corpora.readers.huggingface import split_of
 from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
+from captionlab.files import names_digest
 from captionlab.given import GivenError
+from captionlab.provenance import _digests_of
 from captionlab.tables import read_table
 
 
@@ -258,6 +261,16 @@ def test_photographs_without_captions_in_folders_of_folders(tmp_path, read):
     assert input_files(FOLDER, tmp_path) == [tmp_path / "photos", tmp_path / "photos/holiday"]
 
 
+def test_of_folders_of_photographs_the_names_are_noted(tmp_path):
+    photo, hidden = photograph(tmp_path / "a.jpg"), tmp_path / ".hidden"
+    first = names_digest(tmp_path)
+    hidden.touch()
+    photo.write_bytes(b"another")
+    assert _digests_of(InputFiles(fromdict={"listed": [str(tmp_path)]})) == {str(tmp_path): first}
+    photograph(tmp_path / "b.jpg")
+    assert names_digest(tmp_path) != first
+
+
 def test_folders_are_splits(tmp_path, read, answers):
     photograph(tmp_path / "photos/train/1.jpg")
     photograph(tmp_path / "photos/test/deep/1.jpg", 1)
@@ -396,6 +409,13 @@ def test_an_index_whose_files_are_missing_is_given_up(tmp_path, read, answers, m
         read(FOLDER | {"captions": "a.csv"})
     answers.hold("30,000 files that an index promises", raised.value, "the first 10000 images")
     assert len(looked) < promised / 2
+
+
+def test_an_index_that_begins_with_missing_files_is_read_to_its_end(tmp_path, read, monkeypatch):
+    monkeypatch.setattr(reading, "HOPELESS", 10)
+    photograph(tmp_path / "photos/last.jpg")
+    (tmp_path / "a.csv").write_text("file,caption\n" + "".join(f"{n}.jpg,one\n" for n in range(15)) + "last.jpg,one\n")
+    assert captions(read(FOLDER | {"captions": "a.csv", "max_rejected": 0.95})) == [("last", "one")]
 
 
 def _counting(items, looked):
