@@ -266,7 +266,9 @@ def test_of_folders_of_photographs_the_names_are_noted(tmp_path):
     first = names_digest(tmp_path)
     hidden.touch()
     photo.write_bytes(b"another")
-    assert _digests_of(InputFiles(fromdict={"listed": [str(tmp_path)]})) == {str(tmp_path): first}
+    inputs = InputFiles([str(tmp_path)])
+    inputs.listed = [str(tmp_path)]
+    assert _digests_of(inputs) == {str(tmp_path): first}
     photograph(tmp_path / "b.jpg")
     assert names_digest(tmp_path) != first
 
