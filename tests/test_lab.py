@@ -202,6 +202,13 @@ def test_the_first_call_sets_up_by_uv_and_the_next_one_does_not(laboratory: Labo
     laboratory.assert_whole()
 
 
+def test_paths_that_try_is_given_begin_where_the_user_stands(laboratory: Laboratory):
+    script = laboratory.checkout / "workflow/scripts/try_photographs.py"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text("import os, sys\nprint('stands in', os.getcwd(), *sys.argv[1:])\n")
+    assert f"stands in {laboratory.folder} photos a.csv" in laboratory.run("try", "photos", "a.csv")
+
+
 def test_options_go_to_what_a_command_runs_and_a_wrong_one_ends_with_an_error(laboratory: Laboratory):
     laboratory.run("tables")
     for command, script in {"status": "workflow/scripts/report_status.py", "docs": "docs/build.py"}.items():
