@@ -1,5 +1,6 @@
 """Fetching from a server on the loopback that behaves as servers do: each ends with a file or a sentence."""
 
+import errno
 import hashlib
 import io
 import json
@@ -13,8 +14,8 @@ import pytest
 from file_server import serving
 from huggingface_hub import constants
 
-from captionlab.sources.retrieval import Retrieval
-from captionlab.sources.table import Source, SourceError, hub_source
+from captionlab.sources.retrieval import Retrieval, put
+from captionlab.sources.table import DiskFull, Source, SourceError, hub_source
 
 CONTENT = random.Random(0).randbytes(50_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -107,6 +108,85 @@ def test_a_file_that_changed_since_the_cut_is_fetched_anew(server, tmp_path, mon
     monkeypatch.setattr(transfer, "http_get", changing)
     Retrieval([source(server, "/a.bin")], tmp_path).fetch()
     assert (tmp_path / "a.bin").read_bytes() == other
+
+
+def half(server, tmp_path, monkeypatch, came=CONTENT[:30_000]):
+    """Begin a transfer that is stopped; its partial file."""
+
+    def stopped(address, file, **options):
+        file.write(came)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("captionlab.sources.transfer.http_get", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            Retrieval([source(server, "/a.bin")], tmp_path).fetch()
+    (partial,) = tmp_path.glob(".retrieve/*.partial")
+    return partial
+
+
+def test_what_came_stays_until_the_file_is_whole(server, tmp_path, monkeypatch):
+    partial = half(server, tmp_path, monkeypatch)
+    other = partial.with_name("a.b.0123456789abcdef.partial")
+    other.write_bytes(b"of another source")
+    server.files["/page"] = b"<html>"
+    del server.files["/a.bin"]
+    with pytest.raises(SourceError):
+        Retrieval([source(server, "/a.bin", "/gone", "/page")], tmp_path).fetch()
+    assert partial.read_bytes() == CONTENT[:30_000]
+    server.files["/a.bin"] = CONTENT
+    server.files["/b.bin"] = CONTENT
+    Retrieval([source(server, "/b.bin", places="a.bin")], tmp_path).fetch()
+    assert left(tmp_path) == {"a.bin", ".retrieve/a.b.0123456789abcdef.partial"}
+
+
+def test_more_than_the_file_has_begins_anew(server, tmp_path, monkeypatch):
+    half(server, tmp_path, monkeypatch, came=CONTENT + b"more")
+    Retrieval([source(server, "/a.bin")], tmp_path).fetch()
+    assert (tmp_path / "a.bin").read_bytes() == CONTENT
+
+
+def test_a_link_to_nothing_is_left_as_it_is(server, tmp_path):
+    (tmp_path / "a.bin").symlink_to(tmp_path / "away")
+    with pytest.raises(SourceError, match=r"a.bin is a link to .*away, where nothing is; delete or mend the link"):
+        Retrieval([source(server, "/a.bin")], tmp_path).fetch()
+    assert (tmp_path / "a.bin").is_symlink()
+    assert server.gets() == {}
+
+
+def test_a_link_to_an_empty_folder_is_told_before_anything_is_fetched(server, tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "images").symlink_to(tmp_path / "disk")
+    with pytest.raises(SourceError, match="images is a link to an empty folder"):
+        Retrieval([source(server, "/a.bin", places={"images/": "images/"})], tmp_path).fetch()
+    assert server.gets() == {}
+
+
+def test_what_is_placed_at_the_last_moment_stays(server, tmp_path, monkeypatch):
+    (tmp_path / "a.bin").write_bytes(b"mine")
+    (tmp_path / "new").write_bytes(b"new")
+    monkeypatch.setattr("captionlab.sources.retrieval.is_there", lambda path: False)
+    put(tmp_path / "new", tmp_path / "a.bin")
+    assert left(tmp_path) == {"a.bin"}
+    assert (tmp_path / "a.bin").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize(("number", "kind"), [(errno.ENOSPC, DiskFull), (errno.EACCES, SourceError)])
+def test_another_disk_that_cannot_be_written_keeps_no_half_file(tmp_path, monkeypatch, number, kind):
+    def elsewhere(path, target):
+        raise OSError(errno.EXDEV, "another disk")
+
+    def failing(path, target):
+        target.write_bytes(b"half")
+        raise OSError(number, "no")
+
+    (tmp_path / "new").write_bytes(b"new")
+    monkeypatch.setattr("os.link", elsewhere)
+    monkeypatch.setattr("shutil.move", failing)
+    with pytest.raises(SourceError, match=r"a.bin") as raised:
+        put(tmp_path / "new", tmp_path / "a.bin")
+    assert type(raised.value) is kind
+    assert left(tmp_path) == {"new"}
 
 
 def test_a_wrong_checksum(server, tmp_path, answers):
