@@ -202,6 +202,14 @@ def test_a_wrong_size(server, tmp_path, answers):
     assert left(tmp_path) == set()
 
 
+@pytest.mark.parametrize("text", ["{", "[]"])
+def test_a_damaged_lock_file(server, tmp_path, text):
+    (tmp_path / "sources.lock.json").write_text(text)
+    with pytest.raises(SourceError, match=r"sources.lock.json.*; mend or delete it"):
+        Retrieval([source(server, "/a.bin")], tmp_path).fetch()
+    assert left(tmp_path) == set()
+
+
 def test_a_file_is_held_to_what_it_was_at_first_sight(server, tmp_path, answers):
     Retrieval([source(server, "/a.bin")], tmp_path).fetch()
     (tmp_path / "a.bin").unlink()
@@ -328,6 +336,20 @@ def linked(name, target, kind=tarfile.SYMTYPE):
     return link
 
 
+def locked(archive: bytes) -> bytes:
+    """A zip whose members say that they are encrypted."""
+    changed = bytearray(archive)
+    changed[archive.index(b"PK\3\4") + 6] |= 1
+    changed[archive.index(b"PK\1\2") + 8] |= 1
+    return bytes(changed)
+
+
+def damaged(archive: bytes) -> bytes:
+    """An archive with some bytes in its middle overwritten."""
+    middle = len(archive) // 2
+    return archive[:middle] + b"\xff" * 50 + archive[middle + 50 :]
+
+
 HOSTILE = {
     "a zip that climbs": zipped(**{"good": b"", "../evil": b"x"}),
     "a zip with an absolute name": zipped(**{"good": b"", "/tmp/evil": b"x"}),
@@ -335,7 +357,9 @@ HOSTILE = {
     "a tar that climbs": tarred(tarfile.TarInfo("good"), tarfile.TarInfo("../evil")),
     "a tar with a link outwards": tarred(tarfile.TarInfo("good"), linked("way", "../.."), tarfile.TarInfo("way/evil")),
     "a tar with a hard link outwards": tarred(tarfile.TarInfo("good"), linked("way", "../../x", tarfile.LNKTYPE)),
-    "an archive without what is wanted": zipped(other=b""),
+    "a tar with a link inwards": tarred(tarfile.TarInfo("good"), linked("way", "good")),
+    "a zip with a password": locked(zipped(good=b"x" * 100)),
+    "a damaged tar.xz": damaged(tarred(*(tarfile.TarInfo(f"{n}") for n in range(9000)), mode="w:xz")),
     "an archive cut short": zipped(good=b"x" * 100_000)[:200],
     "a text in place of an archive": b"nothing here",
 }
@@ -352,6 +376,24 @@ def test_a_bad_archive(server, tmp_path, answers, name):
     server.files["/archive"] = zipped(good=b"1")
     Retrieval([source(server, "/archive", places={"good": "good"})], data).fetch()
     assert (data / "good").read_bytes() == b"1"
+
+
+def test_an_archive_without_what_is_wanted_stays(server, tmp_path):
+    server.files["/archive"] = zipped(other=b"")
+    wanted = source(server, "/archive", places={"good": "good"})
+    with pytest.raises(
+        SourceError,
+        match=r"the archive has no good; it has other; it stays as .*partial; unpack it by hand, or delete it",
+    ):
+        Retrieval([wanted], tmp_path).fetch()
+    (kept,) = left(tmp_path)
+    assert (tmp_path / kept).read_bytes() == server.files["/archive"]
+
+
+def test_of_members_of_a_name_the_shallowest_is_taken(server, tmp_path):
+    server.files["/archive"] = zipped(**{"top/good": b"1", "top/old/good": b"2", "__MACOSX/good": b"3"})
+    Retrieval([source(server, "/archive", places={"good": "good"})], tmp_path).fetch()
+    assert (tmp_path / "good").read_bytes() == b"1"
 
 
 def test_two_runs_at_once_fetch_once(server, tmp_path, caplog):

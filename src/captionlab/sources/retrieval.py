@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 
 from captionlab.files import replacing
+from captionlab.given import GivenError, read_json
 from captionlab.sources.table import DiskFull, Source, SourceError, commit, is_there, written_badly
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class Retrieval:
 
     def _unpack(self, source: Source, file: Path, members: Mapping[str, str], staging: Path) -> None:
         """Put members of an archive in place, which is deleted then."""
-        from captionlab.sources.unpacking import unpack
+        from captionlab.sources.unpacking import NoMember, unpack
 
         unpacked = staging / f"{source.name}.unpacked"
         shutil.rmtree(unpacked, ignore_errors=True)
@@ -140,6 +141,10 @@ class Retrieval:
                 put(path, self.data / place)
         except DiskFull:
             raise
+        except NoMember as error:
+            raise SourceError(
+                f"{error}; it stays as {file}; unpack it by hand, or delete it to fetch it anew"
+            ) from error
         except SourceError as error:
             file.unlink()
             raise SourceError(f"{error} ({' or '.join(source.addresses)})") from error
@@ -206,14 +211,22 @@ class Retrieval:
             return file, what | ({"commit": remote.commit} if remote.commit else {})
         raise SourceError("; ".join(tried))
 
-    def _recorded(self, key: str) -> dict[str, Any]:
+    def _records(self) -> dict[str, Any]:
         if not self.record.exists():
             return {}
-        found: Mapping[str, Any] = json.loads(self.record.read_text(encoding="utf-8"))
-        return dict(found.get(key, {}))
+        try:
+            found = read_json(self.record)
+        except GivenError as error:
+            raise SourceError(f"{error}; mend or delete it") from error
+        if not isinstance(found, dict):
+            raise SourceError(f"{self.record} is no table of what was fetched; mend or delete it")
+        return found
+
+    def _recorded(self, key: str) -> dict[str, Any]:
+        return dict(self._records().get(key, {}))
 
     def _note(self, key: str, what: Mapping[str, Any]) -> None:
-        known = json.loads(self.record.read_text(encoding="utf-8")) if self.record.exists() else {}
+        known = self._records()
         known[key] = {**what, "fetched": datetime.date.today().isoformat()}
         with replacing(self.record) as path:
             path.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", encoding="utf-8")
