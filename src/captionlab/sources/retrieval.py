@@ -132,20 +132,18 @@ class Retrieval:
 
     def _unpack(self, source: Source, file: Path, members: Mapping[str, str], staging: Path) -> None:
         """Put members of an archive in place, which is deleted then."""
-        from captionlab.sources.unpacking import NoMember, unpack
+        from captionlab.sources.unpacking import BadArchive, NoMember, unpack
 
         unpacked = staging / f"{source.name}.unpacked"
         shutil.rmtree(unpacked, ignore_errors=True)
         try:
             for place, path in unpack(file, members, unpacked).items():
                 put(path, self.data / place)
-        except DiskFull:
-            raise
         except NoMember as error:
             raise SourceError(
                 f"{error}; it stays as {file}; unpack it by hand, or delete it to fetch it anew"
             ) from error
-        except SourceError as error:
+        except BadArchive as error:
             file.unlink()
             raise SourceError(f"{error} ({' or '.join(source.addresses)})") from error
         finally:

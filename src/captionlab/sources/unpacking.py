@@ -15,6 +15,10 @@ from captionlab.sources.table import DiskFull, SourceError, written_badly
 _BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, tarfile.TarError, EOFError, NotImplementedError)
 
 
+class BadArchive(SourceError):
+    """The archive is none, broken, or has what may not be unpacked: it is of no use."""
+
+
 class NoMember(SourceError):
     """The archive is whole, and has not what the table of sources asks of it."""
 
@@ -22,22 +26,22 @@ class NoMember(SourceError):
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> dict[str, Path]:
     """Unpack members of a zip or tar archive into a folder; where each came to lie, by its place.
 
-    A member that ends in / is a folder with all that is in it; either may lie deeper in the archive than it says. A
-    SourceError says what is wrong: no archive or a broken one, a member that would leave the folder, one that is
-    missing, a disk without room.
+    A member that ends in / is a folder with all that is in it; either may lie deeper in the archive than it says.
+    Raises BadArchive for no archive or a broken one, a link and a member that would leave the folder; NoMember;
+    DiskFull; and SourceError where the folder cannot be written.
     """
     try:
         return _unpacked(archive, members, folder)
     except OSError as error:  # gzip's and bz2's own have no number
         if error.errno is not None:
             raise written_badly(folder, error) from error
-        raise SourceError(f"the archive is broken ({error})") from error
+        raise BadArchive(f"the archive is broken ({error})") from error
     except _BROKEN as error:
-        raise SourceError(f"the archive is broken ({error})") from error
+        raise BadArchive(f"the archive is broken ({error})") from error
     except RuntimeError as error:  # zipfile's, where a password is wanted
         if isinstance(error, SourceError):
             raise
-        raise SourceError(f"the archive cannot be unpacked ({error})") from error
+        raise BadArchive(f"the archive cannot be unpacked ({error})") from error
 
 
 def _unpacked(archive: Path, members: Mapping[str, str], folder: Path) -> dict[str, Path]:
@@ -46,7 +50,7 @@ def _unpacked(archive: Path, members: Mapping[str, str], folder: Path) -> dict[s
     if tarfile.is_tarfile(archive):
         unpacked = partial(_untarred, archive, members.values(), folder)
     elif not zipfile.is_zipfile(archive):
-        raise SourceError("what came is neither a zip nor a tar archive")
+        raise BadArchive("what came is neither a zip nor a tar archive")
     found = unpacked()
     return {place: folder / found[member] for place, member in members.items()}
 
@@ -75,9 +79,9 @@ def _unzipped(archive: Path, members: Collection[str], folder: Path) -> dict[str
             # zipfile itself would quietly put them elsewhere.
             parts = PurePosixPath(info.filename.replace("\\", "/")).parts
             if not parts or ".." in parts or parts[0] == "/" or ":" in parts[0]:
-                raise SourceError(f"its member {info.filename!r} would leave the folder that it is unpacked into")
+                raise BadArchive(f"its member {info.filename!r} would leave the folder that it is unpacked into")
             if stat.S_ISLNK(info.external_attr >> 16):
-                raise SourceError(f"its member {info.filename!r} is a link")
+                raise BadArchive(f"its member {info.filename!r} is a link")
         found = _found([info.filename for info in infos], members)
         chosen = [info for info in infos if _wanted(info.filename, found.values())]
         check_room(sum(info.file_size for info in chosen), folder)
@@ -92,11 +96,11 @@ def _untarred(archive: Path, members: Collection[str], folder: Path) -> dict[str
         for member in file:
             # What a link names is not always what the filter looked at.
             if member.issym() or member.islnk():
-                raise SourceError(f"its member {member.name!r} is a link")
+                raise BadArchive(f"its member {member.name!r} is a link")
             try:
                 safe = tarfile.data_filter(member, str(folder))
             except tarfile.FilterError as error:
-                raise SourceError(f"its member {member.name!r} would leave the folder ({error})") from error
+                raise BadArchive(f"its member {member.name!r} would leave the folder ({error})") from error
             by_name[f"{safe.name}/" if safe.isdir() else safe.name] = member
         found = _found(by_name, members)
         chosen = [member for name, member in by_name.items() if _wanted(name, found.values())]
