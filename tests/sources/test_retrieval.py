@@ -390,6 +390,16 @@ def test_an_archive_without_what_is_wanted_stays(server, tmp_path):
     assert (tmp_path / kept).read_bytes() == server.files["/archive"]
 
 
+def test_an_archive_stays_whose_place_cannot_be_written(server, tmp_path):
+    """A file stands where a folder must be: that is no fault of the archive, which may have 13 GB."""
+    server.files["/archive"] = zipped(good=b"1")
+    (tmp_path / "folder").write_text("in the way")
+    wanted = source(server, "/archive", places={"folder/good": "good"})
+    with pytest.raises(SourceError):
+        Retrieval([wanted], tmp_path).fetch()
+    assert server.files["/archive"] in [(tmp_path / kept).read_bytes() for kept in left(tmp_path)]
+
+
 def test_of_members_of_a_name_the_shallowest_is_taken(server, tmp_path):
     server.files["/archive"] = zipped(**{"top/good": b"1", "top/old/good": b"2", "__MACOSX/good": b"3"})
     Retrieval([source(server, "/archive", places={"good": "good"})], tmp_path).fetch()
