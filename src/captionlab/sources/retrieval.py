@@ -238,6 +238,9 @@ def put(path: Path, target: Path) -> None:
     refuse_links([target])
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:  # FileExistsError too: a file in a folder's place
+        raise written_badly(target.parent, error) from error
+    try:
         _move(path, target)
     except FileExistsError:
         logger.warning("%s is there by now and is left as it is", target)
