@@ -15,6 +15,7 @@ from captionlab.failures import locked
 from captionlab.judgements import JUDGED
 from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
+from captionlab.sources.table import hub_folder
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, memory, on_disk
 from captionlab.workflow.blocks import Block, has_captions, normalise, without
 from captionlab.workflow.commands import COMMAND, Commands
@@ -27,7 +28,7 @@ from captionlab.workflow.metrics import Metrics
 from captionlab.workflow.papers import Papers
 from captionlab.workflow.regions import Regions
 from captionlab.workflow.report import labels_of, paper_of
-from captionlab.workflow.retrieving import Retrieving, corpus_paths, retrieval
+from captionlab.workflow.retrieving import Retrieving, retrieval
 from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.scoring import RewardModels, Scoring
 from captionlab.workflow.seeds import trainings
@@ -135,8 +136,15 @@ class Experiments(Basis):
     def _input_files(self, wildcards: Wildcards) -> list[Path]:
         from captionlab.corpora.inputs import input_files
 
-        self.wait_for(corpus_paths(self.corpora[wildcards.corpus]))
+        if self.retrieving:
+            self.wait_for(self.corpus_paths(wildcards.corpus))
         return input_files(self.corpora[wildcards.corpus], Path(self.data))
+
+    def corpus_paths(self, name: str) -> list[str]:
+        """The files and folders that a corpus names, under whichever key, and what it has of the hub."""
+        corpus = self.corpora[name]
+        hub = [hub_folder(corpus["repository"], corpus["revision"])] if "repository" in corpus else []
+        return [*hub, *named_paths({"corpora": {name: corpus}}, self.root / SCHEMA)]
 
     def fetched(self) -> list[Block]:
         """What the rule `retrieve` fetches."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from captionlab.given import absent
 from captionlab.sources.retrieval import Retrieval
-from captionlab.sources.table import hub_folder, hub_source, read_sources, serving
+from captionlab.sources.table import hub_source, read_sources, serving
 from captionlab.workflow.blocks import Block
 
 
@@ -20,13 +20,6 @@ def retrieval(config: Block, named: Iterable[str], root: Path) -> Retrieval:
     table = read_sources(root / "resources" / "sources.yaml")
     asked = serving(table, [_below(path, data) for path in named])
     return Retrieval([*asked, *(hub_source(*pair) for pair in pairs)], data)
-
-
-def corpus_paths(corpus: Block) -> list[str]:
-    """The files and folders that a corpus names, under whichever key, and what it has of the hub."""
-    found = [hub_folder(corpus["repository"], corpus["revision"])] if "repository" in corpus else []
-    values = [v for value in corpus.values() for v in (value.values() if isinstance(value, dict) else [value])]
-    return [*found, *(value for value in values if isinstance(value, str))]
 
 
 class Retrieving:
