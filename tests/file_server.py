@@ -71,7 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.head(302, {"Location": server.redirects[path]})
             return
         extra: dict[str, str] = {}
-        if path.startswith("/api/"):
+        if path.startswith("/api/datasets/"):
             content = self.repository(path)
         elif "/resolve/" in path:
             repository, _, rest = path.strip("/").partition("/resolve/")
