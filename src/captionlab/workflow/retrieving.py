@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from captionlab import paths
 from captionlab.given import absent
 from captionlab.sources.retrieval import Retrieval
 from captionlab.sources.table import hub_source, read_sources, serving
@@ -34,6 +35,8 @@ class Retrieving:
         data = self.retrieval.data
         asked = serving(self.retrieval.fetchable, [_below(path, data) for path in given])
         if any(source.missing(data) for source in asked):
+            # Of an earlier run, after which data were lost: with it Snakemake would take the checkpoint for done.
+            Path(paths.RETRIEVED).unlink(missing_ok=True)
             self.checkpoints.retrieve.get()
 
     def sources(self) -> list[Block]:
