@@ -16,9 +16,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from snakemake.cli import get_argument_parser
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ["tables", "status", "test", "docs", "lock"]
+COMMANDS = ["tables", "status", "try", "data", "test", "docs", "lock"]
 
 # The uv of the registry: the real one, but MISHAP may let it fail or hang with half a package installed.
 UV = f"""#!/bin/sh
@@ -90,8 +91,13 @@ class Laboratory:
             name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_", "VIRTUAL_ENV"))
         }
         caches = {"PIP_CACHE_DIR": str(folder / "pip"), "UV_CACHE_DIR": str(folder / "uv")}
+        # What this machine configures of its own.
+        alone = {"PIP_CONFIG_FILE": "/dev/null", "UV_NO_CONFIG": "1", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
         self.environment = (
-            keep | caches | {"PIP_INDEX_URL": url, "UV_DEFAULT_INDEX": url, "PIP_RETRIES": "1", "UV_HTTP_RETRIES": "0"}
+            keep
+            | caches
+            | alone
+            | {"PIP_INDEX_URL": url, "UV_DEFAULT_INDEX": url, "PIP_RETRIES": "1", "UV_HTTP_RETRIES": "0"}
         )
 
     def publish(self, name: str, version: str, files: dict[str, str]) -> None:
@@ -122,6 +128,8 @@ class Laboratory:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            # Where these tests run in the background, an interrupt is ignored from birth.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
 
     def run(self, *arguments: str, code: int = 0, **environment: str) -> str:
@@ -179,8 +187,6 @@ def test_help_and_wrong_calls_set_nothing_up(laboratory: Laboratory):
 
 
 def test_the_help_of_tables_shows_what_snakemake_understands(laboratory: Laboratory):
-    from snakemake.cli import get_argument_parser
-
     shown = re.findall(r"^  \./lab tables(.*?)(?:   .*)?$", laboratory.run("tables", "--help"), flags=re.MULTILINE)
     assert len(shown) >= 4
     for options in shown:
@@ -196,8 +202,21 @@ def test_the_first_call_sets_up_by_uv_and_the_next_one_does_not(laboratory: Labo
     laboratory.assert_whole()
 
 
-def test_a_wrong_option_ends_with_an_error_that_says_where_to_read_on(laboratory: Laboratory):
+def test_paths_that_try_is_given_begin_where_the_user_stands(laboratory: Laboratory):
+    script = laboratory.checkout / "workflow/scripts/try_photographs.py"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text("import os, sys\nprint('stands in', os.getcwd(), *sys.argv[1:])\n")
+    assert f"stands in {laboratory.folder} photos a.csv" in laboratory.run("try", "photos", "a.csv")
+
+
+def test_options_go_to_what_a_command_runs_and_a_wrong_one_ends_with_an_error(laboratory: Laboratory):
     laboratory.run("tables")
+    for command, script in {"status": "workflow/scripts/report_status.py", "docs": "docs/build.py"}.items():
+        path = laboratory.checkout / script
+        path.parent.mkdir(parents=True)
+        path.write_text("import sys; print(*sys.argv)")
+        assert laboratory.run(command, "--config", "seed=2") == f"{script} --config seed=2\n"
+        assert laboratory.run(command, "--help") == f"{script} --help\n"
     assert "docs/troubleshooting.md" in laboratory.run("tables", "--wrong", code=1)
     assert laboratory.run("lock", "--wrong", code=1) == "lab: lock takes no options\n"
 
@@ -233,9 +252,20 @@ def test_one_of_two_calls_waits_while_the_other_sets_up(laboratory: Laboratory):
 def test_the_lock_outlives_a_killed_script_whose_uv_goes_on(laboratory: Laboratory):
     process = laboratory.start_hanging()
     os.kill(process.pid, signal.SIGKILL)
-    with pytest.raises(subprocess.TimeoutExpired):
-        laboratory.start("tables").communicate(timeout=3)
+    second = laboratory.start("tables")
+    assert second.stdout.readline() == "lab: another ./lab sets up .venv here; waiting for it\n"
     os.killpg(process.pid, signal.SIGKILL)
+    assert "setting up .venv" in second.communicate()[0]
+    laboratory.assert_whole()
+
+
+@pytest.mark.parametrize(
+    ("program", "script", "said"),
+    [("flock", "exit 1", "lab: no locks here"), ("df", "echo Avail; echo -", "with a cache on the same disk\n")],
+)
+def test_a_file_system_without_locks_or_room_to_tell_forbids_nothing(laboratory: Laboratory, program, script, said):
+    assert said in laboratory.run("tables", **laboratory.instead_of(program, script))
+    laboratory.assert_whole()
 
 
 def test_half_a_download_is_not_installed(laboratory: Laboratory):
@@ -268,14 +298,14 @@ def test_what_has_another_hash_is_not_installed(laboratory: Laboratory):
 
 def test_a_full_disk_is_named_with_numbers_and_a_second_checkout_needs_none(laboratory: Laboratory):
     df = shutil.which("df")
-    nearly_full = f'case "$*" in *output=avail*) printf "Avail\\n5GB\\n" ;; *) exec {df} "$@" ;; esac'
+    nearly_full = f'case "$*" in *output=avail*) printf "Avail\\n5900\\n" ;; *) exec {df} "$@" ;; esac'
     said = laboratory.run("tables", code=1, **laboratory.instead_of("df", nearly_full))
     assert re.search(r"the disk of \S+ has 5 GB free, and 7 GB are needed", said)
     laboratory.run("tables")
     (laboratory.checkout / ".venv/locked").unlink()
     laboratory.run("tables", **laboratory.instead_of("df", nearly_full))
     laboratory.assert_whole()
-    full = laboratory.instead_of("df", nearly_full.replace("5GB", "0GB"))
+    full = laboratory.instead_of("df", nearly_full.replace("5900", "900"))
     (laboratory.checkout / ".venv/locked").unlink()
     assert "has 0 GB free, and 1 GB are needed" in laboratory.run("tables", code=1, **full)
 

@@ -44,6 +44,12 @@ def digest(path: str | os.PathLike[str]) -> str:
     return whole.hexdigest()
 
 
+def names_digest(folder: str | os.PathLike[str]) -> str:
+    """The same of the names in a folder alone, without those that are hidden and what is in the folders in it."""
+    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    return hashlib.blake2b("\0".join(names).encode(errors="surrogateescape"), digest_size=16).hexdigest()
+
+
 class RepeatedKeyError(ValueError):
     """A file of YAML or JSON has a key twice; the message names file, keys and lines."""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from captionlab import paths
-from captionlab.files import digest, replacing
+from captionlab.files import digest, names_digest, replacing
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -105,8 +105,10 @@ def input_digests(job: Any) -> dict[str, str]:
 
 
 def _digests_of(paths: Iterable[str]) -> dict[str, str]:
+    # Of folders of photographs the names are all that is read.
+    listed = {*getattr(paths, "listed", ())}
     # A captioner and its reward_model may read the same features.
-    return {_name(path): digest(path) for path in dict.fromkeys(paths)}
+    return {_name(path): names_digest(path) if path in listed else digest(path) for path in dict.fromkeys(paths)}
 
 
 def written(run: Path) -> list[dict[str, Any]]:

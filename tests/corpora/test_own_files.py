@@ -10,13 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from snakemake.iocontainers import InputFiles
 
 from captionlab.corpora import reading
 from captionlab.corpora.inputs import CorpusError, input_files
 from captionlab.corpora.readers.huggingface import split_of
 from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
+from captionlab.files import names_digest
 from captionlab.given import GivenError
+from captionlab.provenance import _digests_of
 from captionlab.tables import read_table
 
 
@@ -138,6 +141,25 @@ def test_the_same_number_in_two_splits_is_two_images_of_which_one_is_left_out(tm
     assert [row["reason"] for row in tables["rejects"]] == ["duplicate"]
 
 
+def test_rows_of_one_image_are_one_entry_without_captions_too(tmp_path, read):
+    parquet(tmp_path / "set/test.parquet", {"image": hub_images("a.jpg", "b.jpg", "c.jpg"), "n": [7, 8, 7]})
+    tables = read(HUB | {"image_id": "n", "captions": None})
+    assert [row["image_id"] for row in tables["images"]] == ["7", "8"]
+    assert tables["captions"] == tables["rejects"] == []
+
+
+@pytest.mark.parametrize("key", ["image_id", "split"])
+@pytest.mark.parametrize("named", [["image_id", "split"], ["split"]])
+def test_a_row_without_its_image_or_split(tmp_path, read, answers, key, named):
+    columns = {"image_id": ["1", "2"], "split": ["train", "train"]}
+    columns[key] = ["1", None]
+    parquet(tmp_path / "set/test.parquet", {"image": hub_images("a.jpg", "b.jpg"), "caption": ["a", "b"], **columns})
+    config = HUB | {name: name for name in {*named, key}}
+    with pytest.raises(CorpusError) as raised:
+        read(config)
+    answers.hold(f"nothing in the column of `{key}`", raised.value, "test.parquet, row 1 has nothing")
+
+
 def test_paths_splits_in_a_column_and_no_captions(tmp_path, read):
     photograph(tmp_path / "photos/a b.jpg")
     parquet(tmp_path / "set/all.parquet", {"file": ["a b.jpg"], "split": ["val"]})
@@ -239,6 +261,18 @@ def test_photographs_without_captions_in_folders_of_folders(tmp_path, read):
     assert input_files(FOLDER, tmp_path) == [tmp_path / "photos", tmp_path / "photos/holiday"]
 
 
+def test_of_folders_of_photographs_the_names_are_noted(tmp_path):
+    photo, hidden = photograph(tmp_path / "a.jpg"), tmp_path / ".hidden"
+    first = names_digest(tmp_path)
+    hidden.touch()
+    photo.write_bytes(b"another")
+    inputs = InputFiles([str(tmp_path)])
+    inputs.listed = [str(tmp_path)]
+    assert _digests_of(inputs) == {str(tmp_path): first}
+    photograph(tmp_path / "b.jpg")
+    assert names_digest(tmp_path) != first
+
+
 def test_folders_are_splits(tmp_path, read, answers):
     photograph(tmp_path / "photos/train/1.jpg")
     photograph(tmp_path / "photos/test/deep/1.jpg", 1)
@@ -247,6 +281,10 @@ def test_folders_are_splits(tmp_path, read, answers):
         ("test/deep/1", "test"),
         ("train/1", "train"),
     ]
+    (tmp_path / "a.csv").write_text("file,caption,split\ntrain/1.jpg,one,test\n")
+    with pytest.raises(CorpusError) as raised:
+        read(FOLDER | {"splits": "folders", "captions": "a.csv"})
+    answers.hold("a column of splits beside folders that are splits", raised.value, "line 2: the split is 'test'")
     photograph(tmp_path / "photos/2.jpg")
     with pytest.raises(CorpusError) as raised:
         read(FOLDER | {"splits": "folders"})
@@ -288,6 +326,15 @@ def test_files_of_captions(tmp_path, read, name):
     assert [(row["image_id"], row["split"]) for row in tables["images"]] == [("a", "train"), ("'b c'", "val")]
 
 
+def test_photographs_that_no_row_names_are_counted(tmp_path, read, caplog):
+    for name in ("a.jpg", "b.jpg", "deep/c.jpg"):
+        photograph(tmp_path / "photos" / name)
+    (tmp_path / "a.csv").write_text("file,caption\na.jpg,one\n")
+    with caplog.at_level("INFO"):
+        read(FOLDER | {"captions": "a.csv"})
+    assert "2 photographs" in caplog.text
+
+
 def test_names_with_spaces_quotes_and_arabic_letters(tmp_path, read):
     names = ["a photo.jpg", 'with "quotes".jpg', "it's.jpg", "صورة.jpg"]
     for number, name in enumerate(names):
@@ -326,6 +373,10 @@ def test_images_of_every_kind(tmp_path, read):
         ("a caption that is a number", "a.jsonl", '{"file": "a.jpg", "caption": 5}', "'caption' cannot be"),
         ("a list with a number", "a.jsonl", '{"file": "a.jpg", "caption": ["a", 5]}', "texts only"),
         ("a file without a name", "a.jsonl", '{"caption": "a"}', "no field 'file'"),
+        ("an empty row of a spreadsheet", "a.csv", "file,caption,split\na.jpg,one,\n,,\n", "line 3: 'file' is empty"),
+        ("a split that is a number", "a.jsonl", '{"file": "a.jpg", "caption": "a", "split": 5}', "'split' cannot be"),
+        ("half a character", "a.jsonl", r'{"file": "a\ud83d.jpg", "caption": "a"}', "'file' is 'a\\ud83d.jpg'"),
+        ("two splits of an image", "a.csv", "file,caption,split\na.jpg,one,train\na.jpg,two,test\n", "line 3"),
         ("another ending", "a.xlsx", "PK", ".csv"),
         ("an empty file", "a.csv", "", "no column 'file'"),
     ],
@@ -360,6 +411,13 @@ def test_an_index_whose_files_are_missing_is_given_up(tmp_path, read, answers, m
         read(FOLDER | {"captions": "a.csv"})
     answers.hold("30,000 files that an index promises", raised.value, "the first 10000 images")
     assert len(looked) < promised / 2
+
+
+def test_an_index_that_begins_with_missing_files_is_read_to_its_end(tmp_path, read, monkeypatch):
+    monkeypatch.setattr(reading, "HOPELESS", 10)
+    photograph(tmp_path / "photos/last.jpg")
+    (tmp_path / "a.csv").write_text("file,caption\n" + "".join(f"{n}.jpg,one\n" for n in range(15)) + "last.jpg,one\n")
+    assert captions(read(FOLDER | {"captions": "a.csv", "max_rejected": 0.95})) == [("last", "one")]
 
 
 def _counting(items, looked):

@@ -197,6 +197,26 @@ def test_links_are_no_images(tmp_path):
     assert (reject["reason"], reject["detail"]) == ("unsupported", "link.jpg: a link in a tar; write the image itself")
 
 
+def test_a_key_with_two_images(tmp_path):
+    members = [("k.jpg", photograph()), ("k.png", photograph(1, kind="PNG")), ("k.txt", b"one"), *sample("good")]
+    make_tar(tmp_path / "a.tar", members)
+    (reject,) = Reading(tmp_path, {"test": "a.tar"}).rows("rejects")
+    detail = "k.jpg: 'k.png' is another image of this key; give each a key of its own"
+    assert (reject["reason"], reject["detail"]) == ("duplicate", detail)
+
+
+def test_sparse_members_are_no_images(tmp_path):
+    """Their bytes do not stand side by side: GNU tar writes which of them it kept."""
+    with tarfile.open(make_tar(tmp_path / "a.tar", sample("good")), "a", format=tarfile.PAX_FORMAT) as tar:
+        content = photograph()
+        holey = tarfile.TarInfo("holey.jpg")
+        holey.size, holey.pax_headers = len(content), {"GNU.sparse.map": f"0,{len(content)}", "GNU.sparse.size": "9999"}
+        tar.addfile(holey, io.BytesIO(content))
+    (reject,) = Reading(tmp_path, {"test": "a.tar"}, captions=None).rows("rejects")
+    assert reject["reason"] == "unsupported"
+    assert "sparse" in reject["detail"]
+
+
 @pytest.mark.parametrize("given", ["within an image", "between members", "at its last block", "a damaged header"])
 def test_a_tar_that_is_cut_short(tmp_path, answers, given):
     path = make_tar(tmp_path / "a.tar", [member for n in range(3) for member in sample(str(n), n)])
@@ -246,6 +266,8 @@ def test_names_with_stars_and_brackets_are_names_first(tmp_path):
         make_tar(tmp_path / name, sample(name[:-4].replace("[", "").replace("]", "")))
     config = {"reader": "webdataset", "tars": {"test": "a[1].tar", "val": "?.tar"}}
     assert [path.name for path in input_files(config, tmp_path)] == ["a[1].tar", "b.tar"]
+    # A bracket is itself beside a star too.
+    assert [path.name for path in input_files({**config, "tars": {"test": "a[1]*"}}, tmp_path)] == ["a[1].tar"]
 
 
 def test_the_same_images_as_files_and_in_a_tar(tmp_path):

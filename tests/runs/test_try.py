@@ -71,6 +71,16 @@ def test_published_weights_come_first_then_the_toy_world_then_what_learns_from_c
     assert config["evaluations"]["photographs"]["candidates"] == 10
 
 
+def test_captions_that_name_no_image_of_the_split_test(photographs, tmp_path, answers):
+    captions, results = tmp_path / "trained.csv", models(tmp_path, "encoders/toy-clip-a", "captioners/toy-clipcap-coco")
+    rows = "".join(f"{path.name},one,train\n" for path in sorted(photographs.iterdir()))
+    captions.write_text(f"file,caption,split\n{rows}")
+    for place in (results, tmp_path / "none"):
+        with pytest.raises(SCRIPT.TryError) as raised:
+            SCRIPT.written_config(photographs, captions, tmp_path / "data", place)
+        answers.hold("no photograph of the split test", raised.value, "0 of the 40 photographs")
+
+
 def test_what_cannot_be_tried_is_a_sentence(photographs, tmp_path, answers, capsys):
     (tmp_path / "empty").mkdir()
     (tmp_path / "wrong.csv").write_text("image,text\na.jpg,one\n")

@@ -1,5 +1,6 @@
 """Fetching from a server on the loopback that behaves as servers do: each ends with a file or a sentence."""
 
+import errno
 import hashlib
 import io
 import json
@@ -13,8 +14,8 @@ import pytest
 from file_server import serving
 from huggingface_hub import constants
 
-from captionlab.sources.retrieval import Retrieval
-from captionlab.sources.table import Source, SourceError, hub_source
+from captionlab.sources.retrieval import Retrieval, put
+from captionlab.sources.table import DiskFull, Source, SourceError, hub_source
 
 CONTENT = random.Random(0).randbytes(50_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -109,6 +110,85 @@ def test_a_file_that_changed_since_the_cut_is_fetched_anew(server, tmp_path, mon
     assert (tmp_path / "a.bin").read_bytes() == other
 
 
+def half(server, tmp_path, monkeypatch, came=CONTENT[:30_000]):
+    """Begin a transfer that is stopped; its partial file."""
+
+    def stopped(address, file, **options):
+        file.write(came)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("captionlab.sources.transfer.http_get", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            Retrieval([source(server, "/a.bin")], tmp_path).fetch()
+    (partial,) = tmp_path.glob(".retrieve/*.partial")
+    return partial
+
+
+def test_what_came_stays_until_the_file_is_whole(server, tmp_path, monkeypatch):
+    partial = half(server, tmp_path, monkeypatch)
+    other = partial.with_name("a.b.0123456789abcdef.partial")
+    other.write_bytes(b"of another source")
+    server.files["/page"] = b"<html>"
+    del server.files["/a.bin"]
+    with pytest.raises(SourceError):
+        Retrieval([source(server, "/a.bin", "/gone", "/page")], tmp_path).fetch()
+    assert partial.read_bytes() == CONTENT[:30_000]
+    server.files["/a.bin"] = CONTENT
+    server.files["/b.bin"] = CONTENT
+    Retrieval([source(server, "/b.bin", places="a.bin")], tmp_path).fetch()
+    assert left(tmp_path) == {"a.bin", ".retrieve/a.b.0123456789abcdef.partial"}
+
+
+def test_more_than_the_file_has_begins_anew(server, tmp_path, monkeypatch):
+    half(server, tmp_path, monkeypatch, came=CONTENT + b"more")
+    Retrieval([source(server, "/a.bin")], tmp_path).fetch()
+    assert (tmp_path / "a.bin").read_bytes() == CONTENT
+
+
+def test_a_link_to_nothing_is_left_as_it_is(server, tmp_path):
+    (tmp_path / "a.bin").symlink_to(tmp_path / "away")
+    with pytest.raises(SourceError, match=r"a.bin is a link to .*away, where nothing is; delete or mend the link"):
+        Retrieval([source(server, "/a.bin")], tmp_path).fetch()
+    assert (tmp_path / "a.bin").is_symlink()
+    assert server.gets() == {}
+
+
+def test_a_link_to_an_empty_folder_is_told_before_anything_is_fetched(server, tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "images").symlink_to(tmp_path / "disk")
+    with pytest.raises(SourceError, match="images is a link to an empty folder"):
+        Retrieval([source(server, "/a.bin", places={"images/": "images/"})], tmp_path).fetch()
+    assert server.gets() == {}
+
+
+def test_what_is_placed_at_the_last_moment_stays(server, tmp_path, monkeypatch):
+    (tmp_path / "a.bin").write_bytes(b"mine")
+    (tmp_path / "new").write_bytes(b"new")
+    monkeypatch.setattr("captionlab.sources.retrieval.is_there", lambda path: False)
+    put(tmp_path / "new", tmp_path / "a.bin")
+    assert left(tmp_path) == {"a.bin"}
+    assert (tmp_path / "a.bin").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize(("number", "kind"), [(errno.ENOSPC, DiskFull), (errno.EACCES, SourceError)])
+def test_another_disk_that_cannot_be_written_keeps_no_half_file(tmp_path, monkeypatch, number, kind):
+    def elsewhere(path, target):
+        raise OSError(errno.EXDEV, "another disk")
+
+    def failing(path, target):
+        target.write_bytes(b"half")
+        raise OSError(number, "no")
+
+    (tmp_path / "new").write_bytes(b"new")
+    monkeypatch.setattr("os.link", elsewhere)
+    monkeypatch.setattr("shutil.move", failing)
+    with pytest.raises(SourceError, match=r"a.bin") as raised:
+        put(tmp_path / "new", tmp_path / "a.bin")
+    assert type(raised.value) is kind
+    assert left(tmp_path) == {"new"}
+
+
 def test_a_wrong_checksum(server, tmp_path, answers):
     text = refused(
         tmp_path, answers, "a download with another checksum", server, source(server, "/a.bin", sha256="0" * 64)
@@ -119,6 +199,14 @@ def test_a_wrong_checksum(server, tmp_path, answers):
 
 def test_a_wrong_size(server, tmp_path, answers):
     refused(tmp_path, answers, "a download of another size", server, source(server, "/a.bin", size=60_000))
+    assert left(tmp_path) == set()
+
+
+@pytest.mark.parametrize("text", ["{", "[]"])
+def test_a_damaged_lock_file(server, tmp_path, text):
+    (tmp_path / "sources.lock.json").write_text(text)
+    with pytest.raises(SourceError, match=r"sources.lock.json.*; mend or delete it"):
+        Retrieval([source(server, "/a.bin")], tmp_path).fetch()
     assert left(tmp_path) == set()
 
 
@@ -248,6 +336,20 @@ def linked(name, target, kind=tarfile.SYMTYPE):
     return link
 
 
+def locked(archive: bytes) -> bytes:
+    """A zip whose members say that they are encrypted."""
+    changed = bytearray(archive)
+    changed[archive.index(b"PK\3\4") + 6] |= 1
+    changed[archive.index(b"PK\1\2") + 8] |= 1
+    return bytes(changed)
+
+
+def damaged(archive: bytes) -> bytes:
+    """An archive with some bytes in its middle overwritten."""
+    middle = len(archive) // 2
+    return archive[:middle] + b"\xff" * 50 + archive[middle + 50 :]
+
+
 HOSTILE = {
     "a zip that climbs": zipped(**{"good": b"", "../evil": b"x"}),
     "a zip with an absolute name": zipped(**{"good": b"", "/tmp/evil": b"x"}),
@@ -255,7 +357,9 @@ HOSTILE = {
     "a tar that climbs": tarred(tarfile.TarInfo("good"), tarfile.TarInfo("../evil")),
     "a tar with a link outwards": tarred(tarfile.TarInfo("good"), linked("way", "../.."), tarfile.TarInfo("way/evil")),
     "a tar with a hard link outwards": tarred(tarfile.TarInfo("good"), linked("way", "../../x", tarfile.LNKTYPE)),
-    "an archive without what is wanted": zipped(other=b""),
+    "a tar with a link inwards": tarred(tarfile.TarInfo("good"), linked("way", "good")),
+    "a zip with a password": locked(zipped(good=b"x" * 100)),
+    "a damaged tar.xz": damaged(tarred(*(tarfile.TarInfo(f"{n}") for n in range(9000)), mode="w:xz")),
     "an archive cut short": zipped(good=b"x" * 100_000)[:200],
     "a text in place of an archive": b"nothing here",
 }
@@ -272,6 +376,24 @@ def test_a_bad_archive(server, tmp_path, answers, name):
     server.files["/archive"] = zipped(good=b"1")
     Retrieval([source(server, "/archive", places={"good": "good"})], data).fetch()
     assert (data / "good").read_bytes() == b"1"
+
+
+def test_an_archive_without_what_is_wanted_stays(server, tmp_path):
+    server.files["/archive"] = zipped(other=b"")
+    wanted = source(server, "/archive", places={"good": "good"})
+    with pytest.raises(
+        SourceError,
+        match=r"the archive has no good; it has other; it stays as .*partial; unpack it by hand, or delete it",
+    ):
+        Retrieval([wanted], tmp_path).fetch()
+    (kept,) = left(tmp_path)
+    assert (tmp_path / kept).read_bytes() == server.files["/archive"]
+
+
+def test_of_members_of_a_name_the_shallowest_is_taken(server, tmp_path):
+    server.files["/archive"] = zipped(**{"top/good": b"1", "top/old/good": b"2", "__MACOSX/good": b"3"})
+    Retrieval([source(server, "/archive", places={"good": "good"})], tmp_path).fetch()
+    assert (tmp_path / "good").read_bytes() == b"1"
 
 
 def test_two_runs_at_once_fetch_once(server, tmp_path, caplog):

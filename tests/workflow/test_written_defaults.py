@@ -95,6 +95,9 @@ def test_no_parameter_of_any_job_changes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
     config = {**CONFIG, "data": str(tmp_path)}
+    (tmp_path / "hub").mkdir()
+    for name in ("web.tar", "hub/test.parquet"):  # which their readers look for as patterns
+        (tmp_path / name).touch()
     with pytest.raises(ConfigError) as missing:
         Experiments(config, ROOT).check_files()
     for what, place in re.findall(r"no such (file|folder)(?: or folder)? (\S+)", str(missing.value)):

@@ -35,6 +35,7 @@ rule render_toyworld:
 rule read_corpus:
     input:
         annotations=lab.annotation_files,
+        listed=lab.listed_folders,
     output:
         **paths.corpus.named("images", "captions", "objects", "scene_captions", "rejects"),
         provenance=paths.provenance("read_corpus/{corpus}"),

@@ -8,6 +8,7 @@ import logging
 import sys
 from pathlib import Path
 
+import yaml
 from snakemake.utils import update_config
 
 from captionlab.files import read_yaml
@@ -29,7 +30,11 @@ def main(arguments: list[str] | None = None) -> int:
         logging.getLogger(library).setLevel(logging.ERROR)
     config: dict = {}
     for path in options.config:
-        update_config(config, read_yaml(path))
+        try:
+            update_config(config, read_yaml(path))
+        except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
+            print(f"{path} cannot be read as a config: {' '.join(str(error).split())}", file=sys.stderr)
+            return 2
     if options.data:
         config["data"] = str(Path(options.data).absolute())
     try:

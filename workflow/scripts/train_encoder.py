@@ -3,6 +3,7 @@
 import pyarrow.compute as pc
 import torch
 
+from captionlab.groups import read_chosen
 from captionlab.places import PLACE
 from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.scripting import folder_of, script
@@ -16,12 +17,14 @@ def main(snakemake):
     # The rule's threads decode images. With them torch would sum in another order, and a profile that gives more
     # would change the weights.
     torch.set_num_threads(1)
-    images = read_table(snakemake.input.images, IMAGES, columns=["image_id", "split", *PLACE])
-    images = images.filter(pc.equal(images["split"], "train"))
-    if not len(images):
+    splits = read_table(snakemake.input.images, IMAGES, columns=["image_id", "split"])
+    ids = splits.filter(pc.equal(splits["split"], "train"))["image_id"].to_pylist()
+    if not ids:
         raise ValueError(
             f"{snakemake.input.images}: an encoder is trained on the split 'train', and this corpus has none"
         )
+    # The bytes of images may be in the table: those of other splits are never in memory together.
+    images = read_chosen(snakemake.input.images, IMAGES, ["image_id", "split", *PLACE], ids)
     captions, options = read_table(snakemake.input.captions, CAPTIONS), job_arguments(snakemake)
     clip = train_clip(snakemake.params.config, images, captions, threads=snakemake.threads, **options)
     clip.save(folder_of(snakemake.output.weights))

@@ -82,6 +82,16 @@ def written_config(folder: Path, captions: Path | None, data: Path, results: Pat
     images = _splits(corpus)
     if len(images) < 2:
         raise TryError(f"{captions or folder} has {len(images)} photographs; at least two are needed")
+    given = published(data) or of_toy_run(results)
+    if not given:
+        corpus["splits"] = SHARES
+        images = _splits(corpus)
+    tests = images.count("test")
+    if tests < 2 and (given or (captions and len(images) >= ENOUGH)):
+        raise TryError(
+            f"{tests} of the {len(images)} photographs of {captions or folder} are of the split test, of which the "
+            "tables are made; at least two are needed, so write test into its column split for some"
+        )
     if models := published(data):
         said = f"Published weights below {data} caption them."
     elif models := of_toy_run(results):
@@ -90,9 +100,7 @@ def written_config(folder: Path, captions: Path | None, data: Path, results: Pat
             "photographs shows the way and nothing else. docs/data.md says which published weights go below data."
         )
     else:
-        corpus["splits"] = SHARES
-        images = _splits(corpus)
-        if not captions or len(images) < ENOUGH or images.count("test") < 2:
+        if not captions or len(images) < ENOUGH:
             raise TryError(
                 f"no model can caption these photographs: put published weights below {data} (docs/data.md), or run "
                 f"./lab tables for those of the toy world, or give a file of captions of at least {ENOUGH} "
@@ -100,7 +108,7 @@ def written_config(folder: Path, captions: Path | None, data: Path, results: Pat
             )
         models = trained(images.count("train"))
         said = f"Small models learn from the captions of {images.count('train')} of them: no good ones, on so few."
-    block = _whole(folder, corpus, models, images.count("test"))
+    block = _whole(folder, corpus, models, tests)
     text = yaml.safe_dump(block, sort_keys=False, allow_unicode=True, width=120)
     return f"# Made by `./lab try`, to go on from; config/README.md explains every key.\n# {said}\n{text}", said
 
@@ -139,7 +147,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("captions", type=Path, metavar="CAPTIONS", nargs="?", help="file of their captions")
     parser.add_argument("--directory", type=Path, help="where it runs; default: runs/<name of the folder>")
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="results of a run of the toy world")
-    own, _, others = _parted(sys.argv[1:] if arguments is None else arguments)
+    own, others = _parted(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(own)
     place = (options.directory or ROOT / "runs" / _name(options.folder)).absolute()
     config = place / "config.yaml"
@@ -171,10 +179,10 @@ def _command(config: Path, place: Path, others: list[str]) -> list[str]:
     return [sys.executable, "-m", "snakemake", *options, "--directory", str(place), "results/tables/", *others]
 
 
-def _parted(arguments: list[str]) -> tuple[list[str], str, list[str]]:
+def _parted(arguments: list[str]) -> tuple[list[str], list[str]]:
     """Arguments of this script and, after --, of Snakemake."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
-    return arguments[:at], "--", arguments[at + 1 :]
+    return arguments[:at], arguments[at + 1 :]
 
 
 def _name(folder: Path) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from captionlab.declarations import CorpusReader, declared
 from captionlab.given import absent
+from captionlab.sources.table import hub_folder
 
 
 class CorpusError(ValueError):
@@ -36,13 +37,14 @@ def input_files(config: Mapping[str, Any], root: Path) -> list[Path]:
 def folder_of(config: Mapping[str, Any]) -> str:
     """The folder of a corpus whose reader reads what it finds there; a repository of the hub has a place of its own."""
     if "repository" in config:
-        return f"hub/{config['repository']}/{config['revision']}"
+        return hub_folder(config["repository"], config["revision"])
     return str(config.get("folder", config.get("images")))
 
 
 def tars(root: Path, pattern: str) -> list[Path]:
     """The tars that a pattern names, by name: itself, those in a folder of this name, or what * and ? stand for."""
-    found = [root / pattern] if (root / pattern).exists() else map(Path, glob(str(Path(escape(str(root))) / pattern)))
+    plain = pattern.replace("[", "[[]")  # which glob would take for the start of a choice
+    found = [root / pattern] if (root / pattern).exists() else map(Path, glob(str(Path(escape(str(root))) / plain)))
     folders = [sorted(path.glob("*.tar")) if path.is_dir() else [path] for path in sorted(found)]
     # Beside its tars img2dataset leaves tables and statistics.
     return [path for folder in folders for path in folder if path.suffix == ".tar"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from captionlab.corpora.images import Fault, check_images
-from captionlab.corpora.inputs import CorpusError, check_inputs, input_files
+from captionlab.corpora.inputs import CorpusError, check_inputs, input_files, named_paths
 from captionlab.corpora.readers.entries import Entry
 from captionlab.corpora.tables import Rows, corpus_tables
 from captionlab.declarations import defined
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 MAX_REJECTED = 0.01
 # Rejects quoted in the error when there are too many of them.
 QUOTED = 5
-# So many images that are all missing are enough to say so: an index may promise millions.
+# Where the folder of the images is empty, so many that are missing are enough to say so: an index may promise millions.
 HOPELESS = 10_000
 
 _BREAK = "\t\n\v\f\r\x85\u2028\u2029"
@@ -61,7 +61,7 @@ def read_corpus(
                 _reject(candidate, check, tables["rejects"], tally)
             else:
                 _accept(candidate, check, tables, tally)
-            if tally.entries == tally.reasons["missing"] == HOPELESS:
+            if tally.entries == tally.reasons["missing"] == HOPELESS and _without_images(config, root):
                 break
         _judge(tally, limit, name, _shown(input_files(config, root)))
     return {table: rows.writer.rows for table, rows in tables.items()}
@@ -167,6 +167,12 @@ def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping
         tally.losing_captions += 1
     if entry.objects and entry.size not in ((0, 0), (width, height)):
         tally.other_sizes += 1
+
+
+def _without_images(config: Mapping[str, Any], root: Path) -> bool:
+    """Whether the folders of the images are empty, so that no image will be found."""
+    folders = named_paths(config, "images").values()
+    return bool(folders) and not any(any((root / folder).iterdir()) for folder in folders)
 
 
 def _shown(files: Sequence[Path]) -> str:

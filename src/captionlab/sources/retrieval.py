@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 
 from captionlab.files import replacing
-from captionlab.sources.table import DiskFull, Source, SourceError, commit, is_there
+from captionlab.given import GivenError, read_json
+from captionlab.sources.table import DiskFull, Source, SourceError, commit, is_there, written_badly
 
 if TYPE_CHECKING:
     from captionlab.sources.transfer import Remote
@@ -105,6 +106,7 @@ class Retrieval:
         if not missing:
             logger.info("%s is there by now", source.name)
             return
+        refuse_links(self.data / place for place in missing)
         logger.info("%s: %s", source.name, ", ".join(missing))
         if source.repository is None:
             self._from_addresses(source, missing, staging)
@@ -130,7 +132,7 @@ class Retrieval:
 
     def _unpack(self, source: Source, file: Path, members: Mapping[str, str], staging: Path) -> None:
         """Put members of an archive in place, which is deleted then."""
-        from captionlab.sources.unpacking import unpack
+        from captionlab.sources.unpacking import NoMember, unpack
 
         unpacked = staging / f"{source.name}.unpacked"
         shutil.rmtree(unpacked, ignore_errors=True)
@@ -139,6 +141,10 @@ class Retrieval:
                 put(path, self.data / place)
         except DiskFull:
             raise
+        except NoMember as error:
+            raise SourceError(
+                f"{error}; it stays as {file}; unpack it by hand, or delete it to fetch it anew"
+            ) from error
         except SourceError as error:
             file.unlink()
             raise SourceError(f"{error} ({' or '.join(source.addresses)})") from error
@@ -179,7 +185,7 @@ class Retrieval:
         self, source: Source, key: str, looks: Sequence[Callable[[], "Remote"]], staging: Path
     ) -> tuple[Path, dict[str, Any]]:
         """The file from the first address that has it, as it is expected, and what is to be noted of it."""
-        from captionlab.sources.transfer import checked, transfer
+        from captionlab.sources.transfer import checked, drop_others, transfer
 
         known, tried = self._recorded(key), []
         for asked in looks:
@@ -200,39 +206,94 @@ class Retrieval:
                 if file:  # came, and is not what it should be
                     file.unlink()
                 continue
+            drop_others(file)
             what = {"sha256": sha256, "size": file.stat().st_size, "from": remote.address}
             return file, what | ({"commit": remote.commit} if remote.commit else {})
         raise SourceError("; ".join(tried))
 
-    def _recorded(self, key: str) -> dict[str, Any]:
+    def _records(self) -> dict[str, Any]:
         if not self.record.exists():
             return {}
-        found: Mapping[str, Any] = json.loads(self.record.read_text(encoding="utf-8"))
-        return dict(found.get(key, {}))
+        try:
+            found = read_json(self.record)
+        except GivenError as error:
+            raise SourceError(f"{error}; mend or delete it") from error
+        if not isinstance(found, dict):
+            raise SourceError(f"{self.record} is no table of what was fetched; mend or delete it")
+        return found
+
+    def _recorded(self, key: str) -> dict[str, Any]:
+        return dict(self._records().get(key, {}))
 
     def _note(self, key: str, what: Mapping[str, Any]) -> None:
-        known = json.loads(self.record.read_text(encoding="utf-8")) if self.record.exists() else {}
+        known = self._records()
         known[key] = {**what, "fetched": datetime.date.today().isoformat()}
         with replacing(self.record) as path:
             path.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", encoding="utf-8")
 
 
 def put(path: Path, target: Path) -> None:
-    """Move a file or folder to where it belongs, as a whole; what somebody put there meanwhile stays instead."""
-    if is_there(target):
+    """Move a file or folder to where it belongs, as a whole; what somebody put there meanwhile stays instead.
+
+    A SourceError says why it cannot be there; a DiskFull, that its disk is full.
+    """
+    refuse_links([target])
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _move(path, target)
+    except FileExistsError:
         logger.warning("%s is there by now and is left as it is", target)
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise written_badly(target, error) from error
+
+
+def _move(path: Path, target: Path) -> None:
+    """Move, unless something is there: a FileExistsError."""
+    if is_there(target):
+        raise FileExistsError(target)
     try:
-        os.replace(path, target)
+        _place(path, target)
     except OSError as error:
         if error.errno != errno.EXDEV:  # a folder below `data` that is on another disk
             raise
         beside = target.with_name(f".{target.name}.partial")
-        shutil.rmtree(beside, ignore_errors=True)
-        shutil.move(path, beside)
-        os.replace(beside, target)
+        _remove(beside)
+        try:
+            shutil.move(path, beside)
+            if is_there(target):
+                raise FileExistsError(target) from error
+            _place(beside, target)
+        finally:
+            _remove(beside)
+
+
+def _place(path: Path, target: Path) -> None:
+    if path.is_dir():
+        os.replace(path, target)  # fails where a folder with something in it, or a file, is there
+        return
+    try:
+        os.link(path, target)  # fails where anything is there
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP):  # a disk that knows no hard links
+            raise
+        os.replace(path, target)
+        return
+    path.unlink()
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def refuse_links(targets: Iterable[Path]) -> None:
+    """Raise a SourceError where something is to go to a link, or to a folder on which a disk is mounted."""
+    for target in targets:
+        if target.is_symlink() and not target.exists():
+            raise SourceError(f"{target} is a link to {os.readlink(target)}, where nothing is; delete or mend the link")
+        if not is_there(target) and (target.is_symlink() or target.is_mount()):
+            kind = "a link to an empty folder" if target.is_symlink() else "an empty disk"
+            raise SourceError(f"{target} is {kind}, in whose place no folder can be put; fill it by hand or delete it")
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The table of sources, resources/sources.yaml: of each file that configs name address, size, licence."""
 
+import errno
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,13 @@ class SourceError(RuntimeError):
 
 class DiskFull(SourceError):
     """Nothing more can be fetched before somebody makes room."""
+
+
+def written_badly(path: Path, error: OSError) -> SourceError:
+    """The error to raise where a file or folder cannot be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(f"the disk that holds {path} is full; make room and run again")
+    return SourceError(f"{path} cannot be written ({error.strerror or error})")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ import errno
 import hashlib
 import re
 from dataclasses import dataclass, field
+from glob import escape
 from pathlib import Path
 
 import httpx2
@@ -72,9 +73,8 @@ def transfer(remote: Remote, folder: Path, name: str) -> Path:
         raise SourceError(f"{remote.address} is not asked, as HF_HUB_OFFLINE is set")
     same = hashlib.sha256(repr((remote.address, remote.tag, remote.size)).encode()).hexdigest()[:16]
     partial = folder / f"{name}.{same}.partial"
-    for old in folder.glob(f"{name}.*.partial"):
-        if old != partial or not remote.tag:
-            old.unlink()
+    if not remote.tag or (remote.size is not None and _size(partial) > remote.size):
+        partial.unlink(missing_ok=True)
     headers = {**_PLAIN, **remote.headers}
     if remote.tag and not remote.commit:
         headers["If-Range"] = remote.tag
@@ -88,14 +88,25 @@ def transfer(remote: Remote, folder: Path, name: str) -> Path:
                 )
             break
         except (httpx2.HTTPError, OSError) as error:
-            if not _size(partial):
+            refused = isinstance(error, HfHubHTTPError) and error.response.status_code == 416  # no such range
+            if refused or not _size(partial):
                 partial.unlink()
+            if refused and had:
+                continue
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
                 text = f"the disk that holds {folder} is full; make room and run again: what came of {name} stays"
                 raise DiskFull(text) from error
             if not isinstance(error, httpx2.TransportError) or _size(partial) <= had:
                 raise SourceError(reason(remote.address, error)) from error
     return partial
+
+
+def drop_others(path: Path) -> None:
+    """Delete what came of a file by other addresses, or of it as it was before, once it is here and checked."""
+    name = path.name.rsplit(".", 2)[0]
+    for other in path.parent.glob(f"{escape(name)}.{'[0-9a-f]' * 16}.partial"):
+        if other != path:
+            other.unlink()
 
 
 def checked(path: Path, sha256: str | None, size: int | None, whose: str) -> str:

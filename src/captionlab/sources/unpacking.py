@@ -1,5 +1,6 @@
 """Archives, of which no member leaves the folder that they are unpacked into."""
 
+import lzma
 import shutil
 import stat
 import tarfile
@@ -9,7 +10,13 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from captionlab.sources.table import DiskFull, SourceError
+from captionlab.sources.table import DiskFull, SourceError, written_badly
+
+_BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, tarfile.TarError, EOFError, NotImplementedError)
+
+
+class NoMember(SourceError):
+    """The archive is whole, and has not what the table of sources asks of it."""
 
 
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> dict[str, Path]:
@@ -19,16 +26,28 @@ def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> dict[str,
     SourceError says what is wrong: no archive or a broken one, a member that would leave the folder, one that is
     missing, a disk without room.
     """
+    try:
+        return _unpacked(archive, members, folder)
+    except OSError as error:  # gzip's and bz2's own have no number
+        if error.errno is not None:
+            raise written_badly(folder, error) from error
+        raise SourceError(f"the archive is broken ({error})") from error
+    except _BROKEN as error:
+        raise SourceError(f"the archive is broken ({error})") from error
+    except RuntimeError as error:  # zipfile's, where a password is wanted
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(f"the archive cannot be unpacked ({error})") from error
+
+
+def _unpacked(archive: Path, members: Mapping[str, str], folder: Path) -> dict[str, Path]:
     folder.mkdir(parents=True)
     unpacked = partial(_unzipped, archive, members.values(), folder)
     if tarfile.is_tarfile(archive):
         unpacked = partial(_untarred, archive, members.values(), folder)
     elif not zipfile.is_zipfile(archive):
         raise SourceError("what came is neither a zip nor a tar archive")
-    try:
-        found = unpacked()
-    except (zipfile.BadZipFile, zlib.error, tarfile.ReadError, EOFError, NotImplementedError) as error:
-        raise SourceError(f"the archive is broken ({error})") from error
+    found = unpacked()
     return {place: folder / found[member] for place, member in members.items()}
 
 
@@ -37,11 +56,14 @@ def _found(names: Collection[str], members: Collection[str]) -> dict[str, str]:
     found = {}
     for member in members:
         deep = {f"/{name}".partition(f"/{member}")[0][1:] for name in names if f"/{member}" in f"/{name}"}
+        deep = {above for above in deep if above.partition("/")[0] != "__MACOSX"}  # the Finder's own copies
         deep = {f"{above}/{member}" if above else member for above in deep}
         whole = {name for name in deep if name.endswith("/") or name in names}
+        shallowest = min((name.count("/") for name in whole), default=0)
+        whole = {name for name in whole if name.count("/") == shallowest}
         if len(whole) != 1:
             many = "several of the name" if whole else "no"
-            raise SourceError(f"the archive has {many} {member}; it has {', '.join([*names][:5])}")
+            raise NoMember(f"the archive has {many} {member}; it has {', '.join([*names][:5])}")
         (found[member],) = whole
     return found
 
@@ -68,6 +90,9 @@ def _untarred(archive: Path, members: Collection[str], folder: Path) -> dict[str
     with tarfile.open(archive) as file:
         by_name = {}
         for member in file:
+            # What a link names is not always what the filter looked at.
+            if member.issym() or member.islnk():
+                raise SourceError(f"its member {member.name!r} is a link")
             try:
                 safe = tarfile.data_filter(member, str(folder))
             except tarfile.FilterError as error:

@@ -126,10 +126,17 @@ class Experiments(Basis):
 
     def annotation_files(self, wildcards: Wildcards) -> list[str]:
         """Files that a reader needs before it starts; the images are not among them, a broken one is a reject."""
+        return [on_disk(path) for path in self._input_files(wildcards) if not path.is_dir()]
+
+    def listed_folders(self, wildcards: Wildcards) -> list[str]:
+        """Folders of which a reader reads the names, each with those in it: one more image makes the corpus anew."""
+        return [on_disk(path) for path in self._input_files(wildcards) if path.is_dir()]
+
+    def _input_files(self, wildcards: Wildcards) -> list[Path]:
         from captionlab.corpora.inputs import input_files
 
         self.wait_for(corpus_paths(self.corpora[wildcards.corpus]))
-        return [on_disk(path) for path in input_files(self.corpora[wildcards.corpus], Path(self.data))]
+        return input_files(self.corpora[wildcards.corpus], Path(self.data))
 
     def fetched(self) -> list[Block]:
         """What the rule `retrieve` fetches."""

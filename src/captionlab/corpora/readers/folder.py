@@ -1,6 +1,7 @@
 """A folder of photographs, with or without captions."""
 
 import hashlib
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +14,8 @@ from captionlab.declarations import CorpusReader
 from captionlab.delimited import delimited
 from captionlab.given import json_line, text_lines, whole_lines
 from captionlab.places import Place
+
+logger = logging.getLogger(__name__)
 
 DECLARATION = CorpusReader(
     keys={
@@ -65,11 +68,23 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         return
     gathered, path = Gathered(), root / config["captions"]
     for position, (where, row) in enumerate(_rows(path)):
-        name = take(row, "file", str, where, _EXPECTED)
-        # ./a.jpg and a.jpg are one file; a row may have no caption, but says that this is an image of the corpus.
-        gathered.add(position, os.path.normpath(name), _captions(row, where), row.get("split") or "")
+        name, split = _file_and_split(row, where)
+        if split and shares == "folders":
+            raise CorpusError(
+                f"{where}: the split is {split!r}, and with `splits: folders` the folders in {folder} are the splits; "
+                "take the column `split` out, or `splits` out of the config"
+            )
+        # A row may have no caption, but says that this is an image of the corpus.
+        first = gathered.add(position, name, _captions(row, where), split)
+        if split not in ("", first):
+            raise CorpusError(
+                f"{where}: the split of {name!r} is {split!r} here and {first!r} in its first row; rows of one image "
+                "need one split"
+            )
     for name, split, captions in gathered.images():
         yield _entry(folder, name, split, captions, shares)
+    if unnamed := sum(name not in gathered for name in photographs(folder, "")):
+        logger.info("%d photographs in %s are left out, as %s does not name them", unnamed, folder, path)
 
 
 def photographs(folder: Path, below: str) -> Iterator[str]:
@@ -82,6 +97,20 @@ def photographs(folder: Path, below: str) -> Iterator[str]:
             yield from photographs(folder, name)
         elif Path(name).suffix.lower() in ENDINGS:
             yield name
+
+
+def _file_and_split(row: Any, where: str) -> tuple[str, str]:
+    """The file of a row, for which ./a.jpg and a.jpg are the same, and its split, or an empty text."""
+    name = os.path.normpath(take(row, "file", str, where, _EXPECTED))
+    if not Path(name).name:
+        raise CorpusError(f"{where}: 'file' is empty, or no file; write the name of an image, or take the row out")
+    split = take({**row, "split": row.get("split") or ""}, "split", str, where, _EXPECTED)
+    for key, text in (("file", name), ("split", split)):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise CorpusError(f"{where}: {key!r} is {text!r}, which holds half a character; correct it") from error
+    return name, split
 
 
 def _entry(folder: Path, name: str, split: str, captions: list[str] | None, shares: Any) -> Entry:

@@ -11,22 +11,29 @@ class Gathered:
         # A temporary file of SQLite, which goes with the connection.
         self._rows = sqlite3.connect("", isolation_level=None)
         self._rows.execute("PRAGMA journal_mode = OFF")
-        self._rows.execute("CREATE TABLE images (image TEXT PRIMARY KEY, first INTEGER) WITHOUT ROWID")
+        self._rows.execute("CREATE TABLE images (image TEXT PRIMARY KEY, first INTEGER, split TEXT) WITHOUT ROWID")
         # The columns first and number are the order: rows are read as they are stored.
         stored = "first INTEGER, number INTEGER, image TEXT, split TEXT, caption TEXT, PRIMARY KEY (first, number)"
         self._rows.execute(f"CREATE TABLE captions ({stored}) WITHOUT ROWID")
         self._rows.execute("BEGIN")
         self._number = 0
 
-    def add(self, position: int, image: str, captions: Sequence[str], split: str = "") -> None:
-        """Note what the row at a position says of an image."""
-        new = self._rows.execute("INSERT OR IGNORE INTO images VALUES (?, ?)", (image, position)).rowcount
-        first = self._rows.execute("SELECT first FROM images WHERE image = ?", (image,)).fetchone()[0]
+    def add(self, position: int, image: str, captions: Sequence[str], split: str = "") -> str:
+        """Note what the row at a position says of an image; the split that its first row said."""
+        new = self._rows.execute("INSERT OR IGNORE INTO images VALUES (?, ?, ?)", (image, position, split)).rowcount
+        found = self._rows.execute("SELECT first, split FROM images WHERE image = ?", (image,))
+        first, split_before = found.fetchone()
         # An image has a row without a caption first, so that it is there whether it has captions or not.
         for caption in [*([None] if new else []), *map(_storable, captions)]:
             row = (first, self._number, image, split, caption)
             self._rows.execute("INSERT INTO captions VALUES (?, ?, ?, ?, ?)", row)
             self._number += 1
+        return str(split_before)
+
+    def __contains__(self, image: str) -> bool:
+        """Whether a row is about an image."""
+        found = self._rows.execute("SELECT 1 FROM images WHERE image = ?", (_storable(image),))
+        return found.fetchone() is not None
 
     def of(self, position: int) -> list[str] | None:
         """All captions of the image of the row at a position; None where a row before is about it."""

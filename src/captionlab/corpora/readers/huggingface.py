@@ -78,21 +78,21 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         with _whole(path), pq.ParquetFile(path) as file:
             columns.check(file.schema_arrow, path)
     gathered = None
-    if "image_id" in config and columns.captions:
+    if "image_id" in config:
         gathered, position = Gathered(), 0
         for path, split in files:
-            for row in _rows(path, columns.but_images):
-                gathered.add(position, columns.key(row, split), columns.texts(row))
+            for number, row in enumerate(_rows(path, columns.but_images)):
+                where = f"{path}, row {number}"
+                key = f"{_said(config, 'split', row, where) or split}\0{_said(config, 'image_id', row, where)}"
+                gathered.add(position, key, columns.texts(row))
                 position += 1
     position = 0
     for path, split in files:
         for number, row in enumerate(_rows(path, columns.all)):
-            captions: Sequence[str] | None = columns.texts(row) if columns.captions else None
-            if gathered:
-                captions = gathered.of(position)
+            captions = gathered.of(position) if gathered else columns.texts(row)
             position += 1
-            if captions is not None or not gathered:
-                yield _entry(config, root, path, split, number, row, captions)
+            if captions is not None:  # else a row before is about this image
+                yield _entry(config, root, path, split, number, row, captions if columns.captions else None)
 
 
 def split_of(path: Path) -> str:
@@ -151,10 +151,6 @@ class _Columns:
         """The captions of a row, in the order of the columns; one that is missing is none."""
         return [text for name in self.captions for text in _texts(row, name)]
 
-    def key(self, row: Mapping[str, Any], split: str) -> str:
-        """What rows about one image share."""
-        return f"{row[self.config['split']] if 'split' in self.config else split}\0{row[self.config['image_id']]}"
-
     @staticmethod
     def _there(schema: pa.Schema, path: Path, key: str, name: str) -> None:
         if name not in schema.names:
@@ -181,16 +177,26 @@ def _entry(
             f"{path}, row {number} has {name[:60]!r} for an image; addresses are not fetched. Fetch the images, with "
             "img2dataset say, and read its tars (`reader: webdataset`), or put paths in place of the addresses"
         )
-    if "split" in config:
-        split = str(row[config["split"]])
-    if "image_id" in config:
-        image_id = str(row[config["image_id"]])
-    else:
+    split = _said(config, "split", row, f"{path}, row {number}") or split
+    image_id = _said(config, "image_id", row, f"{path}, row {number}")
+    if image_id is None:
         image_id = Path(name).stem if name else f"{split}/{path.stem}/{number:08d}"
     folder = root / config.get("images", folder_of(config))
     # What is not there is looked for where it should be, and becomes a reject.
     place = Place(data=content) if content is not None else Place(str(folder / (name or "")))
     return Entry(image_id, split, place, captions, member=f"{path.name}, row {number}" if content is not None else None)
+
+
+def _said(config: Mapping[str, Any], key: str, row: Mapping[str, Any], where: str) -> str | None:
+    """What a row says in the column that the config names in a key; None where it names none."""
+    if key not in config:
+        return None
+    if (value := row[config[key]]) is None:
+        raise CorpusError(
+            f"{where} has nothing in the column {config[key]!r} ({key}), and every row needs it; fill it in, or leave "
+            f"`{key}` out of the config"
+        )
+    return str(value)
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:

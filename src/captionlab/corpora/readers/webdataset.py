@@ -128,7 +128,8 @@ def _samples(members: Iterator[TarInfo]) -> Iterator[_Sample]:
 
 def _entry(config: Mapping[str, Any], split: str, tar: TarFile, path: Path, sample: _Sample) -> Entry:
     image_id = f"{split}/{sample.key}" if config.get("split_in_id") else sample.key
-    image = next((member for ending, member in sample.members.items() if ending in IMAGES), None)
+    images = [member for ending, member in sample.members.items() if ending in IMAGES]
+    image = images[0] if images else None
     member = image.name if image else next(iter(sample.members.values())).name
     # A link has no bytes of its own: its place is that of its name, and it becomes a reject below.
     place = Place(str(path), image.offset_data, image.size) if image else Place(str(path))
@@ -138,6 +139,10 @@ def _entry(config: Mapping[str, Any], split: str, tar: TarFile, path: Path, samp
         if image is None:
             endings = ", ".join(f".{ending}" for ending in sample.members)
             raise _Unusable("missing", f"no image has this key, only {endings}; members of a key stand side by side")
+        if len(images) > 1:
+            raise _Unusable("duplicate", f"{images[1].name!r} is another image of this key; give each a key of its own")
+        if image.issparse():
+            raise _Unusable("unsupported", "a sparse file in a tar, not all of it bytes; write it without --sparse")
         if not image.isreg():
             raise _Unusable("unsupported", "a link in a tar; write the image itself")
         captions = _captions(config, tar, sample)
