@@ -14,6 +14,8 @@ from properdocs.commands.build import build
 from properdocs.config import load_config
 
 ROOT = Path(__file__).parents[1]
+# In every folder that a build has taken. Hidden files outlast the emptying of a folder before a build.
+MARKER = ".captionlab-site"
 
 
 def main() -> None:
@@ -30,6 +32,8 @@ def main() -> None:
         sys.exit(f"{results} has no tables/index.md; name the folder results/ of a run that made all of its tables")
     if folder.exists() and not is_free(folder):
         sys.exit(f"{folder} holds something else than this site, which would be deleted; name an empty or a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARKER).touch()  # before the build, so that one that failed can be repeated
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
     config = load_config(
         str(ROOT / "properdocs.yml"),
@@ -41,8 +45,8 @@ def main() -> None:
 
 
 def is_free(folder: Path) -> bool:
-    """Whether a folder is empty or holds a site, which the next one may take the place of."""
-    return not any(folder.iterdir()) or (folder / "search" / "search_index.json").is_file()
+    """Whether a folder is empty or was made by this program, so that a build may empty it."""
+    return not any(folder.iterdir()) or (folder / MARKER).is_file()
 
 
 if __name__ == "__main__":

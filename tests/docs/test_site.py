@@ -202,6 +202,24 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path):
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
+def test_a_site_of_somebody_else_is_left_alone(site, tmp_path):
+    foreign = shutil.copytree(site, tmp_path / "foreign")
+    (foreign / ".captionlab-site").unlink()
+    before = sorted(foreign.rglob("*"))
+    done = build(foreign)
+    assert done.returncode == 1
+    assert "holds something else than this site" in done.stderr
+    assert sorted(foreign.rglob("*")) == before
+
+
+def test_a_site_of_ours_is_built_anew(site, results, tmp_path):
+    old = shutil.copytree(site, tmp_path / "old")
+    (old / "page-of-before.html").write_text("")
+    done = build(old, "--results", results)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (old / "page-of-before.html").exists()
+
+
 def test_results_without_tables_are_named(tmp_path):
     done = build(tmp_path / "site", "--results", tmp_path)
     assert done.returncode == 1
