@@ -28,6 +28,17 @@ CONFIG = {
     "captioners": {"people": {"family": "human"}},
     "evaluations": {"main": {"captioners": ["people"], "corpora": ["coco"]}},
 }
+# As where a package is not installed.
+ABSENT = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pyarrow":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+"""
 IMAGES = "results/corpora/coco/images.parquet"
 
 
@@ -67,21 +78,19 @@ class Run:
 
 
 def shell(folder: Path, line: str, **environment: str) -> str:
-    command = ["bash", "-c", line]
+    command = ["/bin/bash", "-c", line]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
     assert done.returncode != 0
     return done.stdout + done.stderr
 
 
 def not_activated(folder: Path) -> str:
-    return shell(folder, "snakemake --cores all", PATH="/usr/bin:/bin")
+    return shell(folder, "snakemake --cores all", PATH=str(folder))
 
 
 def another_environment(folder: Path) -> str:
-    packages = next(path for path in sys.path if path.endswith("site-packages"))
-    # -S: nothing that pip links into an environment, as this checkout is, is found.
-    line = f"{sys.executable} -S -m snakemake --cores 1 --dry-run --snakefile {ROOT / 'Snakefile'}"
-    return shell(folder, line, PATH=os.environ["PATH"], PYTHONPATH=packages, HOME=str(folder))
+    (folder / "sitecustomize.py").write_text(ABSENT)
+    return Run(folder).fails(PYTHONPATH=f"{folder}:{ROOT / 'src'}")
 
 
 def no_cores(folder: Path) -> str:
@@ -124,7 +133,7 @@ def incomplete(folder: Path) -> str:
 
 
 def no_conda(folder: Path) -> str:
-    return Run(folder).fails("--sdm", "conda", "--", IMAGES, PATH="/usr/bin:/bin")
+    return Run(folder).fails("--sdm", "conda", "--", IMAGES, PATH=str(folder))
 
 
 def no_java(folder: Path) -> str:
