@@ -19,4 +19,7 @@ RUN python3 -m venv /opt/captionlab/venv \
 RUN --mount=type=cache,target=/root/.cache/uv \
     uv pip install --require-hashes --requirement /opt/captionlab/requirements.lock
 
+# A checkout that is mounted belongs to somebody else, and git would not tell its commit.
+RUN git config --system --add safe.directory /workdir
+
 WORKDIR /workdir

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
+from checkouts import copy_checkout
 from chromium import Page, browser, program
 from PIL import Image
 
@@ -179,9 +180,7 @@ def test_the_gallery_has_tables_and_figures_as_the_run_made_them(results, site, 
 
 def test_mistakes_end_the_build(tmp_path):
     """A page that no navigation has, a link and a heading that are not there; and the gallery of no run."""
-    for name in ("docs", "config", "src", "README.md", "CONTRIBUTING.md", "pyproject.toml", "properdocs.yml"):
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
-        copy(ROOT / name, tmp_path / name)
+    copy_checkout(tmp_path)
     (tmp_path / "docs" / "stray.md").write_text("# Stray\n\n[a](nowhere.md) [b](architecture.md#no-such-heading)\n")
     done = build(root=tmp_path)
     assert done.returncode == 1

@@ -200,3 +200,14 @@ def test_the_script_asks_snakemake_with_its_arguments_and_reads_times_where_the_
         script.main(["--help"])
     assert ended.value.code == 0
     assert "./lab status" in capsys.readouterr().out
+
+
+def test_arguments_that_make_no_plan_are_a_sentence(finished):
+    lock = finished / ".snakemake" / "locks" / "0.output.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    lock.write_text("results/c.txt")
+    with pytest.raises(SystemExit, match="--unlock is no part of a plan"):
+        read_plan([*GIVEN, "lr=0.1", "code=x", "--unlock"])
+    assert lock.exists()
+    with pytest.raises(SystemExit, match="plans nothing with .* --list-rules"):
+        read_plan([*GIVEN, "lr=0.1", "code=x", "--list-rules"])

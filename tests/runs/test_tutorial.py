@@ -6,7 +6,6 @@ Set-up is left out (tests/test_lab.py has it): what git clones is copied, and `l
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -14,12 +13,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from checkouts import copy_checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "tutorial.md"
-PARTS = ("Snakefile", "config", "envs", "profiles", "resources", "src", "workflow")
 LAB = """#!/bin/sh
 command=$1
 shift
@@ -91,11 +90,7 @@ class Reader:
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory) -> Reader:
-    root = tmp_path_factory.mktemp("clone") / "captionlab"
-    for part in PARTS:
-        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
-        root.mkdir(exist_ok=True)
-        copy(ROOT / part, root / part)
+    root = copy_checkout(tmp_path_factory.mktemp("clone") / "captionlab")
     shrink(root / "config" / "config.yaml")
     (root / "lab").write_text(LAB)
     (root / "lab").chmod(0o755)

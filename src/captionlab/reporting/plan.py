@@ -19,8 +19,8 @@ AFTER = "what it reads is made again"
 NOTES = {
     AFTER: f"Where it says that {AFTER}: should that turn out as it was, the job is left out.",
     "locked": (
-        "The folder is locked: a run is under way, or one was killed. If none is under way, the same command with "
-        "--unlock takes the lock away (docs/troubleshooting.md)."
+        "The folder is locked: a run is under way, or one was killed. If none is under way, the command of the run "
+        "with --unlock takes the lock away (docs/troubleshooting.md)."
     ),
 }
 
@@ -69,6 +69,8 @@ def read_plan(arguments: Sequence[str]) -> Plan:
             graphs.append(record.job.dag)
         return record.levelno >= logging.ERROR
 
+    if "--unlock" in arguments:  # Snakemake takes a lock away in a dry run, too
+        raise SystemExit("--unlock is no part of a plan: give it to the command of the run")
     logger = logging.getLogger("snakemake.logging")
     logger.addFilter(watch)
     try:
@@ -79,6 +81,8 @@ def read_plan(arguments: Sequence[str]) -> Plan:
             raise SystemExit("Snakemake cannot plan this") from None
     finally:
         logger.removeFilter(watch)
+    if not graphs:
+        raise SystemExit(f"Snakemake plans nothing with {' '.join(arguments)}")
     folder, (graph,) = folder_of(arguments), graphs
     pending = {*graph.needrun_jobs(exclude_finished=False)}
     rules = {rule.name: index for index, rule in enumerate(graph.workflow.rules)}
