@@ -209,5 +209,5 @@ def test_arguments_that_make_no_plan_are_a_sentence(finished):
     with pytest.raises(SystemExit, match="--unlock is no part of a plan"):
         read_plan([*GIVEN, "lr=0.1", "code=x", "--unlock"])
     assert lock.exists()
-    with pytest.raises(SystemExit, match="plans nothing with .* --list-rules"):
+    with pytest.raises(SystemExit, match=r"plans nothing with .* --list-rules"):
         read_plan([*GIVEN, "lr=0.1", "code=x", "--list-rules"])
