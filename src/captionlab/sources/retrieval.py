@@ -18,8 +18,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
-
 from captionlab.files import replacing
 from captionlab.given import GivenError, read_json
 from captionlab.sources.table import DiskFull, Source, SourceError, commit, is_there, written_badly
@@ -300,6 +298,8 @@ def refuse_links(targets: Iterable[Path]) -> None:
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Hold a lock, and say so where it has to be waited for."""
+    from filelock import FileLock, Timeout  # not where a plan is made, which needs Snakemake alone
+
     lock = FileLock(path)
     try:
         lock.acquire(timeout=0)
