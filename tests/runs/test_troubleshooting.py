@@ -133,7 +133,7 @@ def incomplete(folder: Path) -> str:
 
 
 def no_conda(folder: Path) -> str:
-    return Run(folder).fails("--sdm", "conda", "--", IMAGES, PATH=str(folder))
+    return Run(folder).fails("--sdm", "conda", "--", IMAGES, PATH="/usr/bin:/bin")
 
 
 def no_java(folder: Path) -> str:
