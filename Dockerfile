@@ -16,10 +16,11 @@ ENV VIRTUAL_ENV=/opt/captionlab/venv PATH=/opt/captionlab/venv/bin:$PATH
 RUN python3 -m venv /opt/captionlab/venv \
  && sed -n '/^uv==/,/[^\\]$/p' /opt/captionlab/requirements.lock > /opt/captionlab/uv.lock \
  && pip install --no-cache-dir --require-hashes --requirement /opt/captionlab/uv.lock
-RUN --mount=type=cache,target=/root/.cache/uv \
-    uv pip install --require-hashes --requirement /opt/captionlab/requirements.lock
+RUN --mount=type=cache,target=/opt/captionlab/cache \
+    UV_CACHE_DIR="${UV_CACHE_DIR:-/opt/captionlab/cache}" uv pip install --require-hashes \
+    --requirement /opt/captionlab/requirements.lock
 
 # A checkout that is mounted belongs to somebody else, and git would not tell its commit.
-RUN git config --system --add safe.directory /workdir
+ENV GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=/workdir
 
 WORKDIR /workdir
