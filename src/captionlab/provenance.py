@@ -58,11 +58,11 @@ class Part(Mapping[str, Any]):
 @contextmanager
 def working_on(snakemake: Any) -> Iterator[None]:
     """What is written in the block is made by this job."""
-    _jobs.append((snakemake, _digests_of(snakemake.input)))
+    _jobs.append((snakemake, _digests_of_inputs(snakemake)))
     try:
         yield
         path = snakemake.output.provenance
-        outputs = _digests_of(file for file in snakemake.output if file != path)
+        outputs = {_name(file): digest(file) for file in snakemake.output if file != path}
         with replacing(path) as partial:
             sources = {"sources": _sources} if _sources else {}
             text = json.dumps({**current(), "outputs": outputs, **sources}, indent=2, sort_keys=True)
@@ -101,14 +101,14 @@ def current() -> dict[str, Any]:
 def input_digests(job: Any) -> dict[str, str]:
     """The digest of each input of a job, by its name. Of the job that is under way, it is that from the job's start."""
     running, digests = _jobs[-1] if _jobs else (None, {})
-    return digests if running == job else _digests_of(job.input)
+    return digests if running == job else _digests_of_inputs(job)
 
 
-def _digests_of(paths: Iterable[str]) -> dict[str, str]:
+def _digests_of_inputs(job: Any) -> dict[str, str]:
     # Of folders of photographs the names are all that is read.
-    listed = {*getattr(paths, "listed", ())}
+    listed = {*job.input.get("listed", ())}
     # A captioner and its reward_model may read the same features.
-    return {_name(path): names_digest(path) if path in listed else digest(path) for path in dict.fromkeys(paths)}
+    return {_name(path): names_digest(path) if path in listed else digest(path) for path in dict.fromkeys(job.input)}
 
 
 def written(run: Path) -> list[dict[str, Any]]:
