@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from snakemake.iocontainers import OutputFiles
+from snakemake.iocontainers import InputFiles, OutputFiles
 
 from captionlab import paths, provenance, tracing
 from captionlab.files import digest
@@ -27,7 +27,8 @@ ROWS = {"step": [1], "epoch": [0], "statistic": ["loss"], "value": [2.5]}
 def job(rule, inputs=(), outputs=(), **params):
     outputs = outputs if isinstance(outputs, dict) else dict(zip("abc", outputs, strict=False))
     output = OutputFiles(fromdict={"provenance": paths.provenance(rule), **outputs})
-    return SimpleNamespace(rule=rule, input=list(inputs), output=output, params=params, wildcards={"captioner": "base"})
+    read = InputFiles(toclone=list(inputs))
+    return SimpleNamespace(rule=rule, input=read, output=output, params=params, wildcards={"captioner": "base"})
 
 
 def said_by(rule):
@@ -98,8 +99,8 @@ def test_weights_are_of_their_training(run, capsys):
 
 def test_each_table_of_a_job_is_of_what_it_was_made_from(run, capsys):
     read = {"scores": "second.parquet", "words": ["captions.parquet"], "published": "published.csv", "more": []}
-    work, notes = job("tabulate_paper", read.values(), ["a.csv", "b.csv", "c.csv"]), []
-    work.input = [path for paths in read.values() for path in ([paths] if isinstance(paths, str) else paths)]
+    files = [path for paths in read.values() for path in ([paths] if isinstance(paths, str) else paths)]
+    work, notes = job("tabulate_paper", files, ["a.csv", "b.csv", "c.csv"]), []
     with working_on(work):
         for output, names in {"a.csv": ["scores", "published"], "b.csv": ["words"]}.items():
             with part_of(read) as inputs:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from running import load_script
-from snakemake.iocontainers import OutputFiles
+from snakemake.iocontainers import InputFiles, OutputFiles
 
 from captionlab.provenance import working_on
 from captionlab.reporting.comparison import ComparisonError, compare, moved_cells, parameter_differences, read_run
@@ -66,7 +66,8 @@ def test_a_parameter_or_a_job_that_one_run_has(tmp_path):
 def leave(folder: Path, rule: str, inputs: list[Path], wildcards: dict | None = None, **params) -> None:
     """What a job leaves."""
     output = OutputFiles(fromdict={"provenance": str(folder / "results" / "provenance" / f"{rule}.json")})
-    with working_on(SimpleNamespace(rule=rule, wildcards=wildcards or {}, params=params, input=inputs, output=output)):
+    read = InputFiles(toclone=list(map(str, inputs)))
+    with working_on(SimpleNamespace(rule=rule, wildcards=wildcards or {}, params=params, input=read, output=output)):
         pass
 
 
