@@ -37,6 +37,13 @@ class FileServer(ThreadingHTTPServer):
         found = self.files.get(path)
         return found.read_bytes() if isinstance(found, Path) else found
 
+    def commit(self, repository: str, revision: str) -> str:
+        """The commit of a branch of a repository, which moves when `commits` does; or the one that is asked for."""
+        return revision if len(revision) == 40 else self.commits.get(repository, "0" * 40)
+
+    def size(self, path: str) -> int:
+        return len(self.content(path) or b"")
+
     def gets(self) -> Counter[str]:
         """How often each path was asked for, but for what was said of it alone."""
         return Counter(path for method, path, _ in self.asked if method == "GET")
@@ -75,8 +82,9 @@ class _Handler(BaseHTTPRequestHandler):
             content = self.repository(path)
         elif "/resolve/" in path:
             repository, _, rest = path.strip("/").partition("/resolve/")
-            extra["X-Repo-Commit"] = server.commits.get(repository, "0" * 40)
-            content = server.content(f"/{repository}/{rest.partition('/')[2]}")
+            revision, _, file = rest.partition("/")
+            extra["X-Repo-Commit"] = server.commit(repository, revision)
+            content = server.content(f"/{repository}/{file}")
         else:
             content = server.content(path)
         if content is None:
@@ -92,11 +100,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.send(path, content[start:])
 
     def repository(self, path: str) -> bytes:
-        """What the hub says of the files of a data set."""
-        above = f"/datasets/{path.removeprefix('/api/datasets/').partition('/tree/')[0]}/"
-        files = {key.removeprefix(above): value for key, value in self.server.files.items() if key.startswith(above)}
-        told = [{"type": "file", "path": name, "size": len(value), "oid": "0"} for name, value in files.items()]
-        return json.dumps(told).encode()
+        """What the hub says of a data set: its commit, its licence, and the size of each of its files."""
+        name, _, asked = path.removeprefix("/api/datasets/").partition("?")[0].partition("/revision/")
+        above = f"/datasets/{name}/"
+        sizes = {key.removeprefix(above): self.server.size(key) for key in self.server.files if key.startswith(above)}
+        files = [{"rfilename": file, "size": size} for file, size in sizes.items()]
+        sha = self.server.commit(f"datasets/{name}", asked)
+        return json.dumps({"id": name, "sha": sha, "siblings": files, "cardData": {"license": "cc0-1.0"}}).encode()
 
     def send(self, path: str, content: bytes) -> None:
         cuts, pause = self.server.cuts.get(path, []), self.server.pauses.get(path, 0)

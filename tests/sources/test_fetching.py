@@ -270,6 +270,26 @@ def test_a_disk_that_has_too_little_room_is_told_before_anything_is_fetched(serv
     assert server.asked == []
 
 
+def test_room_for_what_is_left_of_files_and_twice_for_the_largest_archive(server, tmp_path, monkeypatch):
+    """An archive and what is in it lie beside each other; what came of a file before is there already."""
+    half(server, tmp_path, monkeypatch)
+    asked = []
+
+    def check(size, folder):
+        asked.append(size)
+        raise DiskFull("no room")
+
+    monkeypatch.setattr("captionlab.sources.unpacking.check_room", check)
+    archives = [
+        source(server, "/b.zip", places={"b/": "b/"}, size="3 MB"),
+        source(server, "/c.zip", places={"c/": "c/"}, size="2 MB"),
+    ]
+    named = [Source(**{**vars(one), "name": name}) for one, name in zip(archives, "bc", strict=True)]
+    with pytest.raises(DiskFull):
+        Retrieval([source(server, "/a.bin", size=50_000), *named], tmp_path).fetch()
+    assert asked == [20_000 + 5_000_000 + 3_000_000]
+
+
 def test_a_disk_that_fills_up_ends_all_and_what_came_stays(server, tmp_path, monkeypatch):
     """The kernel's own error: what is written lands on /dev/full."""
     seen = []
@@ -481,6 +501,53 @@ def test_a_repository_is_fetched_whole(hub, tmp_path):
     Retrieval([hub_source("some/data", revision)], tmp_path).fetch()
     folder = f"hub/some/data/{revision}"
     assert left(tmp_path) == {f"{folder}/train-0.parquet", f"{folder}/deep/test-0.parquet"}
+
+
+def test_a_branch_that_moves_is_one_commit(hub, tmp_path, monkeypatch):
+    """Between two files of a repository, and between two runs; what is asked for is what was there at first sight."""
+    for name in ("a.parquet", "b.parquet"):
+        hub.files[f"/datasets/some/data/{name}"] = name.encode()
+    moving = Retrieval._from_hub
+
+    def move(*given):
+        moving(*given)
+        hub.commits["datasets/some/data"] = "3" * 40
+
+    monkeypatch.setattr(Retrieval, "_from_hub", move)
+    for _ in range(2):
+        Retrieval([hub_source("some/data", "main")], tmp_path).fetch()
+        asked = {path for _, path, _ in hub.asked if "/resolve/" in path}
+        assert asked == {f"/datasets/some/data/resolve/{'2' * 40}/{name}.parquet" for name in "ab"}
+        assert len(left(tmp_path)) == 2
+        for name in "ab":
+            (tmp_path / "hub/some/data/main" / f"{name}.parquet").unlink()
+        hub.asked.clear()
+
+
+def test_a_repository_whose_files_would_leave_their_folder(hub, tmp_path, answers):
+    hub.files["/datasets/some/data/deep/../../outside"] = CONTENT
+    text = refused(
+        tmp_path, answers, "a data set of the hub with a file deep/../../outside", hub, hub_source("some/data", "main")
+    )
+    assert "'deep/../../outside', which would leave its folder" in text
+    assert left(tmp_path) == set()
+
+
+def test_a_repository_without_any_file(hub, tmp_path, answers):
+    text = refused(tmp_path, answers, "a data set of the hub without a file", hub, hub_source("some/data", "main"))
+    assert f"some/data has no file at {'2' * 40}" in text
+
+
+def test_of_a_repository_size_and_licence_are_said_before_it_is_fetched(hub, tmp_path):
+    hub.files["/datasets/some/data/train-0.parquet"] = CONTENT * 40
+    found = Retrieval([hub_source("some/data", "main")], tmp_path).looked_up()
+    assert "2.0 MB; licence: cc0-1.0" in found.described()
+    assert f"from some/data, revision {'2' * 40}" in found.described()
+    assert left(tmp_path) == set()
+    unknown = Retrieval([hub_source("other/data", "main")], tmp_path / "elsewhere")
+    hub.server_close()
+    assert unknown.looked_up().described() == unknown.described()
+    assert "size unknown; licence: see its page" in unknown.described()
 
 
 def test_a_repository_without_the_file(hub, tmp_path, answers):

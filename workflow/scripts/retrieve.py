@@ -10,7 +10,8 @@ from captionlab.sources.table import Source
 
 @script
 def main(snakemake):
-    retrieval = Retrieval([Source(**source) for source in snakemake.params.sources], Path(snakemake.params.data))
+    sources = [Source(**source) for source in snakemake.params.sources]
+    retrieval = Retrieval(sources, Path(snakemake.params.data)).looked_up()
     logging.info(retrieval.described())
     retrieval.fetch()
     Path(snakemake.output[0]).touch()

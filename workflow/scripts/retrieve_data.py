@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
-    found = retrieval(config, named_paths(config, ROOT / SCHEMA), ROOT)
+    found = retrieval(config, named_paths(config, ROOT / SCHEMA), ROOT).looked_up()
     print(found.described(), end="")
     if found.fetchable:
         if not (options.yes or agreed()):

@@ -13,8 +13,9 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,25 @@ class Retrieval:
     def fetchable(self) -> list[Source]:
         """Those of the missing ones that have an address."""
         return [source for source in self.missing if not source.by_hand]
+
+    def looked_up(self) -> "Retrieval":
+        """The same, with what the hub says of missing repositories of unknown size: bytes, licence and commit.
+
+        Of one that cannot be asked nothing more is known; why that is will be said when it is fetched.
+        """
+        return replace(self, sources=[self._looked_up(source) for source in self.sources])
+
+    def _looked_up(self, source: Source) -> Source:
+        if source.repository is None or source.size is not None or source not in self.fetchable:
+            return source
+        from captionlab.sources.transfer import look_at_repository
+
+        try:
+            found = look_at_repository(source.repository, source.kind, self._revision(source))
+        except SourceError:
+            return source
+        licence, size = found.licence or source.licence, f"{sum(found.files.values()) / 1e6:.3f} MB"
+        return replace(source, size=size, licence=licence, revision=found.commit)
 
     def described(self) -> str:
         """What is missing, how large it is and under which licence, and what is to be done by hand; lines."""
@@ -93,10 +113,20 @@ class Retrieval:
             raise SourceError(f"{what}:\n" + "\n".join(f"  - {line}" for line in failed))
 
     def _check_room(self, folder: Path) -> None:
-        """Raise a SourceError before anything is fetched where the sizes that are known do not fit together."""
+        """Raise a SourceError before anything is fetched where the sizes that are known do not fit together.
+
+        What came of a file earlier is there already. An archive and what is in it lie beside each other for a while.
+        """
         from captionlab.sources.unpacking import check_room
 
-        check_room(sum(source.bytes or 0 for source in self.fetchable if source.missing(self.data)), folder)
+        missing = [source for source in self.fetchable if source.missing(self.data)]
+        sizes = {source.name: source.bytes or 0 for source in missing}
+        came = {
+            name: sum(path.stat().st_size for path in folder.glob(f"{escape(name)}.{'[0-9a-f]' * 16}.partial"))
+            for name in sizes
+        }
+        archives = [sizes[source.name] for source in missing if source.is_archive]
+        check_room(sum(max(0, sizes[name] - came[name]) for name in sizes) + max(archives, default=0), folder)
 
     def _fetch(self, source: Source, staging: Path) -> None:
         """Fetch what of a source is missing, and put it in place."""
@@ -152,29 +182,29 @@ class Retrieval:
         from captionlab.sources.transfer import look_on_hub
 
         key = f"{source.repository}/{member}"
-        # A branch moves: what it was at first sight is asked for again.
-        revision = source.revision if commit(source.revision) else self._recorded(key).get("commit", source.revision)
-        asked = partial(look_on_hub, str(source.repository), source.kind, revision, member)
+        asked = partial(look_on_hub, str(source.repository), source.kind, self._revision(source), member)
         file, what = self._first(source, key, [asked], staging)
         put(file, target)
         self._note(key, what)
 
+    def _revision(self, source: Source) -> str:
+        """What a repository is asked for: a branch moves, so it is the commit of what came of it at first sight."""
+        if commit(source.revision):
+            return source.revision
+        known = (what for key, what in self._records().items() if key.startswith(f"{source.repository}/"))
+        return next((str(what["commit"]) for what in known if "commit" in what), source.revision)
+
     def _whole_repository(self, source: Source, place: str, staging: Path) -> None:
         """Fetch the files of a repository, each as it comes, and put their folder in place when all are there."""
-        import httpx2
-        from huggingface_hub import HfApi, constants
+        from captionlab.sources.transfer import look_at_repository
+        from captionlab.sources.unpacking import check_room
 
-        from captionlab.sources.transfer import reason
-
-        api = HfApi(endpoint=constants.ENDPOINT)
-        try:
-            names = api.list_repo_files(str(source.repository), revision=source.revision, repo_type=source.kind)
-        except (httpx2.HTTPError, OSError) as error:
-            raise SourceError(reason(f"{constants.ENDPOINT}/{source.repository}", error)) from error
+        found = look_at_repository(str(source.repository), source.kind, self._revision(source))
         folder = staging / place.strip("/").replace("/", "--")
-        for name in names:
-            if not name.startswith(".") and not (folder / name).exists():
-                self._from_hub(source, name, folder / name, staging)
+        wanted = {name: size for name, size in found.files.items() if not (folder / name).exists()}
+        check_room(sum(wanted.values()), staging)
+        for name in wanted:
+            self._from_hub(replace(source, revision=found.commit), name, folder / name, staging)
         put(folder, self.data / place)
 
     def _first(

@@ -65,6 +65,11 @@ class Source:
             return int(float(number) * _UNITS[unit])
         return self.size
 
+    @property
+    def is_archive(self) -> bool:
+        """Whether an address leads to an archive, of which members are unpacked."""
+        return self.repository is None and any(member is not None for member in self.places.values())
+
     def missing(self, data: Path) -> list[str]:
         """The places where nothing is, or an empty folder."""
         return [place for place in self.places if not is_there(data / place)]

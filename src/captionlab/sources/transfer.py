@@ -12,7 +12,7 @@ from glob import escape
 from pathlib import Path
 
 import httpx2
-from huggingface_hub import constants, get_hf_file_metadata, get_session, hf_hub_url
+from huggingface_hub import HfApi, constants, get_hf_file_metadata, get_session, hf_hub_url
 from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 from huggingface_hub.file_download import http_get
 from huggingface_hub.utils import build_hf_headers
@@ -62,6 +62,32 @@ def look_on_hub(repository: str, kind: str, revision: str, file: str) -> Remote:
         raise SourceError(reason(address, error)) from error
     sha256 = told.etag if told.etag and re.fullmatch("[0-9a-f]{64}", told.etag) else None
     return Remote(address, told.size, told.etag, sha256, told.commit_hash, build_hf_headers())
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository of the hub at one commit: its licence, and the bytes of each of its files, hidden ones aside."""
+
+    commit: str
+    licence: str | None
+    files: dict[str, int]
+
+
+def look_at_repository(repository: str, kind: str, revision: str) -> Repository:
+    """What the hub says of a repository as a whole; a SourceError says why it cannot be asked."""
+    api = HfApi(endpoint=constants.ENDPOINT)
+    info = api.dataset_info if kind == "dataset" else api.model_info
+    try:
+        told = info(repository, revision=revision, files_metadata=True)
+    except (httpx2.HTTPError, OSError) as error:
+        raise SourceError(reason(f"{constants.ENDPOINT}/{repository}", error)) from error
+    files = {file.rfilename: file.size or 0 for file in told.siblings or [] if not file.rfilename.startswith(".")}
+    if not files:
+        raise SourceError(f"{constants.ENDPOINT}/{repository} has no file at {told.sha}")
+    if leaving := [name for name in files if name.startswith("/") or ".." in name.split("/")]:
+        raise SourceError(f"{constants.ENDPOINT}/{repository} has a file {leaving[0]!r}, which would leave its folder")
+    licence = told.card_data.get("license") if told.card_data else None
+    return Repository(str(told.sha), licence, files)
 
 
 def transfer(remote: Remote, folder: Path, name: str) -> Path:
