@@ -1,10 +1,13 @@
 """WebDataset: tars of an image, its text and its JSON by key, as img2dataset writes them."""
 
+import io
 import json
+import os
 import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from posixpath import normpath
 from tarfile import TarFile, TarInfo
 from typing import Any
 
@@ -71,14 +74,46 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     """
     for split, pattern in config["tars"].items():
         for path in tars(root, pattern):
-            with _open(path) as tar:
+            with open(path, "rb", buffering=0) as file, _open(path, file) as tar:
                 for sample in _samples(_members(tar, path)):
                     yield _entry(config, split, tar, path, sample)
 
 
-def _open(path: Path) -> TarFile:
+class _Positioned(io.RawIOBase):
+    """A file that keeps its position itself.
+
+    tarfile asks for it three times a member. Each would be a call of the system, which was a third of the time in which
+    20,000 small images of a tar were read.
+    """
+
+    def __init__(self, file: io.FileIO):
+        self._file, self._position = file, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_END:
+            self._position = self._file.seek(offset, whence)
+        else:
+            self._position = offset + (self._position if whence == os.SEEK_CUR else 0)
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        count = os.preadv(self._file.fileno(), [buffer], self._position)
+        self._position += count
+        return count
+
+
+def _open(path: Path, file: io.FileIO) -> TarFile:
     try:
-        return tarfile.open(path, "r:")
+        return tarfile.open(path, "r:", fileobj=io.BufferedReader(_Positioned(file)))
     except tarfile.TarError as error:
         raise CorpusError(
             f"{path} is no tar that can be read ({error}); fetch it again, or unpack it first if it is compressed: "
@@ -93,7 +128,7 @@ def _members(tar: TarFile, path: Path) -> Iterator[TarInfo]:
         while (member := tar.next()) is not None:
             tar.members.clear()  # type: ignore[attr-defined]  # it would keep each of them
             last = repr(member.name)
-            if not member.isdir() and not PurePosixPath(member.name).name.startswith("."):
+            if not member.isdir() and not member.name.rpartition("/")[2].startswith("."):
                 yield member
     except tarfile.TarError as error:
         raise _cut(path, last) from error
@@ -114,7 +149,7 @@ def _samples(members: Iterator[TarInfo]) -> Iterator[_Sample]:
     for member in members:
         folder, _, name = member.name.rpartition("/")
         stem, _, ending = name.partition(".")
-        key, ending = str(PurePosixPath(folder) / stem), ending.lower()
+        key, ending = normpath(f"{folder}/{stem}" if folder else stem), ending.lower()
         if sample is None or key != sample.key:
             if sample:
                 yield sample
