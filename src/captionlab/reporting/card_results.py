@@ -42,6 +42,8 @@ class Results:
         """Those that are about one training of a model."""
         if model.section == "captioners":
             return [row for row in self.summary if row["captioner"] == model.name and row["seeds"] == 1]
+        if model.section == "scorers":
+            return []
         found = (row for row in self.summary if row["retriever"] == model.name and row["seeds"] == 1)
         return [row for row in found if row["captioner"] in self.humans]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
+from captionlab.reporting.render import Block, Cell, Column, Table, Value
 from captionlab.reporting.sheets import PROVENANCE, table_of
 
 RECORD_COLUMNS = ("topic", "name", "question", "of", "answered", "answer", "where", "acl", "neurips", *PROVENANCE)
@@ -63,17 +63,16 @@ def checklist_table(questions: Iterable[Question], provenance: Mapping[str, Any]
         rows = []
         for question in of_topic:
             answers = ";\n".join(answer.line() for answer in question.answers)
-            numbers = [Cell(number or MISSING) for number in (question.acl, question.neurips)]
-            rows.append(
-                [Cell(question.name), *map(Cell, (question.text, answers, question.where or MISSING)), *numbers]
-            )
+            numbers = {"ACL": question.acl, "NeurIPS": question.neurips}
+            asked_by = "; ".join(f"{who} {number}" for who, number in numbers.items() if number)
+            rows.append([Cell(question.name, asked_by), Cell(answers, question.where), Cell(question.text)])
             fixed: dict[str, Value] = {"topic": topic, "name": question.name, "question": question.text}
             fixed["answered"] = question.answered
             numbered: dict[str, Value] = {"where": question.where, "acl": question.acl, "neurips": question.neurips}
             records += [{**fixed, "of": one.of, "answer": one.text, **numbered} for one in question.answers]
         blocks.append(Block(rows, topic))
     answered = sum(question.answered for question in asked)
-    headings = ("", "asked", "answer", "where", "ACL", "NeurIPS")
+    headings = ("asked", "answer, and where it stands", "in full")
     columns = [Column(heading, numeric=False) for heading in headings]
     description = (
         f"What reviewers ask about experiments, as far as this run knows: {answered} of {len(asked)} questions have an "

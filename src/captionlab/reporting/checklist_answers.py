@@ -56,9 +56,11 @@ class Known:
 
 
 def questions(known: Known) -> Iterator[Question]:
-    """Every question, by topic."""
+    """Every question, by topic; one that there is nothing to say about has that as its answer."""
     for of_topic in (_claims, _models, _compute, _data, _evaluation, _people, _code):
-        yield from of_topic(known)
+        for one in of_topic(known):
+            nothing = "The run has nothing of the kind."
+            yield one if one.answers else unknown(one.topic, one.name, one.text, nothing, one.acl, one.neurips)
 
 
 def _claims(known: Known) -> Iterator[Question]:
@@ -70,7 +72,7 @@ def _claims(known: Known) -> Iterator[Question]:
         yield Question(CLAIMS, "claims", text, [Answer(said)], "tables reproduction, claims", "A3", "1")
     else:
         yield unknown(CLAIMS, "claims", text, "The config asks for no paper, so no claim is judged.", "A3", "1")
-    limits = [Answer(TOY)] if known.run.get("toy") else []
+    limits = [Answer(TOY.rstrip("."))] if known.run.get("toy") else []
     apart = [name for name, paper in known.papers.items() if not paper["comparable"]]
     if apart:
         limits.append(
@@ -106,7 +108,7 @@ def _models(known: Known) -> Iterator[Question]:
             if model["section"] == section
         ]
         if found:
-            yield Question(MODELS, f"parameters of {section}", f"how large is each {kind}?", found, CARDS, "C1", "8")
+            yield Question(MODELS, f"size of {section}", f"how large is each {kind}?", found, CARDS, "C1", "8")
     trained = known.trained
     if not trained:
         yield unknown(MODELS, "training", "how was each model trained?", "The run trains no model.", "C2, C3", "6, 7")
@@ -236,7 +238,7 @@ def _evaluation(known: Known) -> Iterator[Question]:
     text = "on which images, and by which decoding, was each evaluation made?"
     yield Question(EVALUATION, "decoding", text, said, "table evaluation", "C2", "6")
     tests = Counter(str(row["test"]) for row in known.comparisons if row["test"])
-    said = [Answer(INTERVALS), Answer(f"{many(RESAMPLES)} bootstrap samples")]
+    said = [Answer(INTERVALS.rstrip(".")), Answer(f"{many(RESAMPLES)} bootstrap samples")]
     said += [Answer(f"{many(count)} comparisons", test) for test, count in tests.most_common()]
     text = "what are the intervals and the tests?"
     yield Question(EVALUATION, "intervals and tests", text, said, "table evaluation, docs/fidelity.md", "C3", "7")
