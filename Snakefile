@@ -92,5 +92,6 @@ rule all:
     input:
         paths.TABLES,
         lab.papers.figures(),
+        lab.documenting.cards(),
         lab.study.results(),
         lab.scene_analysis.results(),

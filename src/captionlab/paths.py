@@ -13,6 +13,7 @@ RETRIEVED = f"{RESULTS}/retrieved"
 SPICE_MODELS = f"{RESULTS}/spice/models"
 LANGUAGE_MODEL = f"{RESULTS}/language/model.arpa"
 ASSOCIATIONS = f"{RESULTS}/language/associations.parquet"
+CARD = "README.md"  # of a model, beside its weights, where hubs look for it
 SIMULATED_RESPONSES = f"{RESULTS}/study/simulated/responses.csv"
 # What comes with the workflow and is no part of a run.
 RESOURCES = Path(__file__).parents[2] / "resources"
@@ -56,6 +57,7 @@ tags = _Files("tags/{tags}/{corpus}/tags.parquet")
 reward_model = _Files("{kind}/{name}", "kind", "name")  # folder of one of the `encoders` or `scorers`
 scorer = _Files("scorers/{scorer}/{file}", "file")
 captioner = _Files("captioners/{captioner}/{file}", "file")
+model = _Files("{kind}/{name}/{file}", "file")  # of one of the `captioners`, `encoders` or `scorers`
 references = _Files("evaluation/references/{corpus}.parquet")  # tokenised
 paraphrases = _Files("paraphrases/{table}.parquet", "table")  # METEOR's: phrases or paraphrases
 parses = _Files("spice/parses/{corpus}.parquet")  # of references, for SPICE

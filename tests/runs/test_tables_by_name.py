@@ -66,8 +66,8 @@ def test_one_table_then_all(run):
     assert run("--forcerun", "import_captions", "--", TABLE) == ["import_captions"]
     # A folder with one table is no finished one, whatever happens to it.
     (tables / "note.txt").write_text("mine")
-    assert run("results/tables/") == ["collect_cost", "collect_tables"]
-    assert {"cost.csv", "evaluation.html", "index.html"} <= {path.name for path in tables.iterdir()}
+    assert run("results/tables/") == ["collect_checklist", "collect_cost", "collect_tables"]
+    assert {"cost.csv", "checklist.csv", "evaluation.html", "index.html"} <= {path.name for path in tables.iterdir()}
     assert not (tables / "note.txt").exists()
     for asked in ("results/tables/", TABLE):
         run("--dry-run", asked)
@@ -98,5 +98,14 @@ def test_a_table_needs_what_its_own_job_needs_and_no_more(tmp_path):
     )
     assert plan == {**of_job, "collect_table": 1, "total": of_job["total"] + 1}
     assert {"tabulate_discritune", "summarise_evaluation", "finetune_captioner"} <= plan.keys()
-    others = {"collect_tables", "collect_cost", "check_claims", "tabulate_probing", "tabulate_scenes", "train_probe"}
+    others = {
+        "collect_tables",
+        "collect_cost",
+        "collect_checklist",
+        "write_model_cards",
+        "check_claims",
+        "tabulate_probing",
+        "tabulate_scenes",
+        "train_probe",
+    }
     assert not plan.keys() & others

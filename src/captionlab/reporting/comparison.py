@@ -15,6 +15,7 @@ import pandas as pd
 
 from captionlab import paths
 from captionlab.provenance import written
+from captionlab.reporting.parameters import flat_parameters
 from captionlab.reporting.render import escape_markdown, markdown_rows
 from captionlab.reporting.sheets import PROVENANCE
 
@@ -94,13 +95,6 @@ def _parameters(made: Mapping[str, Any]) -> dict[str, str]:
     """
     outside = {path: digest for path, digest in made["inputs"].items() if not path.startswith(f"{paths.RESULTS}/")}
     return flat_parameters({**made["params"], "input": outside})
-
-
-def flat_parameters(params: Mapping[str, Any]) -> dict[str, str]:
-    """Parameters of a job as text, nested names joined by dots; without code, and what footers say of the run."""
-    given = {name: value for name, value in params.items() if name not in ("code", "provenance")}
-    (flat,) = pd.json_normalize(given).to_dict("records")
-    return {str(name): str(value) for name, value in flat.items()}
 
 
 def _making(before: Run, after: Run) -> list[str]:

@@ -53,17 +53,26 @@ def measured_jobs(results: Path) -> list[dict[str, Any]]:
     rows = []
     for path in sorted((results / "benchmarks").rglob("*.tsv")):
         name = path.relative_to(results / "benchmarks").with_suffix("")
-        with open(path, encoding="utf-8", newline="") as file:
-            measured = next(csv.DictReader(file, delimiter="\t"), None)
-        if measured is None:  # the job is under way or was killed
-            continue
-        texts = {column: measured.get(key) for key, column in MEASURED.items()}
-        # Snakemake writes NA or a dash for a job that was over before it looked.
-        numbers = {name: float(text) if text and text not in ("-", "NA") else None for name, text in texts.items()}
-        own = results / "cost" / name.with_suffix(".parquet")
-        of_gpu = read_table(own, COST, [*NO_GPU]).to_pylist()[0] if own.exists() else NO_GPU
-        rows.append({"rule": name.parts[0], "job": "/".join(name.parts[1:]), **numbers, **of_gpu})
+        if measured := measured_job(results, name):
+            rows.append(measured)
     return rows
+
+
+def measured_job(results: Path, name: Path) -> dict[str, Any] | None:
+    """The row of the job that has this name below the name of its rule; None for one that is not measured yet."""
+    path = results / "benchmarks" / f"{name}.tsv"
+    if not path.exists():
+        return None
+    with open(path, encoding="utf-8", newline="") as file:
+        measured = next(csv.DictReader(file, delimiter="\t"), None)
+    if measured is None:  # the job is under way or was killed
+        return None
+    texts = {column: measured.get(key) for key, column in MEASURED.items()}
+    # Snakemake writes NA or a dash for a job that was over before it looked.
+    numbers = {name: float(text) if text and text not in ("-", "NA") else None for name, text in texts.items()}
+    own = results / "cost" / f"{name}.parquet"
+    of_gpu = read_table(own, COST, [*NO_GPU]).to_pylist()[0] if own.exists() else NO_GPU
+    return {"rule": name.parts[0], "job": "/".join(name.parts[1:]), **numbers, **of_gpu}
 
 
 def cost_table(rows: Sequence[Row], stages: Mapping[str, str], provenance: Mapping[str, Any]) -> Table:

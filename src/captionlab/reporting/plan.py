@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from captionlab import paths
-from captionlab.reporting.comparison import flat_parameters
 from captionlab.reporting.costs import clock
+from captionlab.reporting.parameters import flat_parameters
 from captionlab.reporting.render import MISSING, markdown_rows
 from captionlab.reporting.runs import Row
 

@@ -20,6 +20,7 @@ from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, memory, 
 from captionlab.workflow.blocks import Block, has_captions, normalise, without
 from captionlab.workflow.commands import COMMAND, Commands
 from captionlab.workflow.config import SCHEMA, ConfigError, checked, named_paths
+from captionlab.workflow.documenting import Documenting
 from captionlab.workflow.embedding import Embedding
 from captionlab.workflow.families import asked_tables, readers, score_tables
 from captionlab.workflow.judgements import Judgements, with_judgements
@@ -30,8 +31,9 @@ from captionlab.workflow.regions import Regions
 from captionlab.workflow.report import labels_of, paper_of
 from captionlab.workflow.retrieving import Retrieving, retrieval
 from captionlab.workflow.scene_analysis import SceneAnalysis
+from captionlab.workflow.schema import Schema
 from captionlab.workflow.scoring import RewardModels, Scoring
-from captionlab.workflow.seeds import trainings
+from captionlab.workflow.seeds import SECTIONS, trainings
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
 
@@ -52,7 +54,8 @@ class Experiments(Basis):
     def __init__(self, config: Block, root: Path | str):
         super().__init__(with_judgements(checked(config, Path(root) / SCHEMA)), root)
         # Of each captioner with several seeds its trainings.
-        self.trainings = trainings(config, "captioners")
+        seeds = {section: trainings(config, section) for section in SECTIONS}
+        self.trainings = seeds["captioners"]
         self.spice: str = self.config["spice"] or "off"
         self.embedding = Embedding(self)
         self.regions = Regions(self, self.embedding)
@@ -71,6 +74,7 @@ class Experiments(Basis):
                 retrieval(self.config, named_paths(self.config, self.root / SCHEMA), self.root)
             )
         self.papers = Papers(self, [paper_class(name)(self) for name in PAPERS], self.provenance())
+        self.documenting = Documenting(self, Schema(Path(root) / SCHEMA), self.papers, seeds)
 
     def check_files(self) -> None:
         """Raise a ConfigError that lists each file or folder that is not there, once, or that has a name of another."""
@@ -306,8 +310,9 @@ class Experiments(Basis):
         }
 
     def tables(self) -> list[str]:
-        """Every table that the config asks for, in every format, and what they cost."""
-        return [*self.measured_tables(), *(paths.reporting(f"cost.{ending}") for ending in GENERAL_FORMATS)]
+        """Every table that the config asks for, in every format, what they cost, and what reviewers ask."""
+        others = [f"{name}.{ending}" for name in ("cost", "checklist") for ending in GENERAL_FORMATS]
+        return [*self.measured_tables(), *map(paths.reporting, others)]
 
     def table_files(self) -> dict[str, str]:
         """These files by their names, which they have in the folder of all tables too."""
@@ -319,9 +324,18 @@ class Experiments(Basis):
 
     def measured_tables(self) -> list[str]:
         """The tables of measurements among them."""
-        asked = {"evaluation": True, "claims": self.config["papers"], "validity": self.validity.config}
+        papers = self.config["papers"]
+        asked = {"evaluation": True, "claims": papers, "reproduction": papers, "validity": self.validity.config}
         names = [f"{name}.{ending}" for name in asked if asked[name] for ending in GENERAL_FORMATS]
         return [*self.language.tables(), *map(paths.reporting, names), *self.papers.tables()]
+
+    def claims_table(self) -> list[str]:
+        """The rows of the table of claims, where the config asks for a paper."""
+        return [paths.reporting("claims.csv")] if self.config["papers"] else []
+
+    def validity_table(self) -> list[str]:
+        """The rows of the table of validity, where the config asks for it."""
+        return [paths.reporting("validity.csv")] if self.validity.config else []
 
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""

@@ -3,11 +3,13 @@
 Here are their parts of the schema, and what the graph asks of them: modules for fingerprints, libraries for versions.
 """
 
+import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from captionlab.declarations import (
+    ROOT,
     CaptionerFamily,
     CorpusReader,
     DeclarationError,
@@ -122,3 +124,9 @@ def _trained(given: Block, sizes: Mapping[str, Any], *bases: str) -> Block:
     required = [key for key, part in sizes.items() if "default" not in part]
     architecture = {"architecture": {"required": required, "properties": dict(sizes)}}
     return _part(*bases, keys=architecture) if sizes else {**given, "untrained": True}
+
+
+def headline(package: str, name: str) -> str:
+    """What a module of a package says of itself in the first line of its docstring."""
+    source = ROOT.joinpath(*package.split("."), f"{name.replace('-', '_')}.py").read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]

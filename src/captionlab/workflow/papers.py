@@ -68,6 +68,10 @@ class Papers:
         """Every file of every table."""
         return [path for paper in self.papers for path in self._files(paper)]
 
+    def numbers(self) -> list[str]:
+        """The rows of every table, in which a published number stands beside ours with a verdict."""
+        return [path for path in self.tables() if path.endswith(".csv")]
+
     def figures(self) -> list[str]:
         """Every figure."""
         return [paths.figure(name) for paper in self.papers for name in paper.figures()]
@@ -79,6 +83,10 @@ class Papers:
     def citations(self) -> dict[str, str]:
         """How each paper is cited."""
         return {paper.name: paper.citation for paper in self.papers}
+
+    def asked_for(self) -> dict[str, Block]:
+        """How each paper of the config is cited, and whether its published numbers may be held against the run's."""
+        return {p.name: {"citation": p.citation, "comparable": bool(p.block.get("comparable"))} for p in self.asked}
 
     # ---------------------------------------------------------------------------------------------- claims
     def evidence(self) -> dict[str, Any]:

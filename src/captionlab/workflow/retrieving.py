@@ -19,7 +19,7 @@ def retrieval(config: Block, named: Iterable[str], root: Path) -> Retrieval:
     hub = [corpus for corpus in config["corpora"].values() if "repository" in corpus]
     pairs = dict.fromkeys((str(corpus["repository"]), str(corpus["revision"])) for corpus in hub)
     table = read_sources(root / "resources" / "sources.yaml")
-    asked = serving(table, [_below(path, data) for path in named])
+    asked = serving(table, [below(path, data) for path in named])
     return Retrieval([*asked, *(hub_source(*pair) for pair in pairs)], data)
 
 
@@ -33,7 +33,7 @@ class Retrieving:
     def wait_for(self, given: Iterable[str]) -> None:
         """Let the job that asks wait until all of this is fetched that is missing and may be fetched."""
         data = self.retrieval.data
-        asked = serving(self.retrieval.fetchable, [_below(path, data) for path in given])
+        asked = serving(self.retrieval.fetchable, [below(path, data) for path in given])
         if any(source.missing(data) for source in asked):
             # Of an earlier run, after which data were lost: with it Snakemake would take the checkpoint for done.
             Path(paths.RETRIEVED).unlink(missing_ok=True)
@@ -55,6 +55,6 @@ class Retrieving:
         return found
 
 
-def _below(path: str, data: Path) -> str:
+def below(path: str, data: Path) -> str:
     """A path that a config names, as one below `data`."""
     return os.path.relpath(data / path, data)

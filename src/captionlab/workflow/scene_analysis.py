@@ -71,6 +71,10 @@ class SceneAnalysis(Part):
         ablation = map(paths.ablation, ("coverage", "effects", "splits"))
         return [*attention, *ablation, *(path for role in ROLES for path in self.of(role, "probes", "scores"))]
 
+    def searches(self) -> list[str]:
+        """The settings that were tried for the neural probe of each captioner."""
+        return [path for role in ROLES for path in self.of(role, "probes", "search")]
+
     def role(self, wildcards: Wildcards) -> str:
         """Whether a captioner is the pretrained or the finetuned one."""
         return next(role for role in ROLES if self.config[role] == wildcards.captioner)

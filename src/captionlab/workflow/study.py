@@ -67,6 +67,10 @@ class Study(Part):
         """Whose answers are analysed."""
         return [kind for kind, key in (("people", "responses"), ("simulated", "simulated")) if self.config.get(key)]
 
+    def tables(self, table: str) -> list[str]:
+        """A table of each of them."""
+        return [paths.answers(table, who) for who in self.participants()]
+
     def results(self) -> list[str]:
         """What the study makes for people to use."""
         return [paths.study("web"), paths.study("psychopy"), paths.study("review.html")] if self.config else []

@@ -67,7 +67,7 @@ class Validity(Part):
 
     def accuracy(self) -> list[str]:
         """How often participants of the study are right: people, simulated ones or both."""
-        return [paths.answers("accuracy", who) for who in self.study.participants() if self.config]
+        return self.study.tables("accuracy") if self.config else []
 
     def _evaluations(self) -> list[tuple[str, Block]]:
         """Those of the config, if anybody asks; sets of judgements are none."""

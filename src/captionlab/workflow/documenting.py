@@ -1,0 +1,232 @@
+"""What is told of a run to those who were not there: the cards of its models, and the table for reviewers."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from captionlab import paths
+from captionlab.judgements import JUDGED
+from captionlab.reporting.paper import listed
+from captionlab.sources.table import Source, read_sources, serving
+from captionlab.workflow.basis import Basis
+from captionlab.workflow.blocks import KINDS, Block, normalise
+from captionlab.workflow.families import DECLARED, headline, judgement_readers
+from captionlab.workflow.papers import Papers
+from captionlab.workflow.retrieving import below
+from captionlab.workflow.schema import Schema
+
+SECTIONS = ("captioners", "encoders", "scorers")
+# The rule that trains what comes about in one of these ways; KINDS has all ways.
+TRAINING = {
+    "captioners": {"pretrained": "pretrain_captioner", "finetuned": "finetune_captioner"},
+    "encoders": {"trained": "train_encoder"},
+    "scorers": {"trained": "pretrain_scorer"},
+}
+# Ways in which a model has weights, made here or elsewhere; else it is none, or a part of another one.
+WEIGHTED = {*(way for ways in TRAINING.values() for way in ways), "imported"}
+# Parts of a config by which jobs run; what these do not name, and nothing that they name does, is not made.
+ASKING = ("evaluations", "scene_analysis", "study", "language", "validity", "judgements", "papers")
+# What a model reads, or was trained with, by the keys of its block.
+READS = ("encoder", "regions", "tags")
+# By the key of a reward the section of the model that it asks.
+REWARDING = {"retriever": "encoders", "scorer": "scorers"}
+# A model: its section and its name.
+Model = tuple[str, str]
+
+
+class Documenting:
+    """What a config says of the models and corpora that its jobs make."""
+
+    def __init__(self, basis: Basis, language: Schema, papers: Papers, seeds: Block):
+        """Take the config, the language of its schema, its papers, and by section the blocks that have seeds."""
+        self.basis, self.language, self.papers, self.seeds = basis, language, papers, seeds
+
+    # -------------------------------------------------------------------------------------- what jobs make
+    def used(self, section: str) -> list[str]:
+        """The blocks of a section that jobs of the run ask for."""
+        return sorted(name for of, name in self._reached if of == section)
+
+    @cached_property
+    def _reached(self) -> set[Model]:
+        """Everything that the asking parts of the config name, and what that names in turn; not what judges gave."""
+        config, properties = self.basis.config, self.language.root["properties"]
+        found: set[Model] = set()
+        ahead = self._named({key: config[key] for key in ASKING if key in config}, self.language.root)
+        while ahead:
+            section, name = ahead.pop()
+            block = config.get(section, {}).get(name)
+            if (section, name) in found or block is None or block.get("family", block.get("reader")) == JUDGED:
+                continue
+            found.add((section, name))
+            ahead += self._named(block, properties[section]["additionalProperties"])
+        return found
+
+    def _named(self, block: Any, part: Block) -> list[Model]:
+        """What a block that fits a part of the schema names in other sections."""
+        found: list[Model] = []
+
+        def note(section: str, names: Any, every: bool) -> Any:
+            found.extend((section, name) for name in listed(names))
+            return names
+
+        self.language.renamed(block, part, note)
+        return found
+
+    def models(self) -> list[Model]:
+        """The models that the run has weights of, whoever trained them."""
+        return [(s, n) for s in SECTIONS for n in self.used(s) if self._way(s, n) in WEIGHTED]
+
+    def trained(self) -> list[Model]:
+        """Those of them that it trained."""
+        return [(section, name) for section, name in self.models() if self._way(section, name) in TRAINING[section]]
+
+    def corpora(self) -> list[str]:
+        """The corpora that the run reads or renders."""
+        return self.used("corpora")
+
+    def _way(self, section: str, name: str) -> str:
+        return KINDS[section](self.basis.config[section][name])
+
+    def rule(self, section: str, name: str) -> str:
+        """The job that trained a model, below the folders of logs, measurements and provenance."""
+        return f"{TRAINING[section][self._way(section, name)]}/{name}"
+
+    # ------------------------------------------------------------------------------------------------ files
+    def cards(self) -> list[str]:
+        """The card of each model that is trained here."""
+        return self.files(paths.CARD, self.trained())
+
+    def files(self, file: str, models: Iterable[Model]) -> list[str]:
+        """A file of each of these models."""
+        return [paths.model(file, *model) for model in models]
+
+    def tables(self, table: str) -> list[str]:
+        """A table of each corpus."""
+        return [paths.corpus(table, corpus) for corpus in self.corpora()]
+
+    def made(self) -> list[str]:
+        """What made each of the trained models."""
+        return [paths.provenance(self.rule(*model)) for model in self.trained()]
+
+    def matching(self) -> list[str]:
+        """How good each of the trained scorers is."""
+        return [paths.scorer("matching.parquet", name) for section, name in self.trained() if section == "scorers"]
+
+    # --------------------------------------------------------------------------------------------- facts
+    def seeds_of_trainings(self) -> dict[str, int]:
+        """The seed of each trained model, by its section and name."""
+        return {f"{section}/{name}": int(self.basis.config[section][name]["seed"]) for section, name in self.trained()}
+
+    @staticmethod
+    def training_rules() -> list[str]:
+        """The rules that train models."""
+        return sorted({rule for ways in TRAINING.values() for rule in ways.values()})
+
+    def decodings(self) -> Block:
+        """The decodings of the config, spelled out."""
+        return {name: self.basis.decoding(name) for name in sorted(self.basis.config["decodings"])}
+
+    @staticmethod
+    def metrics(tables: Iterable[str]) -> dict[str, str]:
+        """How the metrics of each of these tables of scores are implemented, in a line."""
+        return {table: headline("evaluation.metrics", table) for table in tables}
+
+    def judgements(self) -> dict[str, bool]:
+        """Of each set of judgements whether nobody judged."""
+        readers = judgement_readers()
+        return {name: readers[block["reader"]].simulated for name, block in self.basis.config["judgements"].items()}
+
+    def described_models(self) -> list[Block]:
+        """What the config says of each model, in the order of `models`."""
+        return [self.described(*model) for model in self.models()]
+
+    def described_trained(self) -> list[Block]:
+        """The same of those that are trained here."""
+        return [self.described(*model) for model in self.trained()]
+
+    def described(self, section: str, name: str) -> Block:
+        """What the config says of a model: what it descends from and reads, who rewarded it, whose it stands for."""
+        line = self._line(section, name)
+        blocks = [self.basis.config[section][one] for one in line]
+        family = str(blocks[-1]["family"])
+        ways = [self._way(section, one) for one in line]
+        trained = ways[0] in TRAINING[section]
+        return normalise(
+            {
+                "section": section,
+                "name": name,
+                "family": family,
+                "headline": headline(section, family),
+                "reads": "pixels" if section == "encoders" else DECLARED[section]()[family].reads,
+                "job": self.rule(section, name) if trained else None,
+                "line": [
+                    {"name": one, "way": way, "corpus": block.get("corpus") if way in TRAINING[section] else None}
+                    for one, way, block in zip(line, ways, blocks, strict=True)
+                ],
+                "names": {key: block[key] for block in reversed(blocks) for key in READS if key in block},
+                "rewards": self._rewards(section, line),
+                "select": bool(blocks[0].get("validation", {}).get("select", False)),
+                "trainings": next((names for names in self.seeds[section].values() if name in names), []),
+                "papers": self._papers(section, name),
+                "sources": [source for one in line for source in self._sources(section, one)],
+            }
+        )
+
+    def described_corpora(self) -> Block:
+        """Of each corpus who reads it, whether it is of the toy world, and where its files come from."""
+        return {
+            name: {
+                "reader": block["reader"],
+                "toy": block["reader"] == "toyworld",
+                "split": self.basis.evaluation_split(name),
+                "hub": block.get("repository"),
+                "sources": self._sources("corpora", name),
+            }
+            for name, block in ((name, self.basis.corpora[name]) for name in self.corpora())
+        }
+
+    def _line(self, section: str, name: str) -> list[str]:
+        """A model and those that it descends from, the oldest last."""
+        line = [name]
+        while parent := self.basis.config[section][line[-1]].get("parent"):
+            line.append(parent)
+        return line
+
+    def _rewards(self, section: str, line: Iterable[str]) -> list[Model]:
+        """The models that rewarded a captioner or one that it descends from."""
+        rewards = [reward for one in line for reward in self.basis.rewards(one)] if section == "captioners" else []
+        asked = [(of, reward[key]) for reward in rewards for key, of in REWARDING.items() if key in reward]
+        return [*dict.fromkeys(asked)]
+
+    def _papers(self, section: str, name: str) -> dict[str, list[str]]:
+        """By paper whose block names a model: its labels there, where it has some."""
+        found = {}
+        for paper in self.papers.asked:
+            part = self.language.root["properties"]["papers"]["properties"][paper.name]
+            if (section, name) in self._named(paper.block, part):
+                labels: Mapping[str, Any] = paper.block.get(section, {}) if section != "encoders" else {}
+                found[paper.name] = sorted(label for label, names in labels.items() if name in listed(names))
+        return found
+
+    @cached_property
+    def _table(self) -> list[Source]:
+        return read_sources()
+
+    def _sources(self, section: str, name: str) -> list[Block]:
+        """Where the files of a block come from, so far as the table of sources knows them.
+
+        The repository is that of a corpus, or of weights: a tokenizer that is taken from one has no say in a model.
+        """
+        block, data = self.basis.config[section][name], Path(self.basis.data)
+        named = self.language.paths(block, self.language.root["properties"][section]["additionalProperties"])
+        weights = serving(self._table, [below(path, data) for path in listed(block.get("weights", []))])
+        bases = {source.name for source in weights}
+        return [
+            {
+                "what": source.what,
+                "licence": source.licence,
+                "repository": source.repository if section == "corpora" or source.name in bases else None,
+            }
+            for source in serving(self._table, [below(path, data) for path in named])
+        ]

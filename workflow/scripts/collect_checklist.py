@@ -1,0 +1,70 @@
+"""Answer what reviewers ask about experiments, by what the run knows."""
+
+import csv
+from pathlib import Path
+
+from captionlab import paths
+from captionlab.files import read_yaml
+from captionlab.probes.schemas import SEARCH
+from captionlab.provenance import commit
+from captionlab.reporting.checklist import checklist_table
+from captionlab.reporting.checklist_answers import Known, questions
+from captionlab.reporting.costs import COSTS
+from captionlab.reporting.facts import counts, parameters, validated
+from captionlab.reporting.render import write_table_files
+from captionlab.schemas import COMPARISONS
+from captionlab.scripting import script
+from captionlab.study.schemas import PARTICIPANTS
+from captionlab.tables import read_table
+
+
+def read_rows(paths_of_csv: list[str]) -> list[dict[str, str]]:
+    """The records of tables, as text."""
+    rows = []
+    for path in paths_of_csv:
+        with open(path, encoding="utf-8", newline="") as file:
+            rows += csv.DictReader(file)
+    return rows
+
+
+def lines_of(files: list[str]) -> int | None:
+    """How many lines files have in all that are not empty; None without any file."""
+    texts = [Path(path).read_text(encoding="utf-8") for path in files]
+    return sum(bool(line.strip()) for text in texts for line in text.splitlines()) if texts else None
+
+
+@script
+def main(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    run = {"commit": commit(), **params.provenance}
+    trained = [model for model in params.models if model["job"]]
+    logs = dict(
+        zip((f"{m['section']}/{m['name']}" for m in trained), zip(trained, inputs.training, strict=True), strict=True)
+    )
+    known = Known(
+        models=params.models,
+        parameters=[parameters(path) for path in inputs.weights],
+        validated={name: validated(path, model["select"]) for name, (model, path) in logs.items()},
+        seeds=params.seeds,
+        corpora=params.corpora,
+        counts={
+            paths.owner_of(of_corpus[0]): counts(*of_corpus)
+            for of_corpus in zip(inputs.images, inputs.captions, inputs.rejects, strict=True)
+        },
+        costs=read_table(inputs.costs, COSTS).to_pylist(),
+        training_rules=params.training_rules,
+        comparisons=read_table(inputs.comparisons, COMPARISONS).to_pylist(),
+        evaluations=params.evaluations,
+        decodings=params.decodings,
+        metrics=params.metrics,
+        searches={paths.owner_of(path): read_table(path, SEARCH).to_pylist() for path in inputs.searches},
+        validity=read_rows(inputs.validity),
+        claims=read_rows(inputs.claims),
+        papers=params.papers,
+        participants={paths.owner_of(path): read_table(path, PARTICIPANTS).to_pylist() for path in inputs.participants},
+        excluded_images=lines_of(inputs.excluded),
+        judgements=params.judgements,
+        software=read_yaml(inputs.software),
+        run=run,
+    )
+    write_table_files(checklist_table(questions(known), run), snakemake.output.tables)

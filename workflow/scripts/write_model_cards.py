@@ -1,0 +1,66 @@
+"""Write a card beside the weights of every model that the run trained."""
+
+import csv
+import json
+from pathlib import Path
+
+from captionlab import paths
+from captionlab.files import read_yaml
+from captionlab.reporting.card_results import Results
+from captionlab.reporting.costs import measured_job
+from captionlab.reporting.facts import Trained, counts, parameters, updates, validated
+from captionlab.reporting.model_cards import Context, card_text
+from captionlab.reporting.render import write_text
+from captionlab.schemas import COMPARISONS, SUMMARY
+from captionlab.scorers.schemas import MATCHING
+from captionlab.scripting import script
+from captionlab.tables import read_table
+
+
+def trained_models(snakemake, results: Path) -> list[Trained]:
+    """The models in the order of the parameter, which is that of the files."""
+    inputs = snakemake.input
+    matching = {paths.owner_of(path): read_table(path, MATCHING).to_pylist() for path in inputs.matching}
+    return [
+        Trained(
+            described=described,
+            config=read_json(config),
+            parameters=parameters(weights),
+            made=read_json(made),
+            cost=measured_job(results, Path(described["job"])),
+            updates=updates(training),
+            validated=validated(training, described["select"]),
+            matching=matching.get(described["name"], []) if described["section"] == "scorers" else [],
+        )
+        for described, config, weights, training, made in zip(
+            snakemake.params.models, inputs.configs, inputs.weights, inputs.training, inputs.made, strict=True
+        )
+    ]
+
+
+def read_json(path: str) -> dict:
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+@script
+def main(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    summary, comparisons = read_table(inputs.summary, SUMMARY), read_table(inputs.comparisons, COMPARISONS)
+    validity = []
+    for path in inputs.validity:
+        with open(path, encoding="utf-8", newline="") as file:
+            validity += csv.DictReader(file)
+    tables = zip(inputs.images, inputs.captions, inputs.rejects, strict=True)
+    hubs = {corpus: known["hub"] for corpus, known in params.corpora.items()}
+    context = Context(
+        corpora=params.corpora,
+        counts={paths.owner_of(of_corpus[0]): counts(*of_corpus) for of_corpus in tables},
+        carded=frozenset((model["section"], model["name"]) for model in params.models),
+        results=Results(summary.to_pylist(), comparisons.to_pylist(), params.humans, hubs),
+        validity=validity,
+        papers=params.papers,
+        software=read_yaml(inputs.software),
+    )
+    results = Path(snakemake.output.provenance).parents[1]
+    for model, path in zip(trained_models(snakemake, results), snakemake.output.cards, strict=True):
+        write_text(path, card_text(model, context))
