@@ -121,7 +121,7 @@ def gallery_files(config: ProperDocsConfig) -> list[File]:
     results = ROOT / config.extra["results"]
     shown = [
         path
-        for pattern in ("tables/*.csv", "tables/*.tex", "tables/*.html", "figures/*.png")
+        for pattern in ("tables/*.csv", "tables/*.tex", "tables/*.html", "figures/*")
         for path in sorted(results.glob(pattern))
         if path.name != "index.html"  # the gallery's page is in its place
     ]
@@ -143,15 +143,22 @@ def gallery(results: Path) -> str:
             "toy world, and `./lab docs` after it shows them here.\n"
         )
     tables = [line for line in index.read_text(encoding="utf-8").splitlines() if line.startswith("- ")]
-    figures = [path.name for path in sorted((results / "figures").glob("*.png"))]
+    figures = [shown_figure(path) for path in sorted((results / "figures").glob("*.png"))]
     return "\n\n".join(
         [
             "# Gallery",
             "Tables and figures of a run, as it made them.",
             *["## Tables", *map(shown_table, tables)],
-            *["## Figures", *(f"### {name}\n\n![{name}](gallery/figures/{name})" for name in figures)],
+            *["## Figures", *figures],
         ]
     )
+
+
+def shown_figure(picture: Path) -> str:
+    """Markdown that shows a figure, with links to its other files; a figure of a column is `{name}_column.pdf`."""
+    others = [picture.with_suffix(".pdf"), picture.with_suffix(".svg"), picture.with_name(f"{picture.stem}_column.pdf")]
+    formats = ", ".join(f"[{path.name}](gallery/figures/{path.name})" for path in (picture, *others) if path.exists())
+    return f"### {picture.stem}\n\n{formats}\n\n![{picture.stem}](gallery/figures/{picture.name})"
 
 
 def shown_table(line: str) -> str:

@@ -7,9 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from figure_checks import STYLE
+
 from captionlab.papers.discritune.evidence import TOGETHER
 from captionlab.reporting.claims import claims_table
 from captionlab.reporting.evidence import Evidence, EvidenceClaim
+from captionlab.reporting.figures import Draw
 from captionlab.reporting.printed import printed_difference
 from captionlab.reporting.published import Published, read_published
 from captionlab.reporting.render import FORMATS, Table
@@ -37,6 +40,13 @@ def run_paper(verb: str, paper: str, inputs: dict[str, Any], outputs: dict[str, 
     params = {"module": f"captionlab.papers.{paper}.{module}", "provenance": {"config": "toy", "seed": 1}, **params}
     job = SimpleNamespace(input=Named(**{**shared, **inputs}), output=Named(**outputs), params=Named(**params))
     runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{verb}_paper.py"))["main"](job)
+
+
+def drawings(paper: str, inputs: dict[str, Any], **params: Any) -> dict[str, Draw]:
+    """What draws the figures of a paper."""
+    inputs = {"published": PAPERS / paper / "published.csv", **inputs}
+    found: dict[str, Draw] = import_module(f"captionlab.papers.{paper}.figures").drawings(inputs, params, STYLE)
+    return found
 
 
 def table_files(folder: Path, names: Any) -> dict[tuple[str, str], Path]:

@@ -9,13 +9,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from paper_jobs import run_paper, table_files
+from figure_checks import figure_files
+from paper_jobs import drawings, run_paper, table_files
 from PIL import Image
 
 from captionlab.evaluation.metrics.clipscore import SCORES as CLIPSCORES
 from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.language.schemas import MEASURES, NGRAMS
 from captionlab.papers.probing.paper import FIGURES, TABLES
+from captionlab.reporting.figures import Draw
 from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, TAGGED
 from captionlab.scorers.schemas import MATCHING
 from captionlab.tables import TableSchema, read_table, write_table
@@ -232,15 +234,19 @@ class Made:
         )  # fmt: skip
         return {key: path.read_text(encoding="utf-8") for key, path in outputs.items()}
 
-    def plot(self, values: str, differences: str) -> dict[str, Path]:
-        """The figures of the paper."""
-        outputs = {f"probing_{name}": self.folder / f"{name}.png" for name in FIGURES}
-        tags = self.of("tags", [names[0] for names in ROLES.values()])
-        run_paper(
-            "plot", "probing", {**self._measured(values, differences), "tags": tags}, outputs, config=BLOCK,
-            roles=list(ROLES),
-        )  # fmt: skip
+    def plot(self, values: str, differences: str) -> dict[str, list[Path]]:
+        """The files of the figures of the paper."""
+        outputs = figure_files(self.folder, [f"probing_{name}" for name in FIGURES])
+        run_paper("plot", "probing", self._shown(values, differences), outputs, config=BLOCK, roles=list(ROLES))
         return outputs
+
+    def drawings(self, values: str, differences: str) -> dict[str, Draw]:
+        """What draws them."""
+        return drawings("probing", self._shown(values, differences), config=BLOCK, roles=list(ROLES))
+
+    def _shown(self, values: str, differences: str) -> dict[str, Any]:
+        tags = self.of("tags", [names[0] for names in ROLES.values()])
+        return {**self._measured(values, differences), "tags": tags}
 
     def _measured(self, values: str, differences: str) -> dict[str, Any]:
         first = [names[0] for names in ROLES.values()]

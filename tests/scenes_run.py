@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import vinvl_stand_in as stand_in
-from paper_jobs import published, run_paper, table_files
+from figure_checks import figure_files
+from paper_jobs import drawings, published, run_paper, table_files
 from running import run_script
 
 from captionlab.captioners.store import save_captioner
@@ -167,8 +168,8 @@ def scenes_run(values: Any = (), comparable: bool = False, **job: str) -> Scenes
     return ScenesRun(values, [], published("scenes"), comparable, about)
 
 
-def report(folder: Path) -> dict[str, dict[str, Path]]:
-    """The values, tables and figures of the paper, from what `make` left in the folder; paths by kind and name."""
+def report(folder: Path) -> dict[str, dict[str, Any]]:
+    """The values, tables and figures of the paper, from what `make` left in the folder; by kind and name."""
     both = [folder / role for role in ("pretrained", "finetuned")]
     job = {
         "corpus": "corpus", "split": "test", "validation": "corpus", "training": "corpus", "evaluation": "main",
@@ -214,6 +215,6 @@ def report(folder: Path) -> dict[str, dict[str, Path]]:
     write_table(folder / "object_captions.parquet", CAPTIONS, objects)
     made_of = {**params, "provenance": {"config": "made up", "seed": 1}}
     run_paper("tabulate", "scenes", given, {"tables": list(tables.values())}, **made_of)
-    figures = {f"scenes_{name}": folder / f"{name}.png" for name in FIGURE_NAMES}
+    figures = figure_files(folder, [f"scenes_{name}" for name in FIGURE_NAMES])
     run_paper("plot", "scenes", given, figures, **params)
-    return {"values": found, "tables": tables, "figures": figures}
+    return {"values": found, "tables": tables, "figures": figures, "drawings": drawings("scenes", given, **params)}

@@ -72,7 +72,7 @@ answers = _Files("study/{participants}/{table}.parquet", "table")  # of people o
 # Of a set of judged captions: candidates, ratings, preferences, correlations or differences.
 judgements = _Files("judgements/{judgements}/{table}.parquet", "table")
 reporting = _Files("reporting/{name}", "name")  # what tables are made of, and each before it is collected
-figure = _Files("figures/{name}.png", "name")
+figure = _Files("figures/{name}{ending}", "name", "ending")  # endings: captionlab.reporting.paper.FIGURE_FILES
 table = _Files("tables/{table}")  # a file of a table
 
 

@@ -48,7 +48,8 @@ def results(tmp_path_factory) -> Path:
     (made / "plain.csv").write_text("a\n1\n", encoding="utf-8")
     collect(sorted(made.iterdir()), folder / "tables")
     (folder / "figures").mkdir()
-    Image.new("RGB", (1600, 300), "teal").save(folder / "figures" / "one_figure.png")
+    for name in ("one_figure.png", "one_figure.pdf", "one_figure_column.pdf"):
+        Image.new("RGB", (1600, 300), "teal").save(folder / "figures" / name)
     return folder
 
 
@@ -171,6 +172,8 @@ def test_the_gallery_has_tables_and_figures_as_the_run_made_them(results, site, 
         "tables/table1.tex",
         "tables/plain.csv",
         "figures/one_figure.png",
+        "figures/one_figure.pdf",
+        "figures/one_figure_column.pdf",
     ):
         assert (site / "gallery" / name).read_bytes() == (results / name).read_bytes()
         assert f"{SITE}gallery/{name}" in {link.address for link in gallery.links}

@@ -6,22 +6,28 @@ import base64
 import csv
 import io
 import re
+from functools import partial
 from statistics import fmean
+from types import SimpleNamespace
 
 import pytest
+from figure_checks import STYLE, assert_readable, drawn
+from matplotlib.colors import to_hex
 from paper_jobs import PAPERS, judged, published
 from PIL import Image
-from probing_run import CORPUS, IDS, SCORERS, THINGS, Made, caption, score, things
+from probing_run import CORPUS, IDS, ROLES, SCORERS, THINGS, Made, caption, score, things
 
-from captionlab.evaluation.schemas import ROLE_DIFFERENCES
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.language.schemas import CONSTRUCTED
-from captionlab.papers.probing.paper import TABLES
+from captionlab.papers.probing.figures import MEASURES, draw_unigrams
+from captionlab.papers.probing.paper import FIGURES, TABLES
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.papers.probing.scores import PATTERN_SHARES_TABLE, kept, matching_table, reward_text
 from captionlab.reporting.claims import read_claims
+from captionlab.reporting.figures import looks
 from captionlab.reporting.runs import PLACE, Measured
 from captionlab.schemas import GENERATED
-from captionlab.tables import read_metadata, read_table
+from captionlab.tables import read_metadata, read_table, write_table
 
 
 @pytest.fixture(scope="module")
@@ -330,10 +336,65 @@ def test_accuracy_of_scorers():
     assert "No scorer was trained in this run." in matching_table({}, {"config": "toy", "seed": 1}).footnotes
 
 
+@pytest.fixture(scope="module")
+def figures(made, summary):
+    return made.drawings(*summary)
+
+
 def test_figures_are_drawn(made, summary):
-    for path in made.plot(*summary).values():
-        colours = Image.open(path).convert("RGB").getcolors(1 << 20)
-        assert len(colours) > 50, path
+    for picture, *others in made.plot(*summary).values():
+        colours = Image.open(picture).convert("RGB").getcolors(1 << 20)
+        assert len(colours) > 50, picture
+        assert all(path.stat().st_size > 5000 for path in others)
+
+
+@pytest.mark.parametrize("width", ["page", "column"])
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_can_be_read(figures, name, width):
+    assert_readable(drawn(figures[f"probing_{name}"], width), width)
+
+
+def test_figure_1_says_how_many_follow_a_pattern_also_where_nobody_does(made, summary, tmp_path):
+    rows = read_table(summary[0], ROLE_VALUES).to_pylist()
+    shown = [row for row in rows if row["measure"] in MEASURES and row["corpus"] == CORPUS]
+    for row, value in zip(shown, (0.0, 0.2, 41.3), strict=False):
+        row |= {"value": value, "ci_low": 0.0, "ci_high": 50.0}
+    values = str(tmp_path / "values.parquet")
+    write_table(values, ROLE_VALUES, {name: [row[name] for row in rows] for name in ROLE_VALUES.columns})
+    figure = drawn(made.drawings(values, summary[1])["probing_figure1_patterns"])
+    (axis,) = (axis for axis in figure.axes if axis.get_ylabel())
+    expected = ["0", "<1", "41", *(f"{row['value']:.0f}" for row in shown[3:])]
+    assert sorted(text.get_text() for text in axis.texts) == sorted(expected)
+    assert {tick.get_text() for tick in axis.get_xticklabels()} == {*ROLES}
+
+
+def test_a_role_has_one_colour_and_so_has_the_scorer_that_rewarded_it(figures):
+    patterns, _, words, unigrams = (drawn(draw) for draw in figures.values())
+    bars = {}
+    for axis in (axis for axis in patterns.axes if axis.get_ylabel()):
+        for tick, place in zip(axis.get_xticklabels(), axis.get_xticks(), strict=True):
+            near = [bar for bar in axis.patches if abs(bar.get_x() + bar.get_width() / 2 - place) < 0.5]
+            (bars[tick.get_text()],) = {to_hex(bar.get_facecolor()) for bar in near}
+    assert len({*bars.values()}) == len(bars)
+    lines = dict(zip(*reversed(words.axes[0].get_legend_handles_labels()), strict=True))
+    assert {name: to_hex(of[0].get_color()) for name, of in lines.items()} == {name: bars[name] for name in lines}
+    shown = {
+        axis.get_title(): {to_hex(bar.get_facecolor()) for bar in axis.patches}
+        for axis in unigrams.axes
+        if axis.patches
+    }
+    assert shown == {role: {colour} for role, colour in bars.items()}
+
+
+def test_figure_4_fills_nouns_and_unk_is_none():
+    """Taggers take it for one; here it has the tag that captionlab gives it, in a table that counts it."""
+    captions = [[("unk", "X"), ("dog", "NOUN")]] * 3
+    row = {"corpus": CORPUS, "unit": "word", "n": 1, "share": 0.5}
+    words = [{**row, "ngram": word, "rank": rank} for rank, word in enumerate(("unk", "dog"), 1)]
+    given = SimpleNamespace(roles=["CE"]), {"CE": words}, {"CE": captions}, CORPUS, looks(STYLE, ["CE"]), STYLE
+    (axis,) = drawn(partial(draw_unigrams, *given)).axes
+    assert [text.get_text() for text in axis.get_yticklabels()] == ["dog", "unk"]
+    assert [bool(bar.get_hatch()) for bar in axis.patches] == [False, True]
 
 
 def test_the_corpus_is_that_of_the_config(tables):

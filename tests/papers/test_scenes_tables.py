@@ -6,12 +6,14 @@ import itertools
 import math
 import random
 from collections import Counter
+from functools import partial
 from statistics import fmean, pstdev
 
 import numpy as np
 import pytest
-import yaml
-from paper_jobs import PAPERS, ROOT, judged
+from figure_checks import STYLE, assert_readable, drawn
+from matplotlib.colors import to_hex
+from paper_jobs import PAPERS, judged
 from paper_jobs import published as published_of
 from PIL import Image
 from scenes_run import TELLING, make, report, scenes_run
@@ -26,8 +28,8 @@ from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.intervals import f1_interval, within
 from captionlab.papers.scenes.ablation import ablation_table, compared, shift_rows
 from captionlab.papers.scenes.attention import attention_rows, drawing_tokens, special_rows
-from captionlab.papers.scenes.captions import Example, drawn_examples
-from captionlab.papers.scenes.figures import plot_captions, plot_density
+from captionlab.papers.scenes.captions import Change, Example, drawn_examples
+from captionlab.papers.scenes.figures import compared_words, draw_captions, draw_changes
 from captionlab.papers.scenes.objects import (
     contrast_rows,
     correlation_interval,
@@ -36,10 +38,13 @@ from captionlab.papers.scenes.objects import (
     samples_table,
 )
 from captionlab.papers.scenes.pages import read_probed, read_splits
+from captionlab.papers.scenes.paper import FIGURES
 from captionlab.papers.scenes.probes import ProbedImages, object_probe_rows, probe_rows, probes_table, rare_scenes
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES, encodings_schema
 from captionlab.provenance import device_name
+from captionlab.reporting.boards import MARKED
 from captionlab.reporting.claims import read_claims
+from captionlab.reporting.figures import looks
 from captionlab.roles import ROLES
 from captionlab.schemas import IMAGES, SCENE_CAPTIONS
 from captionlab.tables import read_metadata, read_table, write_table
@@ -580,22 +585,49 @@ def test_examples_of_table_8_are_of_all_images_and_that_of_figure_2_is_captioned
             assert (one.before, one.after, one.objects) == (expected, expected, f"people on {one.image}")
 
 
-def test_figure_2_has_the_picture_and_all_four_captions(tmp_path, monkeypatch):
-    drawn = []
-    monkeypatch.setattr("captionlab.papers.scenes.figures.save", lambda figure, *_: drawn.append(figure))
-    style = yaml.safe_load((ROOT / "config" / "plotting.yaml").read_text(encoding="utf-8"))
+def written_in(figure):
+    return " ".join(text.get_text() for axis in figure.axes for text in axis.texts).split()
+
+
+def test_figure_2_has_the_picture_and_all_four_captions():
     stream = io.BytesIO()
     Image.new("RGB", (8, 6), (255, 0, 0)).save(stream, "PNG")
     example = Example("1", "test", "a red square", "in a void", "a square", "the picture is shot in a void")
-    plot_captions([example], {"1": stream.getvalue()}, style, str(tmp_path / "figure.png"))
-    picture, texts = drawn[0].axes
-    assert picture.images[0].get_array().shape == (6, 8, 3)
-    assert texts.texts[0].get_text().split("\n") == [
-        "objects, by people: a red square", "    before finetuning: a square",
-        "scene, by people: in a void", "    after finetuning: the picture is shot in a void",
-    ]  # fmt: skip
-    plot_captions([], {}, style, str(tmp_path / "nothing.png"))
-    assert drawn[1].axes[1].texts[0].get_text() == "no captioned image is described by people"
+    figure = drawn(partial(draw_captions, [example], {"1": stream.getvalue()}, STYLE))
+    assert figure.axes[0].images[0].get_array().shape == (6, 8, 3)
+    said = "objects, by people: a red square before finetuning: a square "
+    said += "scene, by people: in a void after finetuning: the picture is shot in a void"
+    assert written_in(figure) == said.split()
+    nothing = drawn(partial(draw_captions, [], {}, STYLE), "column")
+    assert written_in(nothing) == ["no", "captioned", "image", "is", "described", "by", "people"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "old", "new"),
+    [
+        ("the photo is shot on the beach.", "The photo is shot on a shore.", {"the", "beach."}, {"a", "shore."}),
+        ("a red cat", "a cat", {"red"}, set()),
+        ("a cat", "a cat a cat", set(), {"a", "cat"}),
+        ("", "a $cat$", set(), {"a", "$cat$"}),
+    ],
+)
+def test_words_that_change_are_marked(before, after, old, new):
+    found = compared_words(before, after)
+    for side, text, marked in zip(found, (before, after), (old, new), strict=True):
+        assert [word for word, _ in side] == text.split()
+        assert {word for word, how in side if how == MARKED} == marked
+
+
+def test_figure_5_marks_what_ablation_changes():
+    change = Change(
+        "1", "test", "sea", "boat", {"pretrained": ("a boat", "a boat"), "finetuned": ("at sea", "at home")}
+    )
+    figure = drawn(partial(draw_changes, [change], {}, 1, STYLE))
+    marked = [text.get_text() for text in figure.axes[0].texts if text.get_bbox_patch()]
+    assert marked == ["sea", "home"]
+    assert " ".join(written_in(figure)) == (
+        "sea without boat pretrained: a boat → the same finetuned: at sea → at home"
+    )
 
 
 def test_footnotes_say_which_images_are_probed(folder, reported):
@@ -698,9 +730,62 @@ def test_published_numbers_stand_beside_ours(reported):
 
 
 def test_every_figure_is_drawn(reported):
-    for name, path in reported["figures"].items():
-        colours = Image.open(path).convert("RGB").getcolors(1 << 20)
+    for name, (picture, *others) in reported["figures"].items():
+        colours = Image.open(picture).convert("RGB").getcolors(1 << 20)
         assert len(colours) > 20, name
+        assert all(path.stat().st_size > 5000 for path in others)
+
+
+@pytest.mark.parametrize("width", ["page", "column"])
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_can_be_read(reported, name, width):
+    assert_readable(drawn(reported["drawings"][f"scenes_{name}"], width), width)
+
+
+def test_a_captioner_has_the_same_colour_in_all_figures(reported):
+    figures = {name: drawn(draw) for name, draw in reported["drawings"].items()}
+    boxes = {
+        tick.get_text().split("\n")[0]: to_hex(box.get_facecolor())
+        for axis in figures["scenes_figure6_confidence"].axes
+        for tick, box in zip(axis.get_xticklabels(), axis.patches, strict=True)
+    }
+    assert boxes == {role: to_hex(look.colour) for role, look in looks(STYLE, ROLES).items()}
+    for name in ("scenes_figure9_probes", "scenes_figure13_probes", "scenes_figure4_attention_density"):
+        (legend,) = figures[name].legends
+        handles = dict(zip((text.get_text() for text in legend.get_texts()), legend.legend_handles, strict=True))
+        lines = name == "scenes_figure4_attention_density"
+        of = {role: handles[role].get_color() if lines else handles[role].get_facecolor() for role in ROLES}
+        assert {role: to_hex(colour) for role, colour in of.items()} == boxes
+    of_splits = {to_hex(line.get_color()) for axis in figures["scenes_figure12_splits"].axes for line in axis.lines}
+    assert len(of_splits) == 2
+    assert not of_splits & {*boxes.values()}
+
+
+def test_figure_10_names_lines_where_they_end(reported, values):
+    figure = drawn(reported["drawings"]["scenes_figure10_special_tokens"])
+    assert not figure.legends
+    attending = {row["source"] for row in values if row["experiment"] == "special tokens"}
+    for axis in figure.axes:
+        assert {text.get_text() for text in axis.texts} == attending
+        for text in axis.texts:
+            ends = [(line.get_xdata()[-1], line.get_ydata()[-1], line.get_color()) for line in axis.lines]
+            assert (*text.xy, text.get_color()) in ends
+
+
+@pytest.mark.parametrize("name", ["figure3_attention", "figure11_layers"])
+def test_matrices_have_axes_and_the_column_of_the_separator_is_outlined(reported, name):
+    panels = [axis for axis in drawn(reported["drawings"][f"scenes_{name}"]).axes if axis.get_images()]
+    below = [axis for axis in panels if axis.get_xlabel() == "key"]
+    layers = {axis.get_title() for axis in below}
+    assert (len(panels), len(layers)) == {"figure3_attention": (2, 2), "figure11_layers": (4, 2)}[name]
+    assert panels[0].get_ylabel() == "query"
+    names = [text.get_text() for text in below[0].get_xticklabels()]
+    separator = below[0].get_xticks()[names.index("[SEP]")]
+    for axis in panels:
+        size = axis.get_images()[0].get_array().shape[0]
+        (outline,) = (frame for frame in axis.patches if frame.get_height() > size - 1)
+        assert round(outline.get_x() + outline.get_width() / 2) == separator
+        assert outline.get_width() < 1
 
 
 def test_a_special_token_that_draws_nothing_has_no_panel(reported, values, tmp_path):
@@ -715,16 +800,10 @@ def test_a_special_token_that_draws_nothing_has_no_panel(reported, values, tmp_p
     assert drawing_tokens(scenes_run(some)) == ["[CLS]", "[SEP]", "[PAD]"]
 
 
-def test_figure_4_begins_at_0(folder, tmp_path, monkeypatch):
+def test_figure_4_begins_at_0(folder, reported):
     """Though the density of points near 0 reaches below it."""
-    densities = read_table(folder / "densities.parquet", DENSITIES).to_pylist()
-    assert min(row["deviation"] for row in densities) < 0
-    blocks = {role: read_table(folder / role / "blocks.parquet", BLOCKS).to_pylist() for role in ROLES}
-    drawn = []
-    monkeypatch.setattr("captionlab.papers.scenes.figures.save", lambda figure, *_: drawn.append(figure))
-    style = yaml.safe_load((ROOT / "config" / "plotting.yaml").read_text(encoding="utf-8"))
-    plot_density(densities, blocks, ["label-vision", "all"], style, str(tmp_path / "density.png"))
-    for axis in drawn[0].axes:
+    assert min(row["deviation"] for row in read_table(folder / "densities.parquet", DENSITIES).to_pylist()) < 0
+    for axis in drawn(reported["drawings"]["scenes_figure4_attention_density"]).axes:
         assert (axis.get_xlim()[0], axis.get_ylim()[0]) == (0, 0)
         assert axis.get_xlim()[1] > 0 < axis.get_ylim()[1]
 

@@ -1,17 +1,19 @@
 """Table 6 and Figures 2 and 3 from a study's tables: what they show, and that simulated participants are called so."""
 
 import csv
-from pathlib import Path
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from figure_checks import STYLE, assert_readable, drawn
+from matplotlib.colors import to_rgba
 from paper_jobs import PAPERS, judged
 from paper_jobs import published as published_of
-from PIL import Image
 from study_stand_in import study_screens, write_images
 
-from captionlab.papers.discritune.figures import examples, plot_examples, plot_screen
+from captionlab.papers.discritune.figures import RIGHT, draw_examples, draw_screen, examples
 from captionlab.papers.discritune.paper import Discritune
 from captionlab.papers.discritune.study import study_differences, study_table
 from captionlab.places import PLACE
@@ -20,11 +22,11 @@ from captionlab.reporting.render import Table, write_table_files
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.schemas import IMAGES
 from captionlab.study.analysis import Accuracies, agreement
+from captionlab.study.psychopy import quoted
 from captionlab.study.responses import participants
 from captionlab.tables import read_table
 from captionlab.workflow.study import Study
 
-STYLE = {"font_size": 8, "dots_per_inch": 50, "colours": ["#000000"]}
 SCREENS = study_screens(controls=1)
 SURE = {"set-0001", "set-0002", "set-0003"}
 LABELS = {"Human captions": "people", "ClipCap-ConCap": "plain", "DiscriTune-ConCap": "tuned"}
@@ -240,27 +242,68 @@ def test_which_captions_are_finetuned_is_in_the_config(captioners, expected):
     assert Study(basis, None).parents() == expected
 
 
-def test_figures(tmp_path, monkeypatch):
+@pytest.mark.parametrize("width", ["page", "column"])
+def test_figure_2_has_pairs_with_captions_below(tmp_path, width):
+    write_images(tmp_path / "images.parquet", sorted({image for s in SCREENS for image in s["images"]}))
+    images = read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *PLACE])
+    names = {"people": "Human captions", "plain": "ClipCap", "tuned": "DiscriTune"}
+    chosen = examples(SCREENS, answers(), "people", TUNED)
+    figure = drawn(partial(draw_examples, chosen, images, names, True, STYLE), width)
+    assert_readable(figure, width)
+    (axis,) = figure.axes
+    assert [frame.get_edgecolor() for frame in axis.patches] == [to_rgba(RIGHT)] * len(chosen)
+    assert len(axis.images) == 2 * len(chosen)
+    for target, choice in batched(axis.images):
+        (x0, x1, below, _), (other, *_, level, _) = target.get_extent(), choice.get_extent()
+        assert x0 < x1 < other  # the target stands on the left
+        assert below == level
+        assert min(text.get_position()[1] for text in axis.texts if text.get_text() == "H:") > 0
+    said = [text.get_text() for text in axis.texts]
+    assert [letter for letter in said if letter in ("H:", "C:", "D:")] == ["H:", "C:", "D:"] * len(chosen)
+    assert said.count("choice by H") == len(chosen)
+    heads = [text for text in said if text.endswith(" target")]
+    assert heads == [f"({letter}) target" for letter in "abcdef"[: len(chosen)]]
+    whole = " ".join(said)
+    for example in chosen:
+        for name, caption in example["captions"].items():
+            assert caption.split()[0] in whole
+            assert f"({example['right'][name]} of {example['answers'][name]} right)" in whole
+    assert "H: Human captions; C: ClipCap; D: DiscriTune. Answers are those of simulated participants" in whole
+    bottoms = [image.get_extent()[2] for image in axis.images]
+    assert all(text.get_position()[1] > min(bottoms) for text in axis.texts if text.get_text() == "D:")
+
+
+def batched(images):
+    """Images two by two."""
+    return zip(images[::2], images[1::2], strict=True)
+
+
+def test_captions_whose_labels_begin_alike_are_called_by_all_of_it(tmp_path):
     write_images(tmp_path / "images.parquet", sorted({image for s in SCREENS for image in s["images"]}))
     images = read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *PLACE])
     chosen = examples(SCREENS, answers(), "people", TUNED)
-    written = []
-    monkeypatch.setattr("matplotlib.axes.Axes.text", lambda self, x, y, text, **_: written.append(text))
-    plot_examples([], images, True, STYLE, str(tmp_path / "none.png"))
-    assert written == ["In no set of images is the target found by the finetuned caption only."]
-    monkeypatch.undo()
-    plot_examples(chosen, images, True, STYLE, str(tmp_path / "some.png"))
-    # Three images and more of green frame are in the one and not in the other.
-    green = {name: count_green(tmp_path / f"{name}.png") for name in ("some", "none")}
-    assert green["some"] > 100
-    assert green["none"] == 0
-    plot_screen(SCREENS[0], images, STYLE, str(tmp_path / "screen.png"))
-    assert Image.open(tmp_path / "screen.png").size[0] == 400
+    figure = drawn(partial(draw_examples, chosen, images, {"plain": "B one", "tuned": "B two"}, False, STYLE))
+    whole = " ".join(text.get_text() for text in figure.axes[0].texts)
+    assert all(label in whole for label in ("people:", "B one:", "B two:", "choice by people", "those of people."))
 
 
-def count_green(path: Path) -> int:
-    pixels = np.asarray(Image.open(path).convert("RGB")).astype(int)
-    return int((np.abs(pixels - (0x2F, 0x7D, 0x32)).sum(axis=2) < 40).sum())
+def test_figure_2_says_so_where_there_is_no_example():
+    figure = drawn(partial(draw_examples, [], pa.table({"image_id": pa.array([], pa.string())}), {}, True, STYLE))
+    (text,) = figure.axes[0].texts
+    assert text.get_text().startswith("In no set of images is the target found by the finetuned caption only")
+    assert not figure.axes[0].patches
+
+
+@pytest.mark.parametrize("width", ["page", "column"])
+def test_figure_3_is_a_screen(tmp_path, width):
+    write_images(tmp_path / "images.parquet", sorted({image for s in SCREENS for image in s["images"]}))
+    images = read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *PLACE])
+    figure = drawn(partial(draw_screen, SCREENS[0], images, STYLE), width)
+    assert_readable(figure, width)
+    tops = [image.get_extent()[3] for image in figure.axes[0].images]
+    assert tops == [tops[0]] * 5 + [tops[5]] * 5
+    assert tops[0] < tops[5]
+    assert " ".join(text.get_text() for text in figure.axes[0].texts) == quoted(SCREENS[0]["caption"])
 
 
 def people_claims(differences: list[dict], claim: str) -> list[dict]:

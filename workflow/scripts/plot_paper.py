@@ -3,11 +3,15 @@
 from importlib import import_module
 
 from captionlab.files import read_yaml
+from captionlab.reporting.figures import looking, save
 from captionlab.scripting import script
 
 
 @script
 def main(snakemake):
-    paths = {name: path for name, path in snakemake.output.items() if name != "provenance"}
-    params = dict(snakemake.params.items())
-    import_module(params["module"]).plot(dict(snakemake.input.items()), params, read_yaml(snakemake.input.style), paths)
+    params, style = dict(snakemake.params.items()), read_yaml(snakemake.input.style)
+    files = dict(snakemake.output.items())
+    with looking(style):
+        drawings = import_module(params["module"]).drawings(dict(snakemake.input.items()), params, style)
+        for name, draw in drawings.items():
+            save(draw, files[name], style)

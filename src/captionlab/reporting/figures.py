@@ -1,7 +1,9 @@
 """What all figures share: how they look, colours, numbers with their intervals, and how they are saved."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
@@ -12,52 +14,93 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 
 from captionlab.files import replacing
 from captionlab.provenance import current
+from captionlab.reporting.paper import FIGURE_FILES
 from captionlab.reporting.runs import Measured
 
 Style = Mapping[str, Any]
+# Draws a figure for a width in inches.
+Draw = Callable[[float], Figure]
 # Numbers by their place on an axis; those that were not measured are not drawn.
 Points = Mapping[float, Measured | None]
-# Where a legend stands above its panel.
-ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+# Of lines that are no data, as that of 0.
+FAINT: dict[str, Any] = {"color": "#888888", "linewidth": 0.6}
+# Inches of a legend's entry beside its text.
+HANDLE = 0.45
 
 
-def look(style: Style) -> dict[Any, Any]:
-    """The settings of matplotlib that all figures of a paper are drawn with."""
+@dataclass(frozen=True)
+class Look:
+    """How one of several things is drawn: told apart by its colour, and without it by everything else."""
+
+    colour: str
+    marker: str
+    dashes: tuple[int, tuple[float, ...]]
+    hatch: str
+
+
+def looks(style: Style, names: Iterable[str], colours: str = "captioners") -> dict[str, Look]:
+    """A look for each name, by their order; `colours` are those of `captioners`, or of other `kinds` of things."""
+
+    def of(what: str, index: int) -> Any:
+        return style[what][index % len(style[what])]
+
     return {
-        "font.size": style["font_size"], "axes.titlesize": "medium", "figure.labelsize": "medium",
-        "legend.frameon": False, "figure.constrained_layout.use": True,
+        name: Look(of(colours, i), of("markers", i), (0, tuple(of("dashes", i))), of("hatches", i))
+        for i, name in enumerate(dict.fromkeys(names))
+    }
+
+
+def looking(style: Style) -> AbstractContextManager[None]:
+    """All that is drawn and saved in the block looks like a figure of a paper."""
+    sizes = {f"{what}.labelsize": style["small_size"] for what in ("xtick", "ytick")}
+    thin = {f"{what}.major.width": 0.6 for what in ("xtick", "ytick")}
+    settings: dict[Any, Any] = {
+        **sizes, **thin, "font.family": "DejaVu Sans", "font.size": style["font_size"], "axes.titlesize": "medium",
+        "figure.labelsize": "medium", "legend.fontsize": style["small_size"], "legend.frameon": False,
+        "figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False,
+        "axes.linewidth": 0.6, "hatch.linewidth": 0.6,
+        "text.hinting": "none",  # letters as wide as in print, whatever the resolution
+        # Names and captions may hold dollars. Journals refuse fonts of type 3, the default. Ids are not random.
+        "text.parse_math": False, "pdf.fonttype": 42, "svg.hashsalt": "captionlab",
     }  # fmt: skip
+    return plt.rc_context(settings)
 
 
-def colour_of(style: Style, index: int) -> str:
-    """The colour of the captioner, or whatever is told apart, with this number."""
-    return str(style["colours"][index % len(style["colours"])])
-
-
-def panels(number: int, columns: int, width: float, height: float) -> tuple[Figure, np.ndarray]:
-    """A figure, so wide in inches and each row so high, and so many panels, some in a row."""
+def panels(number: int, width: float, height: float, narrowest: float, **shared: Any) -> tuple[Figure, np.ndarray]:
+    """A figure, so wide in inches and each row so high, and so many panels: in a row as many as there is width for."""
+    columns = max(1, min(number, int(width / narrowest)))
+    columns = -(-number // -(-number // columns))  # four and one are three and two
     rows = -(-number // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(width, height * rows), squeeze=False)
+    figure, axes = plt.subplots(rows, columns, figsize=(width, height * rows), squeeze=False, **shared)
     for axis in axes.flat[number:]:
         axis.set_axis_off()
     return figure, axes.flat[:number]
 
 
-def bars(axis: Axes, points: Points, width: float, label: str, colour: str) -> None:
+def side_by_side(number: int, width: float = 0.8) -> list[float]:
+    """Where so many marks stand within a place on an axis, around 0."""
+    return [(index - (number - 1) / 2) * width / number for index in range(number)]
+
+
+def bars(axis: Axes, points: Points, width: float, label: str, look: Look, **drawn: Any) -> Any:
     """Bars with intervals."""
     places, values, errors = _measured(points)
-    error = {"elinewidth": 0.8, "capsize": 2, "ecolor": "#333333"}
-    axis.bar(places, values, width, yerr=errors, label=label, color=colour, error_kw=error)
+    error = {"elinewidth": 0.7, "capsize": 1.5, "capthick": 0.7, "ecolor": "#222222"}
+    usual = {"color": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0.0}
+    return axis.bar(places, values, width, yerr=errors, label=label, error_kw=error, **{**usual, **drawn})
 
 
-def line(axis: Axes, points: Points, label: str, colour: str, **drawn: Any) -> None:
+def line(axis: Axes, points: Points, label: str, look: Look, **drawn: Any) -> None:
     """Points with intervals, and a line through them where `drawn` does not say otherwise."""
     places, values, errors = _measured(points)
-    usual: dict[str, Any] = {"fmt": "o-", "markersize": 3, "linewidth": 1.0, "capsize": 2}
-    axis.errorbar(places, values, errors, label=label, color=colour, **{**usual, **drawn})
+    usual = {"color": look.colour, "marker": look.marker, "linestyle": look.dashes, "markersize": 4}
+    thin = {"linewidth": 1.1, "elinewidth": 0.8, "capsize": 1.5, "markeredgewidth": 0.8}
+    axis.errorbar(places, values, errors, label=label, **{**usual, **thin, **drawn})
 
 
 def _measured(points: Points) -> tuple[list[float], list[float], list[list[float]]]:
@@ -68,9 +111,41 @@ def _measured(points: Points) -> tuple[list[float], list[float], list[list[float
     return [*there], [one.value for one in there.values()], [below, above]
 
 
-def save(figure: Figure, path: str, style: Style) -> None:
-    """Write beside and rename; the file says which job drew it, and has no time stamp."""
-    notes = {"Software": None, "Description": json.dumps(current(), sort_keys=True)}
-    with replacing(path) as partial:
-        figure.savefig(partial, dpi=style["dots_per_inch"], format="png", metadata=notes)
-    plt.close(figure)
+def text_width(text: str, size: float, weight: str = "normal") -> float:
+    """How wide a text is, in inches; size: of the font, in points."""
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size, weight=weight), False)
+    return float(width) / 72
+
+
+def legend(figure: Figure, style: Style, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """A legend above all panels, with as many entries in a row as there is width for."""
+    width = figure.get_figwidth()
+    widest = HANDLE + max((text_width(label, style["small_size"]) for label in labels), default=0.0)
+    columns = max(1, min(len(labels), int(width / widest)))
+    columns = -(-len(labels) // -(-len(labels) // columns)) if labels else 1
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns, handlelength=2.4, columnspacing=1.0)
+
+
+def lay_out(figure: Figure) -> None:
+    """Give everything its place, once and for all formats."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+
+
+def save(draw: Draw, files: Sequence[str], style: Style) -> None:
+    """Write a figure as each of its files; each is there as a whole, says which job drew it, and has no time stamp."""
+    figures = {width: draw(style["widths"][width]) for width in dict.fromkeys(FIGURE_FILES.values())}
+    for figure in figures.values():
+        lay_out(figure)
+    made = json.dumps(current(), sort_keys=True)
+    notes: dict[str, dict[str, Any]] = {
+        "png": {"Software": None, "Description": made},
+        "pdf": {"Creator": None, "Producer": None, "CreationDate": None, "Subject": made},
+        "svg": {"Creator": None, "Date": None, "Description": made},
+    }
+    for (ending, width), path in zip(FIGURE_FILES.items(), files, strict=True):
+        written = ending.rpartition(".")[2]
+        with replacing(path) as partial:
+            figures[width].savefig(partial, format=written, dpi=style["dots_per_inch"], metadata=notes[written])
+    for figure in figures.values():
+        plt.close(figure)

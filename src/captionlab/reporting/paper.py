@@ -5,7 +5,7 @@ A paper is a folder `captionlab/papers/<name>/`, whose name is in the list of ca
     paper.py       PAPER, a subclass of `Paper`; the graph is built with it, so it imports nothing that is slow
     summary.py     summarise(inputs, params) -> a Summary, where the paper has measurements of its own
     tables.py      TABLES, functions (inputs, params, provenance) -> tables, each of what its function reads
-    figures.py     plot(inputs, params, style, paths) draws its figures; `paths` by the name of the figure
+    figures.py     drawings(inputs, params, style) -> by the name of a figure what draws it for a width in inches
     evidence.py    evidence(inputs, params) -> the Evidence that its claims are judged by
     published.csv  what it prints, claims.yaml what it claims, schema.yaml its block of a config (`papers.<name>`),
     report/        the captions of its figures in Snakemake's report
@@ -21,6 +21,8 @@ from typing import Any, ClassVar
 from captionlab import paths
 
 Block = dict[str, Any]
+# The files of a figure by how their names end, with the width in config/plotting.yaml that each is drawn for.
+FIGURE_FILES = {".png": "page", ".pdf": "page", ".svg": "page", "_column.pdf": "column"}
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from captionlab import paths
 from captionlab.declarations import DeclarationError
 from captionlab.files import read_yaml
 from captionlab.papers import PAPERS
-from captionlab.reporting.paper import Needs, Paper
+from captionlab.reporting.paper import FIGURE_FILES, Needs, Paper
 from captionlab.reporting.render import FORMATS
 from captionlab.workflow.basis import Basis, on_disk
 from captionlab.workflow.blocks import Block, normalise
@@ -73,8 +74,8 @@ class Papers:
         return [path for path in self.tables() if path.endswith(".csv")]
 
     def figures(self) -> list[str]:
-        """Every figure."""
-        return [paths.figure(name) for paper in self.papers for name in paper.figures()]
+        """Every file of every figure."""
+        return [paths.figure(*one) for paper in self.papers for one in product(paper.figures(), FIGURE_FILES)]
 
     def compared(self) -> dict[str, str]:
         """Captioners that papers compare in every evaluation, besides those with their parents."""
@@ -139,17 +140,15 @@ class Papers:
     def _files(self, paper: Paper) -> list[str]:
         return [paths.reporting(f"{paper.name}/{name}.{ending}") for name in paper.tables() for ending in FORMATS]
 
-    def _figures(self, paper: Paper) -> dict[str, Any]:
-        return {
-            name: report(
-                paths.figure(name),
-                caption=str(self._folder(paper) / "report" / f"{figure.caption}.rst"),
-                category=paper.name,
-                subcategory="figures",
-                labels={"figure": figure.label},
-            )
-            for name, figure in paper.figures().items()
-        }
+    def _figures(self, paper: Paper) -> dict[str, list[Any]]:
+        """The files of each figure, of which the first, for screens, is in the report."""
+        made = {}
+        for name, figure in paper.figures().items():
+            shown, *others = (paths.figure(name, ending) for ending in FIGURE_FILES)
+            about = {"category": paper.name, "subcategory": "figures", "labels": {"figure": figure.label}}
+            caption = str(self._folder(paper) / "report" / f"{figure.caption}.rst")
+            made[name] = [report(shown, caption=caption, **about), *others]
+        return made
 
 
 def paper_parts() -> Block:

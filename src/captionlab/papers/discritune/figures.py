@@ -1,21 +1,22 @@
 """Figures: retrieval by corpus, how finetuning went, and of the study examples (Figure 2) and a screen (Figure 3)."""
 
-import io
-import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product
+from string import ascii_lowercase
+from textwrap import shorten
 from typing import Any
 
-import matplotlib.pyplot as plt
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from matplotlib.axes import Axes
-from PIL import Image
+from matplotlib.figure import Figure
 
 from captionlab.groups import read_chosen
 from captionlab.places import PLACE
-from captionlab.reporting.figures import ABOVE, Style, colour_of, line, look, save
+from captionlab.reporting.boards import BOLD, GREY, Board, words
+from captionlab.reporting.figures import Draw, Look, Style, legend, line, looks, panels, side_by_side
 from captionlab.reporting.published import read_published
 from captionlab.reporting.reading import read_by, read_rows
 from captionlab.reporting.reproduction import Reproduction, in_order
@@ -30,80 +31,119 @@ from captionlab.tables import read_table
 Given = Mapping[str, Any]
 # The name that the validation of a training gives its CIDEr.
 CIDER = "validation_cider"
+STATISTICS = {"reward": "reward", "accuracy": "P@1 in the batch", "caption_length": "tokens of a caption"}
+# A running mean is over one of so many parts of a training.
+PARTS = 10
 EXAMPLES = 6
+# Characters of a caption that are shown of it.
+SHOWN = 150
 RIGHT = "#2f7d32"
+# Inches between and around what is put on a board.
+GAP = 0.1
 
 
-def plot(inputs: Given, params: Given, style: Style, paths: Mapping[str, str]) -> None:
+def drawings(inputs: Given, params: Given, style: Style) -> dict[str, Draw]:
     """Those that the config asks for."""
-    with plt.rc_context(look(style)):
-        if params["config"]:
-            published = read_published(inputs["published"])
-            order = {"captioners": published.rows("1"), "corpora": published.columns("1")}
-            plot_retrieval(inputs["summary"], params["config"], order, style, paths["discritune_retrieval"])
-            plot_finetuning(inputs["training"], params["finetuned"], style, paths["discritune_finetuning"])
-        if "stimuli" not in inputs:
-            return
-        screens, people = read_rows(inputs["stimuli"], STIMULI), params["people"]
-        shown = {image for screen in screens for image in screen["images"]}
-        images = read_chosen(inputs["images"], IMAGES, ["image_id", *PLACE], shown)
-        for who, answers in read_by(params["participants"], inputs["answers"], ANSWERS).items():
-            chosen = examples(screens, answers, people, params["parents"])
-            plot_examples(chosen, images, who == SIMULATED, style, paths[f"discritune_figure2_{who}"])
-        questions = (row for row in screens if row["role"] == "question" and row["caption_type"] == people)
-        plot_screen(next(questions), images, style, paths["discritune_figure3_screen"])
+    found: dict[str, Draw] = {}
+    labels = {name: label for label, name in params["config"].get("captioners", {}).items()}
+    if params["config"]:
+        published = read_published(inputs["published"])
+        order = {"captioners": published.rows("1"), "corpora": published.columns("1")}
+        of_labels = looks(style, in_order(labels.values(), order["captioners"]))
+        given = inputs["summary"], params["config"], order, params["rewarding"]
+        found["discritune_retrieval"] = partial(draw_retrieval, *given, of_labels, style)
+        logs = {labels[name]: log for name, log in zip(params["finetuned"], inputs["training"], strict=True)}
+        found["discritune_finetuning"] = partial(draw_finetuning, logs, of_labels, style)
+    if "stimuli" not in inputs:
+        return found
+    screens, people = read_rows(inputs["stimuli"], STIMULI), params["people"]
+    shown = {image for screen in screens for image in screen["images"]}
+    images = read_chosen(inputs["images"], IMAGES, ["image_id", *PLACE], shown)
+    for who, answers in read_by(params["participants"], inputs["answers"], ANSWERS).items():
+        chosen = examples(screens, answers, people, params["parents"])
+        found[f"discritune_figure2_{who}"] = partial(draw_examples, chosen, images, labels, who == SIMULATED, style)
+    questions = (row for row in screens if row["role"] == "question" and row["caption_type"] == people)
+    found["discritune_figure3_screen"] = partial(draw_screen, next(questions), images, style)
+    return found
 
 
-def plot_retrieval(
-    summary: str, block: Mapping[str, Any], published: Mapping[str, Sequence[str]], style: Style, path: str
-) -> None:
+def draw_retrieval(
+    summary: str,
+    block: Given,
+    published: Mapping[str, Sequence[str]],
+    rewarding: Sequence[str],
+    of_labels: Mapping[str, Look],
+    style: Style,
+    width: float,
+) -> Figure:
     """P@1 of each captioner on each corpus with its interval, a panel for each retriever.
 
     `summary` is a SUMMARY table; `block` has `captioners` and `corpora` (label -> name in the config) and perhaps
-    `retrievers` and `evaluations`. `published` has the labels in the paper's order.
+    `retrievers` and `evaluations`. `published` has the labels in the paper's order, `rewarding` the retrievers that
+    gave rewards, and `of_labels` a look for each captioner.
     """
     paper, rows = Reproduction(block), read_rows(summary, SUMMARY)
     # Among drawn candidates; a whole test set is another question.
     run = paper.run(row for row in rows if not str(row["candidates"]).startswith("full"))
-    retrievers, captioners = paper.retrievers_of(run), in_order(paper.captioners, published["captioners"])
+    retrievers = paper.retrievers_of(run)
     corpora: dict[str, str] = {}
     for label in in_order(paper.corpora, published["corpora"]):  # Tables 1 and 3 call one corpus by two labels
         corpora.setdefault(paper.corpora[label], label)
-    figure, axes = plt.subplots(len(retrievers), 1, figsize=(7.5, 2.6 * len(retrievers)), sharex=True, squeeze=False)
-    for axis, retriever in zip(axes[:, 0], retrievers, strict=True):
-        for index, label in enumerate(captioners):
-            shift = (index - (len(captioners) - 1) / 2) * 0.13
+    figure, axes = panels(len(retrievers), width, 2.2, width, sharex=True)
+    for axis, retriever in zip(axes, retrievers, strict=True):
+        for (label, look), shift in zip(of_labels.items(), side_by_side(len(of_labels)), strict=True):
             places = [Place(paper.captioners[label], name, "P@1", retriever) for name in corpora]
             points = {x + shift: run.value(place) for x, place in enumerate(places)}
-            line(axis, points, label, colour_of(style, index), fmt="o", markersize=4, linewidth=1.5)
-        axis.set(ylabel=f"P@1 by {retriever} (%)", ylim=(0, None))
-    axes[-1, 0].set_xticks(range(len(corpora)), list(corpora.values()), rotation=15)
-    axes[0, 0].legend(ncols=3, **ABOVE)
-    save(figure, path, style)
+            line(axis, points, label, look, linestyle="none")
+        for x in range(0, len(corpora), 2):  # which captioners stand together
+            axis.axvspan(x - 0.5, x + 0.5, color="#f2f2f2", zorder=0)
+        axis.set(ylabel="P@1 (%)", ylim=(0, None), xlim=(-0.5, len(corpora) - 0.5))
+        axis.set_title(_called(retriever, retrievers, rewarding), loc="left")
+    axes[-1].set_xticks(range(len(corpora)), [*corpora.values()], rotation=30, ha="right", rotation_mode="anchor")
+    legend(figure, style, *axes[0].get_legend_handles_labels())
+    return figure
 
 
-def plot_finetuning(logs: Sequence[str], names: Sequence[str], style: Style, path: str) -> None:
+def _called(retriever: str, retrievers: Sequence[str], rewarding: Sequence[str]) -> str:
+    """What a retriever is in the paper; its name where that is several."""
+    alike = [one for one in retrievers if (one in rewarding) == (retriever in rewarding)]
+    what = "by the retriever that gave the reward" if retriever in rewarding else "by another retriever"
+    return what if len(alike) == 1 else f"{what}: {retriever}"
+
+
+def draw_finetuning(logs: Mapping[str, str], of_labels: Mapping[str, Look], style: Style, width: float) -> Figure:
     """Curves of finetuning, a line for each captioner: reward, P@1 in the batch, CIDEr, and length of the captions.
 
-    `logs` are TRAINING tables in the order of `names`. CIDEr is that of the validation, where captioners have one.
+    `logs` are TRAINING tables by the captioners' labels. What is logged at each update is faint, its running mean is
+    a line. CIDEr is that of the validation, where captioners have one.
     """
-    statistics = {"reward": "reward", "accuracy": "P@1 in the batch", "caption_length": "tokens of a caption"}
-    tables = [read_table(log, TRAINING) for log in logs]
-    if any(CIDER in table["statistic"].to_pylist() for table in tables):
-        statistics = {**statistics, CIDER: "CIDEr on validation images"}
-    figure, axes = plt.subplots(1, len(statistics), figsize=(2.5 * len(statistics), 2.6), squeeze=False)
-    for index, (log, name, table) in enumerate(zip(logs, names, tables, strict=True)):
-        for axis, statistic in zip(axes[0], statistics, strict=True):
-            values = table.filter(pc.equal(table["statistic"], statistic))
-            if not values.num_rows and statistic != CIDER:
-                raise ValueError(f"{log}: this training logged no {statistic!r}")
-            scale, marker = (100, ".") if statistic == CIDER else (1, None)  # as in all tables
-            drawn = {"color": colour_of(style, index), "label": name, "linewidth": 1.2, "marker": marker}
-            axis.plot(values["step"], pc.multiply(values["value"], scale), **drawn)
-    for axis, label in zip(axes[0], statistics.values(), strict=True):
-        axis.set(xlabel="updates", title=label)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    save(figure, path, style)
+    tables = {label: read_table(log, TRAINING) for label, log in logs.items()}
+    validated = any(CIDER in table["statistic"].to_pylist() for table in tables.values())
+    statistics = {**STATISTICS, **({CIDER: "CIDEr in validation"} if validated else {})}
+    figure, axes = panels(len(statistics), width, 1.9, 1.6)
+    for axis, (statistic, title) in zip(axes, statistics.items(), strict=True):
+        for label, table in tables.items():
+            logged, look = table.filter(pc.equal(table["statistic"], statistic)), of_labels[label]
+            steps, values = (logged[name].to_numpy() for name in ("step", "value"))
+            drawn: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes, "linewidth": 1.4}
+            if statistic == CIDER:
+                if len(values):
+                    axis.plot(steps, 100 * values, marker=look.marker, markersize=3.5, **drawn)  # as in all tables
+                continue
+            if not len(values):
+                raise ValueError(f"{logs[label]}: this training logged no {statistic!r}")
+            axis.plot(steps, values, color=look.colour, alpha=0.35, linewidth=0.6)
+            axis.plot(steps, smoothed(values), label=label, **drawn)
+        axis.set_title(title)
+    figure.supxlabel("updates (line: mean over a tenth of them)")
+    legend(figure, style, *axes[0].get_legend_handles_labels())
+    return figure
+
+
+def smoothed(values: np.ndarray) -> np.ndarray:
+    """The mean of each value (N,) and those around it, a tenth of all; at the ends, of those of them that there are."""
+    window = np.ones(2 * (len(values) // (2 * PARTS)) + 1)
+    return np.convolve(values, window, "same") / np.convolve(np.ones(len(values)), window, "same")
 
 
 def examples(
@@ -143,56 +183,62 @@ def examples(
     return [example for _, example in sorted(found, key=lambda pair: pair[0])[:number]]
 
 
-def plot_examples(
-    chosen: Sequence[Mapping[str, Any]], images: pa.Table, simulated: bool, style: Style, path: str
-) -> None:
-    """Each example: the target in a green frame, the image chosen by the human caption, and the three captions.
+def draw_examples(
+    chosen: Sequence[Given], images: pa.Table, labels: Mapping[str, str], simulated: bool, style: Style, width: float
+) -> Figure:
+    """Figure 2: pairs of images, the target in a green frame and the choice by the human caption; below, the captions.
 
-    `images` has the columns image_id and PLACE.
+    `images` has the columns image_id and PLACE; `labels` has what the paper calls a type of captions.
     """
     photos = _photos(images, {image for example in chosen for image in (example["target"], example["chosen"])})
-    rows = max(1, -(-len(chosen) // 2))
+    board, size = Board(width), style["small_size"]
+    columns = 3 if width > 5 else 2
+    across = (width - GAP) / columns - GAP
+    types = list(dict.fromkeys(name for example in chosen for name in example["captions"]))
+    short = {name: labels.get(name, name)[:1].upper() for name in types}
+    if len({*short.values()}) < len(types):
+        short = {name: labels.get(name, name) for name in types}
+    bottom = GAP / 2
+    for first in range(0, len(chosen), columns):
+        top = bottom
+        for column, example in enumerate(chosen[first : first + columns]):
+            x, letter = GAP + column * (across + GAP), ascii_lowercase[first + column]
+            human, *_ = example["captions"]
+            side = (across - GAP / 2) / 2
+            heads = (
+                (example["target"], f"({letter}) target", RIGHT),
+                (example["chosen"], f"choice by {short[human]}", None),
+            )
+            for place, (image, head, frame) in enumerate(heads):
+                left = x + place * (side + GAP / 2)
+                y = board.write(words(head), left, top, side, size)
+                y = board.picture(photos[image], left, y, side, frame)
+            y += GAP / 2
+            for name, caption in example["captions"].items():
+                right = f"({example['right'][name]} of {example['answers'][name]} right)"
+                said = words(shorten(caption, SHOWN, placeholder=" …"))
+                y = board.write([*words(f"{short[name]}:", BOLD), *said, (right, GREY)], x, y, across, size)
+            bottom = max(bottom, y + GAP)
     who = "simulated participants, driven by a retriever" if simulated else "people"
-    figure, axes = plt.subplots(rows, 6, figsize=(11, 1.9 * rows + 0.5), squeeze=False, width_ratios=[1, 1, 2.2] * 2)
-    figure.suptitle(f"Images that are found by the finetuned caption only: answers of {who}")
-    for axis in axes.flat:
-        axis.axis("off")
+    notes = [f"{letter}: {labels.get(name, name)}" for name, letter in short.items()]
+    said = words(f"{'; '.join(notes)}. Answers are those of {who}.")
     if not chosen:
-        axes[0, 0].text(0, 0.5, "In no set of images is the target found by the finetuned caption only.")
-    for index, example in enumerate(chosen):
-        target, other, text = axes[index // 2, 3 * (index % 2) : 3 * (index % 2) + 3]
-        _photo(target, photos[example["target"]], RIGHT)
-        _photo(other, photos[example["chosen"]], None)
-        target.set_title("target", fontsize="small")
-        other.set_title("by human caption", fontsize="small")
-        lines = []
-        for name, caption in example["captions"].items():
-            shown = textwrap.wrap(textwrap.shorten(quoted(caption), 150, placeholder=" ..."), 40)
-            lines += [f"{name} ({example['right'][name]} of {example['answers'][name]} right):", *shown]
-        text.text(0, 1, "\n".join(lines), va="top", parse_math=False, fontsize=0.8 * style["font_size"])
-    save(figure, path, style)
+        said = words(f"In no set of images is the target found by the finetuned caption only: answers of {who}.")
+    return board.finish(board.write(said, GAP, bottom, width - 2 * GAP, size) + GAP / 2)
 
 
-def plot_screen(screen: Row, images: pa.Table, style: Style, path: str) -> None:
-    """A screen as participants see it: the caption above two rows of five images."""
-    photos = _photos(images, set(screen["images"]))
-    rows = len(screen["images"]) // COLUMNS
-    figure, axes = plt.subplots(rows, COLUMNS, figsize=(8, 1.7 * rows + 0.5), squeeze=False)
-    figure.suptitle(quoted(screen["caption"]), parse_math=False, wrap=True)
-    for axis, image in zip(axes.flat, screen["images"], strict=True):
-        _photo(axis, photos[image], None)
-    save(figure, path, style)
+def draw_screen(screen: Row, images: pa.Table, style: Style, width: float) -> Figure:
+    """Figure 3: a screen as participants see it: the caption above two rows of five images."""
+    photos, board, size = _photos(images, {*screen["images"]}), Board(width), style["font_size"]
+    side = (width - GAP) / COLUMNS - GAP
+    bottom = board.write(words(quoted(screen["caption"])), GAP, GAP, width - 2 * GAP, size) + GAP / 2
+    for place, image in enumerate(screen["images"]):
+        row, column = divmod(place, COLUMNS)
+        board.picture(photos[image], GAP + column * (side + GAP), bottom + row * (side + GAP), side)
+    return board.finish(bottom + (side + GAP) * (len(screen["images"]) // COLUMNS))
 
 
-def _photos(images: pa.Table, wanted: set[str]) -> dict[str, Image.Image]:
+def _photos(images: pa.Table, wanted: set[str]) -> dict[str, bytes]:
     names = {file_name(image): image for image in wanted}
     table = images.filter(pc.is_in(images["image_id"], pa.array(sorted(wanted), pa.string())))
-    return {names[name]: Image.open(io.BytesIO(content)) for name, content in pictures(table)}
-
-
-def _photo(axis: Axes, photo: Image.Image, frame: str | None) -> None:
-    axis.imshow(photo)
-    axis.axis("on")
-    axis.set(xticks=[], yticks=[])
-    for side in axis.spines.values():
-        side.set(visible=frame is not None, color=frame, linewidth=3)
+    return {names[name]: content for name, content in pictures(table)}

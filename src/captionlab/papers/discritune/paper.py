@@ -117,6 +117,7 @@ class Discritune(Paper):
             "participants": participants,
             "people": self.lab.study.people(),
             "parents": self.lab.study.parents(),
+            "rewarding": sorted({one["retriever"] for name in finetuned for one in self._rewarded(name)}),
         }
         return Needs(inputs, params, ("matplotlib",), 2000, 10)
 
@@ -151,6 +152,10 @@ class Discritune(Paper):
             found += [table(name, evaluation) for name in sorted(paired)]
         return found
 
+    def _rewarded(self, name: str) -> list[Block]:
+        """The rewards of a captioner that a retriever gave."""
+        return [reward for reward in self.lab.rewards(name) if "retriever" in reward]
+
     # -------------------------------------------------------------------------------------------- variants
     def _variants(self) -> Block:
         """For each group of variants its evaluation, corpora, reference, captioners by label, and who rewarded them."""
@@ -158,7 +163,7 @@ class Discritune(Paper):
         for group, variants in sorted(self.block.get("variants", {}).items()):
             captioners = {label: listed(names) for label, names in sorted(variants["captioners"].items())}
             rewards = {
-                label: [reward for name in names for reward in self.lab.rewards(name) if "retriever" in reward]
+                label: [reward for name in names for reward in self._rewarded(name)]
                 for label, names in captioners.items()
             }
             found[group] = {

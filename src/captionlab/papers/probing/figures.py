@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
-from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 
 from captionlab.language.mining import chunks_of
 from captionlab.language.patterns import Tagged, compiled, tagged
@@ -13,7 +14,20 @@ from captionlab.language.schemas import NGRAMS, PATTERNS
 from captionlab.language.statistics import mostly_tagged
 from captionlab.papers.probing.paper import REFERENCE
 from captionlab.papers.probing.run import ProbingRun, read_run
-from captionlab.reporting.figures import ABOVE, Style, bars, colour_of, line, look, panels, save
+from captionlab.reporting.boards import GREY, Board, words
+from captionlab.reporting.figures import (
+    FAINT,
+    Draw,
+    Look,
+    Style,
+    bars,
+    legend,
+    line,
+    looks,
+    panels,
+    side_by_side,
+    text_width,
+)
 from captionlab.reporting.reading import Rows, read_by
 from captionlab.reporting.runs import Place, Row
 from captionlab.schemas import TAGGED
@@ -29,9 +43,16 @@ TOP = 10
 # Words of the caption that Figure 1 takes apart: enough for a repetition, and few enough for a page.
 LONGEST = 14
 SHORTEST = 5
+# Inches of Figure 1: from one row of a caption that is taken apart to the next, and between words.
+ROW, BETWEEN = 0.2, 0.08
+# Hatches of these bars, and how words of Figure 4 are drawn.
+PATTERNED = ("", "/////")
+_NOUN, _OTHER = {"alpha": 1.0}, {"alpha": 0.5, "hatch": "/////"}
+# What is replaced in the captions of Figure 2.
+REPLACED = {"others": "other words replaced", "nouns": "nouns replaced"}
 
 
-def plot(inputs: Row, params: Row, style: Style, paths: Mapping[str, str]) -> None:
+def drawings(inputs: Row, params: Row, style: Style) -> dict[str, Draw]:
     """Every figure of the paper, on the first corpus."""
     run, roles = read_run(inputs, params), params["roles"]
     corpus = next(iter(run.corpora.values()))
@@ -40,17 +61,25 @@ def plot(inputs: Row, params: Row, style: Style, paths: Mapping[str, str]) -> No
         role: [tagged(row["words"], row["tags"]) for row in rows if row["corpus"] == corpus]
         for role, rows in read_by(roles, inputs["tags"], TAGGED).items()
     }
-    of = {name.removeprefix("probing_"): path for name, path in paths.items()}
-    with plt.rc_context(look(style)):
-        plot_patterns(run, patterns, captions, corpus, style, of["figure1_patterns"])
-        plot_replacements(run, corpus, style, of["figure2_replacements"])
-        plot_visual_words(run, corpus, style, of["figure3_visual_words"])
-        plot_unigrams(run, unigrams, captions, corpus, style, of["figure4_unigrams"])
+    # A scorer looks as the captioner that it rewarded.
+    of = looks(style, [REFERENCE, *run.roles, *run.scorers])
+    return {
+        "probing_figure1_patterns": partial(draw_patterns, run, patterns, captions, corpus, of, style),
+        "probing_figure2_replacements": partial(draw_replacements, run, corpus, of, style),
+        "probing_figure3_visual_words": partial(draw_visual_words, run, corpus, of, style),
+        "probing_figure4_unigrams": partial(draw_unigrams, run, unigrams, captions, corpus, of, style),
+    }
 
 
-def plot_patterns(
-    run: ProbingRun, patterns: Mapping[str, Rows], captions: Captions, corpus: str, style: Style, path: str
-) -> None:
+def draw_patterns(
+    run: ProbingRun,
+    patterns: Mapping[str, Rows],
+    captions: Captions,
+    corpus: str,
+    of: Mapping[str, Look],
+    style: Style,
+    width: float,
+) -> Figure:
     """Figure 1: a caption, its tags, its phrases and its pattern; below, how many captions follow one pattern.
 
     patterns: rows of PATTERNS, and captions: tagged captions on the corpus, of the first training of each role. The
@@ -62,90 +91,108 @@ def plot_patterns(
         for row in rows
         if (row["corpus"], row["source"], row["role"], row["rank"]) == (corpus, "mined", "sentence", 1)
     }
-    figure, (above, below) = plt.subplots(2, 1, figsize=(7.5, 4.6))
-    above.set_axis_off()
+    board, y = Board(width), 0.05
     candidates = [role for role in mined if role != REFERENCE] or list(mined)
     if candidates:
         role = max(candidates, key=lambda name: mined[name]["whole"])
         pattern = mined[role]["pattern"]
         following = [caption for caption in captions[role] if compiled(pattern).follows(caption).whole]
         readable = (caption for caption in following if SHORTEST <= len(caption) <= LONGEST)
-        _take_apart(above, next(readable, following[0][:LONGEST]), pattern, style)
-        above.set_title(f"a caption by the captioner {role}, and its pattern", loc="left")
-    for index, (measure, label) in enumerate(MEASURES.items()):
-        points = {x + (index - 0.5) * 0.4: run.value(Place(role, corpus, measure)) for x, role in enumerate(run.roles)}
-        bars(below, points, 0.38, label, colour_of(style, index))
-    below.set_xticks(range(len(run.roles)), run.roles, rotation=15 if len(run.roles) > 6 else 0)
-    below.set(ylabel="captions that follow it (%)", ylim=(0, 100))
-    below.legend(ncols=2, **ABOVE)
-    save(figure, path, style)
+        y = _take_apart(board, next(readable, following[0][:LONGEST]), role, pattern, style)
+    left, above, high, below = 0.5, 0.4, 1.3, 0.4  # inches beside the panel, and how high it is
+    height = y + above + high + below
+    figure = board.finish(height)
+    axis = figure.add_axes((left / width, below / height, 1 - (left + 0.05) / width, high / height))
+    for shift, hatch, measure in zip(side_by_side(2), PATTERNED, MEASURES, strict=True):
+        for x, role in enumerate(run.roles):
+            found = run.value(Place(role, corpus, measure))
+            drawn = bars(axis, {x + shift: found}, 0.38, "", replace(of[role], hatch=hatch))
+            # Where nobody follows the pattern there is no bar to see.
+            axis.bar_label(drawn, fmt=_share, fontsize=style["small_size"], padding=1)
+    axis.set_xticks(range(len(run.roles)), run.roles, rotation=30 if len(run.roles) * 0.5 > width else 0)
+    axis.set(ylabel="captions (%)", ylim=(0, 112), yticks=range(0, 101, 25), xlim=(-0.5, len(run.roles) - 0.5))
+    keys = [Patch(facecolor="#666666", edgecolor="white", hatch=hatch, linewidth=0) for hatch in PATTERNED]
+    axis.legend(keys, MEASURES.values(), loc="lower left", bbox_to_anchor=(0, 1.02), borderpad=0)
+    return figure
 
 
-def plot_replacements(run: ProbingRun, corpus: str, style: Style, path: str) -> None:
+def draw_replacements(run: ProbingRun, corpus: str, of: Mapping[str, Look], style: Style, width: float) -> Figure:
     """Figure 2: scores of the captions, with other words replaced, with nouns replaced; below, at every share."""
     shares = run.levels("replacement")
-    several = len(shares) > 1
-    figure = plt.figure(figsize=(7.5, 5.0 if several else 2.8))
-    grid = figure.add_gridspec(2 if several else 1, len(run.scorers))
+    several, of_kinds = len(shares) > 1, looks(style, [REFERENCE, *REPLACED], "kinds")
+    columns = len(run.scorers) if width > 5 else 3
+    rows = -(-len(run.scorers) // columns) if several else 0
+    figure = plt.figure(figsize=(width, 2.3 + 1.6 * rows))
+    grid = figure.add_gridspec(1 + rows, columns, height_ratios=[2.0, *[1.5] * rows])
     scores = figure.add_subplot(grid[0, :])
-    kinds = {REFERENCE: f"{REFERENCE} captions", "others": "other words replaced", "nouns": "nouns replaced"}
-    for index, (subject, label) in enumerate(kinds.items()):
+    drawn = {REFERENCE: (f"{REFERENCE} captions", of[REFERENCE])}
+    drawn |= {kind: (label, of_kinds[kind]) for kind, label in REPLACED.items()}
+    for shift, (subject, (label, look)) in zip(side_by_side(len(drawn)), drawn.items(), strict=True):
         places = [_replaced(subject, corpus, scorer, max(shares, default=1.0)) for scorer in run.scorers]
-        points = {x + (index - 1) * 0.27: run.value(place) for x, place in enumerate(places)}
-        bars(scores, points, 0.25, label, colour_of(style, index))
+        points = {x + shift: run.value(place) for x, place in enumerate(places)}
+        bars(scores, points, 0.25, label, look)
     if all(bar.get_bbox().ymin >= 0 for bar in scores.patches if isinstance(bar, Rectangle)):
         scores.set_ylim(bottom=0)  # also where two trainings make an interval as wide as the figure
     scores.set_xticks(range(len(run.scorers)), run.scorers)
     scores.set_ylabel("score (%)")
-    scores.legend(ncols=3, **ABOVE)
-    for column, scorer in enumerate(run.scorers if several else ()):
-        axis = figure.add_subplot(grid[1, column])
-        for index, subject in enumerate(("others", "nouns"), 1):
+    legend(figure, style, *scores.get_legend_handles_labels())
+    for index, scorer in enumerate(run.scorers if several else ()):
+        axis = figure.add_subplot(grid[1 + index // columns, index % columns])
+        for subject, label in REPLACED.items():
             of_shares = [(share, _replaced(subject, corpus, scorer, share)) for share in shares]
             points = {100 * share: run.difference(place, REFERENCE) for share, place in of_shares}
-            line(axis, points, kinds[subject], colour_of(style, index))
-        axis.axhline(0.0, color="#888888", linewidth=0.6)
-        axis.set(title=scorer, xlabel="replaced (%)", xlim=(0, 108))
-        if column == 0:
-            axis.set_ylabel(f"score against {REFERENCE}")
-    save(figure, path, style)
+            line(axis, points, label, of_kinds[subject])
+        axis.axhline(0.0, **FAINT)
+        axis.set(title=scorer, xlim=(0, 108), xticks=(0, 50, 100))
+        if index % columns == 0:
+            axis.set_ylabel(f"minus {REFERENCE}'s (%)")
+    if several:
+        figure.supxlabel(f"words replaced (%); above: {100 * max(shares):g} %")
+    return figure
 
 
-def plot_visual_words(run: ProbingRun, corpus: str, style: Style, path: str) -> None:
+def draw_visual_words(run: ProbingRun, corpus: str, of: Mapping[str, Look], style: Style, width: float) -> Figure:
     """Figure 3: scores of captions with more and more nouns, each scorer's in its own template."""
     source = next(iter(run.sources()), None)
     counts = run.levels("count")
-    figure, axis = plt.subplots(figsize=(5.0, 3.2))
-    for index, scorer in enumerate(run.scorers):
+    figure, axis = plt.subplots(figsize=(width, 2.6))
+    for shift, scorer in zip(side_by_side(len(run.scorers), 0.2), run.scorers, strict=True):
         place = Place(scorer, corpus, "score", scorer, "count", source)
-        points = {count + (index - 2) * 0.04: run.value(replace(place, level=count)) for count in counts}
-        line(axis, points, scorer, colour_of(style, index))
+        points = {count + shift: run.value(replace(place, level=count)) for count in counts}
+        line(axis, points, scorer, of[scorer])
     axis.set_xticks(counts, [f"{count:g}" for count in counts])
     axis.set(xlabel="nouns in the caption", ylabel="score (%)")
-    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-    save(figure, path, style)
+    legend(figure, style, *axis.get_legend_handles_labels())
+    return figure
 
 
-def plot_unigrams(
-    run: ProbingRun, unigrams: Mapping[str, Rows], captions: Captions, corpus: str, style: Style, path: str
-) -> None:
-    """Figure 4: the most frequent words of each role, nouns in another colour."""
+def draw_unigrams(
+    run: ProbingRun,
+    unigrams: Mapping[str, Rows],
+    captions: Captions,
+    corpus: str,
+    of: Mapping[str, Look],
+    style: Style,
+    width: float,
+) -> Figure:
+    """Figure 4: the most frequent words of each role, nouns filled and other words hatched."""
     roles = sorted((role for role in run.roles if role in unigrams), key=lambda role: role != REFERENCE)
-    figure, axes = panels(len(roles), 3, 7.5, 2.3)
+    figure, axes = panels(len(roles), width, 1.75, 1.6)
     for axis, role in zip(axes, roles, strict=True):
-        words = [row for row in unigrams[role] if (row["corpus"], row["unit"], row["n"]) == (corpus, "word", 1)]
-        top = sorted((row for row in words if row["rank"] <= TOP), key=lambda row: -row["rank"])
+        found = [row for row in unigrams[role] if (row["corpus"], row["unit"], row["n"]) == (corpus, "word", 1)]
+        top = sorted((row for row in found if row["rank"] <= TOP), key=lambda row: -row["rank"])
         nouns = mostly_tagged(captions[role], NOUNS)
-        colours = [colour_of(style, 1 if row["ngram"] in nouns else 6) for row in top]
-        axis.barh(range(len(top)), [100 * row["share"] for row in top], color=colours, height=0.75)
+        for place, row in enumerate(top):
+            kind = _NOUN if row["ngram"] in nouns else _OTHER
+            axis.barh(place, 100 * row["share"], 0.75, color=of[role].colour, linewidth=0, edgecolor="white", **kind)
         axis.set_yticks(range(len(top)), [row["ngram"] for row in top])
         axis.tick_params(axis="y", length=0)
         axis.set_ylim(len(top) - TOP - 0.5, len(top) - 0.5)  # bars as thick where there are fewer words
         axis.set_title(role)
-    handles = [plt.Rectangle((0, 0), 1, 1, color=colour_of(style, index)) for index in (1, 6)]
-    figure.legend(handles, ["nouns", "other words"], loc="outside upper center", ncols=2)
+    keys = [Patch(facecolor="#666666", edgecolor="white", linewidth=0, **kind) for kind in (_NOUN, _OTHER)]
+    legend(figure, style, keys, ["nouns", "other words"])
     figure.supxlabel("share of all words (%)")
-    save(figure, path, style)
+    return figure
 
 
 def _replaced(subject: str, corpus: str, scorer: str, share: float) -> Place:
@@ -154,24 +201,36 @@ def _replaced(subject: str, corpus: str, scorer: str, share: float) -> Place:
     return Place(subject, corpus, "score", scorer, "replacement", level=share)
 
 
-def _take_apart(axis: Axes, caption: Tagged, pattern: str, style: Style) -> None:
-    """Words, tags and phrases of a caption above each other, and its pattern below."""
-    widths = [max(len(word), len(tag)) + 2 for word, tag in caption]
-    starts = [sum(widths[:place]) for place in range(len(widths))]
-    axis.set(xlim=(-12, sum(widths)), ylim=(0, 4))
-    for name, height in (("caption", 3.5), ("tags", 2.6), ("phrases", 1.7), ("pattern", 0.6)):
-        axis.text(-0.5, height, name, ha="right", va="center", color="#666666")
-    for (word, tag), start, width in zip(caption, starts, widths, strict=True):
-        axis.text(start + width / 2, 3.5, word, ha="center", va="center")
-        axis.text(start + width / 2, 2.6, tag, ha="center", va="center", fontsize="x-small", color="#444444")
-    place = 0
+def _share(value: float) -> str:
+    """A share of captions in per cent, of which some are not none."""
+    return "<1" if 0 < value < 0.5 else f"{value:.0f}"
+
+
+def _take_apart(board: Board, caption: Tagged, role: str, pattern: str, style: Style) -> float:
+    """Words, tags and phrases of a caption above each other, in as many lines as it takes, and its pattern below."""
+    size, left, y = style["small_size"], 0.62, 0.05
+    x, colours = left, {"NOUN.P": "#56B4E955", "other": "#99999955"}
     for chunk in chunks_of(caption):
-        first, last = place, place + len(chunk.words) - 1
-        left, right = starts[first] + 0.3, starts[last] + widths[last] - 0.3
-        colour = colour_of(style, 0 if chunk.kind == "NOUN.P" else 6)
-        box = FancyBboxPatch((left, 1.35), right - left, 0.7, boxstyle="round,pad=0,rounding_size=0.3", alpha=0.35)
-        box.set(facecolor=colour, edgecolor="none")
-        axis.add_patch(box)
-        axis.text((left + right) / 2, 1.7, chunk.kind, ha="center", va="center", fontsize="small")
-        place = last + 1
-    axis.text(0.0, 0.6, pattern, ha="left", va="center", family="monospace")
+        wide = [max(text_width(part, size) for part in pair) + BETWEEN for pair in chunk.piece]
+        long = max(sum(wide), text_width(chunk.kind, size) + BETWEEN)
+        if x > left and x + long > board.width - BETWEEN:
+            x, y = left, y + 3.6 * ROW
+        if x == left:
+            for row, name in enumerate(("caption", "tags", "phrases")):
+                board.label(name, 0.05, y + (row + 0.5) * ROW, size, ha="left", color="#555555")
+        place = x + (long - sum(wide)) / 2
+        for (word, tag), of_word in zip(chunk.piece, wide, strict=True):
+            board.label(word, place + of_word / 2, y + 0.5 * ROW, size)
+            board.label(tag, place + of_word / 2, y + 1.5 * ROW, size, color="#555555")
+            place += of_word
+        box = FancyBboxPatch(
+            (x + 0.02, y + 2.1 * ROW), long - 0.04, 0.8 * ROW, boxstyle="round,pad=0,rounding_size=0.03"
+        )
+        box.set(facecolor=colours.get(chunk.kind, colours["other"]), edgecolor="none")
+        board.axis.add_patch(box)
+        board.label(chunk.kind, x + long / 2, y + 2.5 * ROW, size)
+        x += long
+    y += 3.3 * ROW
+    board.write(words("pattern", GREY), 0.05, y, left, size)
+    y = board.write(words(pattern.replace("+", " + ")), left, y, board.width - left - BETWEEN, size)
+    return board.write(words(f"A caption by the captioner {role}.", GREY), left, y, board.width - left, size)

@@ -1,15 +1,18 @@
 """All figures: captions, also without diagnostic objects, their confidence, probes of scenes, and attention."""
 
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import partial
+from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from PIL import Image
+from matplotlib.ticker import MaxNLocator
 from scipy.stats import gaussian_kde
 
 from captionlab.ablation.comparison import Pair, changed, pairs
@@ -20,120 +23,150 @@ from captionlab.papers.scenes.captions import Change, Examples
 from captionlab.papers.scenes.pages import Pages, read_run
 from captionlab.papers.scenes.probes import FOREST, PROBING, RANDOM, split_name
 from captionlab.papers.scenes.run import ScenesRun
-from captionlab.reporting.figures import ABOVE, Style, bars, colour_of, look, panels, save
+from captionlab.reporting.boards import BOLD, GREY, MARKED, PLAIN, Board, Word, words
+from captionlab.reporting.figures import FAINT, Draw, Look, Style, bars, legend, looks, panels, side_by_side
 from captionlab.reporting.reading import read_by, read_rows
 from captionlab.reporting.runs import Row
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
-# Characters of a line beside a picture.
-LINE = 58
-# Inches: a picture, and a character of such a line.
-PICTURE, CHARACTER = 1.7, 0.08
+# Inches: a picture's larger side on a page and in a column, and between what is put on a board.
+PICTURE, SMALL, GAP = 1.6, 1.0, 0.1
 Pairs = Mapping[str, Sequence[Pair]]
 # Names of positions, and the attention (S, S).
 Matrix = tuple[list[str], np.ndarray]
 # Contours that enclose so much of a density.
 ENCLOSED = (0.25, 0.5, 0.75, 0.95)
 END = "[SEP]"
-# The colour of the frame around each sub-block.
-FRAMES = {"vision-vision": 2, "label-vision": 5, "vision-label": 3}
+# What is framed in a matrix: the three sub-blocks (query-key), and what all attend to between them.
+FRAMES = ("vision-vision", "label-vision", "vision-label", f"attention to {END}")
+# Positions of a matrix that can all be named beside it, in letters that can be read.
+NAMED = 26
 
 
-def plot(inputs: Row, params: Row, style: Style, paths: Mapping[str, str]) -> None:
+def drawings(inputs: Row, params: Row, style: Style) -> dict[str, Draw]:
     """Every figure of the paper."""
-    of = {name.removeprefix("scenes_"): path for name, path in paths.items()}
-    scenes, pages, split = read_run(inputs, params), Pages(inputs, params), params["job"]["split"]
+    scenes, pages, job = read_run(inputs, params), Pages(inputs, params), params["job"]
     matrices, blocks = read_by(ROLES, inputs["matrices"], MATRICES), read_by(ROLES, inputs["blocks"], BLOCKS)
     densities, relations = read_rows(inputs["densities"], DENSITIES), scenes.found("source", ATTENTION)
     before_and_after = {role: pairs(rows) for role, rows in pages.captions.items()}
     images, shares = pages.probed.scenes, scenes.found("level", PROBING)
-    with plt.rc_context(look(style)):
-        plot_captions(pages.examples[0], pages.pictures, style, of["figure2_captions"])
-        plot_matrices(matrices, params["job"]["layer"], style, of["figure3_attention"])
-        plot_density(densities, blocks, relations, style, of["figure4_attention_density"])
-        plot_changes(pages.changes, pages.pictures, pages.objects, style, of["figure5_examples"])
-        plot_confidence(before_and_after, split, False, style, of["figure6_confidence"])
-        plot_confidence(before_and_after, split, True, style, of["figure7_confidence_shift"])
-        plot_classes(images, style, of["figure8_classes"])
-        plot_probes(scenes, images, max(shares, default=None), style, of["figure9_probes"])
-        plot_special_tokens(scenes, style, of["figure10_special_tokens"])
-        plot_layers(matrices, style, of["figure11_layers"])
-        plot_splits(before_and_after, split, style, of["figure12_splits"])
-        plot_probes(scenes, images, min(shares, default=None), style, of["figure13_probes"])
-
-
-def plot_captions(examples: Examples, pictures: Mapping[str, bytes], style: Style, path: str) -> None:
-    """Figure 2: an image, what people wrote of its objects and scene, and captions before and after finetuning."""
-    texts = [
-        f"objects, by people: {_short(one.objects)}\n    before finetuning: {_short(one.before or '')}\n"
-        f"scene, by people: {_short(one.scene)}\n    after finetuning: {_short(one.after or '')}"
-        for one in examples
-    ]
-    shown = [pictures.get(one.image, b"") for one in examples]
-    _beside(shown or [b""], texts or ["no captioned image is described by people"], style, path)
-
-
-def plot_changes(
-    changes: Sequence[Change], pictures: Mapping[str, bytes], objects: int, style: Style, path: str
-) -> None:
-    """Figure 5: images whose scene caption changes without its diagnostic objects, so many. Pictures: PNGs by image."""
-    texts = []
-    for one in changes:
-        lines = [f"{one.scene}, without {one.removed}"]
-        for role, (before, after) in one.captions.items():
-            lines.append(f"{role}: {_short(before)}")
-            lines.append(f"    → {_short(after) if changed(before, after) else 'the same'}")
-        texts.append("\n".join(lines))
-    shown = [pictures.get(one.image, b"") for one in changes]
-    _beside(shown or [b""], texts or [f"no scene caption changes without {objects} objects"], style, path)
-
-
-def _beside(pictures: Sequence[bytes], texts: Sequence[str], style: Style, path: str) -> None:
-    """A text in each row, with a picture on its left where there is one."""
-    widths = [PICTURE, CHARACTER * max(len(line) for text in texts for line in text.split("\n"))]
-    figure, axes = plt.subplots(
-        len(texts), 2, figsize=(sum(widths), PICTURE * len(texts)), squeeze=False,
-        gridspec_kw={"width_ratios": widths},
-    )  # fmt: skip
-    for axis in axes.flat:
-        axis.set_axis_off()
-    for (left, right), text, picture in zip(axes, texts, pictures, strict=True):
-        if picture:
-            left.imshow(Image.open(io.BytesIO(picture)))
-        right.text(0, 0.5, text, va="center", linespacing=1.5)
-    save(figure, path, style)
-
-
-def plot_confidence(pairs: Pairs, split: str, shift: bool, style: Style, path: str) -> None:
-    """Figure 6: confidence of unchanged captions after ablation; with `shift`, Figure 7: how far it moved."""
-    figure, axis = plt.subplots(figsize=(4.2, 3.2))
-    values = {
-        role: [p.before - p.after if shift else p.after for p in pairs[role] if not p.changed and p.split == split]
-        for role in (FINETUNED, PRETRAINED)  # in the order of the paper
+    of = looks(style, ROLES)
+    made: dict[str, Draw] = {
+        "figure2_captions": partial(draw_captions, pages.examples[0], pages.pictures, style),
+        "figure3_attention": partial(draw_matrices, matrices, [job["layer"]], style),
+        "figure4_attention_density": partial(draw_density, densities, blocks, relations, of, style),
+        "figure5_examples": partial(draw_changes, pages.changes, pages.pictures, pages.objects, style),
+        "figure6_confidence": partial(draw_confidence, before_and_after, job["split"], of),
+        "figure8_classes": partial(draw_classes, images, style),
+        "figure9_probes": partial(draw_probes, scenes, images, max(shares, default=None), of, style),
+        "figure10_special_tokens": partial(draw_special_tokens, scenes, style),
+        "figure11_layers": partial(draw_matrices, matrices, _layers(matrices), style),
+        "figure12_splits": partial(draw_splits, before_and_after, job["split"], style),
+        "figure13_probes": partial(draw_probes, scenes, images, min(shares, default=None), of, style),
     }
-    drawn = axis.boxplot(
-        [*values.values()], widths=0.5, patch_artist=True, showmeans=True, medianprops={"color": "#333333"},
-        flierprops={"markersize": 2},
-        meanprops={"marker": "D", "markerfacecolor": "white", "markeredgecolor": "#333333", "markersize": 4},
-    )  # fmt: skip
-    for index, box in zip((3, 1), drawn["boxes"], strict=True):
-        box.set_facecolor(colour_of(style, index))
-        box.set_alpha(0.6)
-    labels = [f"{role}\n(n = {len(of_role)})" for role, of_role in values.items()]
-    axis.set_xticks(range(1, len(labels) + 1), labels)
-    if shift:
-        axis.axhline(0, color="#888888", linewidth=0.6)
-    axis.set_ylabel("confidence before minus after" if shift else "confidence after ablation")
-    save(figure, path, style)
+    return {f"scenes_{name}": draw for name, draw in made.items()}
 
 
-def plot_splits(pairs: Pairs, split: str, style: Style, path: str) -> None:
+# ------------------------------------------------------------------------------------------------------ captions
+def draw_captions(examples: Examples, pictures: Mapping[str, bytes], style: Style, width: float) -> Figure:
+    """Figure 2: an image, what people wrote of its objects and scene, and captions before and after finetuning."""
+    rows = []
+    for one in examples:
+        said = {
+            "objects, by people": one.objects, "before finetuning": one.before or "",
+            "scene, by people": one.scene, "after finetuning": one.after or "",
+        }  # fmt: skip
+        rows.append((one.image, [[*words(f"{who}:", BOLD), *words(text)] for who, text in said.items()]))
+    return _beside(rows or [("", [words("no captioned image is described by people")])], pictures, style, width)
+
+
+def draw_changes(
+    changes: Sequence[Change], pictures: Mapping[str, bytes], objects: int, style: Style, width: float
+) -> Figure:
+    """Figure 5: images whose scene caption changes without its diagnostic objects, so many; what changes is marked.
+
+    pictures: PNGs by image.
+    """
+    rows = []
+    for one in changes:
+        lines = [[*words(one.scene, BOLD), *words(f"without {one.removed}", GREY)]]
+        for role, (before, after) in one.captions.items():
+            old, new = (
+                compared_words(before, after) if changed(before, after) else (words(before), words("the same", GREY))
+            )
+            lines += [[*words(f"{role}:", BOLD), *old], [("→", BOLD), *new]]
+        rows.append((one.image, lines))
+    nothing = [("", [words(f"no scene caption changes without {objects} objects")])]
+    return _beside(rows or nothing, pictures, style, width)
+
+
+def compared_words(before: str, after: str) -> tuple[list[Word], list[Word]]:
+    """The words of two captions, those marked that the other has not in their place."""
+    sides = before.split(), after.split()
+    same = SequenceMatcher(None, before.casefold().split(), after.casefold().split(), autojunk=False)
+    kept: tuple[set[int], set[int]] = set(), set()
+    for block in same.get_matching_blocks():
+        for of, start in zip(kept, (block.a, block.b), strict=True):
+            of.update(range(start, start + block.size))
+    old, new = (
+        [(word, PLAIN if place in of else MARKED) for place, word in enumerate(side)]
+        for side, of in zip(sides, kept, strict=True)
+    )
+    return old, new
+
+
+def _beside(
+    rows: Sequence[tuple[str, Sequence[Sequence[Word]]]], pictures: Mapping[str, bytes], style: Style, width: float
+) -> Figure:
+    """Paragraphs in each row, with the picture of an image on their left where there is one."""
+    board, side, bottom = Board(width), PICTURE if width > 5 else SMALL, GAP
+    left = side + 2 * GAP if any(pictures.get(image) for image, _ in rows) else GAP
+    for image, lines in rows:
+        top = bottom
+        if pictures.get(image):
+            bottom = board.picture(pictures[image], GAP, top, side) + GAP
+        for line in lines:
+            top = board.write(line, left, top, width - left - GAP, style["small_size"]) + GAP / 3
+        bottom = max(bottom, top + GAP)
+    return board.finish(bottom)
+
+
+# ---------------------------------------------------------------------------------------------------- confidence
+def draw_confidence(pairs: Pairs, split: str, of: Mapping[str, Look], width: float) -> Figure:
+    """Figures 6 and 7: confidence of unchanged captions after ablation, and how far it moved."""
+    figure, axes = plt.subplots(1, 2, figsize=(width, 2.6))
+    shown = {
+        "confidence after ablation": lambda p: p.after,
+        "confidence before minus after": lambda p: p.before - p.after,
+    }
+    for axis, (label, measure) in zip(axes, shown.items(), strict=True):
+        values = {
+            role: [measure(p) for p in pairs[role] if not p.changed and p.split == split]
+            for role in (FINETUNED, PRETRAINED)  # in the order of the paper
+        }
+        drawn = axis.boxplot(
+            [*values.values()], widths=0.5, patch_artist=True, showmeans=True,
+            medianprops={"color": "#222222"}, flierprops={"markersize": 2, "markeredgewidth": 0.5},
+            meanprops={"marker": "D", "markerfacecolor": "white", "markeredgecolor": "#222222", "markersize": 4},
+        )  # fmt: skip
+        for role, box in zip(values, drawn["boxes"], strict=True):
+            box.set(facecolor=of[role].colour, alpha=0.75)
+        axis.set_xticks(range(1, len(values) + 1), [f"{role}\n(n = {len(found)})" for role, found in values.items()])
+        axis.set_ylabel(label)
+    axes[1].axhline(0, **FAINT)
+    return figure
+
+
+def draw_splits(pairs: Pairs, split: str, style: Style, width: float) -> Figure:
     """Figure 12: densities of the confidence of unchanged captions on the split that is tested on and on the others."""
-    figure, axes = plt.subplots(1, len(ROLES), figsize=(7.5, 2.9))
+    figure, axes = panels(len(ROLES), width, 2.2, 2.5)
     for axis, role in zip(axes, ROLES, strict=True):
-        for index, (label, chosen) in enumerate((("test", True), ("train-val", False)), 1):
+        for (label, look), chosen in zip(
+            looks(style, ("test", "train-val"), "kinds").items(), (True, False), strict=True
+        ):
             values = [p.after for p in pairs[role] if not p.changed and (p.split == split) == chosen]
-            drawn: dict[str, Any] = {"color": colour_of(style, index), "label": f"{label} (n = {len(values)})"}
+            drawn: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes}
+            drawn["label"] = f"{label} (n = {len(values)})"
             if len({*values}) < 2:  # without a density only the label
                 axis.plot([], [], **drawn)
                 continue
@@ -141,176 +174,194 @@ def plot_splits(pairs: Pairs, split: str, style: Style, path: str) -> None:
             reach = REACH * float(density.covariance[0, 0]) ** 0.5
             places = np.linspace(min(values) - reach, max(values) + reach, 100)
             axis.plot(places, density(places), **drawn)
-            axis.fill_between(places, density(places), color=drawn["color"], alpha=0.2)
-        axis.set(title=role, xlabel="confidence after ablation", ylim=(0, None))
-        axis.legend(fontsize="small")
-    axes[0].set_ylabel("density")
-    save(figure, path, style)
+            axis.fill_between(places, density(places), color=look.colour, alpha=0.15, linewidth=0)
+        axis.set(title=role, xlabel="confidence after ablation", ylabel="density", ylim=(0, None))
+        axis.xaxis.set_major_locator(MaxNLocator(5, prune="both"))  # no number beyond the edge of the figure
+        axis.legend(loc="upper left")
+    return figure
 
 
-def plot_classes(images: Mapping[str, int], style: Style, path: str) -> None:
+# -------------------------------------------------------------------------------------------------------- probes
+def draw_classes(images: Mapping[str, int], style: Style, width: float) -> Figure:
     """Figure 8: how many images of each scene the probes have; images: by scene."""
-    figure, axis = plt.subplots(figsize=(5.0, 2.8))
+    figure, axis = plt.subplots(figsize=(width, 2.3))
     scenes = _name_scenes(axis, images)
-    drawn = axis.bar(range(len(scenes)), [images[scene] for scene in scenes], color=colour_of(style, 1), width=0.7)
-    axis.bar_label(drawn, fontsize="small")
+    drawn = axis.bar(range(len(scenes)), [images[scene] for scene in scenes], color=style["kinds"][0], width=0.6)
+    axis.bar_label(drawn, fontsize=style["small_size"])
     axis.margins(y=0.1)  # room for the numbers
     axis.set_ylabel("images")
-    save(figure, path, style)
+    return figure
 
 
-def plot_probes(run: ScenesRun, images: Mapping[str, int], share: float | None, style: Style, path: str) -> None:
+def draw_probes(
+    run: ScenesRun, images: Mapping[str, int], share: float | None, of: Mapping[str, Look], style: Style, width: float
+) -> Figure:
     """Figures 9 and 13: F1 of each scene by the random forest before and after, and of guessing, on a split."""
-    figure, axis = plt.subplots(figsize=(6.5, 3.2))
+    figure, axis = plt.subplots(figsize=(width, 2.5))
     scenes = _name_scenes(axis, images)
-    drawn = ((PRETRAINED, FOREST, PRETRAINED, 1), (FINETUNED, FOREST, FINETUNED, 2), (RANDOM, RANDOM, PRETRAINED, 6))
-    for index, (label, probe, role, colour) in enumerate(drawn):
+    guessing = Look("#bbbbbb", "", (0, ()), ".....")
+    drawn = (PRETRAINED, FOREST, PRETRAINED, of[PRETRAINED]), (FINETUNED, FOREST, FINETUNED, of[FINETUNED])
+    every = *drawn, (RANDOM, RANDOM, PRETRAINED, guessing)
+    for (label, probe, role, look), shift in zip(every, side_by_side(len(every)), strict=True):
         places = [run.place(PROBING, role, f"F1 of {scene}", source=probe, level=share) for scene in scenes]
-        points = {x + (index - 1) * 0.27: run.value(place) for x, place in enumerate(places)}
-        bars(axis, points, 0.25, label, colour_of(style, colour))
+        points = {x + shift: run.value(place) for x, place in enumerate(places)}
+        bars(axis, points, 0.25, label, look)
     axis.set(ylim=(0, 1.05), ylabel="F1" if share is None else f"F1, split {split_name(share)}")
-    axis.legend(ncols=3, **ABOVE)
-    save(figure, path, style)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LINE else f"{text[: LINE - 1].rstrip()}…"
+    legend(figure, style, *axis.get_legend_handles_labels())
+    return figure
 
 
 def _name_scenes(axis: Axes, images: Mapping[str, int]) -> list[str]:
     """The scenes, those of most images first, below a place each."""
     scenes = sorted(images, key=lambda scene: (-images[scene], scene))
-    axis.set_xticks(range(len(scenes)), scenes, rotation=30, ha="right")
+    axis.set_xticks(range(len(scenes)), scenes, rotation=30, ha="right", rotation_mode="anchor")
     return scenes
 
 
-def plot_matrices(matrices: Mapping[str, Sequence[Row]], layer: int, style: Style, path: str) -> None:
-    """Figure 3: the attention matrix of the first example in a layer, before and after; rows of MATRICES by role."""
-    image, of_image = _first_image(matrices)
-    shown = {role: of_image[role, layer] for role in ROLES if (role, layer) in of_image}
-    figure, axes = plt.subplots(1, len(ROLES), figsize=(7.5, 4.0))
-    for axis, role in zip(axes, ROLES, strict=True):
-        axis.set_title(role)
-        _draw(axis, shown.get(role), shown.values(), style, ticks=True)
-    _explain(figure, axes, style)
-    figure.supxlabel(f"key (image {image}, layer {layer})")
-    figure.supylabel("query")
-    save(figure, path, style)
-
-
-def plot_layers(matrices: Mapping[str, Sequence[Row]], style: Style, path: str) -> None:
-    """Figure 11: the matrix of the same image in the first layer, one halfway up, and the last."""
-    _, of_image = _first_image(matrices)
-    layers = sorted({row["layer"] for rows in matrices.values() for row in rows})
-    shape = len(ROLES), max(1, len(layers))
-    figure, axes = plt.subplots(*shape, figsize=(7.5, 5.4), squeeze=False)
-    for line, role in zip(axes, ROLES, strict=True):
-        for axis, layer in zip(line, layers, strict=False):
-            _draw(axis, of_image.get((role, layer)), of_image.values(), style, ticks=False)
-            axis.set_title(f"{role}, layer {layer}")
-    _explain(figure, axes, style)
-    save(figure, path, style)
-
-
-def plot_density(
-    densities: Sequence[Row], blocks: Mapping[str, Sequence[Row]], relations: Sequence[str], style: Style, path: str
-) -> None:
+# ----------------------------------------------------------------------------------------------------- attention
+def draw_density(
+    densities: Sequence[Row],
+    blocks: Mapping[str, Sequence[Row]],
+    relations: Sequence[str],
+    of: Mapping[str, Look],
+    style: Style,
+    width: float,
+) -> Figure:
     """Figure 4: contours of the density of deviation and mass, a panel for each relation, and a point for each image.
 
     densities: rows of DENSITIES; blocks: rows of BLOCKS by role.
     """
-    figure, axes = panels(len(relations), 2, 7.5, 2.9)
-    for axis, relation in zip(axes, relations, strict=True):
-        for index, role in enumerate(ROLES):
-            points = [(b["deviation"], b["mass"]) for b in blocks[role] if b["relation"] == relation]
-            colour = colour_of(style, 1 + 2 * index)
-            axis.scatter(*zip(*points, strict=True), s=4, color=colour, alpha=0.4, linewidths=0)
-            grid = {
-                (row["mass"], row["deviation"]): row["enclosed"]
-                for row in densities
-                if (row["captioner"], row["relation"]) == (role, relation)
-            }
-            masses, deviations = (sorted({*places}) for places in zip(*grid, strict=True))
-            enclosed = [[grid.get((mass, deviation), 1.0) for deviation in deviations] for mass in masses]
-            axis.contour(deviations, masses, enclosed, levels=ENCLOSED, colors=[colour], linewidths=0.9)
+    figure, axes = panels(len(relations), width, 1.9, min(2.5, width / 2))
+    for axis, (relation, role) in zip(np.repeat(axes, len(ROLES)), product(relations, ROLES), strict=True):
+        points = [(b["deviation"], b["mass"]) for b in blocks[role] if b["relation"] == relation]
+        look = of[role]
+        axis.scatter(*zip(*points, strict=True), s=6, marker=look.marker, color=look.colour, alpha=0.45, linewidths=0)
+        grid = {
+            (row["mass"], row["deviation"]): row["enclosed"]
+            for row in densities
+            if (row["captioner"], row["relation"]) == (role, relation)
+        }
+        masses, deviations = (sorted({*places}) for places in zip(*grid, strict=True))
+        enclosed = [[grid.get((mass, deviation), 1.0) for deviation in deviations] for mass in masses]
+        lines = axis.contour(deviations, masses, enclosed, levels=ENCLOSED, colors=[look.colour], linewidths=0.9)
+        lines.set_linestyle(look.dashes)
         # Neither is below 0, where the kernels of points near it reach.
         axis.set(xlim=(0, None), ylim=(0, None), title="all the relations" if relation == "all" else relation)
-        axis.set(xlabel="standard deviation", ylabel="attention mass")
-    handles = [Line2D([], [], color=colour_of(style, 1 + 2 * index)) for index in range(len(ROLES))]
-    figure.legend(handles, ROLES, loc="outside upper center", ncols=2)
-    save(figure, path, style)
+    keys = [
+        Line2D([], [], color=of[r].colour, marker=of[r].marker, linestyle=of[r].dashes, markersize=4) for r in ROLES
+    ]
+    legend(figure, style, keys, ROLES)
+    figure.supxlabel("standard deviation of the attention")
+    figure.supylabel("attention mass")
+    return figure
 
 
-def plot_special_tokens(run: ScenesRun, style: Style, path: str) -> None:
+def draw_special_tokens(run: ScenesRun, style: Style, width: float) -> Figure:
     """Figure 10: the share of the attention that special tokens draw, by layer and by what attends.
 
     A token that nothing attends to, as padding that is masked, has no panel; a line below says so.
     """
     targets = drawing_tokens(run)
-    shape = len(ROLES), max(1, len(targets))
-    figure, axes = plt.subplots(*shape, figsize=(7.5, 4.6), squeeze=False, sharex=True, sharey=True)
-    for line, role in zip(axes, ROLES, strict=True):
-        for axis, target in zip(line, targets, strict=False):
-            for index, attending in enumerate(run.found("source", SPECIAL, subject=role)):
-                layers = sorted(run.found("level", SPECIAL, subject=role, source=attending))
-                places = [run.place(SPECIAL, role, target, source=attending, level=at) for at in layers]
-                values = [run.value(place) for place in places]
-                shares = [np.nan if value is None else 100 * value.value for value in values]
-                axis.plot(layers, shares, "o-", markersize=3, color=colour_of(style, index), label=attending)
+    shape = (len(ROLES), max(1, len(targets))) if width > 5 else (len(ROLES) * max(1, len(targets)), 1)
+    figure, axes = plt.subplots(*shape, figsize=(width, 1.7 * shape[0]), squeeze=False, sharex=True, sharey=True)
+    of, ends = looks(style, run.found("source", SPECIAL), "kinds"), []
+    for axis, (role, target) in zip(axes.flat, product(ROLES, targets), strict=False):
+        for attending, look in of.items():
+            layers = sorted(run.found("level", SPECIAL, subject=role, source=attending))
+            values = [run.value(run.place(SPECIAL, role, target, source=attending, level=at)) for at in layers]
+            shares = [np.nan if value is None else 100 * value.value for value in values]
+            axis.plot(layers, shares, color=look.colour, marker=look.marker, linestyle=look.dashes, markersize=3.5)
+            if layers and not np.isnan(shares[-1]):
+                ends.append((axis, attending, layers[-1], shares[-1], look.colour))
             axis.set_xticks(layers, [f"{layer:g}" for layer in layers])
-            axis.set_title(f"{role}: {target}")
+        axis.set_title(f"{role}: {target}")
     axes[0, 0].set_ylim(0, None)  # shared by all, so not before everything is drawn
     left_out = [target for target in run.found("measure", SPECIAL) if target not in targets]
-    none = f" (nothing attends to {', '.join(left_out)})" if left_out else ""
-    figure.supxlabel(f"layer{none}")
+    figure.supxlabel(f"layer (nothing attends to {', '.join(left_out)})" if left_out else "layer")
     figure.supylabel("share of the attention (%)")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    save(figure, path, style)
+    _name_ends(figure, ends, style)
+    return figure
 
 
-def _first_image(matrices: Mapping[str, Sequence[Row]]) -> tuple[str | None, dict[tuple[str, int], Matrix]]:
-    """The first image, and its matrices by role and layer."""
+def _name_ends(figure: Figure, ends: Sequence[tuple[Axes, str, float, float, str]], style: Style) -> None:
+    """Names of lines where they end, in each panel so far from each other that they can be read."""
+    figure.draw_without_rendering()
+    apart = 1.2 * style["small_size"]
+    for axis in dict.fromkeys(end[0] for end in ends):
+        high = axis.get_window_extent().height * 72 / figure.dpi
+        bottom, top = axis.get_ylim()
+        below = 0.5 * style["small_size"] - apart  # the first above the axis
+        for _, name, x, y, colour in sorted((end for end in ends if end[0] is axis), key=lambda end: end[3]):
+            place = (y - bottom) / (top - bottom) * high
+            below = max(place, below + apart)
+            axis.annotate(
+                name, (x, y), (5, below - place), textcoords="offset points", va="center", color=colour,
+                fontsize=style["small_size"],
+            )  # fmt: skip
+
+
+def _layers(matrices: Mapping[str, Sequence[Row]]) -> list[int]:
+    return sorted({row["layer"] for rows in matrices.values() for row in rows})
+
+
+def draw_matrices(matrices: Mapping[str, Sequence[Row]], layers: Sequence[int], style: Style, width: float) -> Figure:
+    """Figures 3 and 11: attention matrices of the first example before and after, in layers; rows of MATRICES by role.
+
+    Rows are queries, columns are keys.
+    """
     image = next((row["image_id"] for rows in matrices.values() for row in rows), None)
-    return image, {
+    shown = {
         (role, row["layer"]): (row["positions"], np.array(row["attention"]).reshape(len(row["positions"]), -1))
         for role, rows in matrices.items()
         for row in rows
-        if row["image_id"] == image
+        if row["image_id"] == image and row["layer"] in layers
     }
-
-
-def _draw(axis: Axes, matrix: Matrix | None, others: Iterable[Matrix], style: Style, ticks: bool) -> None:
-    """A matrix, in the colours of all others, with frames around its sub-blocks; nothing where there is none."""
-    if matrix is None:
+    named = len(layers) == 1
+    if width > 5:
+        places, columns = [*product(ROLES, layers)], len(ROLES) if named else len(layers)
+    else:
+        places, columns = [(role, layer) for layer in layers for role in ROLES], 1 if named else len(ROLES)
+    side = width / max(1, columns)
+    rows = max(1, len(places) // max(1, columns))
+    figure, axes = panels(max(1, len(places)), width, 0.85 * side + 1.2 / rows, side)
+    for axis in axes:
         axis.set_axis_off()
-        return
+    top = max((float(values.max()) for _, values in shown.values()), default=1.0)
+    for axis, (role, layer) in zip(axes, places, strict=False):
+        if (role, layer) in shown:
+            axis.set_axis_on()
+            _draw(axis, shown[role, layer], top, named, style)
+            axis.set_title(f"{role}, layer {layer}")
+            axis.set(xlabel="key", ylabel="query")
+            axis.label_outer()
+    if shown:
+        bar = figure.colorbar(axes[0].get_images()[0], ax=axes, location="bottom", shrink=0.6, aspect=40)
+        bar.set_label(f"attention (maximum over heads), image {image}", fontsize=style["small_size"])
+    of = looks(style, FRAMES, "kinds")
+    keys = [Line2D([], [], color=look.colour, linestyle=look.dashes, linewidth=1.6) for look in of.values()]
+    legend(figure, style, keys, FRAMES)
+    return figure
+
+
+def _draw(axis: Axes, matrix: Matrix, top: float, named: bool, style: Style) -> None:
+    """A matrix of attention up to `top`, with frames around its sub-blocks; `named`: every position by its name."""
     names, values = matrix
-    top = max(float(of_other.max()) for _, of_other in others)
-    axis.imshow(values, vmin=0, vmax=top, cmap="viridis", interpolation="nearest")
+    axis.imshow(values, vmin=0, vmax=top, cmap="Greys", interpolation="nearest")
     # Word pieces of the tags, then the end token, then regions.
     tags = names.index(END) if END in names else 0
     first = tags + (END in names)
     regions = len(names) - first
-    frames = {
-        "vision-vision": (first, first, regions, regions),
-        "label-vision": (first, 0, regions, tags),
-        "vision-label": (0, first, tags, regions),
-    }
-    for name, (x, y, width, height) in frames.items():
-        frame = Rectangle((x - 0.5, y - 0.5), width, height, fill=False, linewidth=1.6, clip_on=False)
-        frame.set_edgecolor(colour_of(style, FRAMES[name]))
+    blocks = [(first, first, regions, regions), (first, 0, regions, tags), (0, first, tags, regions)]
+    blocks += [(tags, 0, 1, len(names))] if END in names else []
+    for look, (x, y, width, height) in zip(looks(style, FRAMES, "kinds").values(), blocks, strict=False):
+        inner = (x - 0.42, y - 0.42), width - 0.16, height - 0.16  # beside each other, not on each other
+        frame = Rectangle(*inner, fill=False, linewidth=1.6, clip_on=False)
+        frame.set(edgecolor=look.colour, linestyle=look.dashes)
         axis.add_patch(frame)
-    if not ticks:
-        axis.set(xticks=[], yticks=[])
-        return
-    labels = [f"region {name}" if place >= first else name for place, name in enumerate(names)]
-    axis.set_xticks(range(len(names)), labels, rotation=90, fontsize="x-small")
-    axis.set_yticks(range(len(names)), labels, fontsize="x-small")
-
-
-def _explain(figure: Any, axes: np.ndarray, style: Style) -> None:
-    """What the colours of values and of frames mean."""
-    if pictures := [picture for axis in axes.flat for picture in axis.get_images()]:
-        figure.colorbar(pictures[0], ax=axes, shrink=0.8, label="attention (maximum over heads)")
-    handles = [Line2D([], [], color=colour_of(style, index)) for index in FRAMES.values()]
-    figure.legend(handles, list(FRAMES), loc="outside upper center", ncols=3)
+    labels: dict[float, str] = {(tags - 1) / 2: "tags", tags: END, (first + len(names) - 1) / 2: "regions"}
+    if named and len(names) <= NAMED:
+        labels = {place: f"region {name}" if place >= first else name for place, name in enumerate(names)}
+    axis.set_xticks([*labels], [*labels.values()], rotation=90)
+    axis.set_yticks([*labels], [*labels.values()])
+    axis.tick_params(length=1.5, pad=1.5)
+    axis.spines[:].set_visible(True)
