@@ -20,8 +20,12 @@ from captionlab.papers.discritune.tables import captioner_tables
 from captionlab.reporting.collection import collect
 from captionlab.reporting.evaluation_table import evaluation_table
 from captionlab.reporting.footnotes import OVER_IMAGES
+from captionlab.reporting.formats.csv import csv_text
+from captionlab.reporting.formats.html import html
+from captionlab.reporting.formats.latex import latex
+from captionlab.reporting.formats.markdown import markdown
 from captionlab.reporting.published import PublishedValue
-from captionlab.reporting.render import MISSING, Cell, csv_text, html, latex, markdown
+from captionlab.reporting.render import MISSING, Cell
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.runs import AmbiguousError, Measured, Place
 from captionlab.reporting.verdicts import beside, judge, smallest_difference

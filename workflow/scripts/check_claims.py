@@ -4,7 +4,7 @@ from importlib import import_module
 
 from captionlab.provenance import commit
 from captionlab.reporting.claims import claims_table, read_claims
-from captionlab.reporting.render import write_table_files
+from captionlab.reporting.formats.files import write_table_files
 from captionlab.scripting import script
 from captionlab.tables import read_metadata
 

@@ -2,7 +2,7 @@
 
 from captionlab.provenance import commit
 from captionlab.reporting.evaluation_table import evaluation_table
-from captionlab.reporting.render import write_table_files
+from captionlab.reporting.formats.files import write_table_files
 from captionlab.schemas import SUMMARY
 from captionlab.scripting import script
 from captionlab.tables import read_metadata, read_table

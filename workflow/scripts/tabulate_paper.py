@@ -4,7 +4,7 @@ from importlib import import_module
 from pathlib import Path
 
 from captionlab.provenance import commit, part_of
-from captionlab.reporting.render import write_table_files
+from captionlab.reporting.formats.files import write_table_files
 from captionlab.scripting import script
 
 

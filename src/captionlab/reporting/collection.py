@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from captionlab.files import replacing
-from captionlab.reporting.render import FORMATS, escape_markdown, html_page
+from captionlab.reporting.formats.html import html_page
+from captionlab.reporting.formats.markdown import escape_markdown
+from captionlab.reporting.render import FORMATS
 
 TITLE = "Tables of this run"
 # Snakemake keeps the time stamp of a folder in such a file.
@@ -68,6 +70,6 @@ def _index(directory: Path) -> dict[str, str]:
 
 
 def _text_of(tag: str, page: str) -> str:
-    """Text of the first such element of a page that `captionlab.reporting.render` made."""
+    """Text of the first such element of a page that `captionlab.reporting.formats.html` made."""
     found = re.search(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
     return html.unescape(found[1]) if found else ""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, markdown_rows
+from captionlab.reporting.formats.markdown import markdown_rows
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
 from captionlab.schemas import COST
