@@ -60,7 +60,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if "style" not in self.open:
+        if not {"style", "script"} & {*self.open}:
             self.text += data
         if {"td", "th"} & set(self.open):
             tag, attributes, text = self.rows[-1][-1]
@@ -90,8 +90,9 @@ def test_html_table_can_be_navigated():
     assert [(tag, a.get("scope")) for tag, a, _ in body[0]] == [("th", "rowgroup")]
     assert [(tag, a.get("scope")) for tag, a, _ in body[1]] == [("th", "row"), ("td", None), ("td", None)]
     assert "caption" in {tag for tag, _ in page.elements}
-    # self-contained: nothing is loaded from elsewhere
-    assert not any({"src", "href"} & set(attributes) for _, attributes in page.elements)
+    # self-contained: nothing is loaded from elsewhere, and the one link is to the index beside it
+    assert not any("src" in attributes for _, attributes in page.elements)
+    assert [a["href"] for _, a in page.elements if "href" in a] == ["index.html"]
 
 
 def test_every_row_spans_all_columns():

@@ -11,6 +11,7 @@ from captionlab.scripting import script
 @script
 def main(snakemake):
     params, files = dict(snakemake.params.items()), list(map(Path, snakemake.output.tables))
+    Path(snakemake.output.pictures).mkdir(parents=True, exist_ok=True)
     provenance, made = {"commit": commit(), **params["provenance"]}, set()
     for tabulate in import_module(params["module"]).TABLES:
         with part_of(snakemake.input) as inputs:

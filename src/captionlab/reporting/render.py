@@ -10,9 +10,11 @@ from itertools import groupby
 
 Value = str | int | float | bool | None
 
+PAPER = "paper"  # the heading of a column of what a paper prints
 MISSING = "\N{EN DASH}"  # shown where a number is missing; a note on the cell says why
 # Columns that fit on a page of text.
 PANEL = 10
+BEST = "Bold: the best value of its column in this run, captions by people aside."
 # Of the tables of papers; a table that no paper has needs no LaTeX.
 FORMATS = ("csv", "md", "tex", "html")
 
@@ -24,12 +26,14 @@ class Cell:
     text: str
     detail: str = ""
     note: str = ""
+    value: float | None = field(default=None, compare=False)  # the number that it is sorted by, else the text is read
+    best: bool = False  # of its column, among those that can be compared
 
 
 def interval_cell(ends: Sequence[float], form: str, mark: str = "") -> Cell:
     """A value with its interval below it, from the value and the two ends; the mark follows the value."""
     value, low, high = ends
-    return Cell(f"{value:{form}}{mark}", f"[{low:{form}}, {high:{form}}]")
+    return Cell(f"{value:{form}}{mark}", f"[{low:{form}}, {high:{form}}]", value=value)
 
 
 def p_text(p_value: float) -> str:
@@ -46,10 +50,15 @@ class Column:
     group: str = ""
     numeric: bool = True
 
+    @property
+    def of_paper(self) -> bool:
+        """Whether it has what a paper prints."""
+        return self.heading == PAPER
+
 
 @dataclass(frozen=True)
 class Block:
-    """Rows below a common heading; the first cell of a row is its heading. `image`, a PNG, is shown in HTML only."""
+    """Rows below a common heading; the first cell of a row is its heading. `image` is a PNG of what they are about."""
 
     rows: Sequence[Sequence[Cell]]
     heading: str = ""
@@ -68,6 +77,7 @@ class Table:
     records: Sequence[Mapping[str, Value]]
     record_columns: Sequence[str]
     footnotes: Sequence[str] = field(default=())
+    made: Sequence[str] = field(default=())  # sentences on how it was made, which a page folds
 
     def __post_init__(self) -> None:
         width = len(self.columns)
@@ -109,3 +119,9 @@ def panels_of(table: Table) -> list[list[int]]:
         else:
             panels.append(head + columns)
     return panels or [head]
+
+
+def remarks_of(table: Table) -> list[str]:
+    """What stands below a table beside the notes of its cells and how it was made."""
+    marked = any(cell.best for block in table.blocks for row in block.rows for cell in row)
+    return [*table.footnotes, *([BEST] if marked else [])]

@@ -27,7 +27,7 @@ from captionlab.workflow.language import Construction, Language
 from captionlab.workflow.metrics import Metrics
 from captionlab.workflow.papers import Papers
 from captionlab.workflow.regions import Regions
-from captionlab.workflow.report import labels_of, paper_of
+from captionlab.workflow.report import Page, labels_of, paper_of
 from captionlab.workflow.retrieving import Retrieving, retrieval
 from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.scoring import RewardModels, Scoring
@@ -322,6 +322,10 @@ class Experiments(Basis):
         asked = {"evaluation": True, "claims": self.config["papers"], "validity": self.validity.config}
         names = [f"{name}.{ending}" for name in asked if asked[name] for ending in GENERAL_FORMATS]
         return [*self.language.tables(), *map(paths.reporting, names), *self.papers.tables()]
+
+    def pages(self) -> list[Page]:
+        """The pages beside the tables, which their index names."""
+        return [*self.study.pages()]
 
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""

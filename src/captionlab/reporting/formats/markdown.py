@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from captionlab.reporting.render import Cell, Table, notes_of, panels_of
+from captionlab.reporting.render import Cell, Table, notes_of, panels_of, remarks_of
 
 
 def markdown(table: Table) -> str:
@@ -12,7 +12,8 @@ def markdown(table: Table) -> str:
 
     def cell(cell: Cell) -> str:
         mark = f" ({notes[cell.note]})" if cell.note else ""
-        return escape_markdown(" ".join(filter(None, (cell.text, cell.detail)))) + mark
+        text = f"**{escape_markdown(cell.text)}**" if cell.best else escape_markdown(cell.text)
+        return " ".join(filter(None, (text, escape_markdown(cell.detail)))) + mark
 
     lines = [f"# {escape_markdown(table.title)}", "", escape_markdown(table.description), ""]
     for columns in panels_of(table):
@@ -25,7 +26,7 @@ def markdown(table: Table) -> str:
             rows += [[cell(row[index]) for index in columns] for row in block.rows]
         lines += [*markdown_rows(headings, [c.numeric for c in shown], rows), ""]
     lines += [f"- ({letter}) {escape_markdown(note)}" for note, letter in notes.items()]
-    lines += [f"- {escape_markdown(note)}" for note in table.footnotes]
+    lines += [f"- {escape_markdown(note)}" for note in [*remarks_of(table), *table.made]]
     return "\n".join(lines) + "\n"
 
 
