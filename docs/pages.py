@@ -142,7 +142,7 @@ def gallery(results: Path) -> str:
             "# Gallery\n\nThis site was built where no run had all of its tables. `./lab tables` makes those of the "
             "toy world, and `./lab docs` after it shows them here.\n"
         )
-    tables = [line for line in index.read_text(encoding="utf-8").splitlines() if line.startswith("- ")]
+    tables = [line for line in index.read_text(encoding="utf-8").splitlines() if line.startswith("- **")]
     figures = [shown_figure(path) for path in sorted((results / "figures").glob("*.png"))]
     return "\n\n".join(
         [

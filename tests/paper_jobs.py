@@ -37,6 +37,8 @@ def run_paper(verb: str, paper: str, inputs: dict[str, Any], outputs: dict[str, 
     """Run one of the scripts of papers as Snakemake would, with the parameters that every paper has."""
     module = {"summarise": "summary", "tabulate": "tables", "plot": "figures"}[verb]
     shared = {"style": ROOT / "config" / "plotting.yaml", "published": PAPERS / paper / "published.csv"}
+    if verb == "tabulate":
+        outputs = {"pictures": Path(outputs["tables"][0]).parent / "pictures", **outputs}
     params = {"module": f"captionlab.papers.{paper}.{module}", "provenance": {"config": "toy", "seed": 1}, **params}
     job = SimpleNamespace(input=Named(**{**shared, **inputs}), output=Named(**outputs), params=Named(**params))
     runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{verb}_paper.py"))["main"](job)

@@ -13,7 +13,7 @@ import pytest
 
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings
 from captionlab.failures import advice
-from captionlab.reporting.render import write_text
+from captionlab.reporting.formats.files import write_text
 from captionlab.schemas import TRAINING, embeddings_schema
 from captionlab.tables import TableError, TableWriter, read_metadata, read_table, write_table
 

@@ -8,6 +8,7 @@ RESULTS = "results"
 PROVENANCE = f"{RESULTS}/provenance"
 LOGS = f"{RESULTS}/logs"
 TABLES = f"{RESULTS}/tables"
+PICTURES = "pictures"  # beside tables in LaTeX, the folder of the pictures that they show
 COST = f"{RESULTS}/cost.parquet"
 RETRIEVED = f"{RESULTS}/retrieved"
 SPICE_MODELS = f"{RESULTS}/spice/models"

@@ -21,7 +21,7 @@ from chromium import Page, browser, program
 from PIL import Image
 
 from captionlab.reporting.collection import collect
-from captionlab.reporting.render import html_page
+from captionlab.reporting.formats.page import html_page
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,8 @@ from captionlab.papers.discritune.paper import Discritune
 from captionlab.papers.discritune.study import study_differences, study_table
 from captionlab.places import PLACE
 from captionlab.reporting.claims import read_claims
-from captionlab.reporting.render import Table, write_table_files
+from captionlab.reporting.formats.files import write_table_files
+from captionlab.reporting.render import Table
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.schemas import IMAGES
 from captionlab.study.analysis import Accuracies, agreement

@@ -15,8 +15,8 @@ from running import load_script
 from captionlab.language.schemas import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
 from captionlab.language.statistics import caption_measures, corpus_statistics
 from captionlab.papers.discritune.tables import associations_table
+from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.language import STATISTICS_SHOWN, patterns_table, statistics_table
-from captionlab.reporting.render import write_table_files
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.tables import TableSchema, write_table
 from captionlab.texts.ngram import Scores

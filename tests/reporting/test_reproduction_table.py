@@ -3,7 +3,8 @@
 import pytest
 from reporting_run import PROVENANCE
 
-from captionlab.reporting.render import html, markdown
+from captionlab.reporting.formats.html import html
+from captionlab.reporting.formats.markdown import markdown
 from captionlab.reporting.reproduction_table import outcomes, reproduction_table
 
 PAPERS = {

@@ -14,7 +14,9 @@ from running import load_script
 from captionlab.corpora.toyworld.lexicon import NOUNS
 from captionlab.evaluation.naming import different, names_any, names_of, relative_naming
 from captionlab.evaluation.unknown_words import has_unknown, known_words, non_words, share_of
-from captionlab.reporting.render import csv_text, html, markdown
+from captionlab.reporting.formats.csv import csv_text
+from captionlab.reporting.formats.html import html
+from captionlab.reporting.formats.markdown import markdown
 from captionlab.reporting.validity import (
     CONDITIONS,
     Finding,

@@ -60,6 +60,7 @@ rule collect_evaluation:
         runtime=10,
     params:
         **lab.software("collect_evaluation"),
+        humans=lab.validity.humans(),
         provenance=lab.provenance(),
     message:
         "write every metric into one table"
@@ -225,7 +226,8 @@ rule check_claims:
         **lab.papers.evidence(),
         summary=paths.reporting("summary.parquet"),
     output:
-        tables=multiext(paths.reporting("claims"), ".csv", ".md", ".html"),
+        tables=multiext(paths.reporting("claims"), ".csv", ".md"),
+        page=paths.reporting("claims.html"),
         provenance=paths.provenance("check_claims"),
     log:
         paths.log("check_claims"),
@@ -420,6 +422,9 @@ rule collect_table:
 rule collect_tables:
     input:
         tables=lab.tables(),
+        pictures=lab.papers.pictures(),
+        figures=lab.papers.figures(),
+        pages=[page.made for page in lab.pages()],
     output:
         report(
             directory(paths.TABLES),
@@ -443,6 +448,8 @@ rule collect_tables:
     params:
         **lab.software("collect_tables"),
         papers=lab.papers.citations(),
+        figures=lab.papers.labels(),
+        pages={page.file: [page.title, page.sentence] for page in lab.pages()},
     message:
         "collect every table in results/tables/"
     script:

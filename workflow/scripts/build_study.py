@@ -4,7 +4,7 @@ from pathlib import Path
 
 from captionlab.groups import read_chosen
 from captionlab.places import PLACE
-from captionlab.reporting.render import write_text
+from captionlab.reporting.formats.files import write_text
 from captionlab.schemas import IMAGES
 from captionlab.scripting import script
 from captionlab.study.pages import file_name, pictures, read_template, review_page, study_page, write_pictures

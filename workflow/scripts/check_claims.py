@@ -3,8 +3,9 @@
 from importlib import import_module
 
 from captionlab.provenance import commit
+from captionlab.reporting.claim_cards import claim_cards
 from captionlab.reporting.claims import claims_table, read_claims
-from captionlab.reporting.render import write_table_files
+from captionlab.reporting.formats.files import write_table_files, write_text
 from captionlab.scripting import script
 from captionlab.tables import read_metadata
 
@@ -18,4 +19,6 @@ def main(snakemake):
         claims += read_claims(given["claims"], paper)
         evidence[paper] = import_module(f"captionlab.papers.{paper}.evidence").evidence(given, params)
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
-    write_table_files(claims_table(claims, evidence, provenance), snakemake.output.tables)
+    table = claims_table(claims, evidence, provenance)
+    write_table_files(table, snakemake.output.tables)
+    write_text(snakemake.output.page, claim_cards(table))

@@ -11,7 +11,7 @@ from captionlab.reporting.checklist import checklist_table
 from captionlab.reporting.checklist_answers import Known, questions
 from captionlab.reporting.costs import COSTS
 from captionlab.reporting.facts import counts, parameters, validated
-from captionlab.reporting.render import write_table_files
+from captionlab.reporting.formats.files import write_table_files
 from captionlab.schemas import COMPARISONS
 from captionlab.scripting import script
 from captionlab.study.schemas import PARTICIPANTS

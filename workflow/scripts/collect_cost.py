@@ -5,7 +5,7 @@ from pathlib import Path
 
 from captionlab.provenance import commit
 from captionlab.reporting.costs import COSTS, cost_table, measured_jobs
-from captionlab.reporting.render import write_table_files
+from captionlab.reporting.formats.files import write_table_files
 from captionlab.scripting import script
 from captionlab.tables import write_table
 

@@ -2,7 +2,7 @@
 
 from captionlab.provenance import commit
 from captionlab.reporting.evaluation_table import evaluation_table
-from captionlab.reporting.render import write_table_files
+from captionlab.reporting.formats.files import write_table_files
 from captionlab.schemas import SUMMARY
 from captionlab.scripting import script
 from captionlab.tables import read_metadata, read_table
@@ -12,4 +12,4 @@ from captionlab.tables import read_metadata, read_table
 def main(snakemake):
     summary = read_table(snakemake.input.summary, SUMMARY).to_pylist()
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
-    write_table_files(evaluation_table(summary, provenance), snakemake.output.tables)
+    write_table_files(evaluation_table(summary, snakemake.params.humans, provenance), snakemake.output.tables)

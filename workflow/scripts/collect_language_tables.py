@@ -2,9 +2,9 @@
 
 from captionlab.language.schemas import NGRAMS, PATTERNS, STATISTICS
 from captionlab.provenance import commit, part_of
+from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.language import patterns_table, statistics_table, unigrams_table
 from captionlab.reporting.reading import read_by
-from captionlab.reporting.render import write_table_files
 from captionlab.scripting import script
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from captionlab import paths
 from captionlab.provenance import commit
-from captionlab.reporting.render import write_table_files
+from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.reproduction_table import reproduction_table
 from captionlab.scripting import script
 

@@ -1,9 +1,11 @@
 """Copy all tables of the run into one folder with an index."""
 
-from captionlab.reporting.collection import collect
+from captionlab.reporting.collection import Listed, collect
 from captionlab.scripting import script
 
 
 @script
 def main(snakemake):
-    collect(snakemake.input.tables, snakemake.output[0])
+    params = snakemake.params
+    listed = Listed(params.papers, snakemake.input.figures, params.figures, params.pages)
+    collect(snakemake.input.tables, snakemake.output[0], snakemake.input.pictures, listed)

@@ -12,7 +12,7 @@ from captionlab.evaluation.naming import different, names_of, relative_naming
 from captionlab.evaluation.unknown_words import has_unknown, known_words, non_words, share_of
 from captionlab.provenance import commit
 from captionlab.reporting import validity
-from captionlab.reporting.render import write_table_files
+from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.validity import Finding
 from captionlab.schemas import CAPTIONS, GENERATED, OBJECTS, SUMMARY
 from captionlab.scorers.schemas import MATCHING

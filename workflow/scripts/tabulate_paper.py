@@ -4,13 +4,14 @@ from importlib import import_module
 from pathlib import Path
 
 from captionlab.provenance import commit, part_of
-from captionlab.reporting.render import write_table_files
+from captionlab.reporting.formats.files import write_table_files
 from captionlab.scripting import script
 
 
 @script
 def main(snakemake):
     params, files = dict(snakemake.params.items()), list(map(Path, snakemake.output.tables))
+    Path(snakemake.output.pictures).mkdir(parents=True, exist_ok=True)
     provenance, made = {"commit": commit(), **params["provenance"]}, set()
     for tabulate in import_module(params["module"]).TABLES:
         with part_of(snakemake.input) as inputs:

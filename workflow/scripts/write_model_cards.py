@@ -9,8 +9,8 @@ from captionlab.files import read_yaml
 from captionlab.reporting.card_results import Results
 from captionlab.reporting.costs import measured_job
 from captionlab.reporting.facts import Trained, counts, parameters, updates, validated
+from captionlab.reporting.formats.files import write_text
 from captionlab.reporting.model_cards import Context, card_text
-from captionlab.reporting.render import write_text
 from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.scorers.schemas import MATCHING
 from captionlab.scripting import script

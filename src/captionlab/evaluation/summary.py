@@ -32,6 +32,8 @@ Names = Mapping[str, Sequence[str]]
 CAPTIONS = "captions"
 # Where the values of a metric end: at 0 and 100, at 0, or nowhere.
 PER_CENT, FROM_0, ANY = "per cent", "from 0", "any"
+# Which values of a metric are better; of some, as lengths, neither.
+HIGHER, LOWER, NEITHER = 1, -1, 0
 # Intervals narrower than this, in printed units, are of BLEU's smoothing constants, or of images that are all alike.
 NOTHING = 1e-2
 
@@ -45,6 +47,7 @@ class Metric:
     scale: float = 100.0
     ends: str = FROM_0
     share: bool = False  # of the captions, so that the interval is that of a share
+    better: int = HIGHER
 
 
 def mean(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from captionlab.reporting.render import MISSING, Block, Cell, Column
+from captionlab.reporting.best import with_best
+from captionlab.reporting.render import MISSING, PAPER, Block, Cell, Column
 from captionlab.reporting.runs import Place
 from captionlab.reporting.sheets import Sheet
 
@@ -16,6 +17,7 @@ class Line:
     heads: Sequence[str]
     place: Mapping[str, Any]
     printed: str | None = None
+    of_people: bool = False  # whose captions are no captioner's rival
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def columns_of(heads: Sequence[str], numbers: Sequence[Number]) -> list[Column]:
     for number in numbers:
         columns.append(Column(number.heading, number.detail, number.group))
         if number.printed is not None:
-            columns.append(Column("paper", group=number.group))
+            columns.append(Column(PAPER, group=number.group))
         if number.images:
             columns.append(Column("images", group=number.group))
     return columns
@@ -49,11 +51,19 @@ def columns_of(heads: Sequence[str], numbers: Sequence[Number]) -> list[Column]:
 def rows_of(
     sheet: Sheet, table: str | None, column: str, corpus: str, lines: Sequence[Line], numbers: Sequence[Number]
 ) -> list[list[Cell]]:
-    """A row for each line; the paper's numbers are in a column of its table, None for none."""
+    """A row for each line; the paper's numbers are in a column of its table, None for none.
+
+    Where lines differ by nothing but whom they are about, the best of them in a metric is marked.
+    """
     rows = [list(map(Cell, line.heads)) for line in lines]
-    for row, line in zip(rows, lines, strict=True):
-        for number in numbers:
+    rivals = len({tuple(sorted({**line.place, "subject": ""}.items())) for line in lines}) == 1
+    aside = {index for index, line in enumerate(lines) if line.of_people}
+    for number in numbers:
+        start = len(rows[0]) if rows else 0
+        for row, line in zip(rows, lines, strict=True):
             row += _cells(sheet, table, column, corpus, line, number)
+        if rivals and number.against is None:
+            rows = with_best(rows, start, number.place.get("measure"), aside)
     return rows
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from captionlab.reporting.evaluation_table import ENDS, UNITS
 from captionlab.reporting.facts import Trained
 from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.render import MISSING, escape_markdown, interval_cell, markdown_rows, p_text
+from captionlab.reporting.formats.markdown import escape_markdown, markdown_rows
+from captionlab.reporting.render import MISSING, interval_cell, p_text
 from captionlab.reporting.runs import Row, trainings
 
 PLACE = ("corpus", "evaluation", "retriever", "candidates", "metric")

@@ -4,29 +4,82 @@ import html
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from captionlab.files import replacing
-from captionlab.reporting.render import FORMATS, escape_markdown, html_page
+from captionlab.paths import PICTURES
+from captionlab.reporting.formats.markdown import escape_markdown
+from captionlab.reporting.formats.page import html_page
+from captionlab.reporting.render import FORMATS
 
-TITLE = "Tables of this run"
+File = str | os.PathLike[str]
+
+TITLE = "Tables and figures of this run"
+REPORT = "snakemake --report report.html"  # no rule makes it, so that nothing can link to it
 # Snakemake keeps the time stamp of a folder in such a file.
 STAMP = ".snakemake_timestamp"
+# How the name of a table or a figure goes on that has a number in its paper.
+_NUMBERED = re.compile(r"(table|figure)(\d+)")
+_STYLE = """
+.groups, .figures, .tables { list-style: none; padding: 0; max-width: none; }
+.groups { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; }
+.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: 1rem; margin: 1rem 0; }
+.figures img { display: block; width: 100%; height: 7rem; object-fit: contain; background: #fff; margin-bottom: .3rem;
+  border: 1px solid var(--line); border-radius: 3px; padding: .3rem; }
+.figures li { font-size: .85em; line-height: 1.35; }
+.tables { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); gap: .9rem 2.5rem; }
+.tables p { margin: .1rem 0 0; color: var(--soft); font-size: .9em; }
+.formats { font-size: .85em; }
+"""
 
 
-def collect_one(file: str | os.PathLike[str], copy: str | os.PathLike[str]) -> None:
+@dataclass(frozen=True)
+class Listed:
+    """What the index names beside the tables: how papers are cited, figures with labels, and pages of the run.
+
+    `papers`: by name, in their order. `figures`: files of figures, of which a PNG is shown; `labels`: by a figure's
+    name. `pages`: file -> title and one sentence.
+    """
+
+    papers: Mapping[str, str] = field(default_factory=dict)
+    figures: Sequence[File] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    pages: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A line of the index: a link to what it is about, further links by their texts, perhaps a picture."""
+
+    name: str
+    title: str
+    sentence: str
+    link: str
+    links: Mapping[str, str] = field(default_factory=dict)
+
+
+def collect_one(file: File, copy: File) -> None:
     """Copy a table into the directory of all tables; where that holds a few, Snakemake takes it to be out of date."""
-    with replacing(copy) as partial:
-        shutil.copyfile(file, partial)
-    stamp = Path(copy).with_name(STAMP)
+    file, copy = Path(file), Path(copy)
+    pictures = sorted((file.parent / PICTURES).glob(f"{file.stem}-*.png")) if file.suffix == ".tex" else []
+    for source, target in ((file, copy), *((one, copy.parent / PICTURES / one.name) for one in pictures)):
+        with replacing(target) as partial:
+            shutil.copyfile(source, partial)
+    stamp = copy.with_name(STAMP)
     if not stamp.exists():
         stamp.touch()
         os.utime(stamp, (1, 1))  # older than any table; 0 is none to Snakemake
 
 
-def collect(files: Sequence[str | os.PathLike[str]], directory: str | os.PathLike[str]) -> None:
-    """Make `directory` hold these files and an index, and nothing else; it appears at once when all is there."""
+def collect(
+    files: Sequence[File], directory: File, pictures: Sequence[File] = (), listed: Listed | None = None
+) -> None:
+    """Make `directory` hold these files and an index, and nothing else; it appears at once when all is there.
+
+    `pictures` are folders with the pictures of the tables in LaTeX.
+    """
     paths = [Path(file) for file in files]
     names = [path.name for path in paths]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
@@ -39,7 +92,10 @@ def collect(files: Sequence[str | os.PathLike[str]], directory: str | os.PathLik
     try:
         for path in sorted(paths):
             shutil.copyfile(path, partial / path.name)
-        for name, text in _index(partial).items():
+        for picture in (one for folder in pictures for one in sorted(Path(folder).iterdir())):
+            (partial / PICTURES).mkdir(exist_ok=True)
+            shutil.copyfile(picture, partial / PICTURES / picture.name)
+        for name, text in _index(partial, listed or Listed()).items():
             (partial / name).write_text(text, encoding="utf-8")
         if directory.exists():
             os.replace(directory, old)
@@ -49,25 +105,115 @@ def collect(files: Sequence[str | os.PathLike[str]], directory: str | os.PathLik
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _index(directory: Path) -> dict[str, str]:
-    """The files of an index of the tables: of each the title, the first sentence of its description, its formats."""
-    parts, lines = [], [f"# {TITLE}", ""]
-    for name in sorted({path.stem for path in directory.iterdir()}):
+# ----------------------------------------------------------------------------------------------------------- the index
+def _index(directory: Path, listed: Listed) -> dict[str, str]:
+    """The files of an index: what is general, then a group for each paper with its figures and tables."""
+    beside = f"Tables and figures in one page: <code>{REPORT}</code>, with the options of the run."
+    tables, figures = list(_tables(directory)), list(_figures(directory, listed))
+    pages = [
+        _Entry(page, title, sentence, os.path.relpath(page, directory))
+        for page, (title, sentence) in listed.pages.items()
+    ]
+    parts = [f"<p>{beside}</p>"]
+    lines = [f"# {TITLE}", "", re.sub("</?code>", "`", beside), ""]
+    groups = [("run", "This run", ""), *((name, _name(name, tables), cited) for name, cited in listed.papers.items())]
+    shown = []
+    for group, title, cited in groups:
+        own = [[one for one in found if _group(one.name, listed) == group] for found in (figures, tables)]
+        if any(own) or (group == "run" and pages):
+            shown.append(f'<li><a href="#{group}">{html.escape(title)}</a></li>')
+            named = pages if group == "run" else []
+            parts += [f'<section aria-labelledby="{group}">', f'<h2 id="{group}">{html.escape(title)}</h2>']
+            parts += [f"<p>{_cited(cited)}</p>"] if cited else []
+            parts += [*_figures_html(own[0]), *_list_html([*named, *own[1]]), "</section>"]
+            lines += [f"## {escape_markdown(title)}", "", *([cited, ""] if cited else [])]
+            lines += [f"- [{escape_markdown(one.title)}]({one.link}){_rest(one.sentence)}" for one in [*named, *own[0]]]
+            for one in own[1]:
+                links = ", ".join(f"[{ending}]({link})" for ending, link in one.links.items())
+                lines.append(f"- **{escape_markdown(one.title)}** ({links}): {escape_markdown(one.sentence)}")
+            lines.append("")
+    if len(shown) > 1:
+        parts.insert(0, f'<nav aria-label="Groups"><ul class="groups">{"".join(shown)}</ul></nav>')
+    page = html_page(TITLE, "\n".join(parts), style=_STYLE, up=False)
+    return {"index.html": page, "index.md": "\n".join(lines).rstrip() + "\n"}
+
+
+def _tables(directory: Path) -> Iterator[_Entry]:
+    """The tables of the folder: of each the title, the first sentence of its description, its formats."""
+    for name in sorted({path.stem for path in directory.iterdir() if path.is_file()}, key=_order):
         formats = [ending for ending in FORMATS if (directory / f"{name}.{ending}").exists()]
         page = directory / f"{name}.html"
         content = page.read_text(encoding="utf-8") if page.exists() else ""
-        title, description = _text_of("title", content) or name, _text_of("caption", content)
-        sentence, file = re.split(r"(?<=[.]) ", description)[0], html.escape(name)
-        links = " · ".join(f'<a href="{file}.{ending}">{ending}</a>' for ending in formats)
-        main = "html" if "html" in formats else next(iter(formats), "")
-        parts.append(f'<h2><a href="{file}.{main}">{html.escape(title)}</a></h2>')
-        parts.append(f"<p>{html.escape(sentence)}<br>{links}</p>")
-        links = ", ".join(f"[{ending}]({name}.{ending})" for ending in formats)
-        lines.append(f"- **{escape_markdown(title)}** ({links}): {escape_markdown(sentence)}")
-    return {"index.html": html_page(TITLE, "\n".join(parts)), "index.md": "\n".join(lines) + "\n"}
+        title, description = _text_of("title", content) or name, _text_of("caption", content) or _text_of("p", content)
+        links = {ending: f"{name}.{ending}" for ending in formats}
+        sentence = re.split(r"(?<=[.]) ", description)[0]
+        yield _Entry(name, title, sentence, links["html"] if "html" in links else next(iter(links.values())), links)
+
+
+def _figures(directory: Path, listed: Listed) -> Iterator[_Entry]:
+    """The figures that there is a PNG of, by name; their other formats are links."""
+    files: dict[str, dict[str, str]] = {}
+    for path in sorted(map(Path, listed.figures), key=lambda path: (_order(path.stem), path.suffix)):
+        files.setdefault(path.stem, {})[path.suffix.removeprefix(".")] = os.path.relpath(path, directory)
+    for name, links in files.items():
+        if shown := links.pop("png", None):
+            number, label = _NUMBERED.search(name), listed.labels.get(name, name)
+            yield _Entry(name, f"Figure {number[2]}: {label}" if number else label, "", shown, links)
+
+
+def _order(name: str) -> tuple[str, int, int, list[tuple[str, int]]]:
+    """In the order of people: of a paper tables by number, then figures by number, then what is beyond it."""
+    parts = [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", name)]
+    number = _NUMBERED.search(name)
+    kind, place = (("table", "figure").index(number[1]), int(number[2])) if number else (2, 0)
+    return name.split("_")[0], kind, place, parts
+
+
+def _group(name: str, listed: Listed) -> str:
+    start = name.split("_")[0]
+    return start if start in listed.papers else "run"
+
+
+def _name(paper: str, tables: Sequence[_Entry]) -> str:
+    """A paper as the titles of its numbered tables name it."""
+    titles = (one.title for one in tables if one.name.startswith(f"{paper}_"))
+    named = (re.match(r"([^:,]+), (?:table|figure)", title) for title in titles)
+    return next((found[1] for found in named if found), paper)
+
+
+def _cited(citation: str) -> str:
+    """A citation as HTML; what stands between stars in Markdown is the title."""
+    return re.sub(r"\*(.+?)\*", r"<cite>\1</cite>", html.escape(citation))
+
+
+def _rest(sentence: str) -> str:
+    return f": {escape_markdown(sentence)}" if sentence else ""
+
+
+def _figures_html(figures: Sequence[_Entry]) -> list[str]:
+    items = []
+    for one in figures:
+        title, link = html.escape(one.title), html.escape(one.link)
+        others = " · ".join(f'<a href="{html.escape(file)}">{ending}</a>' for ending, file in one.links.items())
+        items.append(
+            f'<li><a href="{link}"><img src="{link}" alt="" loading="lazy">{title}</a>'
+            f"{f'<br>{others}' if others else ''}</li>"
+        )
+    return ['<ul class="figures">', *items, "</ul>"] if items else []
+
+
+def _list_html(entries: Sequence[_Entry]) -> list[str]:
+    items = []
+    for one in entries:
+        links = " · ".join(f'<a href="{html.escape(file)}">{ending}</a>' for ending, file in one.links.items())
+        items.append(
+            f'<li><a href="{html.escape(one.link)}">{html.escape(one.title)}</a>'
+            f'<p>{html.escape(one.sentence)}</p>{f"""<span class="formats">{links}</span>""" if links else ""}</li>'
+        )
+    return ['<ul class="tables">', *items, "</ul>"] if items else []
 
 
 def _text_of(tag: str, page: str) -> str:
-    """Text of the first such element of a page that `captionlab.reporting.render` made."""
-    found = re.search(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+    """Text of the first such element of a page that `captionlab.reporting.formats.html` made."""
+    found = re.search(rf"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page, re.DOTALL)
     return html.unescape(found[1]) if found else ""

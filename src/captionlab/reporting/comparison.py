@@ -15,8 +15,8 @@ import pandas as pd
 
 from captionlab import paths
 from captionlab.provenance import written
+from captionlab.reporting.formats.markdown import escape_markdown, markdown_rows
 from captionlab.reporting.parameters import flat_parameters
-from captionlab.reporting.render import escape_markdown, markdown_rows
 from captionlab.reporting.sheets import PROVENANCE
 
 INTERVAL = ("value", "ci_low", "ci_high")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, markdown_rows
+from captionlab.reporting.formats.markdown import markdown_rows
+from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
 from captionlab.schemas import COST
@@ -37,6 +38,7 @@ COSTS = TableSchema(
 # Columns by the names that Snakemake gives them, and those of a job that captionlab.scripting did not measure.
 MEASURED = {"s": "seconds", "cpu_time": "cpu_seconds", "max_rss": "memory_mb"}
 NO_GPU: dict[str, Any] = {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": None}
+SHOWN_AS_0 = ("seconds", "cpu_seconds", "memory_mb")  # the others are missing where no GPU was used
 SUMMED, HIGHEST = ("seconds", "cpu_seconds", "gpu_seconds"), ("memory_mb", "gpu_memory_mb")
 HEADINGS = ("rule", "jobs", "time", "processors", "GPU", "memory", "GPU memory", "device")
 NOTES = (
@@ -100,9 +102,10 @@ def _sum(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _cells(name: str, one: Mapping[str, Any]) -> list[Cell]:
-    times = (clock(one["seconds"]), clock(one["cpu_seconds"]), one["gpu_seconds"] and clock(one["gpu_seconds"]))
-    memory = (f"{one['memory_mb']:.0f} MB", one["gpu_memory_mb"] and f"{one['gpu_memory_mb']:.0f} MB")
-    return [Cell(text or MISSING) for text in (name, str(one["jobs"]), *times, *memory, one["device"])]
+    used = {column: one[column] for column in (*SUMMED, *HIGHEST) if one[column] or column in SHOWN_AS_0}
+    times = [Cell(clock(used[column]), value=used[column]) if column in used else Cell(MISSING) for column in SUMMED]
+    memory = [Cell(f"{used[column]:.0f} MB") if column in used else Cell(MISSING) for column in HIGHEST]
+    return [Cell(name), Cell(str(one["jobs"])), *times, *memory, Cell(one["device"] or MISSING)]
 
 
 def clock(seconds: float) -> str:

@@ -1,10 +1,11 @@
 """The general table of a run: every metric of every captioner on every corpus, whatever the papers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
 from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
+from captionlab.reporting.best import with_best
 from captionlab.reporting.footnotes import protocol_note
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
 from captionlab.reporting.runs import Row, trainings
@@ -12,15 +13,19 @@ from captionlab.reporting.sheets import PROVENANCE, table_of
 
 ENDS = ("value", "ci_low", "ci_high")
 UNITS = "times 100 but for ranks, lengths, vocabulary and metrics that have a scale of their own"
-SIMILARITY, OF_REFERENCES = "similarity to the references", {*NLG_METRICS, *SPICE_METRICS}
+HEADS = 2  # columns before those of metrics
+SIMILARITY, OTHERS, OF_REFERENCES = "similarity to the references", "other metrics", {*NLG_METRICS, *SPICE_METRICS}
 RECORD_COLUMNS = (
     "captioner", "corpus", "split", "decoding", "retriever", "candidates", "metric",
     "value", "ci_low", "ci_high", "seeds", "n", "evaluation", *PROVENANCE,
 )  # fmt: skip
 
 
-def evaluation_table(summary: Sequence[Row], provenance: Mapping[str, Any]) -> Table:
-    """All rows of the summary; for people a block for each corpus, with captioners as rows and metrics as columns."""
+def evaluation_table(summary: Sequence[Row], humans: Collection[str], provenance: Mapping[str, Any]) -> Table:
+    """All rows of the summary; to read a block for each corpus, with captioners as rows and metrics as columns.
+
+    `humans` are the captioners that are people.
+    """
     scored_by = list(dict.fromkeys((r["retriever"], r["candidates"], r["metric"]) for r in summary))
     # Text metrics first, and the metrics of one retriever side by side.
     scored_by.sort(key=lambda one: (one[0] or "", one[1] or "", not one[0] and one[2] not in OF_REFERENCES))
@@ -28,10 +33,10 @@ def evaluation_table(summary: Sequence[Row], provenance: Mapping[str, Any]) -> T
     cells = {tuple(r[name] for name in places): r for r in summary}
     blocks = []
     for corpus, split in dict.fromkeys((r["corpus"], r["split"]) for r in summary):
-        rows = []
+        rows: list[list[Cell]] = []
         of_corpus = [r for r in summary if r["corpus"] == corpus]
-        jobs = [(r["captioner"], r["seeds"], r["evaluation"], r["decoding"]) for r in of_corpus]
-        for captioner, seeds, evaluation, decoding in dict.fromkeys(jobs):
+        jobs = dict.fromkeys((r["captioner"], r["seeds"], r["evaluation"], r["decoding"]) for r in of_corpus)
+        for captioner, seeds, evaluation, decoding in jobs:
             found = [cells.get((corpus, captioner, seeds, evaluation, *one)) for one in scored_by]
             counts = sorted({r["n"] for r in found if r})
             several = f", {trainings(seeds)}" if seeds > 1 else ""
@@ -41,10 +46,13 @@ def evaluation_table(summary: Sequence[Row], provenance: Mapping[str, Any]) -> T
                 for r in found
             )
             rows.append([*heads, *numbers])
+        aside = [place for place, (captioner, *_) in enumerate(jobs) if captioner in humans]
+        for column, (*_, metric) in enumerate(scored_by, start=HEADS):
+            rows = with_best(rows, column, metric, aside)
         blocks.append(Block(rows, f"{corpus}, {split}"))
     columns = [Column("captioner", numeric=False), Column("n")]
     for retriever, candidates, metric in scored_by:
-        alone = SIMILARITY if metric in OF_REFERENCES else ""
+        alone = SIMILARITY if metric in OF_REFERENCES else OTHERS
         columns.append(Column(metric, "", ", ".join(filter(None, (retriever, candidates))) or alone))
     description = f"Each captioner on each corpus, with 95 % intervals. Values are {UNITS}."
     texts = ("evaluation", "Every metric of this run", description)

@@ -15,13 +15,13 @@ def run_notes(provenance: Mapping[str, Any]) -> list[str]:
     """Sentences on the run: config, seed, commit, whatever else is given, and versions of libraries.
 
     `provenance` has `config` and `seed`, perhaps `commit`, `device`, `toy` (true when the toy world is among the
-    corpora) and `versions` (library -> version); other keys are printed as they are. In a job, what it read follows.
+    corpora, which a note of its own says) and `versions` (library -> version); other keys are printed as they are. In a
+    job, what it read follows.
     """
-    notes = [TOY] if provenance.get("toy") else []
     first = [key for key in ("seed", "commit", "device") if key in provenance]
     keys = [*first, *sorted(provenance.keys() - {"config", "toy", "versions", *first})]
     facts = "".join(f", {key} {provenance[key]}" for key in keys)
-    notes.append(f"Made from the config {provenance['config']!r}{facts}.")
+    notes = [f"Made from the config {provenance['config']!r}{facts}."]
     if versions := provenance.get("versions"):
         notes.append(f"Versions: {', '.join(f'{name} {versions[name]}' for name in sorted(versions))}.")
     if inputs := read_so_far():

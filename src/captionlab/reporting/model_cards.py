@@ -14,8 +14,8 @@ from captionlab.model_config import WEIGHTS
 from captionlab.reporting.card_results import Results
 from captionlab.reporting.costs import clock
 from captionlab.reporting.facts import Counts, Trained, Validated, many
+from captionlab.reporting.formats.markdown import escape_markdown, markdown_rows
 from captionlab.reporting.parameters import flat_parameters
-from captionlab.reporting.render import escape_markdown, markdown_rows
 from captionlab.reporting.runs import Row
 from captionlab.reporting.validity import CONDITIONS
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from captionlab import paths
 from captionlab.reporting.costs import clock
+from captionlab.reporting.formats.markdown import markdown_rows
 from captionlab.reporting.parameters import flat_parameters
-from captionlab.reporting.render import MISSING, markdown_rows
+from captionlab.reporting.render import MISSING
 from captionlab.reporting.runs import Row
 
 # Jobs of a rule that are named, and parameters of a job.

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from captionlab.evaluation.rows import row
-from captionlab.evaluation.summary import Metric, Names, Result, mean, mean_interval, paired_interval
+from captionlab.evaluation.summary import LOWER, NEITHER, Metric, Names, Result, mean, mean_interval, paired_interval
 from captionlab.intervals import geometric_interval, seeds_interval
 
 PERPLEXITY = "perplexity"
@@ -27,8 +27,11 @@ def corpus_perplexity(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
 
 
 FLUENCY_METRICS = {
-    PERPLEXITY: Metric("fluency", corpus_perplexity, scale=1.0),
-    **{name: Metric(name, mean, scale=1.0) for name in ("length", "nouns", "distinct nouns", "repeated nouns")},
+    PERPLEXITY: Metric("fluency", corpus_perplexity, scale=1.0, better=LOWER),
+    **{
+        name: Metric(name, mean, scale=1.0, better=NEITHER)
+        for name in ("length", "nouns", "distinct nouns", "repeated nouns")
+    },
 }
 
 

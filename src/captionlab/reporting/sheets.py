@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from captionlab.reporting.footnotes import OVER_IMAGES, run_notes
+from captionlab.reporting.footnotes import OVER_IMAGES, TOY, run_notes
 from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value, interval_cell
 from captionlab.reporting.runs import PLACE, Measured, Place, Run
@@ -145,5 +145,5 @@ def table_of(
     made = {key: provenance.get(key) for key in PROVENANCE}
     own = [{key: value for key, value in record.items() if key not in made or value is not None} for record in records]
     kept = [{key: {**made, **record}[key] for key in record_columns} for record in own]
-    footnotes = [*notes, *run_notes(provenance)]
-    return Table(name, title, description, columns, blocks, kept, record_columns, footnotes)
+    footnotes = [*notes, *([TOY] if provenance.get("toy") else [])]
+    return Table(name, title, description, columns, blocks, kept, record_columns, footnotes, run_notes(provenance))

@@ -91,7 +91,7 @@ def beside(published: PublishedValue | None, verdict: Verdict, smallest: float |
         return Cell(MISSING)
     text = f"{published.text} {MARKERS[verdict][0]}" if verdict in MARKERS else published.text
     told = verdict == "cannot tell" and smallest is not None
-    return Cell(text, f"±{smallest:.{published.decimals}f}" if told else "")
+    return Cell(text, f"±{smallest:.{published.decimals}f}" if told else "", value=published.value)
 
 
 def legend(verdicts: Iterable[object]) -> str:

@@ -28,7 +28,7 @@ from captionlab.workflow.language import Construction, Language
 from captionlab.workflow.metrics import Metrics
 from captionlab.workflow.papers import Papers
 from captionlab.workflow.regions import Regions
-from captionlab.workflow.report import labels_of, paper_of
+from captionlab.workflow.report import Page, labels_of, paper_of
 from captionlab.workflow.retrieving import Retrieving, retrieval
 from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.schema import Schema
@@ -336,6 +336,10 @@ class Experiments(Basis):
     def validity_table(self) -> list[str]:
         """The rows of the table of validity, where the config asks for it."""
         return [paths.reporting("validity.csv")] if self.validity.config else []
+
+    def pages(self) -> list[Page]:
+        """The pages beside the tables, which their index names."""
+        return [*self.study.pages()]
 
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""

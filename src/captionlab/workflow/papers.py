@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from snakemake.io import report
+from snakemake.io import directory, report
 
 import captionlab.papers
 from captionlab import paths
@@ -77,6 +77,14 @@ class Papers:
         """Every file of every figure."""
         return [paths.figure(*one) for paper in self.papers for one in product(paper.figures(), FIGURE_FILES)]
 
+    def pictures(self) -> list[str]:
+        """The folders of pictures that tables in LaTeX show."""
+        return [self._pictures(paper) for paper in self.papers if paper.tables()]
+
+    def labels(self) -> dict[str, str]:
+        """What each figure shows."""
+        return {name: figure.label for paper in self.papers for name, figure in paper.figures().items()}
+
     def compared(self) -> dict[str, str]:
         """Captioners that papers compare in every evaluation, besides those with their parents."""
         return {name: other for paper in self.papers for name, other in paper.compared().items()}
@@ -122,7 +130,8 @@ class Papers:
             return None
         needs = paper.tabulated()
         params = {"config": normalise(paper.block), **normalise(needs.params), "provenance": self.provenance}
-        return needs, {"published": self._published(paper)}, {"tables": self._files(paper)}, params
+        outputs = {"tables": self._files(paper), "pictures": directory(self._pictures(paper))}
+        return needs, {"published": self._published(paper)}, outputs, params
 
     def _drawing(self, paper: Paper) -> _Asked | None:
         if not paper.figures():
@@ -139,6 +148,10 @@ class Papers:
 
     def _files(self, paper: Paper) -> list[str]:
         return [paths.reporting(f"{paper.name}/{name}.{ending}") for name in paper.tables() for ending in FORMATS]
+
+    @staticmethod
+    def _pictures(paper: Paper) -> str:
+        return paths.reporting(f"{paper.name}/{paths.PICTURES}")
 
     def _figures(self, paper: Paper) -> dict[str, list[Any]]:
         """The files of each figure, of which the first, for screens, is in the report."""

@@ -1,6 +1,7 @@
-"""Where a table or a figure stands in the report of Snakemake: a category for each paper, and labels."""
+"""Where a table or a figure stands in the report of Snakemake, and which pages the index of the tables names."""
 
 import re
+from dataclasses import dataclass
 
 from captionlab.papers import PAPERS
 from captionlab.workflow.basis import Wildcards
@@ -9,6 +10,21 @@ from captionlab.workflow.basis import Wildcards
 RUN = "this run"
 # How the name of a table starts that has a number in its paper.
 _NUMBERED = re.compile(r"(?:table|figure)\d+[a-z]?")
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the run that the index of its tables names: what a rule makes, and the file of that to open."""
+
+    title: str
+    sentence: str
+    made: str
+    entry: str = ""  # of a folder
+
+    @property
+    def file(self) -> str:
+        """The file that is opened."""
+        return f"{self.made}/{self.entry}" if self.entry else self.made
 
 
 def paper_of(wildcards: Wildcards) -> str:

@@ -7,6 +7,7 @@ from captionlab.reporting.paper import listed
 from captionlab.workflow.basis import Basis, Loaded, Part, Wildcards
 from captionlab.workflow.blocks import Block, captioner_kind
 from captionlab.workflow.embedding import Embedding
+from captionlab.workflow.report import Page
 
 
 class Study(Part):
@@ -74,6 +75,15 @@ class Study(Part):
     def results(self) -> list[str]:
         """What the study makes for people to use."""
         return [paths.study("web"), paths.study("psychopy"), paths.study("review.html")] if self.config else []
+
+    def pages(self) -> Iterator[Page]:
+        """Pages of the study that people open."""
+        if self.config:
+            sentence = "Every set of images, to look through before anybody is shown them."
+            yield Page("Sets of images of the study", sentence, paths.study("review.html"))
+            yield Page(
+                "The study", "What participants see, ready for any static server.", paths.study("web"), "index.html"
+            )
 
     def files(self) -> Iterator[tuple[str, str]]:
         """The files that the block names, by their keys."""

@@ -82,8 +82,8 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
 class _Positioned(io.RawIOBase):
     """A file that keeps its position itself.
 
-    tarfile asks for it three times a member. Each would be a call of the system: 4.7 of the 25.8 s, under a profiler, in
-    which a tar of 20,000 small images was read.
+    tarfile asks for it three times a member. Each would be a call of the system: 4.7 of the 25.8 s in which a tar of
+    20,000 small images was read under a profiler.
     """
 
     def __init__(self, file: io.FileIO):

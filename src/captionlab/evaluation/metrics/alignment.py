@@ -19,13 +19,15 @@ from captionlab.schemas import ALIGNMENT
 from captionlab.tables import read_table
 
 DECLARATION = ScoreTable(place=4, asks=("scorers",), references=False, switch="")
+METRICS = {"score": Metric("score", mean, ends=ANY)}
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
     """Results by corpus and scorer; `job.factors` put scores into per cent."""
     scores = read_table(path, ALIGNMENT)
     for (scorer,), part in parts(scores, "scorer"):
-        for result in caption_results(job, part, seed, {"score": Metric("score", mean, job.factors[scorer], ANY)}):
+        metrics = {name: replace(metric, scale=job.factors[scorer]) for name, metric in METRICS.items()}
+        for result in caption_results(job, part, seed, metrics):
             yield replace(result, retriever=scorer)
 
 

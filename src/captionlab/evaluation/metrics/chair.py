@@ -17,6 +17,7 @@ from captionlab.declarations import ScoreTable
 from captionlab.evaluation.categories import Categories, Mention, load_categories
 from captionlab.evaluation.given import Given, Row
 from captionlab.evaluation.summary import (
+    LOWER,
     PER_CENT,
     Job,
     Metric,
@@ -68,8 +69,8 @@ def share(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
 
 
 METRICS = {
-    "CHAIRi": Metric("mentions", share, ends=PER_CENT),
-    "CHAIRs": Metric("with_hallucination", mean, ends=PER_CENT, share=True),
+    "CHAIRi": Metric("mentions", share, ends=PER_CENT, better=LOWER),
+    "CHAIRs": Metric("with_hallucination", mean, ends=PER_CENT, share=True, better=LOWER),
     "object recall": Metric("recall", share, ends=PER_CENT),
 }
 

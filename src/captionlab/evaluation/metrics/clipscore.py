@@ -66,6 +66,8 @@ DECLARATION = ScoreTable(
 PROMPT = "A photo depicts "
 # By key of an evaluation: the name of the score, and w as of section 3 of the one paper, and of the other.
 SCORED = {"clipscore": ("CLIPScore", 2.5), "pac_s": ("PAC-S", 2.0)}
+METRICS = {name: Metric("score", mean) for name, _ in SCORED.values()}
+METRICS |= {f"Ref{name}": Metric("with_references", mean) for name, _ in SCORED.values()}
 
 SCORES = TableSchema(
     "CLIPScores",
@@ -140,8 +142,8 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
             Metric("cut", mean, ends=PER_CENT, share=True),
         )
         found = [
-            *caption_results(job, part, seed, {metric: Metric("score", mean)}),
-            *caption_results(job, described, seed, {f"Ref{metric}": Metric("with_references", mean)}),
+            *caption_results(job, part, seed, {metric: METRICS[metric]}),
+            *caption_results(job, described, seed, {f"Ref{metric}": METRICS[f"Ref{metric}"]}),
             *caption_results(job, part, seed, {f"captions cut for {metric}": cut}),
         ]
         yield from (replace(result, retriever=encoder) for result in found)

@@ -21,6 +21,7 @@ from captionlab.evaluation.given import Given, Key
 from captionlab.evaluation.summary import (
     CAPTIONS,
     FROM_0,
+    LOWER,
     PER_CENT,
     Job,
     Metric,
@@ -84,6 +85,11 @@ SCORES = TableSchema(
 )
 NOVELTY = Metric("novel", mean, ends=PER_CENT, share=True)
 PRINTED = {"mbleu_4": "mBLEU-4", "self_cider": "self-CIDEr"}
+# Of the captions of an image.
+METRICS = {
+    "mBLEU-4": Metric("mBLEU-4", mean, better=LOWER),
+    **{name: Metric(name, mean) for name in ("self-CIDEr", *(f"distinct-{n} in an image" for n in ORDERS))},
+}
 
 logger = logging.getLogger(__name__)
 
@@ -197,7 +203,7 @@ def _within_images(of_corpus: Callable[..., Result], part: pa.Table, seed: int) 
         distinct = _share(sums["image_types"], sums["ngrams"])
         of_image |= {f"distinct-{n} in an image": distinct[:, n - 1 : n] for n in ORDERS}
         of_image[CAPTIONS] = np.ones((len(images), 1))
-        metrics = {name: Metric(name, mean) for name in of_image if name != CAPTIONS}
+        metrics = {name: METRICS[name] for name in of_image if name != CAPTIONS}
         for name, value, resampled in aggregate(of_image, metrics, seed):
             yield of_corpus(name, value, resampled, images, len(part), PER_CENT)
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from captionlab.declarations import ScoreTable
 from captionlab.evaluation.summary import (
+    LOWER,
     PER_CENT,
     Job,
     Metric,
@@ -27,7 +28,7 @@ from captionlab.tables import read_table
 DECLARATION = ScoreTable(place=2, asks=("retrievers",), references=False, switch="")
 WITHIN = {"P@1": 1, "R@5": 5, "R@10": 10}
 METRICS = {name: Metric(f"within_{k}", mean, ends=PER_CENT) for name, k in WITHIN.items()}
-METRICS["mean rank"] = Metric("rank", mean, scale=1.0)
+METRICS["mean rank"] = Metric("rank", mean, scale=1.0, better=LOWER)
 
 # Similarities closer than this are a tie: the products of float32 vectors of length 1 differ by that much between
 # two places of one matrix, so that an image and its duplicate would otherwise be told apart by chance.

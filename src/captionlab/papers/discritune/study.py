@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 
 from captionlab.evaluation.rows import row as difference_row
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell, p_text
+from captionlab.reporting.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell, p_text
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.runs import Measured, Run
 from captionlab.reporting.sheets import Sheet, table_of
@@ -50,7 +50,7 @@ def study_table(
     answers = {name: _answers(sheet, row) for name, row in accuracy.items()}
     agreement = {(row["caption_type"], row["measure"]): row for row in results["agreement"]}
     pairs = _both_ways(results["pairwise"])
-    columns = [Column("captions", numeric=False), *map(Column, ("accuracy", "paper", "answers"))]
+    columns = [Column("captions", numeric=False), *map(Column, ("accuracy", PAPER, "answers"))]
     columns += [Column(f"minus {other}", group="difference") for other in types]
     columns += [Column(heading, group="agreement") for heading in ("pairs, %", "kappa")]
     rows = []

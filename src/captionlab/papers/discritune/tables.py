@@ -31,7 +31,7 @@ from captionlab.reporting.footnotes import protocol_note
 from captionlab.reporting.language import TOP, side_by_side
 from captionlab.reporting.published import Published, PublishedValue, read_published
 from captionlab.reporting.reading import Provenance, measured_on, read_measured, read_rows
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
+from captionlab.reporting.render import MISSING, PAPER, Block, Cell, Column, Table, Value
 from captionlab.reporting.reproduction import Reproduction, in_order
 from captionlab.reporting.runs import Place, Row, Run
 from captionlab.reporting.sheets import PROVENANCE, Sheet, table_of
@@ -130,7 +130,10 @@ class CaptionersSheet(Sheet):
 
     def rows(self, corpus: str, captioners: Sequence[str], numbers: Sequence[Number]) -> list[list[Cell]]:
         """Numbers of captioners on a corpus, by their labels."""
-        lines = [Line([label], {"subject": self.paper.captioners[label]}, label) for label in captioners]
+        lines = [
+            Line([label], {"subject": self.paper.captioners[label]}, label, self.paper.family(label) == "human")
+            for label in captioners
+        ]
         return rows_of(self, self.layout.published, corpus, self.paper.corpora[corpus], lines, numbers)
 
     def details(self, place: Place, published: PublishedValue | None) -> dict[str, Value]:
@@ -308,7 +311,7 @@ def associations_table(
     for caption_type in types:
         columns += [Column("lemma", group=caption_type, numeric=False), Column("LMI", group=caption_type)]
         if printed[caption_type]:
-            columns.append(Column("paper", group=caption_type, numeric=False))
+            columns.append(Column(PAPER, group=caption_type, numeric=False))
     blocks, records = [], []
     for corpus in corpora:
         lists: list[list[Cell]] = []

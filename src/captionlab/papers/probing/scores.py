@@ -6,10 +6,12 @@ And beyond the paper: rewards that keep captions readable, what passes from scor
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from captionlab.evaluation.summary import LOWER
 from captionlab.papers.probing.constructed import FEWEST
 from captionlab.papers.probing.paper import REFERENCE
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.papers.probing.summary import BY_AND, CONNECTED, EFFECTS
+from captionlab.reporting.best import BETTER
 from captionlab.reporting.builder import Line, Number, blocks_of, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.reading import Provenance
@@ -42,8 +44,6 @@ PATTERN_RATIOS = {
     "published second prefix": "prefix 2 ratio",
     "published pattern": "sentence 1 ratio",
 }
-# Of EFFECTS those that are better when they are lower.
-LOWER = ("CHAIRi", "CHAIRs", "mBLEU-4")
 ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 # Where templates come from.
 SOURCES = {"published": "the paper's templates", "mined": "templates found in the captions of each captioner"}
@@ -286,7 +286,7 @@ def effects_table(run: ProbingRun, encoders: Mapping[str, Sequence[str]], proven
             place, group = {"measure": measure, "scorer": scorer}, f"{heading} by {scorer}" if scorer else heading
             numbers += [Number(place, group, mark=own), Number(place, group, f"against {REFERENCE}", against=REFERENCE)]
     lines = [Line([role, reward_text(run.objectives.get(role, {}))], {"subject": role}) for role in run.roles]
-    lower = [heading for measure, heading in EFFECTS.items() if measure in measured and measure in LOWER]
+    lower = [heading for measure, heading in EFFECTS.items() if measure in measured and BETTER.get(measure) == LOWER]
     if lower:
         sheet.notes.append(f"Better when lower: {', '.join(lower)}.")
     return sheet.table(

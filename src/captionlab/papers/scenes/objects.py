@@ -11,7 +11,7 @@ from captionlab.evaluation.rows import row
 from captionlab.intervals import NORMAL, NOTHING, alike, independent_difference, student_interval
 from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
 from captionlab.reporting.reading import Provenance, Rows
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell
 from captionlab.reporting.runs import Measured, Row
 from captionlab.reporting.sheets import PROVENANCE, Sheet
 from captionlab.reporting.verdicts import judge_below
@@ -118,7 +118,7 @@ def overlap_table(
     columns = [Column("scene", numeric=False)]
     for measure in MEASURES:
         for depth in depths:
-            columns += [Column(f"@{depth}", "this run", measure), Column("paper", group=measure)]
+            columns += [Column(f"@{depth}", "this run", measure), Column(PAPER, group=measure)]
     columns += [Column(name, group="images") for name in ("attended", "counted")]
     blocks = []
     for role, heading in HEADINGS.items():
@@ -197,7 +197,7 @@ def _correlation_note(run: ScenesRun, sheet: Sheet, correlation: Row) -> str:
 def objects_table(run: ScenesRun, pmi: Sequence[Row], provenance: Provenance) -> Table:
     """Table 3: the diagnostic objects of each scene, by pointwise mutual information. Rows of PMI."""
     columns = [Column("scene", numeric=False), Column("this run", numeric=False), Column("PMI of these", "nats")]
-    columns += [Column("images", "with the first of scene"), Column("paper", numeric=False)]
+    columns += [Column("images", "with the first of scene"), Column(PAPER, numeric=False)]
     theirs, of_scene = defaultdict(list), defaultdict(list)
     for table, label, scene, _ in run.published.values:
         if table == "3":
@@ -233,7 +233,7 @@ def samples_table(
     sheet = scenes_sheet(run, provenance)
     splits = {TRAINED_ON: sorted({*images} - {run.split}), "Test": [run.split]}
     columns = [Column("objects removed", numeric=False)]
-    columns += [Column(heading, group=group) for group in splits for heading in ("this run", "paper")]
+    columns += [Column(heading, group=group) for group in splits for heading in ("this run", PAPER)]
     counts = {(split, 0): number for split, number in images.items()} | dict(samples)
 
     def cells(source: str, number: int | None, table: str, row: str, column: str, level: int | None) -> list[Cell]:

@@ -1,0 +1,41 @@
+"""Which values of a column are the best, where the metric says which are better."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from captionlab.evaluation.metrics import alignment, chair, clipscore, diversity, nlg, retrieval, spice
+from captionlab.evaluation.summary import NEITHER
+from captionlab.reporting.render import Cell
+from captionlab.reporting.roles import FLUENCY_METRICS
+
+BETTER = {
+    name: metric.better
+    for metrics in (
+        *(module.METRICS for module in (alignment, chair, clipscore, diversity, nlg, retrieval, spice)),
+        FLUENCY_METRICS,
+    )
+    for name, metric in metrics.items()
+}
+
+
+def with_best(
+    rows: Sequence[Sequence[Cell]], column: int, metric: str | None, aside: Collection[int] = ()
+) -> list[list[Cell]]:
+    """The rows with the best cells of a column marked, of at least two; no row `aside`, by its place, is among them.
+
+    Cells that are printed alike are equally good. Nothing is marked of a metric that is not in BETTER.
+    """
+    better, marked = BETTER.get(metric or "", NEITHER), [list(row) for row in rows]
+    found = {place: row[column].value for place, row in enumerate(rows) if place not in aside}
+    values = {place: better * value for place, value in found.items() if value is not None}
+    if better and len(values) > 1:
+        best = rows[max(values, key=values.__getitem__)][column]
+        for place in values:
+            if _printed(rows[place][column]) == _printed(best):
+                marked[place][column] = replace(rows[place][column], best=True)
+    return marked
+
+
+def _printed(cell: Cell) -> str:
+    """The number of a cell as it is printed, without what follows it."""
+    return cell.text.split()[0]

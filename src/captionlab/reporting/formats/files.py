@@ -1,0 +1,32 @@
+"""The files of a table, each in the format that its ending names."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from captionlab.files import replacing
+from captionlab.paths import PICTURES
+from captionlab.reporting.formats.csv import csv_text
+from captionlab.reporting.formats.html import html
+from captionlab.reporting.formats.latex import latex, pictures_of
+from captionlab.reporting.formats.markdown import markdown
+from captionlab.reporting.render import Table
+
+
+def write_table_files(table: Table, paths: Sequence[str | os.PathLike[str]]) -> None:
+    """Write a table to files whose endings name the formats (.csv, .md, .tex, .html), the pictures beside LaTeX."""
+    renderers = {".csv": csv_text, ".md": markdown, ".tex": latex, ".html": html}
+    for path in map(Path, paths):
+        if path.suffix not in renderers:
+            raise ValueError(f"{path}: a table is written as {', '.join(renderers)}")
+        write_text(path, renderers[path.suffix](table))
+        if path.suffix == ".tex":
+            for name, picture in pictures_of(table).items():
+                with replacing(path.parent / PICTURES / name) as partial:
+                    partial.write_bytes(picture)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file beside its place and rename it."""
+    with replacing(path) as partial:
+        partial.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,90 @@
+"""A table as a page of HTML."""
+
+import base64
+import html as html_escapes
+from collections.abc import Mapping
+
+from captionlab.reporting.formats.columns import SCRIPT
+from captionlab.reporting.formats.page import html_page
+from captionlab.reporting.render import Block, Cell, Column, Table, groups_of, notes_of, remarks_of
+
+
+def html(table: Table) -> str:
+    """A self-contained page with the table: caption, scopes, notes; how it was made is folded."""
+    notes, escape = notes_of(table), html_escapes.escape
+    firsts = {start for start, group, _ in groups_of(table.columns) if group}
+    classes = [_classes(column, index in firsts) for index, column in enumerate(table.columns)]
+    parts = [
+        f'<div class="scroll" role="region" aria-label="{escape(table.title)}" tabindex="0">\n<table>',
+        f"<caption>{escape(table.description)}</caption>\n<thead>",
+        *_head(table, classes),
+        "</thead>",
+    ]
+    for block in table.blocks:
+        parts.append("<tbody>")
+        if block.heading:
+            parts.append(f'<tr><th colspan="{len(table.columns)}" scope="rowgroup">{_heading(block)}</th></tr>')
+        for first, *others in block.rows:
+            cells = (
+                f"<td{of_column}{_value(cell)}>{content(cell, notes)}</td>"
+                for of_column, cell in zip(classes[1:], others, strict=True)
+            )
+            parts.append(f'<tr><th scope="row"{_value(first)}>{content(first, notes)}</th>{"".join(cells)}</tr>')
+        parts.append("</tbody>")
+    parts += ["</table>", "</div>", *below(table, notes)]
+    return html_page(table.title, "\n".join(parts), script=f"{SCRIPT}\n")
+
+
+def content(cell: Cell, notes: Mapping[str, str]) -> str:
+    """What stands in a cell; its text is the first that does, and comes before the mark of its note."""
+    escape = html_escapes.escape
+    text = f"<strong>{escape(cell.text)}</strong>" if cell.best else escape(cell.text)
+    mark = f"<sup>{notes[cell.note]}</sup>" if cell.note else ""
+    return text + mark + (f"<small>{escape(cell.detail)}</small>" if cell.detail else "")
+
+
+def below(table: Table, notes: Mapping[str, str]) -> list[str]:
+    """What stands below a table: its notes, and folded how it was made."""
+    escape = html_escapes.escape
+    lines = [f"<li><sup>{letter}</sup> {escape(note)}</li>" for note, letter in notes.items()]
+    lines += [f"<li>{escape(note)}</li>" for note in remarks_of(table)]
+    made = [f"<li>{escape(note)}</li>" for note in table.made]
+    folded = ['<details class="made">', "<summary>How it was made</summary>", "<ul>", *made, "</ul>", "</details>"]
+    return [*(['<ul class="notes">', *lines, "</ul>"] if lines else []), *(folded if made else [])]
+
+
+def _head(table: Table, classes: list[str]) -> list[str]:
+    """The rows of the head: groups, where there are any, above the columns."""
+    grouped = any(column.group for column in table.columns)
+    upper, lower = list[str](), list[str]()
+    for start, group, count in groups_of(table.columns):
+        span = ' rowspan="2"' if grouped and not group else ""
+        headings = [
+            f'<th scope="col" data-column="{index}"{classes[index]}{span}>'
+            f"{content(Cell(column.heading, column.detail), {})}</th>"
+            for index, column in enumerate(table.columns[start : start + count], start)
+        ]
+        if group:
+            place = f'data-first="{start}" data-end="{start + count}"'
+            upper.append(
+                f'<th colspan="{count}" scope="colgroup" class="first" {place}>{html_escapes.escape(group)}</th>'
+            )
+        (lower if group else upper).extend(headings)
+    return [f"<tr>{''.join(row)}</tr>" for row in (upper, lower) if row]
+
+
+def _heading(block: Block) -> str:
+    heading = html_escapes.escape(block.heading)
+    if not block.image:
+        return heading
+    picture = base64.b64encode(block.image).decode("ascii")
+    return f'<img src="data:image/png;base64,{picture}" alt="{heading}">{heading}'
+
+
+def _classes(column: Column, first: bool) -> str:
+    names = ["number" if column.numeric else "text", *["first"] * first, *["paper"] * column.of_paper]
+    return f' class="{" ".join(names)}"'
+
+
+def _value(cell: Cell) -> str:
+    return "" if cell.value is None else f' data-value="{cell.value:.12g}"'
