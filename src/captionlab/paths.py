@@ -10,6 +10,7 @@ LOGS = f"{RESULTS}/logs"
 TABLES = f"{RESULTS}/tables"
 PICTURES = "pictures"  # beside tables in LaTeX, the folder of the pictures that they show
 COST = f"{RESULTS}/cost.parquet"
+TRACKIO = f"{RESULTS}/tracking/trackio"
 RETRIEVED = f"{RESULTS}/retrieved"
 SPICE_MODELS = f"{RESULTS}/spice/models"
 LANGUAGE_MODEL = f"{RESULTS}/language/model.arpa"
@@ -48,6 +49,7 @@ log = _Files("logs/{job}.log", "job")
 benchmark = _Files("benchmarks/{job}.tsv", "job")
 provenance = _Files("provenance/{job}.json", "job")
 state = _Files("state/{rule}/{name}", "rule", "name")  # folder of the checkpoints of a training
+tracking = _Files("tracking/{rule}/{name}", "rule", "name")  # folder of its curves in TensorBoard
 
 corpus = _Files("corpora/{corpus}/{table}.parquet", "table")  # images, captions, objects, scene_captions or rejects
 encoder = _Files("encoders/{encoder}/{file}", "file")

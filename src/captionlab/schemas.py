@@ -167,6 +167,15 @@ TRAINING = TableSchema(
     statistic=Column(_STRING, "loss, reward, learning_rate and the like"),
     value=Column(_DOUBLE, "its value"),
 )
+TRAINING_CAPTIONS = TableSchema(
+    "captions over training",
+    "a caption of one of a few training images, the same at each validation",
+    ("step", "image_id"),
+    step=Column(_LONG, "updates done; 0 is before the first"),
+    image_id=IMAGE_ID,
+    caption=Column(_STRING, "what the captioner said, by the decoding of the validation"),
+    reward=Column(_DOUBLE, "what that earns, as in the training; missing where captions earn nothing", nullable=True),
+)
 COST = TableSchema(
     "cost of a job",
     "a job, beyond what Snakemake's benchmark of it says",

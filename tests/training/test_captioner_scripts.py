@@ -35,6 +35,7 @@ OUTPUTS = {
     "weights": "model.safetensors",
     "tokenizer": "tokenizer.json",
     "training": "training.parquet",
+    "training_captions": "training_captions.parquet",
 }
 TRAIN, DIMENSIONS = 12, 8
 DISCRIMINATIVE = {"kind": "discriminative", "retriever": "clip", "candidates": 3, "scale": "logit-scale"}

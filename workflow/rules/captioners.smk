@@ -13,6 +13,7 @@ rule pretrain_captioner:
     output:
         **lab.captioner_model,
         training=paths.captioner("training.parquet"),
+        training_captions=paths.captioner("training_captions.parquet"),
         provenance=paths.provenance("pretrain_captioner/{captioner}"),
     log:
         paths.log("pretrain_captioner/{captioner}"),

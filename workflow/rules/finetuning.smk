@@ -21,6 +21,7 @@ rule finetune_captioner:
     output:
         **lab.captioner_model,
         training=paths.captioner("training.parquet"),
+        training_captions=paths.captioner("training_captions.parquet"),
         provenance=paths.provenance("finetune_captioner/{captioner}"),
     log:
         paths.log("finetune_captioner/{captioner}"),

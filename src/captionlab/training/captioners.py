@@ -14,10 +14,15 @@ from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.scripting import device, folder_of
+from captionlab.training.loop.batches import Batches, ImageBatch
 from captionlab.training.loop.checkpoints import job_arguments, remove
 from captionlab.training.loop.data import TrainingData, references, training_images
-from captionlab.training.loop.trainer import Validation, train
+from captionlab.training.loop.examples import Examples
+from captionlab.training.loop.trainer import Objective, Validation, train
 from captionlab.training.rewards.cider import CiderD
+
+# Images whose captions are kept at each validation.
+EXAMPLES = 8
 
 
 def training_data(job: Any) -> TrainingData:
@@ -42,16 +47,36 @@ def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, d
     data = replace(data, captioner=captioner, tokenizer=tokenizer)
     build = defined("training.objectives", config["objective"]["kind"], "build")
     objective, batches = build(config["objective"], data)
-    validation = None
+    validation, examples = None, Examples()
     if chosen := config.get("validation"):
         ids, decoding = training_images(data.images, chosen["split"]), Decoding.from_config(chosen["decoding"])
         score = CiderOfCaptions(data.visual_of(ids), references(data.captions, ids), tokenizer, decoding)
-        validation = Validation(score, chosen["every"], "cider", chosen["select"])
+        examples = examples_of(objective, batches, data, decoding)
+        validation = Validation(score, chosen["every"], "cider", chosen["select"], examples)
     options = job_arguments(job)
     train(captioner.to(device()), objective, batches, config["optimizer"], validation=validation, **options)
     if is_first():
+        examples.write(job.output.training_captions)
         save_captioner(captioner, tokenizer, folder_of(job.output.weights), {"config": config, "seed": params.seed})
         remove(options["state_directory"])
+
+
+def examples_of(objective: Objective, batches: Batches, data: TrainingData, decoding: Decoding) -> Examples:
+    """Examples are the first images of the first batch: with all of that as candidates, captions earn what they would.
+
+    Of rewards that alternate it is the first one.
+    """
+    rows = torch.from_numpy(batches.order[0]).to(data.device)
+    few = rows[:EXAMPLES]
+    batch = ImageBatch(data.visual[few], rows)
+
+    def caption(captioner: Any) -> tuple[list[str], list[float | None]]:
+        tokens = decode(captioner, batch.visual, decoding, data.tokenizer).tokens
+        captions = data.tokenizer.decode(tokens.tolist())
+        return captions, objective.earned(batch, captions)
+
+    chosen = few.tolist()
+    return Examples([data.ids[row] for row in chosen], [data.texts[row] for row in chosen], caption)
 
 
 class CiderOfCaptions:

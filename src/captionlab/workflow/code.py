@@ -29,8 +29,11 @@ WHOLE = "*"
 _IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Fingerprints that were found before, below the working directory of a run.
 CACHE = Path(".snakemake", "captionlab", "code.json")
-# How a job logs, shows its progress, waits for a GPU, explains a failure, is measured and leaves its provenance.
-PLUMBING = frozenset(f"captionlab.{name}" for name in ("failures", "progress", "provenance", "scripting", "slots"))
+# How a job logs, shows its progress, waits for a GPU, explains a failure, is measured, is watched and leaves its
+# provenance.
+PLUMBING = frozenset(
+    f"captionlab.{name}" for name in ("failures", "progress", "provenance", "scripting", "slots", "tracking.tracker")
+)
 
 
 class Module:

@@ -18,9 +18,11 @@ from typing import Any
 import torch
 
 from captionlab import paths
+from captionlab.distributed import is_first
 from captionlab.files import digest
 from captionlab.provenance import input_digests
 from captionlab.scripting import device, folder_of
+from captionlab.tracking.tracker import NOBODY, tracker_of
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +38,7 @@ def fingerprint(job: Any) -> str:
 
 
 def job_arguments(job: Any) -> dict[str, Any]:
-    """What `train` is told of a rule's job: its seed, its device, where its log and checkpoints go, and how often.
+    """What `train` is told of a rule's job: its seed, its device, who watches, where log and checkpoints go, how often.
 
     Checkpoints lie in results/state, in a folder named as that of the weights.
     """
@@ -46,6 +48,7 @@ def job_arguments(job: Any) -> dict[str, Any]:
         "state_directory": paths.state(job.rule, folder_of(job.output.weights).name),
         "fingerprint": fingerprint(job),
         "device": device(),
+        "tracker": tracker_of(job) if is_first() else NOBODY,
         # A section of the config and no parameter of the rule: how often they are written invalidates nothing.
         **{f"checkpoint_{name}": value for name, value in job.config.get("checkpoints", {}).items()},
     }

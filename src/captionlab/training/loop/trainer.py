@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,8 +24,10 @@ from captionlab.distributed import add_up, is_first, largest, one_after_another,
 from captionlab.progress import progress
 from captionlab.schemas import TRAINING
 from captionlab.tables import write_table
+from captionlab.tracking.tracker import NOBODY, Tracker, Update
 from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.checkpoints import Checkpoints, Resumable
+from captionlab.training.loop.examples import Examples
 from captionlab.training.loop.optimizers import Adam, build_optimizer, learning_rate
 
 logger = logging.getLogger(__name__)
@@ -43,19 +45,31 @@ class Objective(Resumable):
     def end_batch(self) -> None:
         """All parts of the batch were seen, and their gradients are known."""
 
+    def earned(self, batch: Any, captions: Sequence[str]) -> list[float | None]:
+        """The reward of each of these captions of a batch's images; None where captions earn nothing."""
+        return [None] * len(captions)
+
 
 class Validation(Resumable):
     """Which of the weights that a training passes through are kept: the best so far, by a score of the model."""
 
-    kept = ("best", "step", "weights")
+    kept = ("best", "step", "weights", "examples")
 
-    def __init__(self, score: Callable[[Any], float], every: int, name: str, select: bool = True):
+    def __init__(
+        self,
+        score: Callable[[Any], float],
+        every: int,
+        name: str,
+        select: bool = True,
+        examples: Examples | None = None,
+    ):
         """Score the model every so many updates, under this name in the log; of equal scores the first one counts.
 
         Without `select`, scores are logged and the weights of the last update stay. The score must not draw random
-        numbers: a training that goes on from a checkpoint would draw others.
+        numbers: a training that goes on from a checkpoint would draw others. At each score `examples` are looked at.
         """
         self.score, self.every, self.name, self.select = score, every, f"validation_{name}", select
+        self.examples = examples or Examples()
         self.best, self.step = float("-inf"), 0
         self.weights: dict[str, torch.Tensor] = {}
 
@@ -71,6 +85,7 @@ class Validation(Resumable):
         training = model.training
         with torch.no_grad():
             score = self.score(model.eval())
+            self.examples.look(model, done)
         model.train(training)
         if done and self.select and score > self.best:
             self.best, self.step = score, done
@@ -95,6 +110,13 @@ class Log:
         if time.monotonic() - self._said > SECONDS_BETWEEN_LINES or step == self._of:
             self._said = time.monotonic()
             logger.info("update %d of %d: %s", step, self._of, _in_words(statistics))
+
+    def updates(self) -> dict[int, dict[str, float]]:
+        """The statistics of each update so far."""
+        found: dict[int, dict[str, float]] = {}
+        for step, name, value in zip(self.numbers["steps"], self.statistics, self.numbers["values"], strict=True):
+            found.setdefault(step, {})[name] = value
+        return found
 
     def state_dict(self) -> dict[str, Any]:
         """The rows, as tensors and a list of names."""
@@ -126,6 +148,7 @@ def train(
     checkpoint_seconds: float = 300.0,
     checkpoint_steps: int | None = None,
     validation: Validation | None = None,
+    tracker: Tracker = NOBODY,
 ) -> None:
     """Train `model` in place, on the device where its parameters and the batches are, and write the log.
 
@@ -138,8 +161,7 @@ def train(
     A loss or gradient that is not finite: FloatingPointError, and nothing is written.
     """
     _set_up_arithmetic(device, optimizer.get("precision") == "tf32")
-    per_epoch = len(batches)
-    scheduled = _updates(optimizer, per_epoch)
+    per_epoch, scheduled = len(batches), _updates(optimizer, len(batches))
     steps = min(scheduled, int(optimizer["stop_after"]) * per_epoch) if "stop_after" in optimizer else scheduled
     stepper = build_optimizer(model.parameters(), optimizer)
     log = Log(steps)
@@ -149,20 +171,19 @@ def train(
         saved["validation"] = validation
     with one_after_another():
         checkpoints = Checkpoints(state_directory, fingerprint, checkpoint_seconds, checkpoint_steps)
-        state = checkpoints.newest()
-    first = _restore(state, saved, steps) if state else 0
+        first = _restore(checkpoints.newest(), saved, steps)
     if validation and not first:
         log.add(0, 0, validation.after(model, 0))
     model.train()
-    with _stop_requests() as stop:
+    with _stop_requests() as stop, tracker.following(_history(log, validation)):
         for step in progress(range(first, steps), what="updates", total=steps - first):
             lr = learning_rate(optimizer, step, scheduled, per_epoch)
             statistics = _gradients(model, objective, stepper, batches[step], optimizer, (seed, step))
             done = step + 1
             stepper.step(lr)
-            if validation:
-                statistics |= validation.after(model, done)
-            log.add(done, step // per_epoch, {**statistics, "learning_rate": lr})
+            statistics |= {**(validation.after(model, done) if validation else {}), "learning_rate": lr}
+            log.add(done, step // per_epoch, statistics)
+            tracker.add(_update(done, statistics, validation))
             stopped_by = largest(stop[0] if stop else 0, device)
             if done < steps and is_first() and (stopped_by or checkpoints.due(done)):
                 checkpoints.save(done, {"step": done, **{name: owner.state_dict() for name, owner in saved.items()}})
@@ -184,12 +205,24 @@ def _updates(optimizer: Mapping[str, Any], per_epoch: int) -> int:
     return scheduled
 
 
-def _restore(state: Mapping[str, Any], saved: Mapping[str, Any], steps: int) -> int:
-    """Give everything the state that it had in a checkpoint; the number of updates done."""
+def _restore(state: Mapping[str, Any] | None, saved: Mapping[str, Any], steps: int) -> int:
+    """Give everything the state that it had in a checkpoint, if there is one; the number of updates done."""
+    if state is None:
+        return 0
     for name, owner in saved.items():
         owner.load_state_dict(state[name])
     logger.info("Going on from the checkpoint of step %d of %d.", state["step"], steps)
     return int(state["step"])
+
+
+def _update(done: int, statistics: Mapping[str, float], validation: Validation | None) -> Update:
+    """What those who watch see of an update."""
+    return Update(done, statistics, validation.examples.at(done) if validation else ())
+
+
+def _history(log: Log, validation: Validation | None) -> list[Update]:
+    """The same of all updates so far."""
+    return [_update(done, statistics, validation) for done, statistics in log.updates().items()]
 
 
 def _stop(number: int, done: int, steps: int) -> None:

@@ -1,6 +1,6 @@
 """REINFORCE: the captioner captions images, and a caption that earned more than the baseline becomes more likely."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,6 +101,10 @@ class Reinforce(Objective):
         """Tell the baseline the rewards of the whole batch, which it was not to know before."""
         self.baseline.update(gathered(torch.cat(self.rewards)))
         self.rewards.clear()
+
+    def earned(self, batch: ImageBatch, captions: Sequence[str]) -> list[float | None]:
+        """The reward of each of these captions of a batch's images."""
+        return [*self.reward(batch, captions)[0].tolist()]
 
 
 def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, ImageBatches]:

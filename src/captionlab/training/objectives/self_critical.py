@@ -5,7 +5,7 @@ al. (2022) train. With the other baseline it is the "new self-critical" of the s
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,6 +103,10 @@ class SelfCritical(Objective):
             "caption_length": sampled.lengths.float().mean(),
             "distinct": len(set(samples)) / len(samples),
         }
+
+    def earned(self, batch: ImageBatch, captions: Sequence[str]) -> list[float | None]:
+        """The reward of each of these captions of a batch's images, not scaled."""
+        return [*self.reward(batch, captions)[0].tolist()]
 
     def _sample(self, model: Any, visual: torch.Tensor) -> tuple[Decoded, torch.Tensor]:
         """A sample of each row, and its log-probability (rows,) as the loss weighs it, with a gradient."""

@@ -1,0 +1,68 @@
+"""Small pictures of examples: the image alone, and a card with what is said of it."""
+
+import logging
+import os
+import textwrap
+from collections.abc import Iterable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont, ImageOps
+
+from captionlab.groups import read_chosen
+from captionlab.pixels import open_image
+from captionlab.places import PLACE
+from captionlab.schemas import IMAGES
+from captionlab.tracking.tracker import Example
+
+logger = logging.getLogger(__name__)
+
+SIDE, TEXT = 128, 232  # of an image at most, and of the text beside it, pixels
+SIZE, LINE, LETTERS = 12, 16, 34  # of text: pixels, pixels from line to line, and letters of a line
+BLACK, GREY = "#111111", "#555555"
+
+
+class Pictures:
+    """The images of examples, each read once."""
+
+    def __init__(self, images: str | os.PathLike[str]):
+        """Take the table of IMAGES that has them."""
+        self.images = images
+        self.read: dict[str, Image.Image | None] = {}
+
+    def of(self, ids: Iterable[str]) -> list[Image.Image | None]:
+        """The images of these ids, the longer side SIDE; None for one that cannot be read any more."""
+        wanted = [*ids]
+        if new := {*wanted} - self.read.keys():
+            for row in read_chosen(self.images, IMAGES, ["image_id", *PLACE], new).to_pylist():
+                image = None
+                try:
+                    image = ImageOps.contain(open_image(row), (SIDE, SIDE))
+                except (OSError, ValueError) as failure:
+                    logger.warning("%s is shown without its pixels: %s", row["image_id"], failure)
+                self.read[row["image_id"]] = image
+        return [self.read.get(image_id) for image_id in wanted]
+
+
+def card(image: Image.Image | None, example: Example) -> Image.Image:
+    """The image of an example, and beside it the caption, the reward and the first reference."""
+    earned = "" if example.reward is None else f"reward {example.reward:.4g}"
+    parts = [(example.caption, BLACK), (earned, GREY), (f"reference: {example.references[0]}", GREY)]
+    lines = [(line, colour) for text, colour in parts for line in textwrap.wrap(text, LETTERS)]
+    picture = Image.new("RGB", (SIDE + TEXT, max(SIDE, LINE * (len(lines) + 1))), "white")
+    if image:
+        picture.paste(image, ((SIDE - image.width) // 2, (SIDE - image.height) // 2))
+    draw = ImageDraw.Draw(picture)
+    for number, (line, colour) in enumerate(lines):
+        draw.text((SIDE + LINE // 2, LINE // 2 + LINE * number), line, colour, _font())
+    return picture
+
+
+@cache
+def _font() -> ImageFont.FreeTypeFont:
+    """DejaVu Sans, which has most alphabets and comes with matplotlib, without importing that."""
+    spec = find_spec("matplotlib")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError("matplotlib, which brings the font, is not installed")
+    return ImageFont.truetype(Path(spec.origin).parent / "mpl-data/fonts/ttf/DejaVuSans.ttf", SIZE)
