@@ -55,4 +55,4 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
     """The score of each caption, as the command gives it."""
     for (name,), part in parts(read_table(path, SCORES), "metric"):
-        yield from caption_values(part, {name: "score"})
+        yield from caption_values(part, {name: "score"}, scale=factors[f"metrics.{name}"])
