@@ -8,6 +8,7 @@ RESULTS = "results"
 PROVENANCE = f"{RESULTS}/provenance"
 LOGS = f"{RESULTS}/logs"
 TABLES = f"{RESULTS}/tables"
+BROWSER = f"{RESULTS}/browser"
 COST = f"{RESULTS}/cost.parquet"
 RETRIEVED = f"{RESULTS}/retrieved"
 SPICE_MODELS = f"{RESULTS}/spice/models"
@@ -72,6 +73,7 @@ judgements = _Files("judgements/{judgements}/{table}.parquet", "table")
 reporting = _Files("reporting/{name}", "name")  # what tables are made of, and each before it is collected
 figure = _Files("figures/{name}.png", "name")
 table = _Files("tables/{table}")  # a file of a table
+browser = _Files("browser/{file}")  # a file of the page that shows captions
 
 
 def captions(captioner: str = "{captioner}", evaluation: str = "{evaluation}", shard: str | None = None) -> str:

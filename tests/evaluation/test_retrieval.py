@@ -81,7 +81,9 @@ def test_the_chosen_image_is_the_most_similar_candidate(world, protocol, scores,
         if protocol == "file-order" and target >= 20:
             assert (rank, one) == (0, -1)
         else:
-            similarity = {other: sum(x * y for x, y in zip(text, images[other], strict=True)) for other in among(target, copy)}
+            similarity = {
+                other: sum(x * y for x, y in zip(text, images[other], strict=True)) for other in among(target, copy)
+            }
             assert one == max(similarity, key=similarity.get)
             assert (one == target) == (rank == 1)
 

@@ -33,7 +33,7 @@ rule summarise_evaluation:
         unreferenced=lab.unreferenced(),
         lineage=lab.lineage(),
         trainings=lab.trainings,
-        factors={**lab.scoring.factors(), **lab.commands.factors()},
+        factors=lab.score_factors(),
         ends=lab.papers.compared(),
         seed=lab.config["seed"],
     message:
@@ -308,6 +308,7 @@ rule collect_table:
 rule collect_tables:
     input:
         tables=lab.tables(),
+        browser=paths.BROWSER,  # which cells of tables lead to
     output:
         report(
             directory(paths.TABLES),

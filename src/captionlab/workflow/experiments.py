@@ -18,6 +18,7 @@ from captionlab.shards import shard_names
 from captionlab.sources.table import hub_folder
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, memory, on_disk
 from captionlab.workflow.blocks import Block, has_captions, normalise, without
+from captionlab.workflow.browser import Browser
 from captionlab.workflow.commands import COMMAND, Commands
 from captionlab.workflow.config import SCHEMA, ConfigError, checked, named_paths
 from captionlab.workflow.embedding import Embedding
@@ -70,6 +71,7 @@ class Experiments(Basis):
             self.retrieving = Retrieving(
                 retrieval(self.config, named_paths(self.config, self.root / SCHEMA), self.root)
             )
+        self.browser = Browser(self, self.score_tables(), self.scored_captions(), self.score_factors())
         self.papers = Papers(self, [paper_class(name)(self) for name in PAPERS], self.provenance())
 
     def check_files(self) -> None:
@@ -270,6 +272,10 @@ class Experiments(Basis):
     def score_modules(self) -> dict[str, list[str]]:
         """The modules that say how these tables become values; no library is theirs alone."""
         return {f"captionlab.evaluation.metrics.{table}": [] for table in self.score_tables()}
+
+    def score_factors(self) -> dict[str, float]:
+        """What scores of scorers and of commands are printed times."""
+        return {**self.scoring.factors(), **self.commands.factors()}
 
     def scored_captions(self) -> list[str]:
         """The captions that these tables score, whatever the table."""
