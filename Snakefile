@@ -84,6 +84,7 @@ include: "workflow/rules/attention.smk"
 include: "workflow/rules/ablation.smk"
 include: "workflow/rules/probes.smk"
 include: "workflow/rules/study.smk"
+include: "workflow/rules/browser.smk"
 include: "workflow/rules/reporting.smk"
 
 

@@ -9,6 +9,7 @@ PROVENANCE = f"{RESULTS}/provenance"
 LOGS = f"{RESULTS}/logs"
 TABLES = f"{RESULTS}/tables"
 PICTURES = "pictures"  # beside tables in LaTeX, the folder of the pictures that they show
+BROWSER = f"{RESULTS}/browser"
 COST = f"{RESULTS}/cost.parquet"
 TRACKIO = f"{RESULTS}/tracking/trackio"
 RETRIEVED = f"{RESULTS}/retrieved"
@@ -77,6 +78,7 @@ judgements = _Files("judgements/{judgements}/{table}.parquet", "table")
 reporting = _Files("reporting/{name}", "name")  # what tables are made of, and each before it is collected
 figure = _Files("figures/{name}{ending}", "name", "ending")  # endings: captionlab.reporting.paper.FIGURE_FILES
 table = _Files("tables/{table}")  # a file of a table
+browser = _Files("browser/{file}")  # a file of the page that shows captions
 
 
 def captions(captioner: str = "{captioner}", evaluation: str = "{evaluation}", shard: str | None = None) -> str:

@@ -107,6 +107,7 @@ RETRIEVAL = TableSchema(
     protocol=Column(_STRING, "where candidates come from: file-order, random, set or full"),
     candidates=Column(_INT, "images to choose from, the right one included"),
     rank=Column(_INT, "rank of the right image, from 1; a tie goes to it"),
+    chosen=Column(_STRING, "image_id of the candidate most similar to the caption; the right one where its rank is 1"),
 )
 ALIGNMENT = TableSchema(
     "alignment scores",

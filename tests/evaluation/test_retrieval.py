@@ -32,14 +32,14 @@ def world():
 def test_full_ranks_equal_sorting(world, scores, monkeypatch):
     monkeypatch.setattr(retrieval, "SCORES", scores)
     texts, targets, images = world
-    found, sizes = ranks(texts, targets, images, "full", corpus="toy")
+    found, sizes, _ = ranks(texts, targets, images, "full", corpus="toy")
     assert found.tolist() == [rank_by_sorting(x, t, images, range(23)) for x, t in zip(texts, targets, strict=True)]
     assert set(sizes) == {23}
 
 
 def test_file_order_ranks_equal_sorting_in_blocks_and_drop_the_tail(world):
     texts, targets, images = world
-    found, sizes = ranks(texts, targets, images, "file-order", corpus="toy", candidates=5)
+    found, sizes, _ = ranks(texts, targets, images, "file-order", corpus="toy", candidates=5)
     expected = [
         rank_by_sorting(x, t, images, range(t // 5 * 5, t // 5 * 5 + 5)) if t < 20 else 0
         for x, t in zip(texts, targets, strict=True)
@@ -51,7 +51,7 @@ def test_file_order_ranks_equal_sorting_in_blocks_and_drop_the_tail(world):
 def test_set_ranks_equal_sorting_within_sets_of_any_place_and_size(world):
     texts, targets, images = world
     sets = [f"set{image % 4}" for image in range(23)]
-    found, sizes = ranks(texts, targets, images, "set", corpus="toy", sets=sets)
+    found, sizes, _ = ranks(texts, targets, images, "set", corpus="toy", sets=sets)
     members = defaultdict(list)
     for image, name in enumerate(sets):
         members[name].append(image)
@@ -60,9 +60,37 @@ def test_set_ranks_equal_sorting_within_sets_of_any_place_and_size(world):
     assert sizes.tolist() == [len(members[sets[t]]) for t in targets]
 
 
+@pytest.mark.parametrize("protocol", ["full", "file-order", "set", "random"])
+@pytest.mark.parametrize("scores", [retrieval.SCORES, 50])
+def test_the_chosen_image_is_the_most_similar_candidate(world, protocol, scores, monkeypatch):
+    monkeypatch.setattr(retrieval, "SCORES", scores)
+    texts, targets, images = world
+    copies = np.array([0, 1, 0, 1, 1, 0, 0, 1])
+    sets = [f"set{image % 4}" for image in range(23)]
+    found, _, chosen = ranks(
+        texts, targets, images, protocol, corpus="toy", candidates=5, sets=sets, copies=copies, seed=3
+    )
+    draws = [retrieval.drawn(23, 5, copy, 3) for copy in range(2)]
+    among = {
+        "full": lambda target, copy: range(23),
+        "file-order": lambda target, copy: range(target // 5 * 5, target // 5 * 5 + 5),
+        "set": lambda target, copy: [other for other in range(23) if other % 4 == target % 4],
+        "random": lambda target, copy: [target, *draws[copy][target]],
+    }[protocol]
+    for text, target, copy, rank, one in zip(texts, targets, copies, found, chosen, strict=True):
+        if protocol == "file-order" and target >= 20:
+            assert (rank, one) == (0, -1)
+        else:
+            similarity = {
+                other: sum(x * y for x, y in zip(text, images[other], strict=True)) for other in among(target, copy)
+            }
+            assert one == max(similarity, key=similarity.get)
+            assert (one == target) == (rank == 1)
+
+
 def test_random_ranks_with_all_images_equal_full_ranks(world):
     texts, targets, images = world
-    found, sizes = ranks(texts, targets, images, "random", corpus="toy", candidates=23)
+    found, sizes, _ = ranks(texts, targets, images, "random", corpus="toy", candidates=23)
     assert found.tolist() == ranks(texts, targets, images, "full", corpus="toy")[0].tolist()
     assert set(sizes) == {23}
 
@@ -79,12 +107,12 @@ def test_random_candidates_are_drawn_without_replacement_and_evenly():
 def test_random_candidates_of_an_image_do_not_depend_on_the_other_captions(world):
     texts, targets, images = world
     options = {"corpus": "toy", "candidates": 6, "seed": 2}
-    whole, _ = ranks(texts, targets, images, "random", **options)
-    part, _ = ranks(texts[2:5], targets[2:5], images, "random", **options)
+    whole, *_ = ranks(texts, targets, images, "random", **options)
+    part, *_ = ranks(texts[2:5], targets[2:5], images, "random", **options)
     assert part.tolist() == whole[2:5].tolist()
     again = [ranks(texts, targets, images, "random", **{**options, "seed": seed})[0].tolist() for seed in range(5)]
     assert len({tuple(row) for row in again}) > 1
-    others, _ = ranks(texts, targets, images, "random", **options, copies=np.ones(len(targets), dtype=int))
+    others, *_ = ranks(texts, targets, images, "random", **options, copies=np.ones(len(targets), dtype=int))
     assert others.tolist() != whole.tolist()
 
 
@@ -92,7 +120,7 @@ def test_the_right_image_wins_ties_with_its_duplicates():
     generator = np.random.default_rng(0)
     image, text = unit(generator, 1, 512), unit(generator, 1, 512)
     images = np.repeat(image, 203, axis=0)
-    found, _ = ranks(np.repeat(text, 203, axis=0), np.arange(203), images, "full", corpus="toy")
+    found, *_ = ranks(np.repeat(text, 203, axis=0), np.arange(203), images, "full", corpus="toy")
     assert set(found) == {1}
 
 
@@ -101,7 +129,7 @@ def test_the_right_image_wins_ties_with_its_duplicates():
 def test_a_lead_below_the_precision_of_float32_is_a_tie(protocol, lead, rank):
     cosines = np.array([0.5, 0.5 + lead])
     images = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1).astype(np.float32)
-    found, _ = ranks(np.float32([[1, 0]]), np.array([0]), images, protocol, corpus="toy", candidates=2)
+    found, *_ = ranks(np.float32([[1, 0]]), np.array([0]), images, protocol, corpus="toy", candidates=2)
     assert found.tolist() == [rank]
 
 
@@ -216,3 +244,6 @@ def test_the_script_ranks_every_caption_by_every_retriever(tmp_path):
         images = embeddings[row["retriever"], row["corpus"]]
         images = images / np.linalg.norm(images, axis=1, keepdims=True)
         assert row["rank"] == rank_by_sorting(text, image, images, among)
+        best = max(among, key=lambda other: (float(np.dot(text, images[other])), other == image))
+        assert row["chosen"] == ids[best]
+        assert (row["chosen"] == row["image_id"]) == (row["rank"] == 1)

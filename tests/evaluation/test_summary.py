@@ -67,6 +67,7 @@ def retrieval_table(ranks, corpus="toy", retriever="clip", protocol="file-order"
         "protocol": [protocol] * n,
         "candidates": np.broadcast_to(candidates, n),
         "rank": ranks,
+        "chosen": [f"image{row // captions}" if rank == 1 else "other" for row, rank in enumerate(ranks)],
     }
     return conform(rows, RETRIEVAL, "test")
 

@@ -45,7 +45,7 @@ def tables(name):
     one = {"corpus": "toy-flickr", "rouge_l": 0.5, "cider": 0.25, "meteor": 0.1, "bleu_counts": [4] * 10}
     one |= {"meteor_statistics": [1.0] * METEOR_STATISTICS, **{f"bleu_{n}": 0.1 for n in range(1, 5)}}
     of_kinds = (
-        (RETRIEVAL, [{**row, "caption_index": 0, "candidates": 10} for row in ranks]),
+        (RETRIEVAL, [{**row, "caption_index": 0, "candidates": 10, "chosen": "any"} for row in ranks]),
         (NLG, [{**one, "image_id": f"{image:02d}", "caption_index": 0} for image in range(30)]),
     )
     return {kind.name: {column: [row[column] for row in rows] for column in kind.columns} for kind, rows in of_kinds}

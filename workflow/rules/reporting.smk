@@ -33,7 +33,7 @@ rule summarise_evaluation:
         unreferenced=lab.unreferenced(),
         lineage=lab.lineage(),
         trainings=lab.trainings,
-        factors={**lab.scoring.factors(), **lab.commands.factors()},
+        factors=lab.score_factors(),
         ends=lab.papers.compared(),
         seed=lab.config["seed"],
     message:

@@ -1,9 +1,9 @@
 """How far each metric agrees with those who judged captions, and how far apart every two metrics are in that."""
 
 import logging
-from importlib import import_module
 from pathlib import Path
 
+from captionlab.evaluation.summary import of_captions
 from captionlab.judgements.correlation import Scores, agreement_rows
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES, PREFERENCES, RATINGS
 from captionlab.scripting import script
@@ -16,10 +16,7 @@ def main(snakemake):
     metrics = []
     for table, paths in snakemake.input.items():
         if table not in judged:
-            module = import_module(f"captionlab.evaluation.metrics.{table}")
-            if not hasattr(module, "of_captions"):
-                continue  # nothing that single captions have
-            for path, one in ((p, found) for p in paths for found in module.of_captions(p, snakemake.params.factors)):
+            for path, one in ((p, found) for p in paths for found in of_captions(table, p, snakemake.params.factors)):
                 keys = [(image, index) for _, image, index in one.keys]  # all of one corpus
                 values = dict(zip(keys, one.values.tolist(), strict=True))
                 metrics.append(Scores(one.metric, one.scorer, values, Path(path).stem))

@@ -37,7 +37,7 @@ def search(
     texts = unit_length(texts, names, f"captions of {corpus}, by image")
     drawn = {"candidates": params.config["candidates"], "copies": copies, "seed": params.seed}
     for protocol in ("set" if any(of_images) else params.config["candidate_sets"], "full"):
-        rank, candidates = ranks(texts, targets, images, protocol, corpus=corpus, sets=of_images, **drawn)
+        rank, candidates, chosen = ranks(texts, targets, images, protocol, corpus=corpus, sets=of_images, **drawn)
         scored = np.flatnonzero(rank)
         yield {
             "corpus": [corpus] * len(scored),
@@ -46,6 +46,7 @@ def search(
             "protocol": [protocol] * len(scored),
             "candidates": candidates[scored],
             "rank": rank[scored],
+            "chosen": [ids[row] for row in chosen[scored]],
         }
 
 

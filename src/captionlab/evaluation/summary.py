@@ -7,6 +7,7 @@ metrics themselves are in captionlab.evaluation.metrics.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -107,14 +108,23 @@ class OfCaptions:
     scorer: str | None
     keys: Sequence[tuple[str, str, int]]
     values: np.ndarray
+    scale: float = 100.0  # what values are printed times
 
 
-def caption_values(scores: pa.Table, columns: Mapping[str, str], scorer: str | None = None) -> Iterator[OfCaptions]:
+def of_captions(table: str, path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
+    """The metrics of a table of scores, by its name, that single captions have; nothing of one that has none."""
+    module = import_module(f"captionlab.evaluation.metrics.{table}")
+    return module.of_captions(path, factors) if "of_captions" in vars(module) else iter(())
+
+
+def caption_values(
+    scores: pa.Table, columns: Mapping[str, str], scorer: str | None = None, scale: float = 100.0
+) -> Iterator[OfCaptions]:
     """Columns of a table of scores as metrics; `columns`: by metric. Captions without a value are left out."""
     for metric, column in columns.items():
         found = scores.filter(pc.is_valid(scores[column]))
         keys = list(zip(*(found[name].to_pylist() for name in CAPTION_KEY), strict=True))
-        yield OfCaptions(metric, scorer, keys, found[column].to_numpy().astype(np.float64))
+        yield OfCaptions(metric, scorer, keys, found[column].to_numpy().astype(np.float64), scale)
 
 
 def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Metric]) -> Iterator[Result]:

@@ -18,6 +18,7 @@ from captionlab.shards import shard_names
 from captionlab.sources.table import hub_folder
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, memory, on_disk
 from captionlab.workflow.blocks import Block, has_captions, normalise, without
+from captionlab.workflow.browser import Browser
 from captionlab.workflow.commands import COMMAND, Commands
 from captionlab.workflow.config import SCHEMA, ConfigError, checked, named_paths
 from captionlab.workflow.documenting import Documenting
@@ -73,6 +74,7 @@ class Experiments(Basis):
             self.retrieving = Retrieving(
                 retrieval(self.config, named_paths(self.config, self.root / SCHEMA), self.root)
             )
+        self.browser = Browser(self, self.score_tables(), self.scored_captions(), self.score_factors())
         self.papers = Papers(self, [paper_class(name)(self) for name in PAPERS], self.provenance())
         self.documenting = Documenting(self, Schema(Path(root) / SCHEMA), self.papers, seeds)
 
@@ -275,6 +277,10 @@ class Experiments(Basis):
         """The modules that say how these tables become values; no library is theirs alone."""
         return {f"captionlab.evaluation.metrics.{table}": [] for table in self.score_tables()}
 
+    def score_factors(self) -> dict[str, float]:
+        """What scores of scorers and of commands are printed times."""
+        return {**self.scoring.factors(), **self.commands.factors()}
+
     def scored_captions(self) -> list[str]:
         """The captions that these tables score, whatever the table."""
         places = {paths.captioner_of(path) for files in self.score_tables().values() for path in files}
@@ -338,8 +344,9 @@ class Experiments(Basis):
         return [paths.reporting("validity.csv")] if self.validity.config else []
 
     def pages(self) -> list[Page]:
-        """The pages beside the tables, which their index names."""
-        return [*self.study.pages()]
+        """The pages beside the tables, which their index names and cells of tables lead to."""
+        said = "Every image with what people and captioners said of it, found or not, and how it was scored."
+        return [Page("The browser of captions", said, paths.BROWSER, "index.html"), *self.study.pages()]
 
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""

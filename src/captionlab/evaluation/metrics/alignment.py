@@ -34,5 +34,5 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
     """The scores of single captions by each scorer; `factors` put them into per cent."""
     for (scorer,), part in parts(read_table(path, ALIGNMENT), "scorer"):
-        for found in caption_values(part, {"score": "score"}, scorer):
+        for found in caption_values(part, {"score": "score"}, scorer, 1.0):
             yield replace(found, values=factors[scorer] * found.values)

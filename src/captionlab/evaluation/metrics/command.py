@@ -53,6 +53,6 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
-    """The score of each caption, as the command gives it."""
+    """The score of each caption, as the command gives it; `factors` as for `results`, where they matter."""
     for (name,), part in parts(read_table(path, SCORES), "metric"):
-        yield from caption_values(part, {name: "score"})
+        yield from caption_values(part, {name: "score"}, scale=factors.get(f"metrics.{name}", 1.0))

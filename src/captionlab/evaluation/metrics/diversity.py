@@ -147,7 +147,9 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
     """Length and novelty; the other metrics are of many captions."""
-    return caption_values(read_table(path, SCORES), {"length": "length", "novelty": "novel"})
+    scores = read_table(path, SCORES)
+    yield from caption_values(scores, {"length": "length"}, scale=1.0)
+    yield from caption_values(scores, {"novelty": "novel"})
 
 
 def _types(texts: Sequence[Sequence[str]], images: Sequence[str], n: int) -> list[np.ndarray]:

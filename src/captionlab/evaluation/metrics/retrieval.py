@@ -52,8 +52,11 @@ def ranks(
     sets: Sequence[str | None] | None = None,
     copies: np.ndarray | None = None,
     seed: int = 0,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rank of each caption's image, from 1, and the number of candidates, both (captions,), 0 where not scored.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rank of each caption's image, from 1, number of candidates, and the row of the one chosen, each (captions,).
+
+    Where a caption is not scored these are 0, 0 and -1. What is chosen is the candidate that is most similar to the
+    caption, and the right image where its rank is 1.
 
     `texts` (captions, d) and `images` (n, d) are normalised; images are in the order of the annotation file; `targets`
     (captions,) is the row of each caption's image. The rank is 1 plus the number of candidates that are more similar;
@@ -71,15 +74,16 @@ def ranks(
     if protocol == "random":
         _require(len(images), candidates, "drawn at random", corpus)
         copies = np.zeros(len(targets), dtype=np.int64) if copies is None else copies
-        return _random_ranks(texts, targets, images, candidates, copies, seed), np.full(len(targets), candidates)
-    found, sizes = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=np.int64)
+        found, chosen = _random_ranks(texts, targets, images, candidates, copies, seed)
+        return found, np.full(len(targets), candidates), chosen
+    found, sizes, chosen = (np.full(len(targets), value, dtype=np.int64) for value in (0, 0, -1))
     for group in _groups(len(images), protocol, candidates, sets, corpus):
         place = np.full(len(images), -1)
         place[group] = np.arange(len(group))
         captions = np.flatnonzero(place[targets] >= 0)
-        found[captions] = _ranks_within(texts[captions], place[targets[captions]], images[group])
-        sizes[captions] = len(group)
-    return found, sizes
+        found[captions], best = _ranks_within(texts[captions], place[targets[captions]], images[group])
+        sizes[captions], chosen[captions] = len(group), group[best]
+    return found, sizes, chosen
 
 
 def unit_length(embeddings: np.ndarray, names: Sequence[str], what: str) -> np.ndarray:
@@ -123,35 +127,49 @@ def _require(images: int, candidates: int, how: str, corpus: str) -> None:
         )
 
 
-def _ranks_within(texts: np.ndarray, targets: np.ndarray, images: np.ndarray) -> np.ndarray:
-    found = np.empty(len(texts), dtype=np.int64)
+def _ranks_within(texts: np.ndarray, targets: np.ndarray, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    found, chosen = np.empty(len(texts), dtype=np.int64), np.empty(len(texts), dtype=np.int64)
     chunk = max(1, SCORES // len(images))
     for start in range(0, len(texts), chunk):
         part = slice(start, start + chunk)
         scores = texts[part] @ images.T
         right = np.take_along_axis(scores, targets[part, None], axis=1)
         found[part] = 1 + (scores > right + TIE).sum(axis=1)
-    return found
+        chosen[part] = np.where(found[part] == 1, targets[part], scores.argmax(axis=1))
+    return found, chosen
 
 
 def _random_ranks(
     texts: np.ndarray, targets: np.ndarray, images: np.ndarray, candidates: int, copies: np.ndarray, seed: int
-) -> np.ndarray:
-    found = np.empty(len(texts), dtype=np.int64)
+) -> tuple[np.ndarray, np.ndarray]:
+    found, chosen = np.empty(len(texts), dtype=np.int64), np.empty(len(texts), dtype=np.int64)
     for copy in np.unique(copies):
-        generator = np.random.default_rng([seed, int(copy)])
-        # Every image gets its draw, with a caption or not, so that captioners with fewer captions meet the same ones.
-        others = np.stack([_others(generator, image, len(images), candidates) for image in range(len(images))])
+        others = drawn(len(images), candidates, int(copy), seed)
         for caption in np.flatnonzero(copies == copy):
             target = targets[caption]
             scores = images[others[target]] @ texts[caption]
             found[caption] = 1 + (scores > images[target] @ texts[caption] + TIE).sum()
-    return found
+            chosen[caption] = target if found[caption] == 1 else others[target, scores.argmax()]
+    return found, chosen
+
+
+def drawn(images: int, candidates: int, copy: int, seed: int) -> np.ndarray:
+    """The other images (images, candidates - 1) that are drawn for each image and a copy of its captions, as rows.
+
+    Every image gets its draw, with a caption or not, so that captioners with fewer captions meet the same ones.
+    """
+    generator = np.random.default_rng([seed, copy])
+    return np.stack([_others(generator, image, images, candidates) for image in range(images)])
 
 
 def _others(generator: np.random.Generator, image: int, images: int, candidates: int) -> np.ndarray:
     drawn = generator.choice(images - 1, candidates - 1, replace=False)
     return drawn + (drawn >= image)
+
+
+def among(protocol: str, sizes: Sequence[int]) -> str:
+    """What images are searched in, as printed: `100 file-order`, `10 set`, `full`; `sizes`: numbers of candidates."""
+    return protocol if protocol == "full" or len(sizes) > 1 else f"{sizes[0]} {protocol}"
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
@@ -164,9 +182,7 @@ def retrieval_results(job: Job, found: pa.Table, seed: int) -> Iterator[Result]:
     for (corpus, retriever, protocol), part in parts(found, "corpus", "retriever", "protocol"):
         rank = matrix(part["rank"])
         images, sums = sums_of_images(part, {"rank": rank, **{f"within_{k}": rank <= k for k in WITHIN.values()}})
-        sizes = pc.unique(part["candidates"]).to_pylist()
-        # As printed: `100 file-order`, `10 set`, `full`.
-        candidates = protocol if protocol == "full" or len(sizes) > 1 else f"{sizes[0]} {protocol}"
+        candidates = among(protocol, pc.unique(part["candidates"]).to_pylist())
         for name, value, resampled in aggregate(sums, METRICS, seed):
             column, ends = METRICS[name].column, METRICS[name].ends
             shares = sums[column][:, 0] * len(images) / len(rank) if name in WITHIN else None

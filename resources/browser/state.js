@@ -1,0 +1,39 @@
+"use strict";
+// All that the page shows follows from its address, so that a link to it shows the same to everybody.
+const DEFAULTS = {
+  corpus: "", evaluation: "", a: "", b: "", show: null, text: "", object: "", scene: "", search: "", found: "", min: "", max: "",
+  repeated: "", unknown: "", measure: "", by: "", among: "", order: "a", direction: "", low: "", high: "", image: "", copy: "",
+};
+const FILTERS = ["text", "object", "scene", "found", "min", "max", "repeated", "unknown", "low", "high"];
+let state = { ...DEFAULTS };
+
+function readAddress() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  return Object.fromEntries(Object.entries(DEFAULTS).map(([name, value]) => [name, given.get(name) ?? value]));
+}
+
+function writeAddress() {
+  const given = Object.entries(state).filter(([name, value]) => value !== DEFAULTS[name]);
+  const address = `#${new URLSearchParams(given)}`;
+  if (location.hash !== address) history.replaceState(null, "", address);
+}
+
+/** What the address leaves open, and what of it this run does not have, chosen for a view. */
+function completed(given, view) {
+  const names = view.captioners.map(({ name }) => name);
+  const has = (name) => names.includes(name);
+  const child = view.captioners.find(({ parent }) => has(parent));
+  const a = has(given.a) ? given.a : child?.name ?? names[0] ?? "";
+  const parent = view.captioners.find(({ name }) => name === a)?.parent;
+  const other = has(parent) ? parent : names.find((name) => name !== a) ?? "";
+  const b = has(given.b) && given.b !== a ? given.b : other;
+  const wanted = given.show === null ? names.filter((name) => ![a, b].includes(name)).slice(0, 2) : given.show.split(",").filter(has);
+  const measure = (given.measure && measureCalled(view, given.measure, given.by, given.among)) || defaultMeasure(view);
+  const searches = ranksOf(view).map(searchOf);
+  const search = [given.search, measure?.metric === "rank" ? searchOf(measure) : ""].find((one) => searches.includes(one)) ?? searches[0] ?? "";
+  const direction = given.direction || (measure?.metric === "rank" ? "up" : "down");
+  const called = { measure: measure?.metric ?? "", by: measure?.by ?? "", among: measure?.among ?? "" };
+  return { ...given, ...called, corpus: view.corpus, evaluation: view.name ?? "", a, b, show: wanted.join(","), search, direction };
+}
+const defaultMeasure = (view) => view.measures.find(({ metric }) => metric === "CIDEr")
+  ?? view.measures.find(({ metric }) => metric !== "rank") ?? view.measures[0] ?? null;

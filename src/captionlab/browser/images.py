@@ -1,0 +1,110 @@
+"""What is known of the images that captions are about: references, objects and scenes; and small copies of them."""
+
+import io
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from captionlab.evaluation.unknown_words import known_words
+from captionlab.groups import Groups
+from captionlab.pixels import open_image
+from captionlab.places import PLACE, place_of
+from captionlab.progress import count
+from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, SCENE_CAPTIONS
+from captionlab.tables import read_table
+
+# Of thumbnails: the longer side in pixels, and the quality of the JPEG.
+SIDE, QUALITY = 320, 82
+# Images of a folder of thumbnails: more make folders slow.
+OF_FOLDER = 1000
+
+
+def images_of(files: Mapping[str, str], split: str) -> dict[str, Any]:
+    """Columns of the images of a split, in the order of the annotation file; `files` are the tables of their corpus.
+
+    Of each its id, size, look-alike set, references, classes of objects, and scenes with captions of them.
+    """
+    columns = ["image_id", "position", "split", "width", "height", "image_set"]
+    table = read_table(files["images"], IMAGES, columns).sort_by("position")
+    table = table.filter(pc.equal(table["split"], split))
+    ids = table["image_id"].to_pylist()
+    return {
+        "id": ids,
+        "width": table["width"].to_pylist(),
+        "height": table["height"].to_pylist(),
+        "set": table["image_set"].to_pylist(),
+        "references": _lists(files["captions"], CAPTIONS, "caption", ids),
+        "objects": [list(dict.fromkeys(labels)) for labels in _lists(files["objects"], OBJECTS, "label", ids)],
+        "scenes": [
+            list(dict.fromkeys(filter(None, labels)))
+            for labels in _lists(files["scene_captions"], SCENE_CAPTIONS, "scene", ids)
+        ],
+        "scene_captions": _lists(files["scene_captions"], SCENE_CAPTIONS, "caption", ids),
+    }
+
+
+def _lists(path: str, kind: Any, column: str, ids: Sequence[str]) -> list[list[Any]]:
+    """The values of a column of each image, in the order of the table's key."""
+    order = [(name, "ascending") for name in kind.key]
+    found: dict[str, list[Any]] = defaultdict(list)
+    for part in Groups([path], kind, [*kind.key, column]).parts():
+        here = part.filter(pc.is_in(part["image_id"], value_set=pa.array(ids, pa.string()))).sort_by(order)
+        for image, value in zip(here["image_id"].to_pylist(), here[column].to_pylist(), strict=True):
+            found[image].append(value)
+    return [found[image] for image in ids]
+
+
+def training_words(images: str, captions: str) -> set[str]:
+    """The words of the captions of the split train of a corpus, from its tables."""
+    table = read_table(images, IMAGES, ["image_id", "split"])
+    trained = table.filter(pc.equal(table["split"], "train"))["image_id"].combine_chunks()
+    known: set[str] = set()
+    for part in Groups([captions], CAPTIONS, ["image_id", "caption"]).parts():
+        known |= known_words(part.filter(pc.is_in(part["image_id"], value_set=trained))["caption"].to_pylist())
+    return known
+
+
+def write_thumbnails(path: str, ids: Sequence[str], folder: Path, threads: int) -> dict[str, list[int]]:
+    """Write a JPEG of each image of a table, numbered by its place among the `ids`, into folders of OF_FOLDER.
+
+    Returns the numbers of those that have none: `without` a file, as where a corpus is text only, and `broken`.
+    """
+    places, missing = {image: place for place, image in enumerate(ids)}, {"without": list[int](), "broken": list[int]()}
+    for start in range(0, len(ids), OF_FOLDER):
+        (folder / str(start // OF_FOLDER)).mkdir(parents=True)
+    with ThreadPoolExecutor(threads) as pool:
+        for rows in _images(path, places):
+            made = pool.map(lambda row: _thumbnail(row, folder, places[row["image_id"]]), rows)
+            for row, fault in zip(rows, made, strict=True):
+                if fault:
+                    missing[fault].append(places[row["image_id"]])
+    return {fault: sorted(numbers) for fault, numbers in missing.items()}
+
+
+def _images(path: str, wanted: Mapping[str, int]) -> Iterator[list[dict[str, Any]]]:
+    """Rows of these images, a group of the table at a time."""
+    ids = pa.array([*wanted], pa.string())
+    for part in Groups([path], IMAGES, ["image_id", *PLACE]).parts():
+        yield part.filter(pc.is_in(part["image_id"], value_set=ids)).to_pylist()
+
+
+def _thumbnail(row: Mapping[str, Any], folder: Path, place: int) -> str | None:
+    """Write the thumbnail of an image; why there is none, if there is none."""
+    where = place_of(row)
+    if where.path is None and where.data is None:
+        return "without"
+    try:
+        small = open_image(row)
+    except Exception:  # decoders raise whatever damaged bytes make them stumble over
+        count("images that can no longer be read, shown as such")
+        return "broken"
+    small.thumbnail((SIDE, SIDE))
+    stream = io.BytesIO()
+    small.save(stream, "JPEG", quality=QUALITY)
+    (folder / str(place // OF_FOLDER) / f"{place}.jpg").write_bytes(stream.getvalue())
+    return None

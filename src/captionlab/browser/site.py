@@ -1,0 +1,108 @@
+"""The folder of the browser: its page, data as scripts, since a page on the disk may load no other, and thumbnails."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from captionlab.browser.captions import AllSaid, evaluation_columns, read_said
+from captionlab.browser.images import OF_FOLDER, images_of, training_words, write_thumbnails
+from captionlab.evaluation.metrics.retrieval import drawn
+
+RANDOM = "random"
+Files = Mapping[str, Sequence[str]]
+
+
+def build(
+    directory: Path, page: Sequence[str], inputs: Mapping[str, Any], params: Mapping[str, Any], threads: int
+) -> None:
+    """Make `directory` the browser of a run; it appears at once when all is there.
+
+    `page`: the files of the page itself. `inputs`: `captions`, tables of scores by the names in `params["tables"]`,
+    tables of corpora in the order of `params["corpora"]`, and of training corpora in that of `params["training"]`.
+    """
+    tables = {name: inputs[name] for name in params["tables"]}
+    said = read_said(inputs["captions"], tables, params["factors"])
+    trained_on = zip(params["training"], inputs["training_images"], inputs["training_captions"], strict=True)
+    words = {corpus: training_words(images, captions) for corpus, images, captions in trained_on}
+    known = {name: _known(block["trained"], words) for name, block in params["captioners"].items()}
+    with appearing(directory) as partial:
+        for file in page:
+            shutil.copyfile(file, partial / Path(file).name)
+        shown = []
+        for number, corpus in enumerate(params["corpora"]):
+            files = {name: inputs[name][number] for name in ("images", "captions_of_corpora", "objects", "scenes")}
+            files |= {"captions": files.pop("captions_of_corpora"), "scene_captions": files.pop("scenes")}
+            shown.append(write_corpus(partial, corpus, files, said, known, params, threads))
+        about = {"captioners": params["captioners"], "folder": OF_FOLDER, **params["about"]}
+        write_script(partial / "data" / "run.js", "run", {**about, "corpora": shown})
+
+
+def write_corpus(
+    folder: Path,
+    corpus: str,
+    files: Mapping[str, str],
+    said: AllSaid,
+    known: Mapping[str, frozenset[str] | None],
+    params: Mapping[str, Any],
+    threads: int,
+) -> dict[str, Any]:
+    """Write the data and the thumbnails of a corpus; what the list of corpora says of it."""
+    split = params["splits"][corpus]
+    images = images_of(files, split)
+    places = {image: place for place, image in enumerate(images["id"])}
+    images |= write_thumbnails(files["images"], images["id"], folder / "thumbnails" / corpus, threads)
+    evaluations = []
+    for name, block in params["evaluations"].items():
+        if corpus not in block["corpora"]:
+            continue
+        spoken = {who: said[name, corpus, who] for who in block["captioners"] if (name, corpus, who) in said}
+        columns = evaluation_columns(spoken, places, known)
+        evaluations.append({**block, "name": name, **columns})
+        if any((measure["among"] or "").endswith(RANDOM) for measure in columns["measures"]):
+            write_candidates(folder, corpus, name, len(places), columns["copy"], block)
+    write_script(folder / "data" / f"{corpus}.js", corpus, {"images": images, "evaluations": evaluations})
+    captions = sum(text is not None for e in evaluations for one in e["captioners"] for text in one["text"])
+    of_evaluations = [{"name": e["name"], "captioners": [one["name"] for one in e["captioners"]]} for e in evaluations]
+    counts = {"images": len(places), "captions": captions}
+    return {"name": corpus, "split": split, **counts, "evaluations": of_evaluations}
+
+
+def write_candidates(
+    folder: Path, corpus: str, evaluation: str, images: int, copies: Sequence[int], block: Mapping[str, Any]
+) -> None:
+    """Write which images were drawn to search in beside each image, by copy of its captions."""
+    found = {copy: drawn(images, block["candidates"], copy, block["seed"]).tolist() for copy in sorted({*copies})}
+    write_script(folder / "data" / f"{corpus}.{evaluation}.js", f"{corpus}.{evaluation}", found)
+
+
+def write_script(path: Path, name: str, data: Any) -> None:
+    """Write data as a script that hands them over by name, in ASCII: no encoding and no line separator can matter."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    path.write_text(f"captionlab({json.dumps(name)},{text});\n", encoding="ascii")
+
+
+def _known(trained: Sequence[str], words: Mapping[str, set[str]]) -> frozenset[str] | None:
+    """The words of the corpora that a captioner learnt from; None where nobody knows which these are."""
+    return frozenset().union(*(words[corpus] for corpus in trained)) if trained else None
+
+
+@contextmanager
+def appearing(directory: Path) -> Iterator[Path]:
+    """A folder to fill, which takes the place of `directory` when the block ends without an error."""
+    partial, old = (directory.with_name(f".{directory.name}.{end}") for end in ("partial", "old"))
+    for leftover in (partial, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        if directory.exists():
+            os.replace(directory, old)
+        os.replace(partial, directory)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
