@@ -1,4 +1,4 @@
-"""What those who watch a training see: the readers of TensorBoard and Trackio against the log, and what may go wrong."""
+"""What people see of a training: the readers of TensorBoard and Trackio against the log, and what may go wrong."""
 
 import re
 import threading
