@@ -2,6 +2,7 @@
 
 Needs: a corpus and its features, or weights and a tokenizer (docs/data.md).
 Makes: results/captioners/{captioner}/{config.json,model.safetensors,tokenizer.json} and, when trained, training.parquet
+and training_captions.parquet
 """
 
 
