@@ -1,37 +1,15 @@
 """Tables in LaTeX: compiled in papers of one and of two columns, nothing wider than its line or longer than a page."""
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from latex_papers import NEEDS_LATEX, compiled
 from sample_tables import TABLES, table_of_kind
 
 from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.formats.latex import latex
 from captionlab.reporting.render import Block, Cell, Column, Table
-
-PACKAGES = r"\usepackage[T1]{fontenc}\usepackage{adjustbox,amssymb,array,booktabs,graphicx}"
-LARGEST = 1.0  # points by which a box may be overfull
-
-
-def compiled(folder: Path, names: list[str], option: str) -> list[str]:
-    """What LaTeX says of these tables: overfull boxes, floats that are too large, errors; each after its table."""
-    lines = "\n".join(rf"\typeout{{table {name}}}\input{{{name}.tex}}\clearpage" for name in names)
-    document = rf"\documentclass[{option}]{{article}}{PACKAGES}\begin{{document}}{lines}\end{{document}}"
-    (folder / "paper.tex").write_text(document, encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "paper.tex"]
-    subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=300)
-    log, found, table = (folder / "paper.log").read_text(encoding="utf-8", errors="replace"), [], ""
-    assert "Output written on paper.pdf" in log
-    for line in log.splitlines():
-        if line.startswith("table "):
-            table = line
-        wide = re.match(r"Overfull \\[hv]box \(([0-9.]+)pt", line)
-        if (wide and float(wide[1]) > LARGEST) or line.startswith(("!", "LaTeX Warning: Float too large")):
-            found.append(f"{table}: {line}")
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +20,13 @@ def folder(tmp_path_factory) -> Path:
     return made
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX: apt-get install texlive-latex-extra")
+@NEEDS_LATEX
 @pytest.mark.parametrize("option", ["", "twocolumn"])
 def test_every_kind_of_table_fits_a_paper_of_one_and_of_two_columns(folder, option):
     assert compiled(folder, [table.name for table in TABLES], option) == []
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX: apt-get install texlive-latex-extra")
+@NEEDS_LATEX
 def test_what_does_not_fit_is_seen(tmp_path):
     (tmp_path / "wide.tex").write_text(r"\noindent\rule{40cm}{1pt}", encoding="utf-8")
     (tmp_path / "long.tex").write_text(r"\begin{table}\rule{1pt}{40cm}\end{table}", encoding="utf-8")
