@@ -135,7 +135,9 @@ def test_its_tables_are_written(lab, tmp_path):
     (job,) = made.jobs("tabulate")
     outputs = [str(tmp_path / Path(path).name) for path in job.outputs["tables"]]
     params = Named(**{**job.params, "provenance": {"config": "toy", "seed": 1}})
-    given = SimpleNamespace(input=Named(**job.inputs), params=params, output=Named(tables=outputs))
+    given = SimpleNamespace(
+        input=Named(**job.inputs), params=params, output=Named(tables=outputs, pictures=tmp_path / "pictures")
+    )
     main = runpy.run_path(str(ROOT / "workflow" / "scripts" / "tabulate_paper.py"))["main"]
     main(given)
     assert all(Path(path).stat().st_size for path in outputs)

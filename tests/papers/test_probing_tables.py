@@ -117,7 +117,7 @@ def test_what_rewards_do_to_metrics_of_their_own_tables(tables):
     text = tables["probing_effects", "md"]
     assert "CLIPScore by clip-b" in text
     assert "RefCLIPScore" not in text  # nothing was held against references
-    for role, value, apart in (("CLIP", "75.0 (own) [", "+25.0 ["), ("UNITER", "50.0 [", "+0.0 [")):
+    for role, value, apart in (("CLIP", "**75.0 (own)** [", "+25.0 ["), ("UNITER", "50.0 [", "+0.0 [")):
         reward, here, difference = row(text, role)[1:4]
         assert (reward, here[: len(value)], difference[: len(apart)]) == (f"toy-{role.lower()}", value, apart)
 
@@ -127,7 +127,7 @@ def test_scores(tables):
     cells = row(text, "UNITER")
     assert cells[1].startswith(f"{mean_score('toy-uniter', 'uniter-1', 'uniter-2'):.1f}")
     assert cells[2] == "90.4 ○"
-    assert row(text, "CLIP")[3].startswith(f"{mean_score('toy-clip', 'clip-1', 'clip-2'):.1f} ↑ [")
+    assert row(text, "CLIP")[3].startswith(f"**{mean_score('toy-clip', 'clip-1', 'clip-2'):.1f} ↑** [")
     # A role that the paper does not have stands alone, after the paper's.
     assert [cells[0] for cells in lines(text)][3:7] == ["UNITER", "CLIP", "CE", "UNITER + KL"]
     assert row(text, "UNITER + KL")[2] == "–"
@@ -244,7 +244,7 @@ def test_choices(tables):
 
 def test_examples_have_their_images(tables):
     page = tables["probing_table3_examples", "html"]
-    pictures = re.findall(r'src="data:image/png;base64,([^"]+)" alt="COCO, image', page)
+    pictures = re.findall(r'src="data:image/png;base64,([^"]+)" alt="">COCO, image', page)
     assert len(pictures) == 3
     colours = {Image.open(io.BytesIO(base64.b64decode(picture))).getpixel((0, 0)) for picture in pictures}
     assert colours == {(8 * number, 100, 50) for number in (0, 10, 20)}

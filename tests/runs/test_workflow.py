@@ -10,9 +10,11 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
+from latex_papers import NEEDS_LATEX, compiled
 
 from captionlab import paths
 from captionlab.provenance import written
@@ -132,6 +134,32 @@ def test_figures_are_drawn(finished):
         assert b"plot_discritune" in path.read_bytes() or path.suffix == ".pdf"  # which says so in UTF-16
 
 
+@NEEDS_LATEX
+@pytest.mark.parametrize("option", ["", "twocolumn"])
+def test_every_table_of_the_run_fits_a_paper(finished, tmp_path, option):
+    tables = shutil.copytree(finished.run / "results" / "tables", tmp_path / "tables")
+    names = sorted(path.stem for path in tables.glob("*.tex"))
+    assert len(names) > 5
+    assert compiled(tables, names, option) == []
+
+
+@pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
+def test_the_index_of_the_run_leads_to_pages_that_fit_a_screen(finished, tmp_path):
+    index = finished.run / "results" / "tables" / "index.html"
+    links = "[...document.querySelectorAll('a[href], img[src]')].map((one) => one.href || one.src)"
+    wide = "[...document.querySelectorAll('.scroll')].some((one) => one.scrollWidth > one.clientWidth)"
+    with browser(tmp_path / "profile", tmp_path) as page:
+        page.size(1400, 900, False)
+        page.open(index.as_uri())
+        places = {Path(unquote(urlsplit(link).path)) for link in page.run(links)}
+        assert [path for path in places if not path.is_file()] == []
+        assert {finished.run / "results" / "study" / "review.html", index.with_name("claims.html")} <= places
+        for path in sorted(path for path in places if path.parent == index.parent and path.suffix == ".html"):
+            page.open(path.as_uri())
+            assert not page.run(wide) or page.run("document.querySelector('.switches') !== null"), path.name
+        assert page.errors == []
+
+
 @pytest.fixture(scope="module")
 def report(finished) -> Path:
     """Snakemake's report of the finished run."""
@@ -162,6 +190,7 @@ def test_the_report_shows_figures_and_tables_in_a_browser(report, tmp_path):
         page.open(page.run("document.querySelector('iframe').src"))
         rows = page.run("[...document.querySelectorAll('tbody tr')].map((row) => row.innerText)")
         assert [row.split("\t")[0] for row in rows] == ["ClipCap-COCO", "DiscriTune-COCO", "Human captions"]
+        assert page.run("document.querySelectorAll('a').length") == 0  # what they lead to is not in the report
         assert page.errors == []
 
 

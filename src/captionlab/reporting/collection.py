@@ -116,7 +116,7 @@ def _index(directory: Path, listed: Listed) -> dict[str, str]:
     ]
     parts = [f"<p>{beside}</p>"]
     lines = [f"# {TITLE}", "", re.sub("</?code>", "`", beside), ""]
-    groups = [("run", "This run", ""), *((name, _name(name, tables), cited) for name, cited in listed.papers.items())]
+    groups = [("run", "This run", ""), *((name, name, cited) for name, cited in listed.papers.items())]
     shown = []
     for group, title, cited in groups:
         own = [[one for one in found if _group(one.name, listed) == group] for found in (figures, tables)]
@@ -172,13 +172,6 @@ def _order(name: str) -> tuple[str, int, int, list[tuple[str, int]]]:
 def _group(name: str, listed: Listed) -> str:
     start = name.split("_")[0]
     return start if start in listed.papers else "run"
-
-
-def _name(paper: str, tables: Sequence[_Entry]) -> str:
-    """A paper as the titles of its numbered tables name it."""
-    titles = (one.title for one in tables if one.name.startswith(f"{paper}_"))
-    named = (re.match(r"([^:,]+), (?:table|figure)", title) for title in titles)
-    return next((found[1] for found in named if found), paper)
 
 
 def _cited(citation: str) -> str:

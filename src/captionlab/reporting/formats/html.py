@@ -78,7 +78,7 @@ def _heading(block: Block) -> str:
     if not block.image:
         return heading
     picture = base64.b64encode(block.image).decode("ascii")
-    return f'<img src="data:image/png;base64,{picture}" alt="{heading}">{heading}'
+    return f'<img src="data:image/png;base64,{picture}" alt="">{heading}'
 
 
 def _classes(column: Column, first: bool) -> str:

@@ -7,7 +7,7 @@ columns, a long one between rows, and both into as many floats as pages need; wh
 import math
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 
@@ -20,8 +20,8 @@ ROWS, PAGE = 36.0, 47.0
 ACROSS, COLUMN = 76, 46
 # Texts longer than this are broken into lines.
 SHORT = 26
-# Words longer than this may be broken where they have punctuation, and after so many letters where they have none.
-WORD = 12
+# Words longer than the first may be broken where they have punctuation, and after as many letters as the second says.
+WORD, PIECE = 14, 12
 _LATEX = str.maketrans(
     {
         **{character: f"\\{character}" for character in "{}&%$#_"},
@@ -116,12 +116,12 @@ class _Shape:
         """Panels of columns, each cut between rows where it is longer than a page."""
         for columns in panels_of(self.table):
             widths = self._widths(columns)
-            head, kinds = self._head(columns), "".join(self._kind(index, widths) for index in columns)
+            head, kinds = self._head(columns, widths), "".join(self._kind(index, widths) for index in columns)
             pictures = iter(pictures_of(self.table))
             rows: list[tuple[str, str, float]] = []  # the heading that it stands below, the row, its lines
             for block in self.table.blocks:
                 heading = self._heading(block.heading, len(columns), next(pictures) if block.image else "")
-                tall = 7.0 if block.image else 1.2
+                tall = (6.0 if block.image else 0.2) + math.ceil(len(block.heading) / self.characters)
                 for place, row in enumerate(block.rows):
                     height = max(self._height(row[index], widths.get(index)) for index in columns)
                     text = " & ".join(self._cell(row[index], index) for index in columns) + r" \\"
@@ -137,7 +137,8 @@ class _Shape:
         for heading, held in groupby(rows, key=lambda row: row[0]):
             lines += [r"\midrule", *([heading] if heading else []), *(text for _, text, _ in held)]
         lines += [r"\bottomrule", r"\end{tabular}", r"\end{adjustbox}\par\medskip"]
-        return _Part(lines, 0.95 * sum(height for *_, height in rows) + len(head) + 2)
+        of_head = sum(1 + max(cell.count(r" \\ ") for cell in line.split(" & ")) for line in head)
+        return _Part(lines, 0.95 * sum(height for *_, height in rows) + of_head + 2)
 
     def _widths(self, columns: Sequence[int]) -> dict[int, float]:
         """Of each column of long texts its share of the line: they have what the others leave."""
@@ -148,7 +149,7 @@ class _Shape:
         long = {index: min(lengths[index], 120.0) for index in columns if self._is_long(index, lengths[index])}
         others = sum(length / self.characters + 0.04 for index, length in lengths.items() if index not in long)
         left = max(0.94 - others - 0.04 * len(long), 0.25 * len(long))
-        narrowest = 2 * WORD / self.characters  # a piece of capital letters fits
+        narrowest = 1.8 * WORD / self.characters  # a piece of capital letters fits
         return {index: max(narrowest, left * length / sum(long.values())) for index, length in long.items()}
 
     def _is_long(self, index: int, length: float) -> bool:
@@ -159,7 +160,7 @@ class _Shape:
             return rf">{{\raggedright\arraybackslash}}p{{{widths[index]:.3f}\linewidth}}"
         return "r" if self.table.columns[index].numeric else "l"
 
-    def _head(self, columns: Sequence[int]) -> list[str]:
+    def _head(self, columns: Sequence[int], widths: Mapping[int, float]) -> list[str]:
         """The rows of the head: groups with a rule below each, where there are any, and the columns."""
         shown = [self.table.columns[index] for index in columns]
         groups, lines = list(groups_of(shown)), []
@@ -172,10 +173,11 @@ class _Shape:
             ]
             rules = [rf"\cmidrule(lr){{{start + 1}-{start + count}}}" for start, group, count in groups if group]
             lines = [" & ".join(heads) + r" \\", "".join(rules)]
-        headings = [
-            _stack([*_wrapped(column.heading, 16), *_small(column.detail, 18)], "b", "r" if column.numeric else "l")
-            for column in shown
-        ]
+        headings = []
+        for index, column in zip(columns, shown, strict=True):
+            texts = [*_wrapped(column.heading, 16), *_small(column.detail, 18)]
+            stacked = _stack(texts, "b", "r" if column.numeric else "l")
+            headings.append(" ".join(texts) if index in widths else stacked)
         return [*lines, " & ".join(headings) + r" \\"]
 
     def _heading(self, text: str, columns: int, picture: str) -> str:
@@ -215,10 +217,10 @@ def _cut(rows: Sequence[tuple[str, str, float]]) -> Iterator[Sequence[tuple[str,
 
 
 def _word(word: str) -> str:
-    """A word, which may be broken after its punctuation, or else after WORD letters, where it is long."""
+    """A word, which may be broken after its punctuation, or else after PIECE letters, where it is long."""
     if len(word) <= WORD:
         return "".join(map(_character, word))
-    pieces = re.findall(rf"[^-_/.:=+|)]{{1,{WORD}}}[-_/.:=+|)]*|[-_/.:=+|)]+", word)
+    pieces = re.findall(rf"[^-_/.:=+|)]{{1,{PIECE}}}[-_/.:=+|)]*|[-_/.:=+|)]+", word)
     return r"\allowbreak{}".join("".join(map(_character, piece)) for piece in pieces)
 
 

@@ -1,0 +1,62 @@
+"""Tables in LaTeX: compiled in papers of one and of two columns, nothing wider than its line or longer than a page."""
+
+import re
+from pathlib import Path
+
+import pytest
+from latex_papers import NEEDS_LATEX, compiled
+from sample_tables import TABLES, table_of_kind
+
+from captionlab.reporting.formats.files import write_table_files
+from captionlab.reporting.formats.latex import latex
+from captionlab.reporting.render import Block, Cell, Column, Table
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    made = tmp_path_factory.mktemp("latex")
+    for table in TABLES:
+        write_table_files(table, [made / f"{table.name}.tex"])
+    return made
+
+
+@NEEDS_LATEX
+@pytest.mark.parametrize("option", ["", "twocolumn"])
+def test_every_kind_of_table_fits_a_paper_of_one_and_of_two_columns(folder, option):
+    assert compiled(folder, [table.name for table in TABLES], option) == []
+
+
+@NEEDS_LATEX
+def test_what_does_not_fit_is_seen(tmp_path):
+    (tmp_path / "wide.tex").write_text(r"\noindent\rule{40cm}{1pt}", encoding="utf-8")
+    (tmp_path / "long.tex").write_text(r"\begin{table}\rule{1pt}{40cm}\end{table}", encoding="utf-8")
+    found = compiled(tmp_path, ["wide", "long"], "")
+    assert [line.split(":")[0] for line in found] == ["table wide", "table long"]
+
+
+def test_a_caption_has_no_second_number():
+    text = latex(table_of_kind("pair", title="DiscriTune, table 1: text-to-image retrieval"))
+    assert r"\caption{Text-to-image retrieval. What it shows.}" in text
+    assert "As in DiscriTune, table 1." in text
+
+
+def test_pictures_are_beside_the_table_that_shows_them(folder):
+    text = (folder / "examples.tex").read_text(encoding="utf-8")
+    shown = re.findall(r"\\includegraphics\[[^]]*\]\{(.*?)\}", text)
+    assert shown == ["pictures/examples-1.png", "pictures/examples-2.png"]
+    pictures = [block.image for table in TABLES if table.name == "examples" for block in table.blocks]
+    assert [(folder / name).read_bytes() for name in shown] == pictures
+    assert r"\graphicspath" in text.split(r"\begin", 1)[0]
+
+
+def test_a_long_table_has_every_row_once_in_floats_that_name_it():
+    columns = [Column("rank", numeric=False), Column("value")]
+    blocks = [Block([[Cell(f"r{b}x{i}"), Cell(str(i))] for i in range(25)], f"block {b}") for b in range(4)]
+    text = latex(Table("long", "Long", "Many rows.", columns, blocks, [], ()))
+    assert re.findall(r"^(r\dx\d+) &", text, re.MULTILINE) == [f"r{b}x{i}" for b in range(4) for i in range(25)]
+    floats = text.split(r"\begin{table}")[1:]
+    assert len(floats) > 1
+    assert all(r"Table~\ref{tab:long}, continued" in one for one in floats[1:])
+    assert [one.count(r"\caption") for one in floats] == [1] + [0] * (len(floats) - 1)
+    # A heading stands above the rows of its block wherever these begin anew.
+    assert all(rf"\textit{{block {b}}}" in one for one in floats for b in re.findall(r"^r(\d)x", one, re.MULTILINE))
