@@ -29,17 +29,21 @@ FORMATS = ("csv", "md", "tex", "html")
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in one place: a text, a small second line, and perhaps a note that becomes a footnote."""
+    """What stands in one place: a text, a small second line, and perhaps a note that becomes a footnote.
+
+    `link`, in HTML only, is where the text leads, from the folder of all tables.
+    """
 
     text: str
     detail: str = ""
     note: str = ""
+    link: str = ""
 
 
-def interval_cell(ends: Sequence[float], form: str, mark: str = "") -> Cell:
+def interval_cell(ends: Sequence[float], form: str, mark: str = "", link: str = "") -> Cell:
     """A value with its interval below it, from the value and the two ends; the mark follows the value."""
     value, low, high = ends
-    return Cell(f"{value:{form}}{mark}", f"[{low:{form}}, {high:{form}}]")
+    return Cell(f"{value:{form}}{mark}", f"[{low:{form}}, {high:{form}}]", link=link)
 
 
 def p_text(p_value: float) -> str:
@@ -240,6 +244,8 @@ h1 { font-size: 1.4rem; margin: 0 0 .5rem; text-wrap: balance; }
 h2 { font-size: 1.05rem; margin: 1.5rem 0 .25rem; }
 p, ul { max-width: 75ch; margin: .25rem 0 1rem; }
 a { color: inherit; }
+a.captions { text-decoration: underline dotted; text-underline-offset: 3px; }
+a.captions:not([href]) { text-decoration: none; }
 .scroll { overflow-x: auto; max-width: 100%; }
 .scroll:focus-visible { outline: 2px solid var(--soft); outline-offset: 4px; }
 table { border-collapse: separate; border-spacing: 0; font-variant-numeric: tabular-nums; }
@@ -266,6 +272,14 @@ small { display: block; color: var(--soft); font-size: .82em; font-weight: norma
 """.strip()
 
 
+# Links lead from the folder of all tables; where a page lies elsewhere, as in Snakemake's report, there are none.
+_UNLINK = """<script>
+if (!/\\/results\\/tables\\/[^\\/]*$/.test(location.pathname)) {
+  for (const link of document.querySelectorAll("a.captions")) link.removeAttribute("href");
+}
+</script>"""
+
+
 def html(table: Table) -> str:
     """A self-contained page with the table: caption, scopes, notes; light or dark as the reader's system is."""
     notes, groups, escape = _notes(table), list(_groups(table.columns)), html_escapes.escape
@@ -273,7 +287,10 @@ def html(table: Table) -> str:
 
     def content(cell: Cell) -> str:
         mark = f"<sup>{notes[cell.note]}</sup>" if cell.note else ""
-        return escape(cell.text) + mark + (f"<small>{escape(cell.detail)}</small>" if cell.detail else "")
+        text = escape(cell.text)
+        if cell.link:
+            text = f'<a class="captions" href="{escape(cell.link)}" title="the captions behind this">{text}</a>'
+        return text + mark + (f"<small>{escape(cell.detail)}</small>" if cell.detail else "")
 
     def classes(index: int) -> str:
         names = ["number" if table.columns[index].numeric else "text"] + ["first"] * (index in firsts)
@@ -312,6 +329,8 @@ def html(table: Table) -> str:
     below += [f"<li>{escape(note)}</li>" for note in table.footnotes]
     if below:
         parts += ['<ul class="notes">', *below, "</ul>"]
+    if any(cell.link for block in table.blocks for row in block.rows for cell in row):
+        parts.append(_UNLINK)
     return html_page(table.title, "\n".join(parts))
 
 
