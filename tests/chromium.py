@@ -146,7 +146,7 @@ class Page:
 
     def key(self, key: str, text: str = "") -> None:
         """Press a key; `text` is what it types."""
-        codes = {"Enter": 13, "Tab": 9}
+        codes = {"Enter": 13, "Escape": 27, "Tab": 9}
         code = {"windowsVirtualKeyCode": codes[key]} if key in codes else {}
         self.send("Input.dispatchKeyEvent", type="keyDown", key=key, text=text, **code)
         self.send("Input.dispatchKeyEvent", type="keyUp", key=key, **code)

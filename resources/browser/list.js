@@ -1,7 +1,7 @@
 "use strict";
 // The list of images: only rows that are seen, and a few beside, are elements; all have one height.
 const BESIDE = 3;
-const MOST_VALUES = 5;
+const MOST_VALUES = 3;
 const list = { rows: [], elements: new Map(), height: 1, waiting: false, view: null, columns: [], search: null };
 
 /** Show these rows, from the first. */

@@ -39,6 +39,7 @@ function draw(before) {
     current = selected(view);
     drawHistogram(current.values, measureCalled(view, state.measure, state.by, state.among));
     showRows(view, current.rows);
+    if (before && byId("list").getBoundingClientRect().top < 0) scrollTo(0, byId("list").getBoundingClientRect().top + scrollY - byId("columns").offsetHeight);
     summarise();
   }
   drawDetail(view);
@@ -70,7 +71,7 @@ function summarise() {
 function notesOf() {
   const { references, objects, scenes, without, broken, id } = view.images;
   const none = (lists) => lists.every((one) => !one.length);
-  const foreign = view.captioners.filter(({ trained }) => !trained.length).map(({ name }) => name);
+  const foreign = view.captioners.filter(({ trained, family }) => !trained.length && family !== "human").map(({ name }) => name);
   return [
     none(references) && "There are no references, so nothing that is measured by them.",
     none(objects) && "No objects are annotated.",
@@ -128,6 +129,7 @@ function syncControls() {
   byId("order").value = state.order;
   byId("direction").value = state.direction;
   const active = FILTERS.filter((name) => state[name] !== "" && name !== "high").length;
+  byId("clear").hidden = !active;
   byId("active").textContent = active ? ` (${active} set)` : "";
 }
 

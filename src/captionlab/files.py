@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +27,23 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(directory: Path) -> Iterator[Path]:
+    """A folder to fill, which takes the place of `directory` when the block ends without an error."""
+    partial, old = (directory.with_name(f".{directory.name}.{end}") for end in ("partial", "old"))
+    for leftover in (partial, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        if directory.exists():
+            os.replace(directory, old)
+        os.replace(partial, directory)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def digest(path: str | os.PathLike[str]) -> str:

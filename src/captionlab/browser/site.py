@@ -1,19 +1,17 @@
 """The folder of the browser: its page, data as scripts, since a page on the disk may load no other, and thumbnails."""
 
 import json
-import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from captionlab.browser.captions import AllSaid, evaluation_columns, read_said
 from captionlab.browser.images import OF_FOLDER, images_of, training_words, write_thumbnails
 from captionlab.evaluation.metrics.retrieval import drawn
+from captionlab.files import replacing_folder
 
 RANDOM = "random"
-Files = Mapping[str, Sequence[str]]
 
 
 def build(
@@ -29,7 +27,7 @@ def build(
     trained_on = zip(params["training"], inputs["training_images"], inputs["training_captions"], strict=True)
     words = {corpus: training_words(images, captions) for corpus, images, captions in trained_on}
     known = {name: _known(block["trained"], words) for name, block in params["captioners"].items()}
-    with appearing(directory) as partial:
+    with replacing_folder(directory) as partial:
         for file in page:
             shutil.copyfile(file, partial / Path(file).name)
         shown = []
@@ -89,20 +87,3 @@ def write_script(path: Path, name: str, data: Any) -> None:
 def _known(trained: Sequence[str], words: Mapping[str, set[str]]) -> frozenset[str] | None:
     """The words of the corpora that a captioner learnt from; None where nobody knows which these are."""
     return frozenset().union(*(words[corpus] for corpus in trained)) if trained else None
-
-
-@contextmanager
-def appearing(directory: Path) -> Iterator[Path]:
-    """A folder to fill, which takes the place of `directory` when the block ends without an error."""
-    partial, old = (directory.with_name(f".{directory.name}.{end}") for end in ("partial", "old"))
-    for leftover in (partial, old):
-        shutil.rmtree(leftover, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
-        yield partial
-        if directory.exists():
-            os.replace(directory, old)
-        os.replace(partial, directory)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    shutil.rmtree(old, ignore_errors=True)

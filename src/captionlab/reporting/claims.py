@@ -13,7 +13,7 @@ from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, ver
 from captionlab.reporting.evidence import COLUMNS, ENDS, NON_INFERIORITY, Claim, Evidence, EvidenceClaim
 from captionlab.reporting.render import Block, Cell, Column, Table, Value, interval_cell, p_text
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.runs import Place, Row, trainings
+from captionlab.reporting.runs import Place, Row, link_of, trainings
 from captionlab.reporting.sheets import PROVENANCE, table_of
 
 SCOPES = ("captioner", "metric", "retriever", "corpus")
@@ -110,6 +110,19 @@ class CaptionersClaim(Claim):
         p_value = "" if row["p_value"] is None else f", {p_text(row['p_value'])}"
         return f"{what} {cell.text} {cell.detail}{p_value}, n = {row['n']}, {trainings(row['seeds'])}"
 
+    def link(self, rows: Sequence[Row], evidence: Evidence) -> str:
+        """Where the captions of the first comparison stand side by side."""
+        assert evidence.captioners is not None
+        paper, run = evidence.captioners
+        for row in rows:
+            places = [
+                Place(paper.captioners[row[side]], paper.corpora[row["corpus"]], row["measure"], row["scorer"])
+                for side in ("subject", "against")
+            ]
+            if found := run.row(places[0]):
+                return link_of(found, places[1].subject)
+        return ""
+
     def printed(self, row: Row, evidence: Evidence) -> float | None:
         """What the paper prints of a difference under the label of the corpus, or else any other label of that."""
         assert evidence.captioners is not None
@@ -178,7 +191,8 @@ def claims_table(claims: Sequence[AnyClaim], evidence: Mapping[str, Evidence], p
             counts: dict[str, Value] = {"as_claimed": signs.count(1), "opposite": signs.count(-1)}
             counts |= {"comparisons": len(signs), "required_share": claim.share}
             records.append({**of_claim, **of_scope, **counts, **in_words})
-            rows.append(list(map(Cell, (scope, judged, _count(signs), ";\n".join(found), ";\n".join(smallest)))))
+            about = Cell(";\n".join(found), link=claim.link(tested, of_paper))
+            rows.append([*map(Cell, (scope, judged, _count(signs))), about, Cell(";\n".join(smallest))])
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
     columns = [Column(heading, numeric=False) for heading in headings]

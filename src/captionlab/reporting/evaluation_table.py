@@ -8,7 +8,7 @@ from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.reporting.best import with_best
 from captionlab.reporting.footnotes import protocol_note
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
-from captionlab.reporting.runs import Row, trainings
+from captionlab.reporting.runs import Row, link_of, trainings
 from captionlab.reporting.sheets import PROVENANCE, table_of
 
 ENDS = ("value", "ci_low", "ci_high")
@@ -42,7 +42,9 @@ def evaluation_table(summary: Sequence[Row], humans: Collection[str], provenance
             several = f", {trainings(seeds)}" if seeds > 1 else ""
             heads = [Cell(captioner, f"{evaluation}, {decoding}{several}"), Cell(" to ".join(map(str, counts)))]
             numbers = (
-                interval_cell([r[name] for name in ENDS], ".1f" if r["retriever"] else ".2f") if r else Cell(MISSING)
+                interval_cell([r[name] for name in ENDS], ".1f" if r["retriever"] else ".2f", link=link_of(r))
+                if r
+                else Cell(MISSING)
                 for r in found
             )
             rows.append([*heads, *numbers])

@@ -45,6 +45,10 @@ class Claim:
     share: float
     per: Sequence[str]
 
+    def link(self, rows: Sequence[Row], evidence: Evidence) -> str:
+        """Where the captions are shown that the first of these differences is between; nothing where none are known."""
+        return ""
+
 
 @dataclass(frozen=True)
 class EvidenceClaim(Claim):

@@ -21,19 +21,23 @@ FORMATS = ("csv", "md", "tex", "html")
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in one place: a text, a small second line, and perhaps a note that becomes a footnote."""
+    """What stands in one place: a text, a small second line, and perhaps a note that becomes a footnote.
+
+    `link`, in HTML only, is where the text leads, from the folder of all tables.
+    """
 
     text: str
     detail: str = ""
     note: str = ""
+    link: str = ""
     value: float | None = field(default=None, compare=False)  # the number that it is sorted by, else the text is read
     best: bool = False  # of its column, among those that can be compared
 
 
-def interval_cell(ends: Sequence[float], form: str, mark: str = "") -> Cell:
+def interval_cell(ends: Sequence[float], form: str, mark: str = "", link: str = "") -> Cell:
     """A value with its interval below it, from the value and the two ends; the mark follows the value."""
     value, low, high = ends
-    return Cell(f"{value:{form}}{mark}", f"[{low:{form}}, {high:{form}}]", value=value)
+    return Cell(f"{value:{form}}{mark}", f"[{low:{form}}, {high:{form}}]", value=value, link=link)
 
 
 def p_text(p_value: float) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_VALUES
 from captionlab.intervals import independent_difference
+from captionlab.reporting.links import captions_link
 from captionlab.reporting.published import Published
 
 Row = Mapping[str, Any]
@@ -18,6 +19,12 @@ def means(rows: Iterable[Row]) -> list[Row]:
     every = list(rows)
     several = {row["captioner"] for row in every if row["seeds"] > 1}
     return [row for row in every if row["seeds"] > 1 or row["captioner"] not in several]
+
+
+def link_of(row: Row, against: str | None = None) -> str:
+    """Where the captions are shown that a row of SUMMARY is of; of a mean over trainings those of the first."""
+    by, among = row["retriever"], row["candidates"]
+    return captions_link(row["corpus"], row["captioner"], row["evaluation"], row["metric"], by, among, against)
 
 
 def trainings(number: int) -> str:
@@ -96,6 +103,11 @@ class Run:
                 "name the one that counts under papers.<paper>.evaluations"
             )
         return rows[0] if rows else None
+
+    def link(self, place: Place) -> str:
+        """Where the captions are shown that a value is of; nothing where it is not known to be of a captioner's."""
+        row = self.row(place)
+        return link_of(row) if row and "captioner" in row else ""
 
     def value(self, place: Place) -> Measured | None:
         """The value in a place."""

@@ -45,7 +45,7 @@ class Sheet:
     ) -> list[Cell]:
         """Our value in a place and the paper's; the record is kept, with `others` as more columns."""
         record = {**asdict(place), **self.details(place, published), **others}
-        return self.pair(record, self.run.value(place), published, decimals, mark=mark)
+        return self.pair(record, self.run.value(place), published, decimals, mark=mark, link=self.run.link(place))
 
     def difference(
         self, place: Place, against: str, decimals: int | None = None, mark: str = "", sign: str = "+"
@@ -64,6 +64,7 @@ class Sheet:
         verdict: Verdict | None = None,
         mark: str = "",
         sign: str = "",
+        link: str = "",
     ) -> list[Cell]:
         """Our number with its interval, and the paper's with a verdict; `place` has columns of the record.
 
@@ -80,7 +81,7 @@ class Sheet:
         self.records.append({**record, "smallest_difference": smallest})
         if ours is None:
             return [Cell(MISSING, note=self.why_missing(place)), beside(published, verdict, None)]
-        cell = interval_cell(ours.ends, f"{sign}.{self.decimals if decimals is None else decimals}f", mark)
+        cell = interval_cell(ours.ends, f"{sign}.{self.decimals if decimals is None else decimals}f", mark, link)
         return [cell if interval else Cell(cell.text), beside(published, verdict, smallest)]
 
     def details(self, place: Place, published: PublishedValue | None) -> dict[str, Value]:

@@ -93,6 +93,11 @@ class Probing(Paper):
             "metrics": self._metrics(),
             "rewards": self._rewards(),
             "rewarding_encoders": self._rewarding_encoders(),
+            "spoken": {
+                "evaluation": self.block["evaluation"],
+                "first": {role: names[0] for role, names in roles.items()},
+                "scorers": {scorer["label"]: name for name, scorer in self._scorers().items()},
+            },
             "objectives": {role: self.lab.captioners[names[0]].get("objective", {}) for role, names in roles.items()},
         }
         return Needs(inputs, params)

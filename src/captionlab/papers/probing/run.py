@@ -3,17 +3,19 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from captionlab.reporting.links import captions_link
 from captionlab.reporting.published import Published
 from captionlab.reporting.reading import read_measured
 from captionlab.reporting.reproduction import in_order
-from captionlab.reporting.runs import Row, Run
+from captionlab.reporting.runs import Place, Row, Run
 
 
 class ProbingRun(Run):
     """A run, and which of it stands for which of the paper.
 
     `block` is `papers.probing` of the config; `rewards` gives for each role the labels of the scorers that rewarded it,
-    `objectives` what it was trained by.
+    `objectives` what it was trained by. `spoken` has the `evaluation`, the first captioner of each role (`first`), and
+    the `scorers` by the paper's labels; without it no captions are linked.
     """
 
     def __init__(
@@ -24,10 +26,20 @@ class ProbingRun(Run):
         block: Row,
         rewards: Mapping[str, Sequence[str]] | None = None,
         objectives: Mapping[str, Row] | None = None,
+        spoken: Row | None = None,
     ):
         super().__init__(values, differences, published, block["comparable"], block["corpora"])
+        self.spoken = spoken or {"first": {}}
         self.rewards, self.objectives = rewards or {}, objectives or {}
         self.roles, self.scorers = (in_order(block[name], published.rows("2")) for name in ("captioners", "scorers"))
+
+    def link(self, place: Place) -> str:
+        """Where the captions of the first training of a role are shown."""
+        captioner = self.spoken["first"].get(place.subject)
+        if place.experiment != "generated" or captioner is None:
+            return ""
+        by = self.spoken["scorers"].get(place.scorer, place.scorer)
+        return captions_link(place.corpus, captioner, self.spoken["evaluation"], place.measure, by)
 
     def levels(self, experiment: str, **where: Any) -> list[float]:
         """Levels of an experiment, from the smallest."""
@@ -40,5 +52,5 @@ class ProbingRun(Run):
 
 def read_run(inputs: Row, params: Row) -> ProbingRun:
     """The run, from the files and parameters of a job of the paper."""
-    about = params["config"], params.get("rewards"), params.get("objectives")
-    return ProbingRun(*read_measured(inputs), *about)
+    about = params.get("rewards"), params.get("objectives"), params.get("spoken")
+    return ProbingRun(*read_measured(inputs), params["config"], *about)

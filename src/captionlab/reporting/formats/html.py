@@ -39,6 +39,8 @@ def content(cell: Cell, notes: Mapping[str, str]) -> str:
     """What stands in a cell; its text is the first that does, and comes before the mark of its note."""
     escape = html_escapes.escape
     text = f"<strong>{escape(cell.text)}</strong>" if cell.best else escape(cell.text)
+    if cell.link:
+        text = f'<a class="captions" href="{escape(cell.link)}" title="the captions behind this">{text}</a>'
     mark = f"<sup>{notes[cell.note]}</sup>" if cell.note else ""
     return text + mark + (f"<small>{escape(cell.detail)}</small>" if cell.detail else "")
 

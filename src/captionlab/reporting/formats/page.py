@@ -17,6 +17,8 @@ h2 { font-size: 1.1rem; line-height: 1.35; margin: 2.5rem 0 .25rem; }
 h3 { font-size: 1rem; line-height: 1.4; margin: 0 0 .25rem; }
 p, ul { max-width: 75ch; margin: .25rem 0 1rem; }
 a { color: var(--accent); text-underline-offset: .15em; text-decoration-thickness: 1px; }
+a.captions { color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; }
+a.captions:hover { color: var(--accent); text-decoration-style: solid; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 small { display: block; color: var(--soft); font-size: .82em; font-weight: normal; }
 nav.up { margin: 0 0 1rem; font-size: .9em; }

@@ -1,0 +1,432 @@
+"""The results browser as people use it: filters, sorting, the histogram, details, links, and 30,000 captions.
+
+Needs Chromium (Debian's package `chromium`). With CAPTIONLAB_SCREENSHOTS=<folder> pictures of the page go there.
+"""
+
+import csv
+import io
+import json
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import parse_qs, unquote
+
+import pytest
+from browser_run import HOSTILE, build, chosen_by, cider_of, image_id, rank_of, text_of
+from chromium import Page, browser, program
+
+from captionlab.browser.captions import Measure, Said, evaluation_columns
+from captionlab.browser.site import write_script
+from captionlab.reporting.links import captions_link
+from captionlab.reporting.render import Block, Cell, Column, Table, html
+
+pytestmark = [
+    pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium"),
+    pytest.mark.timeout(600),
+]
+PAGE = Path(__file__).parents[2] / "resources" / "browser"
+DESKTOP, PHONE = (1400, 900, False), (390, 844, True)
+A, B = "tuned", "parent"  # what is compared where the address does not say: a captioner with its parent
+WORLD = range(12)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    return build(tmp_path_factory.mktemp("run"), PAGE)
+
+
+@pytest.fixture
+def page(tmp_path) -> Iterator[Page]:
+    with browser(tmp_path / "profile", tmp_path) as page:
+        page.size(*DESKTOP)
+        yield page
+    assert page.errors == []
+    assert page.dialogs == []
+
+
+def look(page: Page, folder: Path, address: str = "") -> None:
+    page.send("Page.navigate", url="about:blank")
+    page.wait("location.href === 'about:blank'")
+    page.open(f"{(folder / 'index.html').as_uri()}#{address}")
+    page.wait("performance.getEntriesByName('captions shown').length")
+
+
+def shoot(page: Page, name: str) -> None:
+    if folder := os.environ.get("CAPTIONLAB_SCREENSHOTS"):
+        page.screenshot(Path(folder) / f"{name}.png")
+
+
+def images(page: Page) -> list[int]:
+    """Numbers of the images in the list, in its order."""
+    return page.run("current.rows.map((row) => view.image[row])")
+
+
+def address(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(page.run("location.hash.slice(1)")).items()}
+
+
+def set_value(page: Page, selector: str, value: str) -> None:
+    """Choose or type a value, as the browser tells a page of it."""
+    page.run(
+        f"(() => {{ const one = document.querySelector({json.dumps(selector)}); one.value = {json.dumps(value)};"
+        "for (const kind of ['input', 'change']) one.dispatchEvent(new Event(kind, { bubbles: true })); })()"
+    )
+
+
+def tick(page: Page, name: str) -> None:
+    page.run(f"document.querySelector('[name={name}]').click()")
+
+
+def titled(number: int) -> str:
+    """That an image is open."""
+    return f"document.querySelector('dialog h2').textContent === {json.dumps(f'Image {image_id(number)}')}"
+
+
+def by_cider(numbers: list[int], captioner: str = A) -> list[int]:
+    return sorted(numbers, key=lambda n: (-cider_of(captioner, n), n))
+
+
+# What each filter leaves, by a control and what is put there.
+FILTERS: dict[tuple[str, str], Callable[[int], bool]] = {
+    ("text", "TWO BIRDS"): lambda n: "two birds" in text_of(A, n),
+    ("text", "reference 1 of 7"): lambda n: n == 7,
+    ("object", "cat"): lambda n: n % 2 == 1,
+    ("scene", "road"): lambda n: n < 6,
+    ("found", "a"): lambda n: rank_of(A, n) == 1,
+    ("found", "not-a"): lambda n: rank_of(A, n) > 1,
+    ("found", "a-not-b"): lambda n: rank_of(A, n) == 1 and rank_of(B, n) > 1,
+    ("found", "b-not-a"): lambda n: rank_of(B, n) == 1 and rank_of(A, n) > 1,
+    ("found", "both"): lambda n: rank_of(A, n) == rank_of(B, n) == 1,
+    ("found", "neither"): lambda n: rank_of(A, n) > 1 and rank_of(B, n) > 1,
+    ("min", "3"): lambda n: rank_of(A, n) >= 3,
+    ("max", "2"): lambda n: rank_of(A, n) <= 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("chosen", FILTERS, ids="=".join)
+def test_a_filter_leaves_what_passes_it_and_is_in_the_address(page, run, chosen):
+    name, value = chosen
+    look(page, run)
+    assert images(page) == by_cider([*WORLD])
+    set_value(page, f"#filters [name={name}]", value)
+    expected = by_cider([n for n in WORLD if FILTERS[chosen](n)])
+    assert len(expected) < 12
+    assert images(page) == expected
+    assert address(page)[name] == value
+    page.reload()
+    page.wait("performance.getEntriesByName('captions shown').length")
+    assert images(page) == expected
+    page.button("Clear all filters")
+    assert images(page) == by_cider([*WORLD])
+
+
+def test_captions_said_of_several_images_and_unknown_words(page, run):
+    look(page, run, f"a=foreign&b={B}")
+    tick(page, "unknown")
+    assert images(page) == [n for n in WORLD if "UNK" in text_of("foreign", n)]
+    assert page.run("document.querySelector('.unknown').textContent") == "UNK"
+    tick(page, "unknown")
+    tick(page, "repeated")
+    said = [text_of("foreign", n) for n in WORLD]
+    assert sorted(images(page)) == [n for n in WORLD if said.count(said[n]) > 1]
+
+
+def test_sorting_by_each_side_and_by_the_difference(page, run):
+    look(page, run)
+    values = {
+        "b": lambda n: cider_of(B, n),
+        "difference": lambda n: round(cider_of(A, n) - cider_of(B, n), 6),
+        "a": lambda n: cider_of(A, n),
+    }
+    for order, value in values.items():
+        set_value(page, "#order", order)
+        assert images(page) == sorted(WORLD, key=lambda n: (-value(n), n))
+    set_value(page, "#direction", "up")
+    assert images(page) == sorted(WORLD, key=lambda n: (cider_of(A, n), n))
+    rank = page.run("view.measures.find(({ metric }) => metric === 'rank').number")
+    set_value(page, "#measure", str(rank))
+    assert images(page) == sorted(WORLD, key=lambda n: (rank_of(A, n), n))
+    page.button("Swap A and B")
+    assert images(page) == sorted(WORLD, key=lambda n: (rank_of(B, n), n))
+
+
+def test_a_link_of_a_table_shows_the_captions_behind_its_number(page, run):
+    hash_of = lambda *about, **more: captions_link("world", *about, **more).split("#")[1]  # noqa: E731
+    look(page, run, hash_of("foreign", "main", "P@1", "clip", "4 file-order"))
+    assert images(page) == sorted(WORLD, key=lambda n: (rank_of("foreign", n), n))
+    assert page.run("state.a") == "foreign"
+    look(page, run, hash_of("foreign", "main", "CIDEr", against="tuned"))
+    assert [page.run(f"state.{name}") for name in ("a", "b", "order")] == ["foreign", "tuned", "difference"]
+    mean = 100 * sum(cider_of("foreign", n) for n in WORLD) / 12
+    assert f"mean CIDEr: A {mean:.1f}" in page.text()
+    look(page, run, hash_of("foreign", "main", "vocabulary"))
+    assert "vocabulary is of all captions together" in page.text()
+    assert len(images(page)) == 12
+    page.run("location.hash = 'corpus=texts'")
+    page.wait("view.corpus === 'texts' && current.rows.length === 3")
+
+
+def test_a_table_links_to_captions_where_it_lies_beside_them(page, run):
+    link = captions_link("world", "foreign", "main", "CIDEr")
+    cells = [[Cell("foreign"), Cell("1.5", link=link)]]
+    table = Table("t", "t", "t", [Column("who", numeric=False), Column("CIDEr")], [Block(cells)], [], [])
+    for place, live in (("tables", True), ("elsewhere", False)):
+        (run.parent / place).mkdir(exist_ok=True)
+        (run.parent / place / "t.html").write_text(html(table), encoding="utf-8")
+        page.open((run.parent / place / "t.html").as_uri())
+        assert page.run("document.querySelector('a.captions').hasAttribute('href')") is live
+        if live:
+            page.click("a.captions")
+            page.wait("document.querySelectorAll('.line.a').length && state.a === 'foreign'")
+
+
+def test_the_histogram_is_brushed_by_mouse_finger_and_keys(page, run):
+    look(page, run)
+    values = [100 * cider_of(A, n) for n in WORLD]
+    low, high = min(values), max(values)
+    left, top, width, height = page.box("#plot")
+
+    def drag(kind: str, start: float, end: float) -> None:
+        places = [(left + part * width, top + height / 3) for part in (start, (start + end) / 2, end)]
+        if kind == "mouse":
+            for event, (x, y) in zip(("mousePressed", "mouseMoved", "mouseReleased"), places, strict=True):
+                page.send("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", buttons=1, clickCount=1)
+        else:
+            for event, (x, y) in zip(("touchStart", "touchMove", "touchMove"), places, strict=True):
+                page.send("Input.dispatchTouchEvent", type=event, touchPoints=[{"x": x, "y": y}])
+            page.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    def expected() -> list[int]:
+        least, most = (float(address(page).get(name, end)) for name, end in (("low", low), ("high", high)))
+        return by_cider([n for n in WORLD if least - 1e-6 <= 100 * cider_of(A, n) <= most + 1e-6])
+
+    for kind in ("mouse", "touch"):
+        if kind == "touch":
+            page.size(1400, 900, False)
+            page.send("Emulation.setTouchEmulationEnabled", enabled=True)
+        drag(kind, 0.3, 0.7)
+        assert low < float(address(page)["low"]) < float(address(page)["high"]) < high
+        assert 0 < len(images(page)) < 12
+        assert images(page) == expected()
+        page.button("Show all values")
+        assert len(images(page)) == 12
+    page.run("document.getElementById('low').focus()")
+    for _ in range(2):
+        page.key("PageUp")
+    assert float(address(page)["low"]) == pytest.approx(low + 20 * (high - low) / 48, rel=1e-6)
+    assert images(page) == expected()
+    assert page.run("document.getElementById('low').getAttribute('aria-valuenow')") == address(page)["low"]
+    page.key("Home")
+    assert "low" not in address(page)
+
+
+def test_a_detail_has_candidates_the_wrong_pick_and_arrow_keys(page, run):
+    look(page, run)
+    order = by_cider([*WORLD])
+    page.run("focusRow(0)")
+    page.key("ArrowDown")
+    assert page.run("document.activeElement.closest('li').dataset.position") == "1"
+    page.key("Enter", "\r")
+    page.wait("document.querySelector('.candidates figure')")
+    seen = order[1]
+    while rank_of(A, seen) == 1:
+        page.key("ArrowRight")
+        seen = order[order.index(seen) + 1]
+    page.wait(titled(seen))
+    page.wait("document.querySelector('.candidates .wrong')")
+    block = [image_id(n) for n in range(seen // 4 * 4, seen // 4 * 4 + 4)]
+    found = page.run("[...document.querySelectorAll('.candidates figure small')].map((one) => one.textContent)")
+    assert sorted(found) == sorted(block)
+    assert page.run("document.querySelector('.candidates .right small').textContent") == image_id(seen)
+    assert page.run("document.querySelector('.candidates .wrong small').textContent") == image_id(chosen_by(A, seen))
+    assert f"at rank {rank_of(A, seen)}" in page.text()
+    assert unquote(address(page)["image"]) == image_id(seen)
+    page.reload()
+    page.wait("document.querySelector('dialog[open]')")
+    page.key("ArrowLeft")
+    page.wait(titled(order[order.index(seen) - 1]))
+    page.key("Escape")
+    page.wait("!document.querySelector('dialog[open]') && !location.hash.includes('image=')")
+    assert page.run("document.activeElement.closest('li').dataset.position") == str(order.index(seen) - 1)
+
+
+def test_words_that_differ_are_marked_by_elements(page, run):
+    look(page, run, "text=two+birds")
+    line = "document.querySelector('.line.a .caption')"
+    assert page.run(f"[...{line}.querySelectorAll('ins')].map((one) => one.textContent)") == ["two", "birds"]
+    assert page.run(f"getComputedStyle({line}.querySelector('ins')).textDecorationLine") == "underline"
+    page.click(".thumbnail")
+    page.wait("document.querySelector('.difference')")
+    words = page.run("[...document.querySelectorAll('.difference > *')].map((one) => [one.tagName, one.textContent])")
+    assert sorted(words) == [["DEL", "a"], ["DEL", "dog"], ["INS", "birds"], ["INS", "two"]]
+
+
+def test_captions_that_mean_harm_are_text(page, run):
+    look(page, run, f"a=foreign&b={B}")
+    shown = page.run(
+        "[...document.querySelectorAll('.line.a .caption')]"
+        ".map((one) => one.textContent.replace(/\\s*\\u00d7\\d+$/u, ''))"
+    )
+    flat = {" ".join(text.split()) for text in HOSTILE}
+    assert {" ".join(text.split()) for text in shown} <= flat
+    assert len(shown) > 3
+    page.click(".thumbnail")
+    page.wait("document.querySelector('dialog[open]')")
+    for _ in WORLD:
+        page.key("ArrowRight")
+    assert page.run("document.title") == "What captioners said"
+    assert page.run("document.querySelectorAll('main script, dialog script, .caption img, td img').length") == 0
+
+
+def test_the_selection_is_downloaded_as_csv(page, run, tmp_path):
+    look(page, run, f"a=foreign&b={B}&show=&object=cat")
+    page.click("#csv")
+    path = tmp_path / "captions-world-main.csv"
+    for _ in range(500):
+        if path.exists() and path.stat().st_size:
+            break
+        time.sleep(0.02)
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+    expected = [(image_id(n), who) for n in by_cider([n for n in WORLD if n % 2], "foreign") for who in ("foreign", B)]
+    assert [(row["image_id"], row["captioner"]) for row in rows] == expected
+    for row, (name, who) in zip(rows, expected, strict=True):
+        number = next(n for n in WORLD if image_id(n) == name)
+        text = text_of(who, number)
+        assert row["caption"] == (f"'{text}" if text.startswith("=") else text)
+        assert float(row["CIDEr"]) == pytest.approx(100 * cider_of(who, number))
+        assert int(row["rank by clip among 4 file-order"]) == rank_of(who, number)
+
+
+def test_what_is_not_there_is_said(page, run, tmp_path):
+    look(page, run, "corpus=texts")
+    for said in ("There are no references", "No objects are annotated", "has no image files", "No retriever searched"):
+        assert said in page.text()
+    assert page.run("document.querySelector('.thumbnail').textContent") == "no image file"
+    look(page, run, "corpus=world&text=nobody+says+this")
+    assert "No caption passes these filters" in page.text()
+    look(page, run, "corpus=world&image=img%2F5+%3Cb%3E&copy=0")
+    assert page.run("document.querySelector('dialog figure').textContent").startswith("image cannot be read")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for path in PAGE.iterdir():
+        (empty / path.name).write_bytes(path.read_bytes())
+    write_script(empty / "data" / "run.js", "run", {"captioners": {}, "folder": 1000, "toy": False, "corpora": []})
+    page.open((empty / "index.html").as_uri())
+    assert "This run has no captions that were scored" in page.text()
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_axe_finds_nothing(page, run, size, mode):
+    page.size(*size)
+    page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": mode}])
+    script = (files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8")
+    for name, hash_ in (
+        ("grid", "found=a-not-b&low=10"),
+        ("detail", "image=img%2F3+%3Cb%3E&copy=0"),
+        ("texts", "corpus=texts"),
+    ):
+        look(page, run, hash_)
+        page.run("document.getElementById('panel').open = true")
+        if name == "detail":
+            page.wait("document.querySelector('.candidates figure')")
+        page.run(f"{script}; 0")
+        found = page.run("axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))")
+        assert found == []
+        assert page.run("document.documentElement.scrollWidth <= innerWidth")
+        shoot(page, f"browser-{name}-{size[0]}-{mode}")
+
+
+MANY, SPEAKERS = 5000, 6
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> Path:
+    """A corpus of 5,000 images with 30,000 captions, without image files."""
+    draw = random.Random(0)
+    words = [f"word{n}" for n in range(2000)]
+    sentence = lambda: " ".join(draw.choices(words, k=10))  # noqa: E731
+    ids = [f"image-{n:05}" for n in range(MANY)]
+    keys = [(image, 0) for image in ids]
+    measures = [Measure(name) for name in ("CIDEr", "METEOR", "BLEU@4", "ROUGE-L")]
+    rank = Measure("rank", "clip", "100 file-order")
+    said = {
+        f"captioner-{n}": Said(
+            {key: sentence() for key in keys},
+            {m: {key: round(100 * draw.random(), 3) for key in keys} for m in measures}
+            | {rank: {key: draw.choice((1, 1, 2, 7)) for key in keys}},
+            {rank: {key: draw.choice(ids) for key in keys}},
+        )
+        for n in range(SPEAKERS)
+    }
+    evaluation = evaluation_columns(said, {image: n for n, image in enumerate(ids)}, {})
+    described = [[sentence() for _ in range(5)] for _ in ids]
+    empty = [[] for _ in ids]
+    size = [400] * MANY
+    images = {
+        "id": ids,
+        "width": size,
+        "height": size,
+        "set": [None] * MANY,
+        "references": described,
+        "objects": [["dog"] for _ in ids],
+    }
+    images |= {"scenes": empty, "scene_captions": empty, "without": [*range(MANY)], "broken": []}
+    folder = tmp_path_factory.mktemp("large")
+    for path in PAGE.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    place = {
+        "name": "main",
+        "captioners": [*said],
+        "corpora": ["many"],
+        "decoding": "beam5",
+        "candidates": 100,
+        "seed": 0,
+    }
+    write_script(folder / "data" / "many.js", "many", {"images": images, "evaluations": [{**place, **evaluation}]})
+    about = {"name": "many", "split": "test", "images": MANY, "captions": MANY * SPEAKERS, "evaluations": [place]}
+    captioners = {name: {"parent": None, "family": "file", "trained": []} for name in said}
+    write_script(
+        folder / "data" / "run.js", "run", {"captioners": captioners, "folder": 1000, "toy": False, "corpora": [about]}
+    )
+    return folder
+
+
+def test_30_000_captions_open_in_two_seconds_and_scroll_without_a_stall(page, large):
+    look(page, large)
+    # From the start of the navigation to the first rows in place: reading 8 MB of data, sorting and drawing included.
+    opened = page.run("performance.getEntriesByName('captions shown')[0].startTime")
+    assert page.run("view.rows") == MANY
+    assert opened < 2000
+    page.run(
+        """window.tasks = [];
+        new PerformanceObserver((list) => tasks.push(...list.getEntries().map((one) => one.duration)))
+        .observe({ entryTypes: ['longtask'] })"""
+    )
+    frames = page.run(
+        """new Promise((done) => {
+          const gaps = []; let last = performance.now(), step = 0;
+          const next = () => {
+            const now = performance.now(); gaps.push(now - last); last = now;
+            scrollBy(0, step < 90 ? 400 : 20011);
+            if (++step < 120) requestAnimationFrame(next);
+            else done({ gaps, rows: document.querySelectorAll('.row').length });
+          };
+          requestAnimationFrame(next);
+        })"""
+    )
+    assert max(page.run("tasks"), default=0) < 200
+    assert sorted(frames["gaps"])[len(frames["gaps"]) // 2] < 50
+    assert frames["rows"] < 30
+    page.run("scrollTo(0, document.body.scrollHeight)")
+    page.wait(f"document.querySelector('[data-position=\"{MANY - 1}\"]')")
+    # A key that filters all captions: the page answers before the finger leaves the next one.
+    took = page.run(
+        "(() => { const start = performance.now(); change({ text: 'word77 ' }); return performance.now() - start; })()"
+    )
+    assert took < 500
+    assert 0 < len(images(page)) < MANY
+    shoot(page, "browser-large")

@@ -1,0 +1,155 @@
+"""A small run for the tests of the results browser: two corpora, three captioners, and captions that mean harm."""
+
+# ruff: noqa: RUF001 (a caption is in Hebrew)
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from running import run_script
+
+from captionlab import paths
+from captionlab.evaluation.metrics.nlg import NLG
+from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, RETRIEVAL, SCENE_CAPTIONS
+from captionlab.tables import write_table
+
+IMAGES_OF = {"world": 12, "texts": 3}
+HOSTILE = [
+    "<img src=x onerror=document.title='harm'>",
+    "</script><script>document.title='harm'</script>",
+    "she said \"it's\" & 'that'",
+    "\u202eשלום עולם\u202c a dog",
+    "a 🐕\u200d🦺 and \U0001f469\U0001f3fd",
+    "two\u2028lines\u2029here",
+    '=HYPERLINK("http://harm")',
+    "a zebra UNK on a road",
+]
+CAPTIONERS = {
+    "parent": {"parent": None, "family": "clipcap", "trained": ["train-texts"]},
+    "tuned": {"parent": "parent", "family": "clipcap", "trained": ["train-texts"]},
+    "foreign": {"parent": None, "family": "file", "trained": []},
+}
+KNOWN = "a dog and a cat on the road with two birds lines here she said it s that"
+
+
+def image_id(number: int) -> str:
+    return f"img/{number} <b>"
+
+
+def text_of(captioner: str, number: int) -> str:
+    """What a captioner says of an image of the world."""
+    if captioner == "foreign":
+        return HOSTILE[number % len(HOSTILE)]
+    return "a dog on the road" if number % 3 else f"a cat and {'two birds' if captioner == 'tuned' else 'a dog'}"
+
+
+def rank_of(captioner: str, number: int) -> int:
+    """The rank among four consecutive images."""
+    return 1 + (number + len(captioner)) % 4
+
+
+def chosen_by(captioner: str, number: int) -> int:
+    """The image that is found: the right one at rank 1, else another of its block."""
+    return number if rank_of(captioner, number) == 1 else number // 4 * 4 + (number + 1) % 4
+
+
+def cider_of(captioner: str, number: int) -> float:
+    return (number * 7 + len(captioner)) % 11 / 10
+
+
+def image_row(name: str, position: int, split: str = "test", path: Path | None = None) -> dict[str, Any]:
+    """A row of IMAGES."""
+    missing = dict.fromkeys(("offset", "length", "data", "image_set"))
+    place = {"position": position, "split": split, "path": path and str(path)}
+    return {**missing, "image_id": name, **place, "width": 400, "height": 200}
+
+
+def write_corpus(folder: Path, corpus: str, images: int) -> None:
+    """The tables of a corpus; `world` has files, of which that of image 5 is broken, `texts` has none."""
+    rows, texts, objects, scenes = [image_row("other split", images, "train")], [], [], []
+    box = dict.fromkeys(("x1", "y1", "x2", "y2"), 0.0)
+    for number in range(images):
+        name = image_id(number)
+        rows.append(image_row(name, number, path=folder / f"{number}.png" if corpus == "world" else None))
+        if corpus != "world":
+            continue
+        Image.fromarray(np.full((200, 400, 3), 20 * number, dtype=np.uint8)).save(rows[-1]["path"])
+        for index, label in enumerate(("dog", "cat") if number % 2 else ("dog",)):
+            objects.append({"image_id": name, "object_index": index, "label": label, **box, "attributes": []})
+        scene = {"caption": "on a road", "scene": "road" if number < 6 else None, "confidence": None}
+        scenes.append({"image_id": name, "scene_index": 0, **scene})
+        texts += [{"image_id": name, "caption_index": i, "caption": f"reference {i} of {number}"} for i in range(2)]
+    if corpus == "world":
+        (folder / "5.png").write_bytes((folder / "5.png").read_bytes()[:60])
+    write_table(folder / paths.corpus("images", corpus), IMAGES, rows)
+    write_table(folder / paths.corpus("captions", corpus), CAPTIONS, texts)
+    write_table(folder / paths.corpus("objects", corpus), OBJECTS, objects)
+    write_table(folder / paths.corpus("scene_captions", corpus), SCENE_CAPTIONS, scenes)
+
+
+def write_captioner(folder: Path, captioner: str) -> None:
+    """Captions, CIDEr and ranks of a captioner."""
+    said, scored, ranks = [], [], []
+    other = {
+        name: [0] * column.type.list_size if hasattr(column.type, "list_size") else 0.5
+        for name, column in NLG.columns.items()
+    }
+    for corpus, images in IMAGES_OF.items():
+        for number in range(images):
+            key = {"corpus": corpus, "image_id": image_id(number), "caption_index": 0}
+            said.append({**key, "caption": text_of(captioner, number), "log_prob": None, "confidence": None})
+            if corpus == "world":
+                scored.append({**other, **key, "cider": cider_of(captioner, number)})
+                found = {"rank": rank_of(captioner, number), "chosen": image_id(chosen_by(captioner, number))}
+                ranks.append({**key, "retriever": "clip", "protocol": "file-order", "candidates": 4, **found})
+    write_table(folder / paths.captions(captioner, "main"), GENERATED, said)
+    write_table(folder / paths.evaluation("nlg", captioner, "main"), NLG, scored)
+    write_table(folder / paths.evaluation("retrieval", captioner, "main"), RETRIEVAL, ranks)
+
+
+def build(folder: Path, page: Path) -> Path:
+    """The browser of this run, below a folder."""
+    folder.mkdir(exist_ok=True)
+    for corpus, images in IMAGES_OF.items():
+        write_corpus(folder, corpus, images)
+    for captioner in CAPTIONERS:
+        write_captioner(folder, captioner)
+    learnt = {table: folder / paths.corpus(table, "train-texts") for table in ("images", "captions")}
+    write_table(learnt["images"], IMAGES, [image_row("t", 0, "train"), image_row("v", 1, "val")])
+    told = {"image_id": ["t", "v"], "caption_index": [0, 0], "caption": [KNOWN, "zebra"]}
+    write_table(learnt["captions"], CAPTIONS, told)
+    of_corpora = {
+        "images": "images",
+        "captions_of_corpora": "captions",
+        "objects": "objects",
+        "scenes": "scene_captions",
+    }
+    place = {
+        "captioners": list(CAPTIONERS),
+        "corpora": list(IMAGES_OF),
+        "decoding": "beam5",
+        "candidates": 4,
+        "seed": 0,
+    }
+    run_script(
+        "build_browser",
+        {
+            "captions": [folder / paths.captions(one, "main") for one in CAPTIONERS],
+            **{t: [folder / paths.evaluation(t, one, "main") for one in CAPTIONERS] for t in ("nlg", "retrieval")},
+            **{name: [folder / paths.corpus(t, corpus) for corpus in IMAGES_OF] for name, t in of_corpora.items()},
+            **{f"training_{table}": [path] for table, path in learnt.items()},
+            "page": sorted(page.iterdir()),
+        },
+        [folder / paths.BROWSER],
+        threads=2,
+        tables=["nlg", "retrieval"],
+        evaluations={"main": place},
+        corpora=list(IMAGES_OF),
+        splits=dict.fromkeys(IMAGES_OF, "test"),
+        captioners=CAPTIONERS,
+        training=["train-texts"],
+        factors={},
+        about={"config": "made-up", "seed": 1, "toy": False},
+    )
+    return folder / paths.BROWSER

@@ -1,0 +1,76 @@
+"""Where cells lead: the captions that a number is of."""
+
+from urllib.parse import parse_qs
+
+from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
+
+from captionlab.reporting.claims import CaptionersClaim, claims_table
+from captionlab.reporting.evaluation_table import evaluation_table
+from captionlab.reporting.evidence import Evidence
+from captionlab.reporting.links import captions_link
+from captionlab.reporting.published import Published
+from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.runs import Place
+from captionlab.reporting.sheets import Sheet
+
+
+def state_of(link: str) -> dict[str, str]:
+    """What an address says."""
+    page, _, state = link.partition("#")
+    assert page == "../browser/index.html"
+    return {name: value for name, [value] in parse_qs(state, strict_parsing=True).items()}
+
+
+def test_an_address_says_what_is_shown_and_nothing_else():
+    link = captions_link("a&b", "me", "main", "P@1", "clip", "100 file-order", "other")
+    assert state_of(link) == {
+        "corpus": "a&b", "a": "me", "b": "other", "evaluation": "main", "measure": "P@1", "by": "clip",
+        "among": "100 file-order", "order": "difference",
+    }  # fmt: skip
+    assert state_of(captions_link("c", "me", "main", "CIDEr")) == {
+        "corpus": "c", "a": "me", "evaluation": "main", "measure": "CIDEr"
+    }  # fmt: skip
+
+
+def test_every_number_of_the_evaluation_leads_to_its_captions():
+    rows = summary()
+    table = evaluation_table(rows, PROVENANCE)
+    links = [state_of(c.link) for block in table.blocks for cells in block.rows for c in cells if c.link]
+    names = {
+        "corpus": "corpus",
+        "captioner": "a",
+        "evaluation": "evaluation",
+        "metric": "measure",
+        "retriever": "by",
+        "candidates": "among",
+    }
+    expected = [{to: r[name] for name, to in names.items() if r[name]} for r in rows]
+    assert sorted(map(repr, map(sorted, map(dict.items, links)))) == sorted(
+        map(repr, map(sorted, map(dict.items, expected)))
+    )
+
+
+def test_a_number_of_a_paper_leads_to_its_captions_and_a_missing_one_nowhere():
+    run = Reproduction(BLOCK, LINEAGE).run([retrieved("tuned", "coco", 84.0), row("tuned", "coco", "CIDEr", 60.0)])
+    ours, theirs = Sheet(run, PROVENANCE).value(Place("tuned", "coco", "P@1", "clip-a"))
+    assert state_of(ours.link)["among"] == "100 file-order"
+    assert theirs.link == ""
+    assert Sheet(run, PROVENANCE).value(Place("people", "coco", "CIDEr"))[0].link == ""
+
+
+def test_the_evidence_of_a_claim_leads_to_both_captioners():
+    paper = Reproduction(BLOCK, LINEAGE, Published("paper", {}))
+    run = paper.run(summary(), [compared("tuned", "clipcap", "coco", "CIDEr", -36.0, 1.0)])
+    claim = CaptionersClaim(
+        "discritune", "c", "1", "s", "lower", 1.0, (), "finetuned", "parent", ["CIDEr"], ["COCO"]
+    )  # fmt: skip
+    table = claims_table([claim], {"discritune": Evidence([], lambda row: None, (paper, run))}, PROVENANCE)
+    [link] = [cell.link for block in table.blocks for cells in block.rows for cell in cells if cell.link]
+    state = state_of(link)
+    assert [state[name] for name in ("a", "b", "corpus", "measure", "order")] == [
+        "tuned",
+        "clipcap",
+        "coco",
+        "CIDEr",
+        "difference",
+    ]
