@@ -58,7 +58,7 @@ def folder(tmp_path_factory) -> Path:
         figure.write_bytes(next(pictures.iterdir()).read_bytes())
     write_text(run / "browser" / "index.html", "<title>Captions</title>")
     pages = {str(run / "browser" / "index.html"): ["Captions", "Every caption with its image."]}
-    labels = {figure.stem: "words" for figure in figures}
+    labels = {"probing_figure2_words": "words", "probing_figure10_words": "10: words"}
     listed = Listed({"probing": "Ma et al. 2022, *A title*"}, figures, labels, pages)
     collect(made, run / "tables", [pictures], listed)
     return run / "tables"

@@ -82,10 +82,10 @@ def _judged(block: Block, notes: Mapping[str, str]) -> list[str]:
     """Each scope that a claim is judged in: the verdict, how many comparisons are as claimed, and folded which."""
     parts = []
     for scope, verdict, count, evidence, smallest in block.rows:
-        counted = f", as claimed: {content(count, notes)}" if count.text else ""
+        counted = f"; as claimed: {content(count, notes)}" if count.text else ""
         parts += [
             f'<div class="judged" data-verdict="{verdict.text}">',
-            f'<p><span class="verdict">{SIGNS[verdict.text]} {content(verdict, notes)}</span> for '
+            f'<p><span class="verdict">{SIGNS[verdict.text]} {content(verdict, notes)}</span>: '
             f"{content(scope, notes)}{counted}</p>",
             *_evidence((evidence, smallest), notes),
             "</div>",

@@ -158,7 +158,11 @@ def _figures(directory: Path, listed: Listed) -> Iterator[_Entry]:
     for name, links in files.items():
         if shown := links.pop("png", None):
             number, label = _NUMBERED.search(name), listed.labels.get(name, name)
-            yield _Entry(name, f"Figure {number[2]}: {label}" if number else label, "", shown, links)
+            if label[0].isdigit():  # some labels begin with the number
+                label = f"Figure {label}"
+            elif number:
+                label = f"Figure {number[2]}: {label}"
+            yield _Entry(name, label, "", shown, links)
 
 
 def _order(name: str) -> tuple[str, int, int, list[tuple[str, int]]]:
