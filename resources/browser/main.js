@@ -6,6 +6,7 @@ let view = null, current = { rows: [], values: [] }, said = "";
 /** Change what is shown. */
 function change(parts) {
   const before = state;
+  if (parts.measure) said = "";
   state = { ...state, ...parts };
   if (view && (state.corpus !== before.corpus || state.evaluation !== before.evaluation)) return void look(state);
   draw(before);
