@@ -134,9 +134,10 @@ def test_the_log_of_a_job_has_the_advice(tmp_path):
     code = f"""
 from types import SimpleNamespace
 from captionlab.scripting import script
+from snakemake.iocontainers import InputFiles
 class OutOfMemoryError(RuntimeError): pass
 snakemake = SimpleNamespace(
-    log=[{str(log)!r}], input=[], output=["x"], resources={{}}, threads=1, rule="generate_captions"
+    log=[{str(log)!r}], input=InputFiles(), output=["x"], resources={{}}, threads=1, rule="generate_captions"
 )
 @script
 def main(snakemake): raise OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")

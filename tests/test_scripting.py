@@ -32,11 +32,11 @@ def start(tmp_path, monkeypatch):
 from types import SimpleNamespace
 from captionlab.progress import progress
 from captionlab.scripting import {"parallel_script" if parallel else "script"} as script
-from snakemake.iocontainers import OutputFiles
+from snakemake.iocontainers import InputFiles, OutputFiles
 import os, subprocess, time
 log = "results/logs/job/of/it.log"
 output = OutputFiles(fromdict={{"provenance": "results/provenance/job.json"}})
-of_job = dict(input=[], output=output, threads=2, rule="job", wildcards={{}}, params={{}})
+of_job = dict(input=InputFiles(), output=output, threads=2, rule="job", wildcards={{}}, params={{}})
 snakemake = SimpleNamespace(log=[log], resources={resources!r}, **of_job)
 @script
 def main(snakemake):

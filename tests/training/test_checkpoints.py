@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from safetensors.torch import save_file
-from snakemake.iocontainers import OutputFiles
+from snakemake.iocontainers import InputFiles, OutputFiles
 from training_stand_in import END, Lengths, TinyCaptioner, data, decode, sample
 
 from captionlab import provenance
@@ -242,7 +242,7 @@ def test_fingerprint(tmp_path):
 
     def job(files, **params):
         params = {"code": "1", "versions": {"torch": "2.9", "numpy": "2"}, "config": {"lr": 1}, "seed": 7, **params}
-        return SimpleNamespace(input=files, params=params)
+        return SimpleNamespace(input=InputFiles(toclone=list(map(str, files))), params=params)
 
     first = fingerprint(job([file]))
     assert fingerprint(job([file], versions={"numpy": "2", "torch": "2.9"})) == first
@@ -264,11 +264,12 @@ def test_a_training_reads_its_inputs_once_to_know_them(tmp_path, monkeypatch):
         path.write_text(path.name)
     params = {"code": "1", "versions": {}, "config": {}, "seed": 7}
     output = OutputFiles(fromdict={"provenance": str(tmp_path / "provenance.json")})
-    job = SimpleNamespace(input=[*paths, paths[0]], params=params, output=output, rule="r", wildcards={})
+    inputs = InputFiles(toclone=[*map(str, paths), str(paths[0])])
+    job = SimpleNamespace(input=inputs, params=params, output=output, rule="r", wildcards={})
     alone = fingerprint(job)
     read = []
     monkeypatch.setattr(provenance, "digest", lambda path: read.append(path) or digest(path))
     with provenance.working_on(job):
         assert fingerprint(job) == alone
         assert len(provenance.current()["inputs"]) == 2
-    assert read == paths
+    assert read == [*map(str, paths)]
