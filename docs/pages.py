@@ -125,8 +125,11 @@ def gallery_files(config: ProperDocsConfig) -> list[File]:
         for path in sorted(results.glob(pattern))
         if path.name != "index.html"  # the gallery's page is in its place
     ]
+    # Where tables lead back to.
+    back = '<meta http-equiv="refresh" content="0; url=../../gallery.html"><a href="../../gallery.html">Gallery</a>'
     return [
         File.generated(config, "gallery.md", content=gallery(results)),
+        File.generated(config, "gallery/tables/index.html", content=f"<!doctype html><title>Gallery</title>{back}"),
         *(
             File.generated(config, f"gallery/{path.relative_to(results).as_posix()}", abs_src_path=str(path))
             for path in shown

@@ -31,7 +31,7 @@ const byId = (id) => document.getElementById(id);
 function viewOf(corpus, data, evaluation) {
   const found = data.evaluations.find((one) => one.name === evaluation) ?? data.evaluations[0];
   const measures = (found?.measures ?? []).map((measure, number) => ({ ...measure, number, label: labelOf(measure) }));
-  const captioners = (found?.captioners ?? []).map((one) => ({ ...one, ...handed.get("run").captioners[one.name], repeats: repeatsOf(one.text, found.image) }));
+  const captioners = (found?.captioners ?? []).map((one) => ({ ...one, ...handed.get("_run").captioners[one.name], repeats: repeatsOf(one.text, found.image) }));
   return { corpus, images: data.images, ...found, measures, captioners, rows: found?.image.length ?? 0 };
 }
 function labelOf({ metric, by, among }) {
@@ -57,8 +57,8 @@ function repeatsOf(texts, images) {
 function measureCalled(view, metric, by, among) {
   const same = (one) => one.by === (by || null) && (!among || one.among === among);
   return view.measures.find((one) => one.metric === metric && same(one))
-    ?? (by && ranksOf(view).find(same))
-    ?? (by ? undefined : view.measures.find((one) => one.metric === metric)) ?? null;
+    ?? (by && /^(P@|R@|rank|mean rank|median rank)/.test(metric) ? ranksOf(view).find(same) : null)
+    ?? (by ? null : view.measures.find((one) => one.metric === metric)) ?? null;
 }
 const valueOf = (captioner, measure, row) => captioner?.values[measure?.number]?.[row] ?? null;
 const decimalsOf = (measure) => measure.metric === "rank" ? 0 : 1;
@@ -73,7 +73,7 @@ function shown(value, measure, sign = false) {
 function picture(view, image, alt = "") {
   if (view.missing.without.has(image)) return make("span", { class: "none" }, "no image file");
   if (view.missing.broken.has(image)) return make("span", { class: "none" }, "image cannot be read");
-  const folder = Math.floor(image / handed.get("run").folder);
+  const folder = Math.floor(image / handed.get("_run").folder);
   const element = make("img", { src: `thumbnails/${view.corpus}/${folder}/${image}.jpg`, alt, loading: "lazy", decoding: "async" });
   element.addEventListener("error", () => element.replaceWith(make("span", { class: "none" }, "image cannot be read")));
   return element;

@@ -1,6 +1,7 @@
 "use strict";
 // From the address to the page, and from what is done on the page to the address.
-const run = handed.get("run");
+const run = handed.get("_run");
+let looked = 0;
 let view = null, current = { rows: [], values: [] }, said = "";
 
 /** Change what is shown. */
@@ -14,10 +15,12 @@ function change(parts) {
 
 /** Look at what the address says. */
 async function look(given) {
+  const turn = ++looked;
   const corpus = run.corpora.find(({ name }) => name === given.corpus) ?? run.corpora[0];
   if (!corpus) return say("This run has no captions that were scored, so there is nothing to show.");
   try {
     const data = await load(corpus.name);
+    if (turn !== looked) return;  // somebody chose another one meanwhile
     view = viewOf(corpus.name, data, given.evaluation);
   } catch (error) {
     return say(error.message);

@@ -64,7 +64,7 @@ def test_what_is_missing_is_said(folder):
     assert (texts["images"]["broken"], texts["images"]["without"]) == ([], [0, 1, 2])
     assert texts["images"]["references"] == [[], [], []]
     assert texts["evaluations"][0]["measures"] == []
-    _, run = handed(folder / "data" / "run.js")
+    _, run = handed(folder / "data" / "_run.js")
     assert [(c["name"], c["images"], c["captions"]) for c in run["corpora"]] == [("world", 12, 36), ("texts", 3, 9)]
 
 

@@ -16,12 +16,13 @@ from urllib.parse import parse_qs, unquote
 
 import pytest
 from browser_run import HOSTILE, build, chosen_by, cider_of, image_id, rank_of, text_of
-from chromium import Page, browser, program
+from chromium import PATIENCE, Page, browser, program
 
 from captionlab.browser.captions import Measure, Said, evaluation_columns
 from captionlab.browser.site import write_script
+from captionlab.reporting.formats.html import html
 from captionlab.reporting.links import captions_link
-from captionlab.reporting.render import Block, Cell, Column, Table, html
+from captionlab.reporting.render import Block, Cell, Column, Table
 
 pytestmark = [
     pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium"),
@@ -285,9 +286,9 @@ def test_the_selection_is_downloaded_as_csv(page, run, tmp_path):
     look(page, run, f"a=foreign&b={B}&show=&object=cat")
     page.click("#csv")
     path = tmp_path / "captions-world-main.csv"
-    for _ in range(500):
-        if path.exists() and path.stat().st_size:
-            break
+    patience = time.monotonic() + PATIENCE
+    while not (path.exists() and path.stat().st_size):
+        assert time.monotonic() < patience, "nothing was downloaded"
         time.sleep(0.02)
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
     expected = [(image_id(n), who) for n in by_cider([n for n in WORLD if n % 2], "foreign") for who in ("foreign", B)]
@@ -313,7 +314,7 @@ def test_what_is_not_there_is_said(page, run, tmp_path):
     empty.mkdir()
     for path in PAGE.iterdir():
         (empty / path.name).write_bytes(path.read_bytes())
-    write_script(empty / "data" / "run.js", "run", {"captioners": {}, "folder": 1000, "toy": False, "corpora": []})
+    write_script(empty / "data" / "_run.js", "_run", {"captioners": {}, "folder": 1000, "toy": False, "corpora": []})
     page.open((empty / "index.html").as_uri())
     assert "This run has no captions that were scored" in page.text()
 
@@ -390,7 +391,9 @@ def large(tmp_path_factory) -> Path:
     about = {"name": "many", "split": "test", "images": MANY, "captions": MANY * SPEAKERS, "evaluations": [place]}
     captioners = {name: {"parent": None, "family": "file", "trained": []} for name in said}
     write_script(
-        folder / "data" / "run.js", "run", {"captioners": captioners, "folder": 1000, "toy": False, "corpora": [about]}
+        folder / "data" / "_run.js",
+        "_run",
+        {"captioners": captioners, "folder": 1000, "toy": False, "corpora": [about]},
     )
     return folder
 

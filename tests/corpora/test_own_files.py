@@ -4,6 +4,7 @@ import io
 import json
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.files import names_digest
 from captionlab.given import GivenError
-from captionlab.provenance import _digests_of
+from captionlab.provenance import input_digests
 from captionlab.tables import read_table
 
 
@@ -267,8 +268,8 @@ def test_of_folders_of_photographs_the_names_are_noted(tmp_path):
     hidden.touch()
     photo.write_bytes(b"another")
     inputs = InputFiles([str(tmp_path)])
-    inputs.listed = [str(tmp_path)]
-    assert _digests_of(inputs) == {str(tmp_path): first}
+    inputs._set_name("listed", 0, end=1)
+    assert input_digests(SimpleNamespace(input=inputs)) == {str(tmp_path): first}
     photograph(tmp_path / "b.jpg")
     assert names_digest(tmp_path) != first
 

@@ -18,7 +18,10 @@ FAMILIES = [(section, family) for section in SECTIONS for family in DECLARED[sec
 CORPUS = {"reader": "karpathy", "toy": False, "split": "test", "hub": "me/pictures", "sources": []}
 MADE = {
     "commit": "abc", "device": "GPU_1 <x>", "python": "3.11.7",
-    "params": {"seed": 7, "versions": {"torch": "2"}, "config": {"lr": 0.1, "list": "/home/me/secret.txt"}},
+    "params": {
+        "seed": 7, "versions": {"torch": "2"},
+        "config": {"lr": 0.1, "list": "/home/me/secret.txt", "lists": ["/home/me/my own/a.txt", "b/c.txt"]},
+    },
 }  # fmt: skip
 SUMMARY = [
     row("mine", "coco", "CIDEr", 50.0),
@@ -103,6 +106,8 @@ def test_what_is_unknown_is_said_and_texts_are_escaped():
     assert "GPU\\_1 &lt;x&gt;" in text
     assert "A\\|B" in text
     assert "| list | secret.txt |" in text
+    assert "/home" not in text
+    assert "b/c.txt" in text
     assert "/home/me" not in text
     assert TOY not in text
 

@@ -36,7 +36,8 @@ def build(
             files |= {"captions": files.pop("captions_of_corpora"), "scene_captions": files.pop("scenes")}
             shown.append(write_corpus(partial, corpus, files, said, known, params, threads))
         about = {"captioners": params["captioners"], "folder": OF_FOLDER, **params["about"]}
-        write_script(partial / "data" / "run.js", "run", {**about, "corpora": shown})
+        # As no corpus can be called.
+        write_script(partial / "data" / "_run.js", "_run", {**about, "corpora": shown})
 
 
 def write_corpus(

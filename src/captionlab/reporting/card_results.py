@@ -63,7 +63,8 @@ class Results:
         for (corpus, split, evaluation, decoding), rows in sorted(
             by_corpus.items(), key=lambda of_corpus: of_corpus[0][0] not in model.corpora
         ):
-            seen = "it was trained on others of its images" if corpus in model.corpora else "it was not trained on it"
+            trained = "on these images" if split == "train" else "on others of its images"
+            seen = f"it was trained {trained}" if corpus in model.corpora else "it was not trained on it"
             decoded = f", decoding {decoding}" if model.section == "captioners" else ""
             lines += [f"### {corpus}, {split}", "", f"Evaluation {evaluation}{decoded}; {seen}.", ""]
             lines += [*self._table(model, rows), ""]

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from captionlab.files import replacing
+from captionlab.files import replacing, replacing_folder
 from captionlab.paths import PICTURES
 from captionlab.reporting.formats.markdown import escape_markdown
 from captionlab.reporting.formats.page import html_page
+from captionlab.reporting.paper import FIGURE_FILES
 from captionlab.reporting.render import FORMATS
 
 File = str | os.PathLike[str]
@@ -84,12 +85,7 @@ def collect(
     names = [path.name for path in paths]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"two tables are called {repeated[0]!r}; the folder of tables is flat, so rename one")
-    directory = Path(directory)
-    partial, old = (directory.with_name(f".{directory.name}.{end}") for end in ("partial", "old"))
-    for leftover in (partial, old):
-        shutil.rmtree(leftover, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
+    with replacing_folder(Path(directory)) as partial:
         for path in sorted(paths):
             shutil.copyfile(path, partial / path.name)
         for picture in (one for folder in pictures for one in sorted(Path(folder).iterdir())):
@@ -97,12 +93,6 @@ def collect(
             shutil.copyfile(picture, partial / PICTURES / picture.name)
         for name, text in _index(partial, listed or Listed()).items():
             (partial / name).write_text(text, encoding="utf-8")
-        if directory.exists():
-            os.replace(directory, old)
-        os.replace(partial, directory)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 # ----------------------------------------------------------------------------------------------------------- the index
@@ -153,9 +143,12 @@ def _tables(directory: Path) -> Iterator[_Entry]:
 def _figures(directory: Path, listed: Listed) -> Iterator[_Entry]:
     """The figures that there is a PNG of, by name; their other formats are links."""
     files: dict[str, dict[str, str]] = {}
-    for path in sorted(map(Path, listed.figures), key=lambda path: (_order(path.stem), path.suffix)):
-        files.setdefault(path.stem, {})[path.suffix.removeprefix(".")] = os.path.relpath(path, directory)
-    for name, links in files.items():
+    endings = sorted(FIGURE_FILES, key=len, reverse=True)  # one may end as another does
+    for path in map(Path, listed.figures):
+        ending = next(one for one in endings if path.name.endswith(one))
+        files.setdefault(path.name.removesuffix(ending), {})[ending] = os.path.relpath(path, directory)
+    for name in sorted(files, key=_order):
+        links = {_format(ending): files[name][ending] for ending in FIGURE_FILES if ending in files[name]}
         if shown := links.pop("png", None):
             number, label = _NUMBERED.search(name), listed.labels.get(name, name)
             if label[0].isdigit():  # some labels begin with the number
@@ -163,6 +156,11 @@ def _figures(directory: Path, listed: Listed) -> Iterator[_Entry]:
             elif number:
                 label = f"Figure {number[2]}: {label}"
             yield _Entry(name, label, "", shown, links)
+
+
+def _format(ending: str) -> str:
+    """An ending of figures for people: `pdf`, or `column pdf`."""
+    return ending.lstrip("._").replace(".", " ")
 
 
 def _order(name: str) -> tuple[str, int, int, list[tuple[str, int]]]:

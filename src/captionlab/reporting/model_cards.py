@@ -4,9 +4,9 @@ All of it is what the run knows: its config, what its jobs said of themselves, a
 to be unknown.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from captionlab import paths
@@ -274,8 +274,8 @@ def _unit(row: Row) -> str:
 
 
 def _shown(value: str) -> str:
-    """A setting; of a file of this machine its name alone, as its folder is nobody's business."""
-    return Path(value).name if Path(value).is_absolute() else value
+    """A setting; of files of this machine, alone or in a list, their names: their folder is nobody's business."""
+    return re.sub(r"(?<![\w.~:/-])/(?:[^/'\",\[\]]+/)*(?=[^/'\",\[\]])", "", value)
 
 
 def _pairs(heading: str, values: Mapping[str, str]) -> list[str]:

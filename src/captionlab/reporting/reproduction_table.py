@@ -117,7 +117,7 @@ def _description(found: Sequence[Outcome], total: Counter[str], papers: Mapping[
 def _beside(tables: Mapping[str, Sequence[Row]]) -> dict[str, Counter[str]]:
     """By table how often each verdict was given on a published number; tables without any are left out."""
     found = {
-        name: Counter(row["verdict"] for row in rows if row.get("verdict") and row["published"])
+        name: Counter(row["verdict"] for row in rows if row.get("verdict") and row.get("published"))
         for name, rows in tables.items()
     }
     return {name: of for name, of in found.items() if of}

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 # Trackio says that it needs a Pillow below 13, and works with 13 too.
 INSTALLED_BY = {
-    "tensorboard": 'pip install "captionlab[tracking]"',
+    "tensorboard": "pip install tensorboard",
     "trackio": "echo 'pillow>=13' > overrides.txt && uv pip install --override overrides.txt trackio",
 }
 

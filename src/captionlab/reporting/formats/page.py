@@ -18,7 +18,8 @@ h3 { font-size: 1rem; line-height: 1.4; margin: 0 0 .25rem; }
 p, ul { max-width: 75ch; margin: .25rem 0 1rem; }
 a { color: var(--accent); text-underline-offset: .15em; text-decoration-thickness: 1px; }
 a.captions { color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; }
-a.captions:hover { color: var(--accent); text-decoration-style: solid; }
+a.captions:not([href]) { text-decoration: none; }
+a.captions[href]:hover { color: var(--accent); text-decoration-style: solid; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 small { display: block; color: var(--soft); font-size: .82em; font-weight: normal; }
 nav.up { margin: 0 0 1rem; font-size: .9em; }
@@ -72,8 +73,12 @@ fieldset.switches label { display: inline-flex; align-items: center; gap: .35rem
 @media print { fieldset.switches, nav.up { display: none; } .scroll { overflow: visible; max-height: none; } }
 """.strip()
 
-# In Snakemake's report, or any other frame, the files that a page links to are not beside it.
+# The browser of captions is beside the folder of all tables. In Snakemake's report, or any other frame, nothing that a
+# page links to is beside it.
 _EMBEDDED = """
+if (!/\\/results\\/tables\\/[^\\/]*$/.test(location.pathname)) {
+  for (const link of document.querySelectorAll("a.captions")) link.removeAttribute("href");
+}
 if (window.top !== window || !/^(file|https?):$/.test(location.protocol)) {
   for (const nav of document.querySelectorAll("nav.up")) nav.remove();
   for (const link of document.querySelectorAll("a[href]")) link.replaceWith(...link.childNodes);

@@ -42,6 +42,6 @@ class Examples(Resumable):
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write all that it said as a table."""
-        rows = [(step, *example) for step in self.found for example in self.at(step)]
-        steps, ids, _, captions, rewards = zip(*rows, strict=True) if rows else [()] * 5
+        rows = [(step, one.image_id, one.caption, one.reward) for step in self.found for one in self.at(step)]
+        steps, ids, captions, rewards = zip(*rows, strict=True) if rows else [()] * 4
         write_table(path, TRAINING_CAPTIONS, {"step": steps, "image_id": ids, "caption": captions, "reward": rewards})
