@@ -54,7 +54,7 @@ def main() -> None:
     said = [row["caption"] for row in rows_of(captions, [path.stem for path in photographs])]
     draw(DOCS / "tutorial_photographs.png", [path.read_bytes() for path in photographs], said)
 
-    browser = ["chromium", "--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=900,400"]
+    browser = ["chromium", "--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=900,545"]
     picture = f"--screenshot={DOCS / 'tutorial_table.png'}"
     subprocess.run([*browser, picture, (checkout / TABLE).as_uri()], check=True, capture_output=True)
 
