@@ -267,6 +267,7 @@ def train(run: Path, rule: str, directory: Path, config: dict, **inputs: Path) -
         "weights": "model.safetensors",
         "tokenizer": "tokenizer.json",
         "training": "log.parquet",
+        "training_captions": "captions.parquet",
     }
     tables = {"images": run / "images.parquet", "captions": [run / "captions.parquet"]}
     features = {"features": [run / "tags.parquet", run / "regions.parquet"]}

@@ -385,7 +385,7 @@ def test_below_the_table_it_says_why_spice_is_missing(tmp_path):
     )
     pages = [str(tmp_path / f"evaluation.{ending}") for ending in ("md", "html")]
     provenance = {"config": "made-up", "seed": 0}
-    run_script("collect_evaluation", {"summary": summary}, {"tables": pages}, provenance=provenance)
+    run_script("collect_evaluation", {"summary": summary}, {"tables": pages}, humans=[], provenance=provenance)
     for page in pages:
         assert f"without SPICE: {reason}" in Path(page).read_text()
         assert "without references: nobody described the images of photos," in Path(page).read_text()

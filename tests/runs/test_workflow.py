@@ -23,7 +23,7 @@ sys.path.append(str(Path(__file__).parents[1] / "browser"))
 from chromium import Page, browser, program
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("Snakefile", "config", "envs", "profiles", "resources", "src", "workflow")
+PARTS = ("CITATION.cff", "Snakefile", "config", "envs", "profiles", "resources", "src", "workflow")
 
 READ = {"generate_captions", "tokenize_captions", "score_nlg", "retrieve_images"}
 STUDY = {"tag_captions", "measure_fluency", "mine_patterns", "count_unigrams", "score_alignment"}

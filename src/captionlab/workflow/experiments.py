@@ -6,7 +6,7 @@ the wildcards.
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 
@@ -74,9 +74,13 @@ class Experiments(Basis):
             self.retrieving = Retrieving(
                 retrieval(self.config, named_paths(self.config, self.root / SCHEMA), self.root)
             )
-        self.browser = Browser(self, self.score_tables(), self.scored_captions(), self.score_factors())
         self.papers = Papers(self, [paper_class(name)(self) for name in PAPERS], self.provenance())
         self.documenting = Documenting(self, Schema(Path(root) / SCHEMA), self.papers, seeds)
+
+    @cached_property
+    def browser(self) -> Browser:
+        """The page of what captioners said."""
+        return Browser(self, self.score_tables(), self.scored_captions(), self.score_factors())
 
     def check_files(self) -> None:
         """Raise a ConfigError that lists each file or folder that is not there, once, or that has a name of another."""

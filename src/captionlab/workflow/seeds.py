@@ -19,7 +19,7 @@ def trainings(config: Block, section: str) -> dict[str, list[str]]:
     """Of each block of a section that has seeds its trainings, the first by the name of the block."""
     return {
         name: [name, *(f"{name}-{seed}" for seed in block["seeds"][1:])]
-        for name, block in config[section].items()
+        for name, block in config.get(section, {}).items()
         if "seeds" in block
     }
 
