@@ -22,7 +22,7 @@ def checkout_for(server: FileServer, elsewhere: Path, checkout: Path) -> Path:
     """
     (checkout / "resources").mkdir(parents=True)
     shutil.copy(ROOT / "Snakefile", checkout)
-    for name in ("config", "envs", "profiles", "src", "workflow", "pyproject.toml"):
+    for name in ("config", "envs", "profiles", "src", "workflow", "pyproject.toml", "CITATION.cff"):
         (checkout / name).symlink_to(ROOT / name)
     for path in (ROOT / "resources").iterdir():
         if path.name != "sources.yaml":
