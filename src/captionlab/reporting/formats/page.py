@@ -81,7 +81,7 @@ if (!/\\/results\\/tables\\/[^\\/]*$/.test(location.pathname)) {
 }
 if (window.top !== window || !/^(file|https?):$/.test(location.protocol)) {
   for (const nav of document.querySelectorAll("nav.up")) nav.remove();
-  for (const link of document.querySelectorAll("a[href]")) link.replaceWith(...link.childNodes);
+  for (const link of document.querySelectorAll("a")) link.replaceWith(...link.childNodes);
 }
 """.strip()
 
