@@ -77,8 +77,8 @@ class Study(Part):
         return [paths.study("web"), paths.study("psychopy"), paths.study("review.html")] if self.config else []
 
     def pages(self) -> Iterator[Page]:
-        """Pages of the study that people open."""
-        if self.config:
+        """Pages that people open of a study in which somebody took part: what tables need is made for them already."""
+        if self.participants():
             sentence = "Every set of images, to look through before anybody is shown them."
             yield Page("Sets of images of the study", sentence, paths.study("review.html"))
             yield Page(
