@@ -423,7 +423,7 @@ rule collect_tables:
     input:
         tables=lab.tables(),
         pictures=lab.papers.pictures(),
-        figures=lab.papers.figures(),
+        figures=lab.shown_figures(),
         pages=[page.made for page in lab.pages()],
     output:
         report(

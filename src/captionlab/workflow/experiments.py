@@ -347,6 +347,10 @@ class Experiments(Basis):
         """The rows of the table of validity, where the config asks for it."""
         return [paths.reporting("validity.csv")] if self.validity.config else []
 
+    def shown_figures(self) -> list[str]:
+        """The figures in the index of the tables: none while a study, which some show, waits for who takes part."""
+        return [] if self.study.config and not self.study.participants() else self.papers.figures()
+
     def pages(self) -> list[Page]:
         """The pages beside the tables, which their index names and cells of tables lead to."""
         said = "Every image with what people and captioners said of it, found or not, and how it was scored."
