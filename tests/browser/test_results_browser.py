@@ -24,10 +24,7 @@ from captionlab.reporting.formats.html import html
 from captionlab.reporting.links import captions_link
 from captionlab.reporting.render import Block, Cell, Column, Table
 
-pytestmark = [
-    pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium"),
-    pytest.mark.timeout(600),
-]
+pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
 PAGE = Path(__file__).parents[2] / "resources" / "browser"
 DESKTOP, PHONE = (1400, 900, False), (390, 844, True)
 A, B = "tuned", "parent"  # what is compared where the address does not say: a captioner with its parent

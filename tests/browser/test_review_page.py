@@ -13,10 +13,7 @@ from study_stand_in import study_screens
 
 from captionlab.study.pages import read_template, review_page
 
-pytestmark = [
-    pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium"),
-    pytest.mark.timeout(600),
-]
+pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
 TEMPLATE = Path(__file__).parents[2] / "resources" / "study" / "review.html"
 SCREENS = study_screens()
 EXCLUDED = [

@@ -23,10 +23,7 @@ from captionlab.study.responses import read_answers
 from captionlab.study.stimuli import study_name
 from captionlab.tables import read_table
 
-pytestmark = [
-    pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium"),
-    pytest.mark.timeout(600),
-]
+pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
 RESOURCES = Path(__file__).parents[2] / "resources" / "study"
 DESKTOP, PHONE = (1280, 800, False), (390, 844, True)
 # As many screens as the paper's: 100 questions and five controls.

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from small import kill, mounted, process_of, small_config, start
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+from captionlab import paths
+from captionlab.reporting.costs import TIMED_TABLES
+
+pytestmark = pytest.mark.slow
 
 CONFIG = small_config(["base", "tuned"], ["clip-a"])
 # So long that kills at random moments hit trainings, too.
@@ -54,13 +57,15 @@ class Run:
         """Every file of the results but logs and what says how long jobs took, or has a digest of that."""
         results = self.folder / "results"
         passing = ("logs", "benchmarks", "state", "cost")
-        of_costs = ("provenance/collect_cost.json", "provenance/collect_tables.json")
+        of_times = [paths.provenance(rule) for rule in ("collect_cost", "collect_checklist", "collect_tables")]
         files = [path for path in results.rglob("*") if path.is_file() and path.name != ".snakemake_timestamp"]
         names = {str(path.relative_to(results)): path for path in files}
         return {
             name: path.read_bytes()
             for name, path in names.items()
-            if name.split("/")[0] not in passing and name not in of_costs and path.stem != "cost"
+            if name.split("/")[0] not in passing
+            and f"results/{name}" not in of_times
+            and not (path.stem in TIMED_TABLES or path.name == paths.CARD)
         }
 
 

@@ -12,7 +12,7 @@ from captionlab import paths
 from captionlab.schemas import CAPTIONS, GENERATED, SUMMARY
 from captionlab.tables import read_table
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 COUNT = """
 import json, sys

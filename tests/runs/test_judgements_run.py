@@ -26,7 +26,7 @@ from captionlab.judgements.schemas import CANDIDATES, CORRELATIONS, PREFERENCES,
 from captionlab.tables import read_table
 from captionlab.workflow.families import judgement_readers
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 
 def write_karpathy(path: Path, references: dict[str, list[str]]) -> dict:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 SCORERS = ("UNITER", "ROSITA", "ViLBERT", "CLIP", "LXMERT")
 MISSING = "not in this run"
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

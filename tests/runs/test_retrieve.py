@@ -18,7 +18,7 @@ from captionlab.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 TARGETS = ["results/corpora/coco/images.parquet", "results/corpora/nocaps-near/images.parquet"]
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 
 class Run:

@@ -13,7 +13,7 @@ import pytest
 from slurm_cluster import Cluster, cluster, missing_programs
 from small import ROOT, small_config, start
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.slow
 
 # The plugin asks for the state of jobs after 40 seconds and then ever more rarely; the test has no such patience.
 SNAKEMAKE = """

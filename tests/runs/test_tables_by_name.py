@@ -13,7 +13,7 @@ from small import ROOT, start
 
 from captionlab.workflow.experiments import Experiments
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.slow
 
 # Captions from a file, so that nothing is trained.
 CONFIG = {
@@ -66,7 +66,7 @@ def test_one_table_then_all(run):
     assert run("--forcerun", "import_captions", "--", TABLE) == ["import_captions"]
     # A folder with one table is no finished one, whatever happens to it.
     (tables / "note.txt").write_text("mine")
-    assert run("results/tables/") == ["collect_checklist", "collect_cost", "collect_tables"]
+    assert run("results/tables/") == ["build_browser", "collect_checklist", "collect_cost", "collect_tables"]
     assert {"cost.csv", "checklist.csv", "evaluation.html", "index.html"} <= {path.name for path in tables.iterdir()}
     assert not (tables / "note.txt").exists()
     for asked in ("results/tables/", TABLE):

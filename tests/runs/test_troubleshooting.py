@@ -16,7 +16,7 @@ from small import ROOT, kill, mounted, process_of, start
 
 from captionlab import failures
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 PAGE = ROOT / "docs" / "troubleshooting.md"
 # Human captions of a few images, which need no model.

@@ -15,6 +15,7 @@ import pandas as pd
 
 from captionlab import paths
 from captionlab.provenance import written
+from captionlab.reporting.costs import TIMED_TABLES
 from captionlab.reporting.formats.markdown import escape_markdown, markdown_rows
 from captionlab.reporting.parameters import flat_parameters
 from captionlab.reporting.sheets import PROVENANCE
@@ -67,7 +68,7 @@ def compare(before: Run, after: Run, costs: bool = False) -> str:
         "A cell moved when its two 95 % intervals have no value in common. By chance alone that happens to about one "
         "cell in two hundred, if the runs saw different images of the same kind.\n",
     ]
-    for name in sorted((before.tables.keys() | after.tables.keys()) - (set() if costs else {"cost"})):
+    for name in sorted((before.tables.keys() | after.tables.keys()) - (set() if costs else TIMED_TABLES)):
         lines += [f"### {escape_markdown(name)}\n", *_changes(name, before, after), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 

@@ -35,6 +35,8 @@ COSTS = TableSchema(
     gpu_memory_mb=Stored(pa.float64(), "most memory that torch held on a GPU, MB; 0 without a GPU"),
     device=Stored(pa.string(), "name of the GPU, or kind of processor; missing where unknown", nullable=True),
 )
+# Tables that say how long jobs took, so that no two runs agree in them.
+TIMED_TABLES = frozenset({"cost", "checklist"})
 # Columns by the names that Snakemake gives them, and those of a job that captionlab.scripting did not measure.
 MEASURED = {"s": "seconds", "cpu_time": "cpu_seconds", "max_rss": "memory_mb"}
 NO_GPU: dict[str, Any] = {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": None}
