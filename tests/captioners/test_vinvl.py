@@ -372,9 +372,21 @@ def test_the_benchmark_compares_the_same_captions():
     captioner = benchmark["random_captioner"](sizes)
     visual = benchmark["random_images"](2, sizes, tags=4, regions=6)
     decoding = Decoding("beam", 8, rules="oscar", beams=3)
-    seconds, plain_seconds, counted = benchmark["compare"](captioner, visual, decoding)
-    assert min(seconds, plain_seconds) > 0
-    for model, count in ((captioner, counted.cached), (benchmark["PlainLoop"](captioner), counted.plain)):
+    ways = benchmark["ways_of"](captioner, 3)
+    seconds = benchmark["compare"](ways, visual, decoding, {"ours": 2, "cached": 2, "plain": 1})
+    assert seconds.keys() == ways.keys()
+    assert min(min(of_way) for of_way in seconds.values()) > 0
+    for way in ways.values():
+        count = way.operations
         with FlopCounterMode(display=False) as counter:
-            decode(model, visual, decoding, Vocabulary())
+            decode(way, visual, decoding, Vocabulary())
         assert counter.get_total_flops() == 2 * count
+
+    class Unordered(benchmark["CachedPath"]):
+        """As Oscar has it: what was read stays where it was when beams change places."""
+
+        def reorder(self, state, index):
+            return super().reorder(state, index if state[2] > 1 else index.sort().values // 3 * 3)
+
+    with pytest.raises(SystemExit, match="the captions of cached are not ours"):
+        benchmark["compare"](ways | {"cached": Unordered(captioner, 3)}, visual, decoding, dict.fromkeys(ways, 1))
