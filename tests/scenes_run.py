@@ -162,9 +162,10 @@ def make(folder: Path) -> None:
     )
 
 
-def scenes_run(values: Any = (), comparable: bool = False, **job: str) -> ScenesRun:
+def scenes_run(values: Any = (), comparable: bool = False, **job: Any) -> ScenesRun:
     """A run with these values, all on one corpus but where `job` says otherwise."""
-    about = {**dict.fromkeys(("corpus", "validation", "training"), "corpus"), "split": "test", **job}
+    about: dict[str, Any] = {**dict.fromkeys(("corpus", "validation", "training"), "corpus"), "split": "test"}
+    about |= {"evaluation": "main", "labels": {}, **job}
     return ScenesRun(values, [], published("scenes"), comparable, about)
 
 

@@ -3,7 +3,12 @@
 from urllib.parse import parse_qs
 
 from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
+from scenes_run import scenes_run
 
+from captionlab.evaluation.rows import row as measured_row
+from captionlab.papers.probing.run import ProbingRun
+from captionlab.papers.scenes.captions import metrics_table
+from captionlab.papers.scenes.run import CAPTIONS
 from captionlab.reporting.claims import CaptionersClaim, claims_table
 from captionlab.reporting.evaluation_table import evaluation_table
 from captionlab.reporting.evidence import Evidence
@@ -56,6 +61,36 @@ def test_a_number_of_a_paper_leads_to_its_captions_and_a_missing_one_nowhere():
     assert state_of(ours.link)["among"] == "100 file-order"
     assert theirs.link == ""
     assert Sheet(run, PROVENANCE).value(Place("people", "coco", "CIDEr"))[0].link == ""
+
+
+def test_a_difference_leads_to_both_captioners():
+    run = Reproduction(BLOCK, LINEAGE).run([], [compared("tuned", "clipcap", "coco", "CIDEr", -36.0, 1.0)])
+    state = state_of(Sheet(run, PROVENANCE).difference(Place("tuned", "coco", "CIDEr"), "clipcap").link)
+    assert (state["a"], state["b"], state["order"]) == ("tuned", "clipcap", "difference")
+    assert Sheet(run, PROVENANCE).difference(Place("clipcap", "coco", "CIDEr"), "tuned").link == ""
+
+
+def test_a_difference_of_roles_leads_to_their_first_trainings():
+    block = {"comparable": False, "corpora": {"COCO": "coco"}, "captioners": {}, "scorers": {}}
+    spoken = {"evaluation": "main", "first": {"CE": "fc", "UNITER": "fc-uniter"}, "scorers": {"UNITER": "toy-uniter"}}
+    run = ProbingRun([], [], Published("paper", {}), block, spoken=spoken)
+    state = state_of(run.link(Place("UNITER", "coco", "score", "UNITER"), "CE"))
+    assert state == {
+        "corpus": "coco", "evaluation": "main", "a": "fc-uniter", "b": "fc", "measure": "score", "by": "toy-uniter",
+        "order": "difference",
+    }  # fmt: skip
+    assert run.link(Place("UNITER", "coco", "score", "UNITER"), "constructed") == ""
+    assert run.link(Place("UNITER", "coco", "score", "UNITER", "replacement"), "CE") == ""
+
+
+def test_rows_of_the_scenes_papers_first_table_lead_to_their_captions_and_attention_nowhere():
+    values = [measured_row("corpus", CAPTIONS, label, "CIDEr", (60.0, 55.0, 65.0), 9) for label in ("pretrained", "10")]
+    run = scenes_run(values, labels={"vinvl": "pretrained", "scened-10": "10"})
+    table = metrics_table(run, PROVENANCE)
+    links = [state_of(c.link) for block in table.blocks for cells in block.rows for c in cells if c.link]
+    shared = {"corpus": "corpus", "evaluation": "main", "measure": "CIDEr"}
+    assert links == [{**shared, "a": "vinvl"}, {**shared, "a": "scened-10"}]
+    assert run.link(run.place("attention", "pretrained", "deviation")) == ""
 
 
 def test_the_evidence_of_a_claim_leads_to_both_captioners():

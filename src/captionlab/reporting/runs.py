@@ -104,10 +104,13 @@ class Run:
             )
         return rows[0] if rows else None
 
-    def link(self, place: Place) -> str:
-        """Where the captions are shown that a value is of; nothing where it is not known to be of a captioner's."""
-        row = self.row(place)
-        return link_of(row) if row and "captioner" in row else ""
+    def link(self, place: Place, against: str | None = None) -> str:
+        """Where the captions are shown that a value is of, or both captioners' that a difference is between.
+
+        Nothing where it is not known to be of a captioner's.
+        """
+        row = self.row(place, against)
+        return link_of(row, against) if row and "captioner" in row else ""
 
     def value(self, place: Place) -> Measured | None:
         """The value in a place."""

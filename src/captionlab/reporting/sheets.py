@@ -51,8 +51,9 @@ class Sheet:
         self, place: Place, against: str, decimals: int | None = None, mark: str = "", sign: str = "+"
     ) -> Cell:
         """Our difference; the record is kept."""
-        ours = self.run.difference(place, against)
-        return self.pair({**asdict(place), "against": against}, ours, None, decimals, mark=mark, sign=sign)[0]
+        ours, link = self.run.difference(place, against), self.run.link(place, against)
+        record = {**asdict(place), "against": against}
+        return self.pair(record, ours, None, decimals, mark=mark, sign=sign, link=link)[0]
 
     def pair(
         self,

@@ -33,13 +33,13 @@ class ProbingRun(Run):
         self.rewards, self.objectives = rewards or {}, objectives or {}
         self.roles, self.scorers = (in_order(block[name], published.rows("2")) for name in ("captioners", "scorers"))
 
-    def link(self, place: Place) -> str:
-        """Where the captions of the first training of a role are shown."""
-        captioner = self.spoken["first"].get(place.subject)
-        if place.experiment != "generated" or captioner is None:
+    def link(self, place: Place, against: str | None = None) -> str:
+        """Where the captions of the first training of a role are shown, of a difference beside the other role's."""
+        captioner, other = (self.spoken["first"].get(role) for role in (place.subject, against))
+        if place.experiment != "generated" or captioner is None or (against is not None and other is None):
             return ""
         by = self.spoken["scorers"].get(place.scorer, place.scorer)
-        return captions_link(place.corpus, captioner, self.spoken["evaluation"], place.measure, by)
+        return captions_link(place.corpus, captioner, self.spoken["evaluation"], place.measure, by, against=other)
 
     def levels(self, experiment: str, **where: Any) -> list[float]:
         """Levels of an experiment, from the smallest."""

@@ -9,7 +9,7 @@ import numpy as np
 from captionlab.ablation.comparison import changed
 from captionlab.evaluation.rows import row
 from captionlab.intervals import SIMILAR, within
-from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three
+from captionlab.papers.scenes.run import CAPTIONS, ScenesRun, scenes_sheet, three
 from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.reading import Provenance, Rows
@@ -20,7 +20,6 @@ from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
 # Our metrics by the headings of the paper's Table 1.
 METRICS = {"B4": "BLEU@4", "M": "METEOR", "RL": "ROUGE-L", "CIDEr": "CIDEr", "SPICE": "SPICE"}
-CAPTIONS = "scene captions"
 END = "the end of the finetuning"
 # Images that Table 8 has, and Figure 5.
 SHOWN, CHANGED = 4, 3

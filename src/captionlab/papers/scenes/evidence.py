@@ -1,7 +1,8 @@
 """What the paper's claims are judged by: differences between the captioner before and after finetuning."""
 
-from captionlab.papers.scenes.captions import CAPTIONS, END, METRICS
+from captionlab.papers.scenes.captions import END, METRICS
 from captionlab.papers.scenes.probes import FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED, split_name
+from captionlab.papers.scenes.run import CAPTIONS
 from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.printed import Row, Sides, mean, pair
 from captionlab.reporting.reading import read_evidence

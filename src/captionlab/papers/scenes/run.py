@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from captionlab.reporting.links import captions_link
 from captionlab.reporting.published import Published
 from captionlab.reporting.reading import Provenance
 from captionlab.reporting.runs import Measured, Place, Row, Run
@@ -12,12 +13,16 @@ from captionlab.reporting.sheets import RECORD_COLUMNS, Sheet
 # Table 1; `source` a relation of the attention, a split, a probe, or a kind of positions; `level` a depth, a number of
 # removed objects (missing: all numbers together), a share of test images, or a layer.
 
+# The experiment of Table 1: metrics of captions in one evaluation.
+CAPTIONS = "scene captions"
+
 
 class ScenesRun(Run):
     """A run, and what it is about.
 
     `job` has `split`, the split that is tested on (images of all others are the paper's "Train-Val"), `corpus`, the
-    corpus that is analysed, `validation`, that of Table 1, and `training`, which the finetuned captioner learnt from.
+    corpus that is analysed, `validation`, that of Table 1, and `training`, which the finetuned captioner learnt from;
+    `evaluation`, that of Table 1, and `labels`, the paper's labels of its captioners by name.
     """
 
     def __init__(
@@ -25,6 +30,14 @@ class ScenesRun(Run):
     ):
         super().__init__(values, differences, published, comparable, {"HL-Scenes": job["validation"]})
         self.corpus, self.training, self.split = (job[name] for name in ("corpus", "training", "split"))
+        self.evaluation, self.named = job["evaluation"], {label: name for name, label in job["labels"].items()}
+
+    def link(self, place: Place, against: str | None = None) -> str:
+        """Where the captions of a row of Table 1 are shown; all else is not of the captions of an evaluation."""
+        captioner, other = (self.named.get(label) for label in (place.subject, against))
+        if place.experiment != CAPTIONS or captioner is None or (against is not None and other is None):
+            return ""
+        return captions_link(place.corpus, captioner, self.evaluation, place.measure, against=other)
 
     def place(self, experiment: str, subject: str, measure: str, **other: Any) -> Place:
         """A place on the corpus that is analysed; `other` has the columns that are missing by default."""
