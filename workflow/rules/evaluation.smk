@@ -144,7 +144,7 @@ rule parse_references:
         paths.benchmark("parse_references/{corpus}")
     conda:
         "../../envs/captionlab.yaml"
-    threads: 2
+    threads: 8
     resources:
         mem_mb=lambda wildcards, threads: 3000 + 500 * threads,  # a parser for each thread
         runtime=240,
