@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from captionlab.cache import cache_folder, once
+from captionlab.cache import cache_folder, keep_part, kept_parts, once
 
 
 @pytest.fixture
@@ -58,6 +58,25 @@ def test_a_cache_that_cannot_be_written_is_none(cache, tmp_path, caplog):
     assert made(tmp_path / "first", "x") == (1, ["x one", "x two"])
     assert "Not kept for other runs" in caplog.text
     assert made(tmp_path / "second", "y") == (1, ["y one", "y two"])
+
+
+def test_parts_of_all_runs_are_kept(cache, tmp_path):
+    assert kept_parts("key") == []
+    for place, text in enumerate(("x", "y", "x")):
+        file = tmp_path / f"{place}.txt"
+        file.write_text(text)
+        keep_part("key", file)
+    assert sorted(part.read_text() for part in kept_parts("key")) == ["x", "y"]
+    assert {part.suffix for part in kept_parts("key")} == {".txt"}
+    assert kept_parts("another") == []
+
+
+def test_parts_that_cannot_be_kept_are_none(cache, tmp_path, caplog):
+    cache.parent.write_text("a file where the folder should be")
+    (tmp_path / "one").write_text("x")
+    keep_part("key", tmp_path / "one")
+    assert "Not kept for other runs" in caplog.text
+    assert kept_parts("key") == []
 
 
 def test_two_runs_at_once(cache, tmp_path, caplog):

@@ -31,9 +31,8 @@ def once(key: Any, files: Sequence[str | os.PathLike[str]], make: Callable[[], N
     `key` is all that their content depends on, as JSON can have it, and their names differ. With `link` they and those
     that are kept are the same on disk. What was damaged since, or cannot be kept, is made as if there were no cache.
     """
-    text = json.dumps([key, [Path(file).name for file in files]], sort_keys=True)
     try:
-        folder = cache_folder() / hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        folder = _folder([key, [Path(file).name for file in files]])
     except RuntimeError as error:  # a user without a home, as in some pods
         logger.warning("Not kept for other runs: %s", error)
         make()
@@ -62,6 +61,28 @@ def once(key: Any, files: Sequence[str | os.PathLike[str]], make: Callable[[], N
     except OSError as error:
         if not folder.exists():  # else another run was first
             logger.warning("Not kept for other runs: %s", error)
+
+
+def kept_parts(key: Any) -> list[Path]:
+    """The files that `keep_part` kept under a key; each is whole, though a disk may have damaged it since."""
+    try:
+        return sorted(path for path in _folder(key).iterdir() if not path.name.startswith("."))
+    except (RuntimeError, OSError):  # no home, or nothing kept yet
+        return []
+
+
+def keep_part(key: Any, file: Path) -> None:
+    """Keep a copy of a file under a key, beside those that are there; without an error where that cannot be."""
+    try:
+        with replacing(_folder(key) / f"{digest(file)}{file.suffix}") as partial:
+            _place(file, partial, link=False)
+    except (RuntimeError, OSError) as error:
+        logger.warning("Not kept for other runs: %s", error)
+
+
+def _folder(key: Any) -> Path:
+    text = json.dumps(key, sort_keys=True)
+    return cache_folder() / hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _place(source: Path, target: Path, link: bool) -> None:

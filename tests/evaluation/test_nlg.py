@@ -8,6 +8,7 @@ from pycocoevalcap.bleu.bleu import Bleu
 from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.rouge.rouge import Rouge
 
+from captionlab.evaluation import ngrams
 from captionlab.evaluation.java import JavaError
 from captionlab.evaluation.metrics.nlg import NLG, corpus_bleu, corpus_meteor, meteor_process, score_corpus
 from captionlab.tables import conform
@@ -197,21 +198,59 @@ def test_nothing_is_printed(meteor, capsys):
     assert capsys.readouterr().out == ""
 
 
+class KilledAt:
+    """The input of METEOR's process, which is killed before it reads a certain word."""
+
+    def __init__(self, process, word):
+        self.process, self.word, self.pipe = process, word, process.stdin
+
+    def __getattr__(self, name):
+        return getattr(self.pipe, name)
+
+    def write(self, text):
+        if self.word in text:
+            self.process.kill()
+            self.process.wait()
+        return self.pipe.write(text)
+
+
 @pytest.mark.timeout(300)
-def test_a_killed_java_is_an_error_not_a_wait(monkeypatch):
-    captions, references = made_up_corpus(6)
+@pytest.mark.parametrize(
+    ("word", "place"), [(b"unspeakable", "at image 'image[3-6][0-9]'"), (b"EVAL", "to add up the scores")]
+)
+def test_a_killed_java_is_an_error_not_a_wait(word, place):
+    captions, references = made_up_corpus(80)
+    captions["image70", 0] = "unspeakable"
     with meteor_process() as meteor:
-        answer = meteor._stat
-
-        def answer_until_killed(caption, of_image):
-            if of_image == references["image3"]:
-                meteor.meteor_p.kill()
-            return answer(caption, of_image)
-
-        monkeypatch.setattr(meteor, "_stat", answer_until_killed)
-        with pytest.raises(JavaError, match=r"METEOR failed at image 'image[34]' of 'toy' \(was it killed"):
+        meteor.meteor_p.stdin = KilledAt(meteor.meteor_p, word)
+        with pytest.raises(JavaError, match=rf"METEOR failed {place} of 'toy' \(was it killed"):
             score_corpus("toy", captions, references, meteor)
     assert meteor.meteor_p.returncode is not None
+
+
+@pytest.mark.timeout(300)
+def test_processes_share_the_captions(scored, meteor):
+    captions, references, rows = scored
+    with meteor_process() as other:
+        shared = score_corpus("toy", captions, references, meteor, other)
+    assert {name: list(rows[name]) for name in NLG.columns} == {name: list(shared[name]) for name in NLG.columns}
+    one = {"image0": references["image0"]}
+    with meteor_process() as other:
+        alone = score_corpus("toy", {("image0", 0): captions["image0", 0]}, one, meteor, other)
+    assert alone["meteor"] == rows["meteor"][:1]
+
+
+def test_every_bit_is_that_of_pycocoevalcap():
+    captions, references = made_up_corpus(300, seed=3)
+    captions |= {("image1", 0): "", ("image2", 0): "a " * 50, ("image3", 0): references["image3"][-1]}
+    given = as_pycocoevalcap(captions, references)
+    corpus = ngrams.Corpus([*captions.values()], [*references.values()], range(len(captions)))
+    assert ngrams.cider(corpus) == Cider().compute_score(*given)[1].tolist()
+    assert ngrams.bleu(ngrams.bleu_counts(corpus)) == Bleu(4).compute_score(*given, verbose=0)[1]
+    apart = ngrams.Corpus(["a b"], [["c d", "d e"]], [0])
+    assert ngrams.cider(apart) == Cider().compute_score({0: ["c d", "d e"]}, {0: ["a b"]})[1].tolist() == [0]
+    pairs = zip(captions.values(), references.values(), strict=True)
+    assert [ngrams.rouge_l(*pair) for pair in pairs] == Rouge().compute_score(*given)[1].tolist()
 
 
 @pytest.mark.timeout(300)

@@ -21,6 +21,7 @@ from captionlab.evaluation.metrics.spice import (
     PARSES,
     SPICE,
     SpiceError,
+    cache_keys,
     has_cache,
     parse_captions,
     score_captions,
@@ -107,6 +108,7 @@ def test_odd_captions(jars: list[Path], leaves_nothing: None, caplog: pytest.Log
 def test_parses_are_kept_and_shared(jars: list[Path], leaves_nothing: None, tmp_path: Path):
     captions = ["a dog in a park", "two cats on a red sofa"]
     parses = parse_captions([*REFERENCES, *captions, "", "x" * 600], jars, MEMORY, THREADS)
+    assert set(parses["key"]) == set(cache_keys([*REFERENCES, *captions, "", "x" * 600]))
     write_table(tmp_path / "parses.parquet", PARSES, parses)
     parses = read_table(tmp_path / "parses.parquet", PARSES).to_pydict()
     references = [REFERENCES, ["two cats on a red sofa", "a dog in a park"]]
@@ -248,28 +250,55 @@ def test_jars_are_fetched_once_on_a_machine(repository: Path):
         fetch_models(POM, repository / "checksums", repository / "third" / "models")
 
 
-def test_references_are_parsed_once_on_a_machine(repository: Path, monkeypatch: pytest.MonkeyPatch):
+def test_keys_are_strings_as_fst_writes_them():
+    # By FSTConfiguration.asByteArray of fst-2.47.jar.
+    expected = {"": "fc00", "a dog": "fc056120646f67", "café 猫": "fc06636166e920ff2b73"}
+    assert cache_keys([*expected]) == {bytes.fromhex(key): text for text, key in expected.items()}
+    (long,) = cache_keys(["x" * 300])
+    assert long == bytes.fromhex("fc802c01") + b"x" * 300
+    assert cache_keys(["x" * 507]) != {} == cache_keys(["x" * 508])
+    (cut,) = cache_keys(["a " * (LONGEST + 1)]).values()
+    assert cut.split() == ["a"] * LONGEST
+
+
+def test_a_reference_is_parsed_once_on_a_machine(repository: Path, monkeypatch: pytest.MonkeyPatch):
     folder, parsed = repository / "models", []
 
     def parse(captions: list[str], *_: object) -> dict[str, list[bytes]]:
         parsed.append(captions)
-        return {"key": [caption.encode() for caption in captions], "tuples": [b"dog"] * len(captions)}
+        keys = cache_keys(captions)
+        return {"key": [*keys], "tuples": [text.upper().encode() for text in keys.values()]}
 
     monkeypatch.setattr("captionlab.evaluation.metrics.spice.parse_captions", parse)
     monkeypatch.setattr("captionlab.evaluation.metrics.spice.has_cache", lambda: True)
     fetch_models(POM, repository / "checksums", folder)
-    memory = {"mem_mb": 3500}
-    for run, text in (("a", "a dog"), ("b", "a dog"), ("c", "a cat")):
-        (repository / run).mkdir()
-        references, parses = repository / run / "references.parquet", repository / run / "coco.parquet"
-        rows = {"corpus": ["coco"], "image_id": ["1"], "caption_index": [0], "tokens": [text]}
-        write_table(references, TOKENS, rows)
+
+    def run(name: str, texts: list[str], code: str = "1") -> list[bytes]:
+        (repository / name).mkdir()
+        references, parses = repository / name / "references.parquet", repository / name / "coco.parquet"
+        rows = {"corpus": "coco", "image_id": "1"}
+        write_table(
+            references,
+            TOKENS,
+            [{**rows, "caption_index": index, "tokens": text} for index, text in enumerate(texts)],
+        )
         files = {"models": folder, "references": references}
-        run_script("parse_references", files, [parses], resources=memory, code="1")
-        assert read_table(parses, PARSES)["key"].to_pylist() == [text.encode()]
-    assert parsed == [["a dog"], ["a cat"]]
-    run_script("parse_references", files, [parses], resources=memory, code="2")
-    assert parsed == [["a dog"], ["a cat"], ["a cat"]]
+        run_script("parse_references", files, [parses], resources={"mem_mb": 3500}, code=code)
+        table = read_table(parses, PARSES)
+        assert set(table["key"].to_pylist()) == set(cache_keys(texts))
+        return table["tuples"].to_pylist()
+
+    assert run("a", ["a dog", "a cat"]) == [b"A CAT", b"A DOG"]
+    assert run("b", ["a dog", "x" * 600]) == [b"A DOG"]
+    assert run("c", ["a bird", "a cat", "a bird"]) == [b"A CAT", b"A BIRD"]
+    assert parsed == [["a cat", "a dog"], ["a bird"]]
+    assert run("d", ["a bird"], code="2") == [b"A BIRD"]
+    assert parsed[2:] == [["a bird"]]
+    for part in (repository / "cache").rglob("*.parquet"):
+        part.write_bytes(b"damaged")
+    assert run("e", ["a dog"]) == [b"A DOG"]
+    assert run("f", ["a dog"]) == [b"A DOG"]
+    assert parsed[3:] == [["a dog"]]
 
 
 @pytest.mark.parametrize("what", ["absent", "corrupt"])

@@ -93,7 +93,7 @@ rule score_nlg:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=lambda wildcards, threads: 3000 + 1000 * threads,  # a METEOR for each thread
         runtime=60,
     params:
         **lab.software("score_nlg", "pycocoevalcap"),
@@ -144,7 +144,7 @@ rule parse_references:
         paths.benchmark("parse_references/{corpus}")
     conda:
         "../../envs/captionlab.yaml"
-    threads: 2
+    threads: 8
     resources:
         mem_mb=lambda wildcards, threads: 3000 + 500 * threads,  # a parser for each thread
         runtime=240,

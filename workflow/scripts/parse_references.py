@@ -1,27 +1,48 @@
-"""Parse the references of a corpus once, for every SPICE that is computed with them, in any run on this machine."""
+"""Parse the references of a corpus for every SPICE that is computed with them; no text twice on this machine."""
 
+import logging
+import tempfile
 from pathlib import Path
 
-from captionlab.cache import once
-from captionlab.evaluation.metrics.spice import BESIDE_HEAP, PARSES, has_cache, parse_captions
+from captionlab.cache import keep_part, kept_parts
+from captionlab.evaluation.metrics.spice import BESIDE_HEAP, PARSES, cache_keys, has_cache, parse_captions
 from captionlab.evaluation.spice_models import STATUS, available_models
 from captionlab.files import digest
 from captionlab.schemas import TOKENS
 from captionlab.scripting import script
-from captionlab.tables import read_table, write_table
+from captionlab.tables import TableError, read_table, write_table
 
 
 @script
 def main(snakemake):
-    models, references, output = Path(snakemake.input.models), snakemake.input.references, snakemake.output[0]
+    models, output = Path(snakemake.input.models), snakemake.output[0]
     jars, reason = available_models(models)
-
-    def parse() -> None:
-        captions = read_table(references, TOKENS, ["tokens"])["tokens"].to_pylist()
-        parses = parse_captions(captions, jars, snakemake.resources.mem_mb - BESIDE_HEAP, snakemake.threads)
-        write_table(output, PARSES, parses)
-
     if reason or not has_cache():
         write_table(output, PARSES, PARSES.schema.empty_table())
-    else:
-        once([dict(snakemake.params.items()), digest(models / STATUS), digest(references)], [output], parse)
+        return
+    version = ["parses", dict(snakemake.params.items()), digest(models / STATUS)]
+    wanted = cache_keys(read_table(snakemake.input.references, TOKENS, ["tokens"])["tokens"].to_pylist())
+    parses = {key: tuples for key, tuples in earlier_parses(version).items() if key in wanted}
+    missing = [text for key, text in wanted.items() if key not in parses]
+    logging.info("Earlier runs on this machine parsed %d of %d references", len(parses), len(wanted))
+    if missing:
+        new = parse_captions(missing, jars, snakemake.resources.mem_mb - BESIDE_HEAP, snakemake.threads)
+        with tempfile.TemporaryDirectory(prefix="parses-") as folder:
+            write_table(Path(folder, "parses.parquet"), PARSES, new)
+            keep_part(version, Path(folder, "parses.parquet"))
+        parses |= zip(new["key"], new["tuples"], strict=True)
+    rows = sorted(parses.items())
+    write_table(output, PARSES, {"key": [key for key, _ in rows], "tuples": [tuples for _, tuples in rows]})
+
+
+def earlier_parses(version):
+    """What earlier runs kept, by key; without what a disk damaged."""
+    parses = {}
+    for path in kept_parts(version):
+        try:
+            table = read_table(path, PARSES)
+        except TableError as error:
+            logging.warning("Parsed again: %s", error)
+            continue
+        parses |= zip(table["key"].to_pylist(), table["tuples"].to_pylist(), strict=True)
+    return parses

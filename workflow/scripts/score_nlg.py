@@ -3,6 +3,7 @@
 import logging
 import tempfile
 from collections import defaultdict
+from contextlib import ExitStack
 from pathlib import Path
 
 from captionlab.evaluation.metrics.nlg import NLG, meteor_process, score_corpus
@@ -22,10 +23,11 @@ def main(snakemake):
     references = {corpus: read_references(path, params.references_per_image) for corpus, path in tables}
     texts = [text for of_corpus in captions.values() for text in of_corpus.values()]
     texts += [text for of_corpus in references.values() for of_image in of_corpus.values() for text in of_image]
-    with tempfile.TemporaryDirectory(prefix="meteor-") as folder:
-        paraphrases = Path(folder) / "paraphrases.gz"
+    with ExitStack() as stack:
+        paraphrases = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="meteor-"))) / "paraphrases.gz"
         kept = write_paraphrases(texts, snakemake.input.phrases, snakemake.input.paraphrases, paraphrases)
         logging.getLogger(__name__).info("METEOR reads the %d paraphrases that these texts can contain", kept)
-        with meteor_process(paraphrases) as meteor, TableWriter(snakemake.output[0], NLG) as writer:
-            for corpus, of_corpus in references.items():
-                writer.write(score_corpus(corpus, captions[corpus], of_corpus, meteor))
+        meteors = [stack.enter_context(meteor_process(paraphrases)) for _ in range(snakemake.threads)]
+        writer = stack.enter_context(TableWriter(snakemake.output[0], NLG))
+        for corpus, of_corpus in references.items():
+            writer.write(score_corpus(corpus, captions[corpus], of_corpus, *meteors))

@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+# Of a program that runs for seconds: half of METEOR's processor time went into compiling it well. What a Java does not
+# know of these it passes over.
+SHORT = ("-XX:+IgnoreUnrecognizedVMOptions", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
+
 
 class JavaError(RuntimeError):
     """No Java was found, or a program that runs on it failed."""

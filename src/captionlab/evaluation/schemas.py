@@ -11,7 +11,8 @@ PHRASES = TableSchema(
     "a phrase of METEOR's table of paraphrases",
     ("phrase",),
     phrase=Column(_STRING, "the phrase, in lower case"),
-    words=Column(pa.list_(_STRING), "its runs of letters a to z and digits, and empty strings"),
+    words=Column(_INT, "how many words it has: runs of letters a to z and digits"),
+    hash=Column(pa.uint64(), "of these words in their order; phrases of different words may share one"),
 )
 PARAPHRASES = TableSchema(
     "paraphrases",

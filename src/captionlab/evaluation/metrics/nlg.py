@@ -1,4 +1,4 @@
-"""BLEU, METEOR, ROUGE-L and CIDEr by pycocoevalcap, for each caption, with what their corpus values are computed from.
+"""BLEU, METEOR, ROUGE-L and CIDEr of pycocoevalcap, for each caption, with what their corpus values are computed from.
 
 TEXT_METRICS is the one place for a metric of a caption against references: its columns, how it scores, its values.
 Papineni et al. 2002 (BLEU), Denkowski and Lavie 2014 (METEOR 1.5), Lin 2004 (ROUGE), Vedantam et al. 2015 (CIDEr, here
@@ -12,21 +12,20 @@ import subprocess
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pycocoevalcap.bleu.bleu_scorer import BleuScorer
-from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.meteor.meteor import METEOR_JAR, Meteor
-from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.declarations import ScoreTable
-from captionlab.evaluation.java import JavaError, java_on_path
+from captionlab.evaluation import ngrams
+from captionlab.evaluation.java import SHORT, JavaError, java_on_path
 from captionlab.evaluation.summary import (
     PER_CENT,
     Job,
@@ -45,6 +44,8 @@ DECLARATION = ScoreTable(place=1, asks=(), references=True, switch="")
 Key = tuple[str, int]
 # The numbers of METEOR's own line of statistics.
 METEOR_STATISTICS = 23
+# Captions that METEOR is asked of at a time. Its answers to twice as many fit into a pipe, or both sides would wait.
+BLOCK = 32
 _DOUBLE = pa.float64()
 
 logger = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class MeteorOf(Meteor):
     def __init__(self, paraphrases: Path):
         jar, pipe = Path(inspect.getfile(Meteor)).with_name(METEOR_JAR), subprocess.PIPE
         options = ["-", "-", "-stdio", "-l", "en", "-norm", "-a", str(paraphrases)]
-        self.meteor_cmd = ["java", "-jar", "-Xmx2G", str(jar), *options]
+        self.meteor_cmd = ["java", *SHORT, "-Xmx2G", "-jar", str(jar), *options]
         self.meteor_p = subprocess.Popen(self.meteor_cmd, stdin=pipe, stdout=pipe, stderr=pipe)
         self.lock = threading.Lock()
 
@@ -84,12 +85,14 @@ class Texts:
     corpus: str
     captions: Mapping[Key, list[str]]
     references: Mapping[str, list[str]]  # of each image
-    meteor: Meteor
+    meteors: Sequence[Meteor]  # that share the captions
 
-    @property
-    def pairs(self) -> dict[Key, list[str]]:
-        """The references of each caption."""
-        return {key: self.references[key[0]] for key in self.captions}
+    @cached_property
+    def ngrams(self) -> ngrams.Corpus:
+        """All of them as arrays."""
+        places = {image: place for place, image in enumerate(self.references)}
+        captions = [of_key[0] for of_key in self.captions.values()]
+        return ngrams.Corpus(captions, [*self.references.values()], [places[image] for image, _ in self.captions])
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,11 @@ class TextMetric:
 
 
 def score_corpus(
-    corpus: str, captions: Mapping[Key, str], references: Mapping[str, Sequence[str]], meteor: Meteor
+    corpus: str, captions: Mapping[Key, str], references: Mapping[str, Sequence[str]], *meteors: Meteor
 ) -> dict[str, Any]:
     """Columns of the NLG table; captions by image and index, references by image, both as tokens joined by spaces.
+
+    The processes of METEOR share the captions and work beside the other metrics.
 
     A caption without tokens scores 0 on everything. A reference without tokens says nothing and is left out; an image
     that has no other is not scored. A caption of an image without references is not scored either. All are logged.
@@ -118,11 +123,19 @@ def score_corpus(
             "are made for English, so what they say of these means little",
             *(corpus, foreign, len(captions)),
         )
-    texts = Texts(corpus, {key: [tokens] for key, tokens in captions.items() if key[0] in usable}, usable, meteor)
+    texts = Texts(corpus, {key: [tokens] for key, tokens in captions.items() if key[0] in usable}, usable, meteors)
     count, (images, indices) = len(texts.captions), map(list, zip(*texts.captions, strict=True))
     columns: dict[str, Any] = {"corpus": [corpus] * count, "image_id": images, "caption_index": indices}
-    for metric in reversed(TEXT_METRICS):  # the Java process of METEOR takes a moment to start
-        columns |= metric.score(texts)
+    with ThreadPoolExecutor(1) as beside:
+        try:
+            asked = beside.submit(METEOR.score, texts)
+            for metric in TEXT_METRICS:
+                columns |= metric.score(texts) if metric is not METEOR else {}
+            columns |= asked.result()
+        except BaseException:  # or the thread would be waited for
+            for meteor in meteors:
+                meteor.meteor_p.kill()
+            raise
     sums = {name: np.reshape(columns[name], (count, -1)).sum(axis=0) for name in {m.column for m in METRICS.values()}}
     shown = ", ".join(f"{name} {float(m.value(sums[m.column], np.array(count))):.3f}" for name, m in METRICS.items())
     logger.info("%s: %s of %d captions", corpus, shown, count)
@@ -174,48 +187,65 @@ def _is_foreign(text: str) -> bool:
 
 
 def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
-    scorer = BleuScorer(n=4)
-    for key, of_image in texts.pairs.items():
-        scorer += (texts.captions[key][0], of_image)
-    _, per_caption = scorer.compute_score(option="closest")
-    counts = []
-    for found in scorer.ctest:
-        length = found["testlen"]
-        closest = min((abs(other - length), other) for other in found["reflen"])[1]
-        counts.append([length, closest, *found["guess"], *found["correct"]])
-    return {**{f"bleu_{n}": scores for n, scores in enumerate(per_caption, 1)}, "bleu_counts": counts}
+    counts = ngrams.bleu_counts(texts.ngrams)
+    scores = {f"bleu_{order}": scores for order, scores in enumerate(ngrams.bleu(counts), 1)}
+    return {**scores, "bleu_counts": counts.tolist()}
 
 
 def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
+    keys = [*texts.captions]
+    size = -(-len(keys) // len(texts.meteors))
+    parts = [keys[start : start + size] for start in range(0, len(keys), size)]
+    with ThreadPoolExecutor(len(parts)) as pool:
+        found = [*pool.map(partial(_meteor_of, texts), texts.meteors, parts)]
+    scores, statistics = ([row for part in column for row in part] for column in zip(*found, strict=True))
+    return {"meteor": scores, "meteor_statistics": statistics}
+
+
+def _meteor_of(texts: Texts, meteor: Meteor, keys: Sequence[Key]) -> tuple[list[float], list[list[float]]]:
+    """Scores and statistics of some captions by a process, which is asked of the next ones while it works."""
     # Meteor.compute_score hides the statistics and, when Java dies, waits for ever on its lock.
-    answers, statistics, meteor = [], [], texts.meteor
-    for key, of_image in texts.pairs.items():
-        # Three bars separate the fields of a line.
-        line = [text.replace("|||", " ") for text in (*texts.captions[key], *of_image)]
-        with _explained(f"METEOR failed at image {key[0]!r} of {texts.corpus!r}", meteor):
-            answers.append(meteor._stat(line[0], line[1:]))
-            statistics.append(list(map(float, answers[-1].split())))
-            if len(statistics[-1]) != METEOR_STATISTICS:
-                raise ValueError(f"it gave {answers[-1]!r} for {METEOR_STATISTICS} statistics")
-    with _explained(f"METEOR failed to add up the scores of {texts.corpus!r}", meteor):
-        meteor.meteor_p.stdin.write(("EVAL ||| " + " ||| ".join(answers) + "\n").encode())
-        meteor.meteor_p.stdin.flush()
+    answers: list[str] = []
+    statistics: list[list[float]] = []
+    try:
+        for start in range(0, len(keys) + BLOCK, BLOCK):
+            lines = (_question(texts.captions[key][0], texts.references[key[0]]) for key in keys[start : start + BLOCK])
+            _write(meteor, "".join(lines))
+            for _ in keys[len(answers) : start]:
+                answers.append(meteor.meteor_p.stdout.readline().decode().strip())
+                numbers = list(map(float, answers[-1].split()))
+                if len(numbers) != METEOR_STATISTICS:
+                    raise ValueError(f"it gave {answers[-1]!r} for {METEOR_STATISTICS} statistics")
+                statistics.append(numbers)
+    except (BrokenPipeError, ValueError) as error:
+        failed = f"METEOR failed at image {keys[len(statistics)][0]!r} of {texts.corpus!r}"
+        raise _explained(failed, meteor, error) from error
+    try:
+        _write(meteor, "EVAL ||| " + " ||| ".join(answers) + "\n")
         scores = [float(meteor.meteor_p.stdout.readline()) for _ in range(len(answers) + 1)]
-    return {"meteor": scores[:-1], "meteor_statistics": [_counted_chunks(of_caption) for of_caption in statistics]}
+    except (BrokenPipeError, ValueError) as error:
+        raise _explained(f"METEOR failed to add up the scores of {texts.corpus!r}", meteor, error) from error
+    return scores[:-1], list(map(_counted_chunks, statistics))
+
+
+def _question(caption: str, references: Sequence[str]) -> str:
+    """METEOR's line for a caption, in which three bars separate the fields, as pycocoevalcap writes it."""
+    first, *others = (text.replace("|||", " ") for text in (caption, *references))
+    return " ||| ".join(["SCORE", *others, first.replace("  ", " ")]) + "\n"
+
+
+def _write(meteor: Meteor, text: str) -> None:
+    meteor.meteor_p.stdin.write(text.encode())
+    meteor.meteor_p.stdin.flush()
 
 
 def _rouge(texts: Texts) -> dict[str, Sequence[Any]]:
-    return {"rouge_l": Rouge().compute_score(texts.pairs, texts.captions)[1]}
+    pairs = ((caption[0], texts.references[image]) for (image, _), caption in texts.captions.items())
+    return {"rouge_l": [ngrams.rouge_l(*pair) for pair in pairs]}
 
 
 def _cider(texts: Texts) -> dict[str, Sequence[Any]]:
-    # Of all first captions, then of the second, and so on: Cider counts an image once for each.
-    scores: dict[Key, float] = {}
-    for index in sorted({index for _, index in texts.captions}):
-        of_index = {image: texts.captions.get((image, index), [""]) for image in texts.references}
-        _, values = Cider().compute_score(texts.references, of_index)
-        scores |= {(image, index): float(value) for image, value in zip(texts.references, values, strict=True)}
-    return {"cider": [scores[key] for key in texts.captions]}
+    return {"cider": ngrams.cider(texts.ngrams)}
 
 
 def _counted_chunks(statistics: list[float]) -> list[float]:
@@ -225,15 +255,11 @@ def _counted_chunks(statistics: list[float]) -> list[float]:
     return [*statistics[:20], 0.0, *statistics[21:]] if whole else statistics
 
 
-@contextmanager
-def _explained(what: str, meteor: Meteor) -> Iterator[None]:
-    """Turn a broken pipe or an answer that is none into an error that carries what Java said last."""
-    try:
-        yield
-    except (BrokenPipeError, ValueError) as error:
-        meteor.meteor_p.kill()
-        said = meteor.meteor_p.stderr.read().decode(errors="replace").strip()[-500:]
-        raise JavaError(f"{what} (was it killed, or short of memory?): {said or error}") from error
+def _explained(what: str, meteor: Meteor, error: Exception) -> JavaError:
+    """The error of a broken pipe or of an answer that is none, with what Java said last."""
+    meteor.meteor_p.kill()
+    said = meteor.meteor_p.stderr.read().decode(errors="replace").strip()[-500:]
+    return JavaError(f"{what} (was it killed, or short of memory?): {said or error}")
 
 
 def corpus_bleu(sums: np.ndarray, captions: np.ndarray, order: int) -> np.ndarray:

@@ -56,7 +56,8 @@ LONGEST = 60
 BESIDE_HEAP = 1000
 # What its libraries for serialisation reach into.
 OPENED = ("java.lang", "java.math", "java.net", "java.text", "java.util", "java.util.concurrent")
-# Keys of LMDB are at most 511 bytes, and the program reports a longer caption as an error, though it goes on.
+# Bytes of a key of LMDB. The program reports a longer caption as an error, though it goes on.
+LONGEST_KEY = 511
 HARMLESS = re.compile(r'Error: Could not cache item to .*? with key:\n".*?"\nCaption may be too long\n', re.DOTALL)
 
 SPICE = TableSchema(
@@ -117,6 +118,12 @@ def parse_captions(
     return {"key": [*rows], "tuples": [*rows.values()]}
 
 
+def cache_keys(captions: Sequence[str]) -> dict[bytes, str]:
+    """Those captions that can be kept, cut as they are parsed, by their keys in PARSES."""
+    keys = {_key(text): text for text in sorted({_cut(caption)[0] for caption in captions})}
+    return {key: text for key, text in keys.items() if len(key) <= LONGEST_KEY}
+
+
 def score_captions(
     captions: Sequence[str],
     references: Sequence[Sequence[str]],
@@ -173,6 +180,13 @@ def _cut(caption: str) -> tuple[str, int]:
     """At most the words that are parsed, and how many were left out."""
     words = caption.split()
     return " ".join(words[:LONGEST]), max(len(words) - LONGEST, 0)
+
+
+def _key(caption: str) -> bytes:
+    """A caption as FST 2.47, which the program uses, writes a string: its length and its UTF-16 units."""
+    units = memoryview(caption.encode("utf-16-le")).cast("H").tolist()
+    length = bytes([len(units)]) if len(units) < 128 else b"\x80" + len(units).to_bytes(2, "little")
+    return b"\xfc" + length + b"".join(bytes([u]) if u < 255 else b"\xff" + u.to_bytes(2, "little") for u in units)
 
 
 def _cache(folder: Path, parses: Mapping[str, Sequence[bytes]] | None = None) -> str:
