@@ -1,6 +1,5 @@
 """Answer what reviewers ask about experiments, by what the run knows."""
 
-import csv
 from pathlib import Path
 
 from captionlab import paths
@@ -11,20 +10,12 @@ from captionlab.reporting.checklist import checklist_table
 from captionlab.reporting.checklist_answers import Known, questions
 from captionlab.reporting.costs import COSTS
 from captionlab.reporting.facts import counts, parameters, validated
+from captionlab.reporting.formats.csv import read_records
 from captionlab.reporting.formats.files import write_table_files
 from captionlab.schemas import COMPARISONS
 from captionlab.scripting import script
 from captionlab.study.schemas import PARTICIPANTS
 from captionlab.tables import read_table
-
-
-def read_rows(paths_of_csv: list[str]) -> list[dict[str, str]]:
-    """The records of tables, as text."""
-    rows = []
-    for path in paths_of_csv:
-        with open(path, encoding="utf-8", newline="") as file:
-            rows += csv.DictReader(file)
-    return rows
 
 
 def lines_of(files: list[str]) -> int | None:
@@ -58,8 +49,8 @@ def main(snakemake):
         decodings=params.decodings,
         metrics=params.metrics,
         searches={paths.owner_of(path): read_table(path, SEARCH).to_pylist() for path in inputs.searches},
-        validity=read_rows(inputs.validity),
-        claims=read_rows(inputs.claims),
+        validity=[row for path in inputs.validity for row in read_records(path)],
+        claims=[row for path in inputs.claims for row in read_records(path)],
         papers=params.papers,
         participants={paths.owner_of(path): read_table(path, PARTICIPANTS).to_pylist() for path in inputs.participants},
         excluded_images=lines_of(inputs.excluded),

@@ -1,6 +1,5 @@
 """Write a card beside the weights of every model that the run trained."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from captionlab.files import read_yaml
 from captionlab.reporting.card_results import Results
 from captionlab.reporting.costs import measured_job
 from captionlab.reporting.facts import Trained, counts, parameters, updates, validated
+from captionlab.reporting.formats.csv import read_records
 from captionlab.reporting.formats.files import write_text
 from captionlab.reporting.model_cards import Context, card_text
 from captionlab.schemas import COMPARISONS, SUMMARY
@@ -46,10 +46,6 @@ def read_json(path: str) -> dict:
 def main(snakemake):
     inputs, params = snakemake.input, snakemake.params
     summary, comparisons = read_table(inputs.summary, SUMMARY), read_table(inputs.comparisons, COMPARISONS)
-    validity = []
-    for path in inputs.validity:
-        with open(path, encoding="utf-8", newline="") as file:
-            validity += csv.DictReader(file)
     tables = zip(inputs.images, inputs.captions, inputs.rejects, strict=True)
     hubs = {corpus: known["hub"] for corpus, known in params.corpora.items()}
     context = Context(
@@ -57,7 +53,7 @@ def main(snakemake):
         counts={paths.owner_of(of_corpus[0]): counts(*of_corpus) for of_corpus in tables},
         carded=frozenset((model["section"], model["name"]) for model in params.models),
         results=Results(summary.to_pylist(), comparisons.to_pylist(), params.humans, hubs),
-        validity=validity,
+        validity=[row for path in inputs.validity for row in read_records(path)],
         papers=params.papers,
         software=read_yaml(inputs.software),
     )

@@ -1,7 +1,8 @@
-"""The records of a table as CSV."""
+"""The records of a table as CSV, and back as text."""
 
 import csv
 import io
+import os
 
 from captionlab.reporting.render import Table
 
@@ -13,3 +14,9 @@ def csv_text(table: Table) -> str:
     writer.writeheader()
     writer.writerows(table.records)
     return stream.getvalue()
+
+
+def read_records(path: str | os.PathLike[str]) -> list[dict[str, str]]:
+    """The records of a table that was written as `csv_text` has it, as text; a missing value is empty."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
