@@ -13,6 +13,19 @@ from captionlab.scripting import script
 from captionlab.tables import TableError, read_table, write_table
 
 
+def earlier_parses(version):
+    """What earlier runs kept, by key; without what a disk damaged."""
+    parses = {}
+    for path in kept_parts(version):
+        try:
+            table = read_table(path, PARSES)
+        except TableError as error:
+            logging.warning("Parsed again: %s", error)
+            continue
+        parses |= zip(table["key"].to_pylist(), table["tuples"].to_pylist(), strict=True)
+    return parses
+
+
 @script
 def main(snakemake):
     models, output = Path(snakemake.input.models), snakemake.output[0]
@@ -33,16 +46,3 @@ def main(snakemake):
         parses |= zip(new["key"], new["tuples"], strict=True)
     rows = sorted(parses.items())
     write_table(output, PARSES, {"key": [key for key, _ in rows], "tuples": [tuples for _, tuples in rows]})
-
-
-def earlier_parses(version):
-    """What earlier runs kept, by key; without what a disk damaged."""
-    parses = {}
-    for path in kept_parts(version):
-        try:
-            table = read_table(path, PARSES)
-        except TableError as error:
-            logging.warning("Parsed again: %s", error)
-            continue
-        parses |= zip(table["key"].to_pylist(), table["tuples"].to_pylist(), strict=True)
-    return parses
