@@ -8,12 +8,21 @@ from answers import Answers
 
 # Columns that an interval in the columns ci_low and ci_high may be of.
 VALUES = ("value", "difference")
+# Of a test that runs the workflow. That of config/paper.yaml, the longest, took 1,440 on two slow cores.
+SLOW_SECONDS = 4500
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-answers", action="store_true", help="write tests/bad_input.md anew from the tests that run"
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give runs of the workflow more time than other tests: the limit ends what hangs, it does not measure."""
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
 
 
 @pytest.fixture(autouse=True, scope="session")
