@@ -287,8 +287,11 @@ def stoppable_job(folder, command):
 def is_gone(process):
     """Whether a process ends within a few seconds."""
     for _ in range(100):
-        state = Path(f"/proc/{process}/stat")
-        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
+        try:
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):  # it may end between two looks, and while it is looked at
+            return True
+        if state == "Z":
             return True
         time.sleep(0.05)
     return False
