@@ -95,7 +95,15 @@ def test_one_step_has_the_gradient_of_the_naive_one(tokenizer, baseline, kl, red
     visual, reward_model = torch.randn(9, 4), RewardModel()
     captioner, parent = captioner_of(tokenizer), captioner_of(tokenizer, seed=2).eval()
     objective = SelfCritical(
-        tokenizer, GREEDY, reward_model, SAMPLES, baseline, scale=1.7, kl=kl, parent=parent, log_prob=reduction
+        tokenizer,
+        GREEDY,
+        reward_model,
+        SAMPLES,
+        baseline,
+        scale=1.7,
+        kl=kl,
+        parent=parent.log_probs,
+        log_prob=reduction,
     )
     (batch,) = batch_of(visual)
     loss, statistics = objective.loss(captioner, batch)

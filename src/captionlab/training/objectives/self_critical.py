@@ -4,7 +4,6 @@ After github.com/ruotianluo/ImageCaptioning.pytorch (captioning/modules/loss_wra
 al. (2022) train. With the other baseline it is the "new self-critical" of the same repository (Luo 2020).
 """
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +17,7 @@ from captionlab.training.loop.batches import ImageBatch, ImageBatches
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.loop.trainer import Objective
 from captionlab.training.objectives.reinforce import caption_log_probs, freeze_token_embeddings, policy_loss
+from captionlab.training.parent import LogProbs, frozen_parent
 from captionlab.training.rewards.reward import Reward, build_reward
 
 
@@ -55,8 +55,8 @@ class SelfCritical(Objective):
     kl: float = 0.0
     """The reward of a caption loses so many times the mean over its tokens of log-probability minus that under the
     parent: on average over samples that is the divergence of the captioner from the parent, per token."""
-    parent: Any = None
-    """a frozen captioner"""
+    parent: LogProbs | None = None
+    """log-probabilities under the parent (captionlab.training.parent)"""
     log_prob: str | None = None
     """With one (see caption_log_probs) the loss is REINFORCE's, a mean over captions whose log-probabilities come from
     a second pass; without, one over tokens."""
@@ -122,10 +122,10 @@ class SelfCritical(Objective):
     @torch.no_grad()
     def _divergence(self, decoded: Decoded, visual: torch.Tensor, copies: int) -> torch.Tensor:
         """Mean per token of the log-probability minus the parent's, (images, copies); zeros where it does not count."""
-        if not self.kl:
-            return visual.new_zeros(len(visual), copies)
+        if self.parent is None or not self.kl:
+            return decoded.log_prob.new_zeros(len(visual), copies)
         rows = visual.repeat_interleave(copies, dim=0)
-        parents = self.parent.log_probs(rows, decoded.tokens, decoded.mask).sum(1)
+        parents = self.parent(rows, decoded.tokens, decoded.mask).sum(1)
         return ((decoded.log_prob - parents) / decoded.lengths).view(len(visual), copies)
 
 
@@ -134,7 +134,7 @@ def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, Ima
     settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
     if settings.pop("freeze_embeddings"):
         freeze_token_embeddings(data.captioner, data.tokenizer.size)
-    parent = copy.deepcopy(data.captioner).requires_grad_(False).eval() if config["kl"] else None
+    parent = frozen_parent(data.captioner) if config["kl"] else None
     decoding, reward = Decoding.from_config(config["decoding"]), build_reward(config["reward"], data)
     objective = SelfCritical(data.tokenizer, decoding, reward, parent=parent, **settings)
     return objective, ImageBatches(data.visual, **data.order)
