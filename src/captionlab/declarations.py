@@ -28,8 +28,9 @@ class DeclarationError(ValueError):
 class CaptionerFamily:
     """A family of captioners."""
 
-    reads: Literal["vector", "patches", "regions", "tagged-regions"]
-    """what it reads of an image: one vector of an encoder, one for each place, regions, or regions and tags"""
+    reads: Literal["vector", "patches", "patches-or-pixels", "regions", "tagged-regions"]
+    """what it reads of an image: one vector of an encoder, one for each place, or without an encoder the image itself,
+    regions, or regions and tags"""
     libraries: tuple[str, ...]
     """libraries whose versions matter to it, beside torch and tokenizers"""
     objectives: tuple[str, ...]
@@ -49,6 +50,8 @@ class CaptionerFamily:
     """what the objective reinforce takes for keys that are not given, as the class has it"""
     size: str = ""
     """which number in the `architecture` of its config.json is that of the numbers in a vector that it reads"""
+    folder: bool = False
+    """whether its published weights are a folder, which has its tokens too, and not a file beside another of tokens"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +70,8 @@ class EncoderFamily:
     """further keys of its block when it is imported, each with its JSON schema"""
     architecture: Mapping[str, Any]
     """keys of `architecture`, each with its JSON schema; none where it cannot be trained here"""
+    folder: bool = False
+    """whether its published weights are a folder, and not a file"""
     size: tuple[str, ...] = ()
     """keys that lead to the number of numbers in an embedding, in its config.json and in its block of a config"""
 

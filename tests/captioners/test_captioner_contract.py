@@ -17,7 +17,8 @@ def test_what_is_declared_can_be_done(name):
         "logits": "teacher" in declaration.options,
         "masked_logits": "mlm" in declaration.objectives,
         "attention": declaration.attention,
-        "open_images": "regions" in declaration.reads,
+        "open_images": "regions" in declaration.reads or "pixels" in declaration.reads,
+        "from_folder": declaration.folder,
         "measure_images": "regions" in declaration.reads,
     }
     for method, said in promised.items():

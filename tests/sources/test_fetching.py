@@ -19,6 +19,7 @@ from captionlab.sources.table import DiskFull, Source, SourceError, hub_source
 
 CONTENT = random.Random(0).randbytes(50_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
+SOME_DATA = hub_source("some/data", "main", "dataset")
 
 
 @pytest.fixture
@@ -498,7 +499,7 @@ def test_a_repository_is_fetched_whole(hub, tmp_path):
     for name in ("train-0.parquet", "deep/test-0.parquet", ".gitattributes"):
         hub.files[f"/datasets/some/data/{name}"] = name.encode()
     revision = "2" * 40
-    Retrieval([hub_source("some/data", revision)], tmp_path).fetch()
+    Retrieval([hub_source("some/data", revision, "dataset")], tmp_path).fetch()
     folder = f"hub/some/data/{revision}"
     assert left(tmp_path) == {f"{folder}/train-0.parquet", f"{folder}/deep/test-0.parquet"}
 
@@ -515,7 +516,7 @@ def test_a_branch_that_moves_is_one_commit(hub, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Retrieval, "_from_hub", move)
     for _ in range(2):
-        Retrieval([hub_source("some/data", "main")], tmp_path).fetch()
+        Retrieval([SOME_DATA], tmp_path).fetch()
         asked = {path for _, path, _ in hub.asked if "/resolve/" in path}
         assert asked == {f"/datasets/some/data/resolve/{'2' * 40}/{name}.parquet" for name in "ab"}
         assert len(left(tmp_path)) == 2
@@ -527,24 +528,28 @@ def test_a_branch_that_moves_is_one_commit(hub, tmp_path, monkeypatch):
 def test_a_repository_whose_files_would_leave_their_folder(hub, tmp_path, answers):
     hub.files["/datasets/some/data/deep/../../outside"] = CONTENT
     text = refused(
-        tmp_path, answers, "a data set of the hub with a file deep/../../outside", hub, hub_source("some/data", "main")
+        tmp_path,
+        answers,
+        "a data set of the hub with a file deep/../../outside",
+        hub,
+        SOME_DATA,
     )
     assert "'deep/../../outside', which would leave its folder" in text
     assert left(tmp_path) == set()
 
 
 def test_a_repository_without_any_file(hub, tmp_path, answers):
-    text = refused(tmp_path, answers, "a data set of the hub without a file", hub, hub_source("some/data", "main"))
+    text = refused(tmp_path, answers, "a data set of the hub without a file", hub, SOME_DATA)
     assert f"some/data has no file at {'2' * 40}" in text
 
 
 def test_of_a_repository_size_and_licence_are_said_before_it_is_fetched(hub, tmp_path):
     hub.files["/datasets/some/data/train-0.parquet"] = CONTENT * 40
-    found = Retrieval([hub_source("some/data", "main")], tmp_path).looked_up()
+    found = Retrieval([SOME_DATA], tmp_path).looked_up()
     assert "2.0 MB; licence: cc0-1.0" in found.described()
     assert f"from some/data, revision {'2' * 40}" in found.described()
     assert left(tmp_path) == set()
-    unknown = Retrieval([hub_source("other/data", "main")], tmp_path / "elsewhere")
+    unknown = Retrieval([hub_source("other/data", "main", "dataset")], tmp_path / "elsewhere")
     hub.server_close()
     assert unknown.looked_up().described() == unknown.described()
     assert "size unknown; licence: see its page" in unknown.described()

@@ -71,6 +71,15 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
         """The tokenizer that goes with published weights; by default a tokenizer.json."""
         return Tokenizer.load(path)
 
+    @classmethod
+    def from_folder(cls, folder: str | os.PathLike[str], block: Mapping[str, Any]) -> tuple[Self, Tokenizer]:
+        """A captioner that was published as a folder, by the keys of its block in the config, and its tokenizer."""
+        raise ValueError("published weights of this family are a file")
+
+    def load_tokenizer(self, path: str | os.PathLike[str]) -> Tokenizer:
+        """The tokenizer that was stored with this captioner."""
+        return Tokenizer.load(path)
+
     @staticmethod
     def measure_images(paths: Sequence[str]) -> tuple[int, list[str]]:
         """How many numbers a vector of an image has in these tables, and what the tokenizer must know of them."""

@@ -10,7 +10,7 @@ import torch
 
 from captionlab.captioners.captioner import Captioner
 from captionlab.declarations import defined, family_class
-from captionlab.files import replacing
+from captionlab.files import digest, replacing
 from captionlab.model_config import NAME, made_here, refuse_other, with_sizes_beside
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.tokenizer import Tokenizer
@@ -35,7 +35,13 @@ def load_captioner(directory: AnyPath, device: str | torch.device = "cpu") -> tu
     config, weights, tokenizer = (Path(directory) / name for name in FILES)
     captioner = _built(config)
     _load_weights(captioner, read_checkpoint(weights), weights)
-    return captioner.to(device).eval(), Tokenizer.load(tokenizer)
+    return captioner.to(device).eval(), captioner.load_tokenizer(tokenizer)
+
+
+def import_folder(family: str, folder: AnyPath, directory: AnyPath, block: Mapping[str, Any]) -> None:
+    """Store a captioner that was published as a folder, by the keys of its block; CheckpointError for another one."""
+    captioner, tokenizer = family_class("captioners", family).from_folder(folder, block)
+    save_captioner(captioner, tokenizer, directory, {"weights": Path(folder).name, "blake2b": digest(folder)})
 
 
 def import_captioner(family: str, weights: AnyPath, tokenizer: AnyPath, directory: AnyPath, **options: Any) -> None:
@@ -49,7 +55,8 @@ def import_captioner(family: str, weights: AnyPath, tokenizer: AnyPath, director
     beside, state = Path(weights).with_name(NAME), read_checkpoint(weights)
     if found := made_here(beside, "captioners", family):
         refuse_other(beside, options, found.get("architecture", {}))
-        captioner, vocabulary = _built(beside), Tokenizer.load(tokenizer)
+        captioner = _built(beside)
+        vocabulary = captioner.load_tokenizer(tokenizer)
     else:
         captioner, state = _published(family, weights, state, options)
         vocabulary = captioner.read_tokenizer(tokenizer)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,8 @@ from captionlab.progress import progress
 from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.shards import shard_rows
 from captionlab.tables import TableWriter
+
+Prepared = TypeVar("Prepared")
 
 
 def normalise(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
@@ -59,11 +61,11 @@ def squeeze(image: Image.Image, size: int) -> Tensor:
 
 
 def decode(
-    images: Iterable[pa.Table], prepare: Callable[[Image.Image], Tensor], threads: int, ahead: int = 512
-) -> Iterator[Tensor]:
+    images: Iterable[pa.Table], prepare: Callable[[Image.Image], Prepared], threads: int, ahead: int = 512
+) -> Iterator[Prepared]:
     """Prepared images of tables (image_id and PLACE), at most `ahead` in memory; ValueError names a broken one."""
     with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[Tensor]] = deque()
+        waiting: deque[Future[Prepared]] = deque()
         for chunk in (chunk for table in images for chunk in table.to_batches(max_chunksize=ahead)):
             for row in chunk.to_pylist():
                 waiting.append(pool.submit(_decode_one, row, prepare))
@@ -73,7 +75,7 @@ def decode(
             yield waiting.popleft().result()
 
 
-def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Tensor]) -> Tensor:
+def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Prepared]) -> Prepared:
     try:
         return prepare(open_image(row))
     except Exception as error:  # decoders raise whatever damaged bytes make them stumble over

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers, trainers
@@ -19,24 +19,27 @@ _SPACED = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
 class Tokenizer:
     """A tokenizer with an end token."""
 
-    def __init__(self, tokenizer: tokenizers.Tokenizer):
-        """Wrap a tokenizer of the tokenizers library; ValueError when it has no end token."""
-        ends = [number for end in _ENDS if (number := tokenizer.token_to_id(end)) is not None]
-        if not ends:
+    def __init__(self, tokenizer: tokenizers.Tokenizer, end: int | None = None):
+        """Wrap a tokenizer of the tokenizers library; its end token is named as GPT-2's or BERT's, or has the id `end`.
+
+        ValueError when it has no end token.
+        """
+        ends = [number for name in _ENDS if (number := tokenizer.token_to_id(name)) is not None]
+        if end is None and not ends:
             raise ValueError(f"the tokenizer has no token {' or '.join(map(repr, _ENDS))}; it cannot end a caption")
-        self.tokenizer, self.end = tokenizer, ends[0]
+        self.tokenizer, self.end = tokenizer, ends[0] if end is None else end
         self.stop_ids = cache(self._stop_ids)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a tokenizer.json; ValueError when the file is not one."""
+    def load(cls, path: str | os.PathLike[str], **options: Any) -> Self:
+        """Read a tokenizer.json; ValueError when the file is not one. `options` are those of the constructor."""
         try:
             tokenizer = tokenizers.Tokenizer.from_str(Path(path).read_text(encoding="utf-8"))
         except Exception as error:  # the library raises bare Exception
             raise ValueError(f"{path} is no tokenizer.json of the tokenizers library: {error}") from error
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        return cls(tokenizer)
+        return cls(tokenizer, **options)
 
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary: int) -> Self:

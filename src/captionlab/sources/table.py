@@ -92,24 +92,31 @@ def read_sources(path: Path = TABLE) -> list[Source]:
     return found
 
 
-def hub_source(repository: str, revision: str) -> Source:
-    """A data set on the hub that a corpus names by its repository and revision; its files lie in `hub_folder`."""
+def hub_source(repository: str, revision: str, kind: str) -> Source:
+    """A dataset or model on the hub that a config names by repository and revision; its files lie in `hub_folder`."""
     return Source(
         name=f"{repository}@{revision}",
-        what="a data set that the config names",
+        what=f"a {'data set' if kind == 'dataset' else kind} that the config names",
         origin="Hugging Face hub",
         licence="see its page",
         becomes="",
         places={f"{hub_folder(repository, revision)}/": ""},
         repository=repository,
         revision=revision,
-        kind="dataset",
+        kind=kind,
     )
 
 
 def hub_folder(repository: str, revision: str) -> str:
-    """Where the files of a data set on the hub lie below `data`."""
+    """Where the files of a repository on the hub lie below `data`."""
     return f"hub/{repository}/{revision}"
+
+
+def hub_models(paths: Iterable[str]) -> list[Source]:
+    """The models on the hub among paths below `data`: hub/owner/name/commit, all of it or a file in it."""
+    found = (re.match(r"hub/([^/]+/[^/]+)/([0-9a-f]{40})(/|$)", path) for path in paths)
+    pairs = dict.fromkeys((match[1], match[2]) for match in found if match)
+    return [hub_source(*pair, "model") for pair in pairs]
 
 
 def serving(sources: Iterable[Source], paths: Iterable[str]) -> list[Source]:

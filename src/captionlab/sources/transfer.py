@@ -64,9 +64,15 @@ def look_on_hub(repository: str, kind: str, revision: str, file: str) -> Remote:
     return Remote(address, told.size, told.etag, sha256, told.commit_hash, build_hf_headers())
 
 
+_OF_MODEL = re.compile(r"[^/]+\.(safetensors|json|jinja|txt|model)")
+
+
 @dataclass(frozen=True)
 class Repository:
-    """A repository of the hub at one commit: its licence, and the bytes of each of its files, hidden ones aside."""
+    """A repository of the hub at one commit: its licence, and the bytes of each of its files, hidden ones aside.
+
+    Of a model those alone that transformers reads: many have the same weights in other formats beside them.
+    """
 
     commit: str
     licence: str | None
@@ -82,6 +88,8 @@ def look_at_repository(repository: str, kind: str, revision: str) -> Repository:
     except (httpx2.HTTPError, OSError) as error:
         raise SourceError(reason(f"{constants.ENDPOINT}/{repository}", error)) from error
     files = {file.rfilename: file.size or 0 for file in told.siblings or [] if not file.rfilename.startswith(".")}
+    if kind == "model":
+        files = {name: size for name, size in files.items() if _OF_MODEL.fullmatch(name)}
     if not files:
         raise SourceError(f"{constants.ENDPOINT}/{repository} has no file at {told.sha}")
     if leaving := [name for name in files if name.startswith("/") or ".." in name.split("/")]:

@@ -134,9 +134,8 @@ class Basis:
                     place = ".".join(filter(None, (section, name, "run" if "run" in block else key, corpus)))
                     yield from ((place, file) for file in listed(files))
 
-    def missing(self, named: Iterable[tuple[str, str]], folders: bool = False) -> list[str]:
-        """A sentence for each key of the config whose file, or also folder, is not there."""
-        kind = "file or folder" if folders else "file"
+    def missing(self, named: Iterable[tuple[str, str]], kind: str = "file") -> list[str]:
+        """A sentence for each key of the config whose `file`, `folder`, or `file or folder`, is not there."""
         found = [(key, absent(Path(self.data) / path, kind)) for key, path in named]
         return [f"{key}: {said}" for key, said in found if said]
 

@@ -8,7 +8,7 @@ from typing import Any
 from captionlab import paths
 from captionlab.judgements import JUDGED
 from captionlab.reporting.paper import listed
-from captionlab.sources.table import Source, read_sources, serving
+from captionlab.sources.table import Source, hub_models, read_sources, serving
 from captionlab.workflow.basis import Basis
 from captionlab.workflow.blocks import KINDS, Block, normalise
 from captionlab.workflow.families import DECLARED, headline, judgement_readers
@@ -220,13 +220,14 @@ class Documenting:
         """
         block, data = self.basis.config[section][name], Path(self.basis.data)
         named = self.language.paths(block, self.language.root["properties"][section]["additionalProperties"])
-        weights = serving(self._table, [below(path, data) for path in listed(block.get("weights", []))])
-        bases = {source.name for source in weights}
+        weights = [below(path, data) for path in listed(block.get("weights", []))]
+        bases = {source.name for source in (*serving(self._table, weights), *hub_models(weights))}
+        places = [below(path, data) for path in named]
         return [
             {
                 "what": source.what,
                 "licence": source.licence,
                 "repository": source.repository if section == "corpora" or source.name in bases else None,
             }
-            for source in serving(self._table, [below(path, data) for path in named])
+            for source in (*serving(self._table, places), *hub_models(places))
         ]

@@ -23,7 +23,7 @@ from captionlab.workflow.commands import COMMAND, Commands
 from captionlab.workflow.config import SCHEMA, ConfigError, checked, named_paths
 from captionlab.workflow.documenting import Documenting
 from captionlab.workflow.embedding import Embedding
-from captionlab.workflow.families import asked_tables, readers, score_tables
+from captionlab.workflow.families import DECLARED, asked_tables, captioners, readers, score_tables
 from captionlab.workflow.judgements import Judgements, with_judgements
 from captionlab.workflow.language import Construction, Language
 from captionlab.workflow.metrics import Metrics
@@ -88,13 +88,17 @@ class Experiments(Basis):
 
         read = {name: corpus for name, corpus in self.corpora.items() if corpus["reader"] not in ("toyworld", JUDGED)}
         mistakes = [said for name, corpus in read.items() for said in input_mistakes(corpus, Path(self.data), name)]
-        captioners = self.named("captioners", "config", "weights", "tokenizer", "captions")
-        encoders = [*self.named("encoders", "config"), *self.embedding.files()]
+        models = [*self.named("captioners", "config", "weights", "tokenizer", "captions")]
+        models += [*self.named("encoders", "config"), *self.embedding.files()]
+        of_folders = {
+            f"{section}.{name}.weights" for section in ("captioners", "encoders") for name in self._hub(section)
+        }
         others = [*self.language.files(), *self.study.files(), *self.commands.environments(), *self.commands.scripts()]
-        mistakes += self.missing([*captioners, *encoders, *others])
+        mistakes += self.missing([*(one for one in models if one[0] not in of_folders), *others])
+        mistakes += self.missing([one for one in models if one[0] in of_folders], kind="folder")
         scorers = self.named("scorers", "config", "weights", "vocabulary")
         folders = [*self.named("regions", "weights", "files"), *scorers]
-        mistakes += [*self.missing(folders, folders=True), *self.missing(self.named("tags", "files"))]
+        mistakes += [*self.missing(folders, kind="file or folder"), *self.missing(self.named("tags", "files"))]
         mistakes += [*self.language.missing_tagger(), *self.metrics.missing_categories(), *self.judgements.missing()]
         to_do = self.retrieving.said() if self.retrieving else {}
         keys_of: dict[str, list[str]] = {}
@@ -109,6 +113,16 @@ class Experiments(Basis):
             raise ConfigError.listing(what, mistakes)
         if taken := [*self.metrics.taken_categories()]:
             raise ConfigError.listing("it is not clear which lists of categories are meant", taken)
+
+    def _hub(self, section: str) -> list[str]:
+        """Models of a section that were published as folders."""
+        declared = DECLARED[section]()
+        blocks = {name: declared.get(block.get("family")) for name, block in self.config[section].items()}
+        return [
+            name
+            for name, family in blocks.items()
+            if family and family.folder and "run" not in self.config[section][name]
+        ]
 
     def check_results(self) -> None:
         """Raise a ConfigError where results may not be written."""
@@ -173,6 +187,8 @@ class Experiments(Basis):
         for part in ("objective", "validation"):
             if "decoding" in block.get(part, {}):
                 block[part] = {**block[part], "decoding": self.decoding(block[part]["decoding"])}
+        if captioners()[self.family(wildcards.captioner)].reads == "patches-or-pixels" and "weights" in block:
+            block["reads"] = "table" if "encoder" in self.captioners[wildcards.captioner] else "pixels"
         return normalise(block)
 
     def captioner_family(self, wildcards: Wildcards) -> Loaded:

@@ -40,9 +40,11 @@ class Regions:
         return [paths.regions(regions, corpus, shard) for shard in shard_names(shards)]
 
     def captioner_tables(self, captioner: str, corpus: str) -> list[str]:
-        """Tables of a corpus that a captioner reads: embeddings by its encoder, or regions and tags."""
+        """Tables of a corpus that a captioner reads: embeddings by its encoder, regions and tags, or images."""
         block = self.basis.captioners[root_of(self.basis.config, captioner)]
         if "encoder" in block:
             return self.embedding.features(block["encoder"], corpus)
+        if "regions" not in block:
+            return [paths.corpus("images", corpus)]
         tags = [paths.tags(block["tags"], corpus)] if "tags" in block else []
         return [*self.tables(block["regions"], corpus), *tags]

@@ -9,7 +9,7 @@ from typing import Any
 from captionlab import paths
 from captionlab.given import absent
 from captionlab.sources.retrieval import Retrieval
-from captionlab.sources.table import hub_source, read_sources, serving
+from captionlab.sources.table import hub_models, hub_source, read_sources, serving
 from captionlab.workflow.blocks import Block
 
 
@@ -18,9 +18,10 @@ def retrieval(config: Block, named: Iterable[str], root: Path) -> Retrieval:
     data = (root / config["data"]).resolve()
     hub = [corpus for corpus in config["corpora"].values() if "repository" in corpus]
     pairs = dict.fromkeys((str(corpus["repository"]), str(corpus["revision"])) for corpus in hub)
+    places = [below(path, data) for path in named]
     table = read_sources(root / "resources" / "sources.yaml")
-    asked = serving(table, [below(path, data) for path in named])
-    return Retrieval([*asked, *(hub_source(*pair) for pair in pairs)], data)
+    asked = serving(table, places)
+    return Retrieval([*asked, *hub_models(places), *(hub_source(*pair, "dataset") for pair in pairs)], data)
 
 
 class Retrieving:

@@ -1,0 +1,83 @@
+"""Images that a model of the hub reads as they are, decoded when they are asked for, some at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from captionlab.encoders.images import decode
+from captionlab.groups import Groups
+from captionlab.order import Places
+from captionlab.places import PLACE
+from captionlab.schemas import IMAGES
+from captionlab.tables import TableError, read_table
+
+# Of an image by name: the words of the prompt (1, P), what is said of the image, and `features` (S, d), those that the
+# image side of the model makes of it, where they can be given in place of pixels.
+Seen = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Some images as a model reads them, a row for each; like a tensor they can be cut, repeated and put together."""
+
+    images: Sequence[Seen]
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, rows: Tensor | slice | Sequence[int]) -> Pictures:
+        if isinstance(rows, slice):
+            return Pictures(self.images[rows])
+        return Pictures([self.images[int(row)] for row in rows])
+
+    def to(self, device: str | torch.device) -> Pictures:
+        """The same on another device."""
+        return Pictures([{name: value.to(device) for name, value in seen.items()} for seen in self.images])
+
+    def repeat_interleave(self, times: int, dim: int = 0) -> Pictures:
+        """Each image so many times, one after another."""
+        return Pictures([seen for seen in self.images for _ in range(times)])
+
+    def tensor_split(self, parts: int) -> list[Pictures]:
+        """So many parts of nearly equal size."""
+        return [self[rows] for rows in torch.arange(len(self)).tensor_split(parts)]
+
+    def split(self, size: int) -> Iterator[Pictures]:
+        """So many images at a time."""
+        for start in range(0, len(self), size):
+            yield self[start : start + size]
+
+    def alike(self) -> list[tuple[list[int], Pictures]]:
+        """Groups of images whose tensors have the same shapes, so that none needs padding, each with its rows."""
+        groups: dict[Any, list[int]] = {}
+        for row, seen in enumerate(self.images):
+            groups.setdefault(tuple((name, value.shape) for name, value in sorted(seen.items())), []).append(row)
+        return [(rows, self[rows]) for rows in groups.values()]
+
+
+class PictureTable:
+    """The images of tables of images, by their identifiers."""
+
+    def __init__(self, paths: Sequence[str], prepare: Callable[[Image.Image], Any], see: Callable[[Any], Seen]):
+        """Open the tables, all shards of a corpus; threads `prepare` images, what a model is to `see` is made here."""
+        self.paths, self.prepare, self.see = paths, prepare, see
+        self.table = Groups(paths, IMAGES, ["image_id", *PLACE])
+        ids = read_table(paths, IMAGES, ["image_id"])["image_id"].to_pylist()
+        self.row = {image: row for row, image in enumerate(ids)}
+
+    def rows(self, images: Sequence[str]) -> Pictures:
+        """These images, in this order; TableError names the first that is not there."""
+        if missing := [image for image in images if image not in self.row]:
+            raise TableError(f"{', '.join(self.paths)}: there is no image {missing[0]!r}")
+        rows = self.table.take([self.row[image] for image in images])
+        return Pictures([self.see(one) for one in decode([rows], self.prepare, torch.get_num_threads())])
+
+    def places(self, images: Sequence[str]) -> Places | None:
+        """Their order in files makes no difference: each is a file of its own."""
+        return None

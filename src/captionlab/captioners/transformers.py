@@ -1,0 +1,374 @@
+"""Any image-text-to-text model of the Hugging Face hub as captioner, by the classes of transformers.
+
+What its image side makes of images, which never trains here, is a table of features where the type allows it, and else
+made when images are decoded. A batch is cut into groups of images with prompts of one length, so nothing is ever padded
+before a caption. Importing transformers takes longer than torch, so it is imported when a captioner is built.
+"""
+
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Literal, Self
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
+from captionlab.captioners.pictures import Pictures, PictureTable, Seen
+from captionlab.captioners.prompts import (
+    AnswerTokenizer,
+    answer_form,
+    of_image,
+    of_words,
+    processor_files,
+    processor_of,
+    read_prompt,
+)
+from captionlab.declarations import CaptionerFamily
+from captionlab.networks import hub
+from captionlab.networks.checkpoints import CheckpointError
+from captionlab.networks.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
+
+DECLARATION = CaptionerFamily(
+    reads="patches-or-pixels",
+    size="visual_size",
+    libraries=("transformers",),
+    folder=True,
+    objectives=("cross-entropy", "reinforce", "self-critical"),
+    options=(),
+    attention=False,
+    imported={
+        "weights": {
+            "$ref": "#/$defs/path",
+            "description": "the folder of a model, as `save_pretrained` writes it; hub/owner/name/commit is one of the "
+            "Hugging Face hub, which is fetched",
+        },
+        "prompt": {
+            "type": "string",
+            "default": "",
+            "description": "text before the caption, as the type's processor takes it, with its placeholder of images",
+        },
+        "chat": {"type": "string", "description": "what a user says who shows the image, in the model's chat template"},
+        "answer": {
+            "properties": {
+                "first_sentence": {"type": "boolean", "default": False, "description": "no more than that"},
+                "max_words": {"type": "integer", "minimum": 1, "description": "no more than so many"},
+            },
+            "description": "what of the answer is the caption",
+        },
+        "processor": {
+            "type": "object",
+            "description": "numbers of its image processor that shall be others, as `do_image_splitting: false`",
+        },
+        "dtype": {
+            "enum": ["float32", "bfloat16"],
+            "default": "float32",
+            "description": "of the numbers of its weights",
+        },
+    },
+    architecture={
+        "config": {
+            "type": "object",
+            "description": "sizes of a `model_type` git or llava, as its config.json has them, without its vocabulary",
+        },
+        "vocabulary": {"type": "integer", "minimum": 257, "description": "most tokens; 256 are bytes, one is the end"},
+    },
+    longest={},
+    finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
+)
+
+AnyPath = str | os.PathLike[str]
+# Sizes of images that tell, on import, how a prompt looks, and whether it always looks so.
+_SIZES = ((384, 384), (512, 256))
+# How far logits of cached steps may be from those of a whole pass, as a share of the largest, by precision of weights.
+_TOLERANCE = {"float32": 1e-3, "bfloat16": 5e-2}
+
+
+@dataclass
+class Group:
+    """Captions in the making of images that are read in one pass."""
+
+    rows: Tensor
+    """(n,) which captions of the batch they are"""
+    cache: Any
+    """of transformers: keys and values of the positions so far"""
+    words: int
+    """words so far, prompt included"""
+    remembered: Tensor | None
+    """(n, ...) what the type remembers of the images"""
+
+
+class HubCaptioner(Captioner[list[Group]]):
+    """The captioner. `visual` is a tensor of features (B, S, visual_size), or Pictures."""
+
+    finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
+
+    def __init__(
+        self,
+        visual_size: int,
+        config: Mapping[str, Any],
+        vocabulary: int,
+        end: int,
+        prompt: Mapping[str, Sequence[int]],
+        reads: Literal["table", "encoder", "pixels"],
+        listed: bool,
+        answer: Mapping[str, Any],
+        block: Mapping[str, Any] | None = None,
+        files: Mapping[str, str] | None = None,
+        dtype: str = "float32",
+    ):
+        """Build a captioner with random weights.
+
+        `config` is that of transformers, with logits of a `vocabulary`, of which `end` ends a caption. It `reads` a
+        table of what its own image side makes of images, the patches of an encoder, through its projector, or pixels.
+        `prompt` has the ids of what it reads with every image, where that is always the same; one placeholder for an
+        image stands for all of them. `listed` says whether features are handed over image by image, `answer` is what
+        AnswerTokenizer is told. With `block`, keys of the config, and `files`, its processor's, pixels are prepared.
+        """
+        super().__init__(locals())
+        self.kind, self.reads, self.listed = hub.type_of(config), reads, listed
+        self.model: Any = hub.build(config).to(getattr(torch, dtype))
+        if reads == "pixels":
+            hub.freeze(self.model, self.kind.image_side)
+        else:
+            kept = self.kind.projector if reads == "encoder" else ""
+            hub.drop_image_side(self.model, self.kind, kept)
+        self.unsaid = hub.placeholders(config)
+        self.prompt = {name: torch.tensor([list(ids)]) for name, ids in prompt.items()}
+        self.prompt_length = max((ids.shape[1] for ids in self.prompt.values()), default=1)
+        self.longest = self.model.config.get_text_config().max_position_embeddings - self.prompt_length
+
+    # ----------------------------------------------------------------------------------------- where it comes from
+    @classmethod
+    def for_corpus(
+        cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
+    ) -> tuple[Self, Tokenizer]:
+        """One that is trained from scratch on the patches of an encoder; ValueError for a type that cannot be."""
+        tokenizer = Tokenizer.train(texts, architecture["vocabulary"])
+        config, vocabulary = hub.config_from_scratch(architecture["config"], visual_size, tokenizer.size, tokenizer.end)
+        prompt = [tokenizer.end] if vocabulary == tokenizer.size else [vocabulary - 1, tokenizer.end]
+        listed = not hub.type_of(config).bypassed
+        captioner = cls(
+            visual_size, config, vocabulary, tokenizer.end, {"input_ids": prompt}, "encoder", listed, answer={}
+        )
+        return captioner, AnswerTokenizer(tokenizer.tokenizer, **captioner.said_to_tokenizer)
+
+    @classmethod
+    def from_folder(cls, folder: AnyPath, block: Mapping[str, Any]) -> tuple[Self, Tokenizer]:
+        """The captioner in a folder of the hub, by the keys of its block, and its tokenizer.
+
+        `reads` among them says "table" or "pixels". CheckpointError where transformers cannot read the folder, where
+        features of its images cannot be a table, or where captions cannot be continued word by word.
+        """
+        model, processor = hub.read_folder(folder, block["dtype"], block.get("processor", {}))
+        config = model.config.to_dict()
+        kind, inputs = hub.type_of(config), [read_prompt(processor, block, Image.new("RGB", size)) for size in _SIZES]
+        if block["reads"] == "table":
+            _check_table(folder, config["model_type"], kind, inputs)
+        seeing = block["reads"] == "table" or hub.takes_features(model)
+        features: Any = hub.image_features(model, kind, of_image(inputs[0])) if seeing else ()
+        table = block["reads"] == "table"
+        lead, end = answer_form(processor, block, _ends(model, processor))
+        captioner = cls(
+            visual_size=int(features[0].shape[-1]) if table else 0,
+            config=config,
+            vocabulary=len(model.get_output_embeddings().weight),
+            end=end,
+            prompt={name: ids[0].tolist() for name, ids in of_words(inputs[0]).items()} if table else {},
+            reads=block["reads"],
+            listed=isinstance(features, list | tuple),
+            answer={"lead": lead, **block.get("answer", {})},
+            block={key: block[key] for key in ("prompt", "chat") if key in block},
+            files=processor_files(processor),
+            dtype=block["dtype"],
+        )
+        own = captioner.model.state_dict()
+        captioner.model.load_state_dict({name: value for name, value in model.state_dict().items() if name in own})
+        visual = torch.stack(list(features)) if table else Pictures([captioner.see(inputs[0])])
+        _check_steps(folder, model, inputs[0], captioner.eval(), visual)
+        return captioner, AnswerTokenizer(processor.tokenizer.backend_tokenizer, **captioner.said_to_tokenizer)
+
+    @property
+    def said_to_tokenizer(self) -> dict[str, Any]:
+        """What AnswerTokenizer is told."""
+        return {"end": self.architecture["end"], "size": self.architecture["vocabulary"], **self.architecture["answer"]}
+
+    def load_tokenizer(self, path: AnyPath) -> Tokenizer:
+        """The tokenizer that was stored with this captioner."""
+        return AnswerTokenizer.load(path, **self.said_to_tokenizer)
+
+    # ------------------------------------------------------------------------------------------------------ images
+    def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> PictureTable | None:
+        """The images of tables of images, where it reads pixels."""
+        kind = self.architecture["config"]["model_type"]
+        if self.reads != "pixels":
+            logger.info("A captioner of the type %s: images are read from a table of features.", kind)
+            return None
+        logger.info("A captioner of the type %s: images are decoded when they are asked for.", kind)
+        processor = processor_of(self.architecture["files"], tokenizer)
+        return PictureTable(features, partial(read_prompt, processor, self.architecture["block"]), self.see)
+
+    @torch.no_grad()
+    def see(self, inputs: Mapping[str, Tensor]) -> Seen:
+        """An image that was prepared: its prompt, and the features of its image side in place of pixels where they can
+        be given so."""
+        if not hub.takes_features(self.model):
+            return dict(inputs)
+        device = self.model.device
+        training = self.model.training
+        features = hub.image_features(
+            self.model.eval(), self.kind, {n: v.to(device) for n, v in of_image(inputs).items()}
+        )
+        self.model.train(training)
+        rest = {name: value for name, value in inputs.items() if not name.startswith("pixel")}
+        return {**rest, "features": features[0][None]}
+
+    # -------------------------------------------------------------------------------------------------- the contract
+    def log_probs(self, visual: Any, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32."""
+        self.check_length(tokens.shape[1])
+        found, order = [], []
+        for rows, words, images in self._groups(visual):
+            chosen = tokens[rows]
+            output = self._read(words, images, chosen[:, :-1], keep=chosen.shape[1], use_cache=False)
+            logits = self._said(output.logits[:, -chosen.shape[1] :])
+            found.append(log_probs_of(lambda states: states, logits, chosen, mask[rows]))
+            order.append(rows)
+        return torch.cat(found)[torch.cat(order).argsort()]
+
+    def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, list[Group]]:
+        """Logits (B, vocabulary) of the first token and a state."""
+        self.check_length(max_tokens)
+        logits, groups = [], []
+        for rows, words, images in self._groups(visual):
+            output = self._read(words, images, None, keep=1, use_cache=True)
+            inner = output.language_model_outputs if self.kind.continued_by else output
+            remembered = hub.remembered(self.model, self.kind)
+            groups.append(Group(rows, inner.past_key_values, words["input_ids"].shape[1], remembered))
+            logits.append(self._said(output.logits[:, -1]))
+        return _in_order(logits, groups), groups
+
+    def step(self, tokens: Tensor, state: list[Group]) -> tuple[Tensor, list[Group]]:
+        """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place."""
+        reader, logits = self.model.get_submodule(self.kind.continued_by), []
+        for group in state:
+            ids = tokens[group.rows][:, None]
+            options = {"position_ids": torch.full_like(ids, group.words)} if self.kind.counts_words else {}
+            if group.remembered is not None:
+                hub.remember(self.model, self.kind, group.remembered)
+            output = reader(input_ids=ids, past_key_values=group.cache, use_cache=True, **options)
+            group.words += 1
+            logits.append(self._said(output.logits[:, -1]))
+        return _in_order(logits, state), state
+
+    def reorder(self, state: list[Group], index: Tensor) -> list[Group]:
+        """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
+        count = sum(len(group.rows) for group in state)
+        groups = []
+        for group in state:
+            place = torch.full((count,), -1, device=index.device)
+            place[group.rows] = torch.arange(len(group.rows), device=index.device)
+            chosen = place[index]
+            rows = (chosen >= 0).nonzero()[:, 0]
+            if len(rows) == 0:
+                continue
+            group.cache.batch_select_indices(chosen[rows])
+            remembered = None if group.remembered is None else group.remembered[chosen[rows]]
+            groups.append(Group(rows, group.cache, group.words, remembered))
+        return groups
+
+    def _said(self, logits: Tensor) -> Tensor:
+        """The same (..., vocabulary), but no caption has a placeholder of an image, which would stand for features."""
+        return logits.index_fill(-1, torch.tensor(self.unsaid, dtype=torch.long, device=logits.device), -torch.inf)
+
+    def _groups(self, visual: Any) -> Iterator[tuple[Tensor, dict[str, Tensor], dict[str, Any]]]:
+        """Rows of a batch that are read in one pass, with their prompts and what is said of their images."""
+        if isinstance(visual, Pictures):
+            for rows, alike in visual.alike():
+                joined = {name: torch.cat([seen[name] for seen in alike.images]) for name in alike.images[0]}
+                yield torch.tensor(rows, device=self.model.device), of_words(joined), self._given(of_image(joined))
+            return
+        check_features(visual, self.architecture["visual_size"], "patches")
+        words = {name: self._spread(ids.to(visual.device), visual) for name, ids in self.prompt.items()}
+        yield torch.arange(len(visual), device=visual.device), words, self._given({"features": visual})
+
+    def _spread(self, ids: Tensor, visual: Tensor) -> Tensor:
+        """The prompt of each image; where it learnt by patches of an encoder, a placeholder for each of them."""
+        if self.reads == "encoder" and not self.kind.bypassed:
+            ids = torch.cat([ids[:, :1].expand(-1, visual.shape[1]), ids[:, 1:]], dim=1)
+        return ids.expand(len(visual), -1)
+
+    def _given(self, images: dict[str, Any]) -> dict[str, Any]:
+        """What is said of images as the model takes it."""
+        if "features" not in images:
+            return images
+        features = images.pop("features").to(self.model.dtype)
+        if self.kind.bypassed:
+            return {"pixel_values": features[:, None]}
+        if self.reads == "encoder":
+            features = self.model.get_submodule(self.kind.projector)(features)
+        handed = hub.Features(list(features) if self.listed else features)
+        return {**images, "pixel_values": None, "mm_encoder_outputs": {"image": handed}}
+
+    def _read(
+        self, words: Mapping[str, Tensor], images: Mapping[str, Any], tokens: Tensor | None, keep: int, use_cache: bool
+    ) -> Any:
+        """What the model says after prompts, and tokens (n, t) behind them; logits of at least `keep` positions."""
+        if tokens is not None:
+            words = hub.followed(words, tokens, self.kind)
+        return self.model(**words, **images, logits_to_keep=keep, use_cache=use_cache)
+
+
+def _in_order(logits: list[Tensor], groups: list[Group]) -> Tensor:
+    """Logits of groups as rows of the batch."""
+    return torch.cat(logits)[torch.cat([group.rows for group in groups]).argsort()] if len(groups) > 1 else logits[0]
+
+
+def _ends(model: Any, processor: Any) -> list[int]:
+    """Ids that end what the model says."""
+    ends = model.generation_config.eos_token_id
+    ends = processor.tokenizer.eos_token_id if ends is None else ends
+    return ends if isinstance(ends, list) else [ends]
+
+
+def _check_table(folder: AnyPath, name: str, kind: hub.HubType, inputs: Sequence[Mapping[str, Tensor]]) -> None:
+    """CheckpointError where features of images cannot be a table."""
+    without = "leave out `encoder`, and images are decoded in every update"
+    if not kind.image_side:
+        raise CheckpointError(f"{folder} is a {name}, of whose images {hub.NO_TABLE}; {without}")
+    first, second = ({name: value for name, value in one.items() if name != "pixel_values"} for one in inputs)
+    differing = [name for name, value in first.items() if not torch.equal(value, second[name])]
+    if differing or inputs[0]["pixel_values"].shape != inputs[1]["pixel_values"].shape:
+        raise CheckpointError(
+            f"{folder}: images of other shapes become other numbers of patches, so they cannot be a table; tell "
+            f"its processor to make them alike (a smolvlm's: `processor: {{do_image_splitting: false}}`), or {without}"
+        )
+
+
+@torch.no_grad()
+def _check_steps(
+    folder: AnyPath, model: Any, inputs: Mapping[str, Tensor], captioner: HubCaptioner, visual: Any
+) -> None:
+    """CheckpointError where cached steps of a captioner say something else than the whole model says in one pass."""
+    tokens = torch.tensor([[token for token in range(8) if token not in captioner.unsaid][:4]])
+    whole = model(**hub.followed(inputs, tokens[:, :-1], captioner.kind)).logits[0, -4:].float()
+    logits, state = captioner.start(visual, 4)
+    found = [logits]
+    for token in tokens[:, :-1].unbind(1):
+        logits, state = captioner.step(token, state)
+        found.append(logits)
+    said = torch.cat(found).isfinite()
+    apart = (torch.cat(found).float() - whole)[said].abs().max() / whole.abs().max()
+    if not apart < _TOLERANCE[captioner.architecture["dtype"]]:
+        raise CheckpointError(
+            f"{folder} is a {captioner.architecture['config']['model_type']}, and words after words come out otherwise "
+            f"than in one pass (by {apart:.1%}): what it does in another way is to be said in captionlab.networks.hub"
+        )
+
+
+FAMILY = HubCaptioner

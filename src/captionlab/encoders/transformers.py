@@ -1,0 +1,111 @@
+"""The image side of a model of the Hugging Face hub as encoder: what its captioner reads of an image, at every place.
+
+That is all that images alone go through (captionlab.networks.hub), a projector among it, in the model's own precision.
+"""
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from captionlab.declarations import EncoderFamily
+from captionlab.encoders.encoder import Encoder
+from captionlab.networks import hub
+from captionlab.networks.checkpoints import CheckpointError
+
+DECLARATION = EncoderFamily(
+    libraries=("transformers",),
+    texts=False,
+    patches=True,
+    files=("weights",),
+    folder=True,
+    imported={
+        "weights": {
+            "$ref": "#/$defs/path",
+            "description": "the folder of a model, as `save_pretrained` writes it; hub/owner/name/commit is one of the "
+            "Hugging Face hub, which is fetched",
+        },
+        "processor": {
+            "type": "object",
+            "description": "numbers of its image processor that shall be others, as `do_image_splitting: false`",
+        },
+    },
+    architecture={},
+    size=("shape", "1"),
+)
+_PROCESSOR = "preprocessor_config.json"
+
+
+class HubEncoder(Encoder):
+    """A frozen image side. `config` has the model's own `config`, its image `processor` and the `shape` of features."""
+
+    batch = 32
+
+    @classmethod
+    def with_random_weights(cls, config: Mapping[str, Any]) -> Any:
+        """The image side that this config describes, whose weights are yet to be loaded."""
+        return hub.build_image_side(config["config"])
+
+    @cached_property
+    def processor(self) -> Any:
+        """What prepares images."""
+        from transformers import AutoImageProcessor
+
+        with TemporaryDirectory() as folder:
+            (Path(folder) / _PROCESSOR).write_text(self.config["processor"], encoding="utf-8")
+            return AutoImageProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+    @property
+    def image_dimensions(self) -> int:
+        """Size of a vector."""
+        return int(self.config["shape"][1])
+
+    @property
+    def patch_shape(self) -> tuple[int, int]:
+        """Places, in whatever order the model has them, and the size of the vector of each."""
+        places, size = self.config["shape"]
+        return places, size
+
+    def preprocess(self, image: Image.Image) -> Tensor:
+        """An image as its processor makes it, (3, height, width) for most types."""
+        pixels: Tensor = self.processor(images=image, return_tensors="pt")["pixel_values"][0]
+        return pixels
+
+    def embed_images(self, pixels: Tensor) -> Tensor:
+        """The mean over places (n, d), float32, of preprocessed images."""
+        return self.embed_patches(pixels).mean(1)
+
+    @torch.no_grad()
+    def embed_patches(self, pixels: Tensor) -> Tensor:
+        """What the captioner reads of preprocessed images: (n, places, d), float32."""
+        kind = hub.type_of(self.config["config"])
+        features = hub.image_features(self.model, kind, {"pixel_values": pixels.to(self.device)})
+        return torch.stack(list(features)).float()
+
+
+def import_weights(config: Mapping[str, Any], folder: str | os.PathLike[str]) -> HubEncoder:
+    """The image side of a model in a folder of the hub; CheckpointError where it has none that makes a table."""
+    model, processor = hub.read_folder(folder, options=config.get("processor", {}))
+    described = model.config.to_dict()
+    if not hub.type_of(described).image_side:
+        raise CheckpointError(f"{folder} is a {described['model_type']}, of whose images {hub.NO_TABLE}")
+    side = hub.build_image_side(described)
+    side.load_state_dict({name: value for name, value in model.state_dict().items() if name in side.state_dict()})
+    text = processor.image_processor.to_json_string()
+    encoder = HubEncoder(side, {"config": described, "processor": text, "shape": [0, 0]})
+    encoder.config["shape"] = [*encoder.embed_patches(encoder.preprocess(Image.new("RGB", (384, 256)))[None]).shape[1:]]
+    return encoder
+
+
+def stated(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Nothing that a config could contradict."""
+    return {}
+
+
+FAMILY = HubEncoder

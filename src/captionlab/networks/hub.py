@@ -1,0 +1,242 @@
+"""Models of the Hugging Face hub as transformers builds them, and what is to be known of their types.
+
+A type is what transformers calls `model_type`. Of one without an entry in TYPES images are decoded in every update, and
+importing it says whether it can be continued word by word (captionlab.captioners.transformers).
+"""
+
+import inspect
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from captionlab.networks.checkpoints import CheckpointError
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubType:
+    """What a type does in another way than most."""
+
+    image_side: tuple[str, ...] = ()
+    """modules and parameters that images alone go through; with some, what they make of an image has one size"""
+    projector: str = ""
+    """that of them which suits patches of any encoder to the words, so that the type can be trained from scratch"""
+    bypassed: str = ""
+    """that of them which is given the image, where `mm_encoder_outputs` cannot be given in its place"""
+    continued_by: str = ""
+    """the module that reads further words, where the whole model needs an image each time"""
+    counts_words: bool = False
+    """whether positions of words start after the image, so that they must be said"""
+    remembers: str = ""
+    """what a pass leaves in the model for the next one, so that it must be put back for other images"""
+    caption_type: int | None = None
+    """`token_type_ids` of a caption, where they are not that of the last word of the prompt"""
+
+
+_PROJECTED = HubType(
+    image_side=("model.vision_tower", "model.multi_modal_projector"), projector="model.multi_modal_projector"
+)
+_CONNECTED = HubType(image_side=("model.vision_model", "model.connector"))
+_THREE_DIMENSIONS = HubType(remembers="model.rope_deltas")
+TYPES: Mapping[str, HubType] = {
+    "git": HubType(
+        image_side=("git.image_encoder", "git.visual_projection"),
+        projector="git.visual_projection",
+        bypassed="git.image_encoder",
+        counts_words=True,
+    ),
+    "blip-2": HubType(
+        image_side=("vision_model", "query_tokens", "qformer", "language_projection"), continued_by="language_model"
+    ),
+    "llava": _PROJECTED,
+    "paligemma": HubType(image_side=_PROJECTED.image_side, caption_type=1),
+    "smolvlm": _CONNECTED,
+    "idefics3": _CONNECTED,
+    "qwen2_vl": _THREE_DIMENSIONS,
+    "qwen2_5_vl": _THREE_DIMENSIONS,
+    "qwen3_vl": _THREE_DIMENSIONS,
+}
+
+_PLACEHOLDERS = ("image_token_id", "image_token_index", "video_token_id", "video_token_index")
+
+NO_TABLE = f"no table is known ({', '.join(name for name, kind in TYPES.items() if kind.image_side)} have one)"
+
+
+def type_of(config: Mapping[str, Any]) -> HubType:
+    """What is to be known of the type of this config."""
+    return TYPES.get(config["model_type"], HubType())
+
+
+def placeholders(config: Mapping[str, Any]) -> list[int]:
+    """Ids that stand for an image or a video."""
+    return sorted({config[name] for name in _PLACEHOLDERS if config.get(name) is not None})
+
+
+def build(config: Mapping[str, Any]) -> Any:
+    """A model with random weights of a config as config.json has it; CheckpointError where transformers knows none."""
+    from transformers import AutoConfig, AutoModelForImageTextToText
+
+    try:
+        return AutoModelForImageTextToText.from_config(AutoConfig.for_model(**config))
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise CheckpointError(
+            f"transformers builds no captioner of the type {config.get('model_type')!r}: {error}"
+        ) from error
+
+
+def build_image_side(config: Mapping[str, Any]) -> Any:
+    """The same model without all that images do not go through, with memory for weights that are yet to be loaded."""
+    from transformers.initialization import no_init_weights
+
+    with no_init_weights():
+        model = build(config)
+    _drop(model, lambda name: not _overlaps(name, type_of(config).image_side))
+    return model
+
+
+def config_from_scratch(
+    given: Mapping[str, Any], visual_size: int, vocabulary: int, end: int
+) -> tuple[dict[str, Any], int]:
+    """A config for patches of `visual_size` numbers and so many tokens, and how many ids the model has.
+
+    With one more id than tokens the last one stands for a patch. ValueError for other types than can be trained so.
+    """
+    if not type_of(given).projector:
+        able = " or ".join(name for name, kind in TYPES.items() if kind.projector)
+        raise ValueError(f"architecture.config.model_type is {given['model_type']!r}; from scratch it must be {able}")
+    vision = {**given.get("vision_config", {}), "hidden_size": visual_size}
+    ids = {"pad_token_id": end, "bos_token_id": end, "eos_token_id": end}
+    if type_of(given).bypassed:
+        return {**given, **ids, "vocab_size": vocabulary, "vision_config": vision}, vocabulary
+    text = {**given.get("text_config", {}), **ids, "vocab_size": vocabulary + 1}
+    placeholder = {"image_token_id": vocabulary, "image_token_index": vocabulary}
+    return {**given, **placeholder, "vision_config": vision, "text_config": text}, vocabulary + 1
+
+
+def drop_image_side(model: Any, kind: HubType, kept: str = "") -> None:
+    """Take what images alone go through out of a model, but for the part `kept`."""
+    dropped = tuple(name for name in kind.image_side if name != kept)
+    _drop(model, lambda name: name in dropped)
+    for name in dropped:
+        owner, _, attribute = name.rpartition(".")
+        if attribute in dict(model.get_submodule(owner).named_parameters(recurse=False)):
+            setattr(model.get_submodule(owner), attribute, None)
+    if kind.bypassed:
+        model.set_submodule(kind.bypassed, Bypass())
+
+
+def freeze(model: Any, parts: tuple[str, ...]) -> None:
+    """Exclude these modules and parameters from training."""
+    for name, parameter in model.named_parameters():
+        if any(f"{name}.".startswith(f"{part}.") for part in parts):
+            parameter.requires_grad_(False)
+
+
+def read_folder(
+    folder: str | os.PathLike[str], dtype: str = "float32", options: Mapping[str, Any] | None = None
+) -> tuple[Any, Any]:
+    """The model and the processor that `save_pretrained` wrote, or the hub has, into a folder; CheckpointError.
+
+    No code that lies there is run. `options` are numbers of its image processor that shall be others.
+    """
+    from transformers import AutoModelForImageTextToText, AutoProcessor
+
+    safely: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        precision = getattr(torch, dtype)
+        model = AutoModelForImageTextToText.from_pretrained(folder, dtype=precision, use_safetensors=True, **safely)
+        processor = AutoProcessor.from_pretrained(folder, **safely)
+        _set_options(processor, options or {})
+        return model.eval(), processor
+    except CheckpointError as error:
+        raise CheckpointError(f"{folder}: {error}") from error
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        said = str(error).strip().splitlines() or [type(error).__name__]
+        raise CheckpointError(
+            f"{folder} is no folder of a model that transformers reads as image-text-to-text ({said[0]}); it needs "
+            "config.json, weights as safetensors, tokenizer and processor, as `save_pretrained` writes them"
+        ) from error
+
+
+def _set_options(processor: Any, options: Mapping[str, Any]) -> None:
+    known = json.loads(processor.image_processor.to_json_string())
+    if unknown := sorted(options.keys() - known.keys()):
+        raise CheckpointError(f"its image processor has no {unknown[0]!r}; it has {', '.join(sorted(known))}")
+    processor.image_processor = type(processor.image_processor).from_dict({**known, **options})
+
+
+def takes_features(model: Any) -> bool:
+    """Whether a model takes what its image side makes of images in place of pixels, as many of transformers do."""
+    return "mm_encoder_outputs" in inspect.signature(model.base_model.forward).parameters
+
+
+def image_features(model: Any, kind: HubType, inputs: Mapping[str, Any]) -> Any:
+    """What the image side of a model makes of preprocessed images: (B, S, d), or as many tensors (S, d).
+
+    `inputs` are what the processor says of the images.
+    """
+    if not kind.bypassed:
+        return model.get_image_features(**inputs, return_dict=True).pooler_output
+    states = model.get_submodule(kind.bypassed)(inputs["pixel_values"]).last_hidden_state
+    return model.get_submodule(kind.projector)(states)
+
+
+@dataclass
+class Features:
+    """What an image side made of images, as a model is handed it by `mm_encoder_outputs`."""
+
+    pooler_output: Any
+    qformer_outputs: Any = None
+    vision_outputs: Any = None
+
+
+class Bypass(nn.Module):
+    """Stands for an image tower, and takes its output, (B, 1, S, d), in the place of pixels."""
+
+    def forward(self, pixel_values: Tensor, **options: Any) -> Any:
+        """The same, (B, S, d), as the last layer of a tower."""
+        from transformers.modeling_outputs import BaseModelOutput
+
+        return BaseModelOutput(last_hidden_state=pixel_values[:, 0])
+
+
+def followed(words: Mapping[str, Tensor], tokens: Tensor, kind: HubType) -> dict[str, Tensor]:
+    """What a model reads, (n, P) and others, with tokens (n, t) behind the words."""
+    found = dict(words)
+    for name in words.keys() & {"input_ids", "token_type_ids", "mm_token_type_ids"}:
+        behind = tokens
+        if name != "input_ids":
+            last = words[name][:, -1:] if kind.caption_type is None else kind.caption_type
+            behind = torch.zeros_like(tokens) + last
+        found[name] = torch.cat([words[name], behind], dim=1)
+    return found
+
+
+def remembered(model: Any, kind: HubType) -> Tensor | None:
+    """What the last pass left in the model."""
+    owner, _, name = kind.remembers.rpartition(".")
+    return getattr(model.get_submodule(owner), name) if kind.remembers else None
+
+
+def remember(model: Any, kind: HubType, value: Tensor) -> None:
+    """Put it back."""
+    owner, _, name = kind.remembers.rpartition(".")
+    setattr(model.get_submodule(owner), name, value)
+
+
+def _drop(module: nn.Module, chosen: Callable[[str], bool], prefix: str = "") -> None:
+    """Replace the modules in a module whose names are chosen."""
+    for name, child in list(module.named_children()):
+        if chosen(f"{prefix}{name}"):
+            setattr(module, name, nn.Identity())
+        else:
+            _drop(child, chosen, f"{prefix}{name}.")
+
+
+def _overlaps(name: str, parts: tuple[str, ...]) -> bool:
+    """Whether a module is one of these parts, in one of them, or has one of them in it."""
+    return any(f"{part}.".startswith(f"{name}.") or f"{name}.".startswith(f"{part}.") for part in parts)
