@@ -257,6 +257,22 @@ def test_the_example_is_accepted():
         ("evaluations.main.candidates", 100, "a set of candidates needs 100 images of the split 'test'"),
         ("decodings.greedy.beams", 3, "decodings.greedy has no key 'beams'"),
         ("decodings.beam.beams", 1, "decodings.beam.beams is 1; it must be at least 2"),
+        (
+            "decodings.beam",
+            {"kind": "beam", "max_tokens": 10, "beams": 2, "rules": "oscar", "length_penalty": 2.0},
+            "decodings.beam.length_penalty is for `rules: transformers`",
+        ),
+        (
+            "decodings.beam",
+            {"kind": "beam", "max_tokens": 10, "beams": 2, "rules": "camel", "repetition_penalty": 1.2},
+            "decodings.beam.repetition_penalty is for beam search as transformers has it",
+        ),
+        ("decodings.greedy.top_p", 0.9, "decodings.greedy has no key 'top_p', which sample can have"),
+        (
+            "decodings.greedy",
+            {"kind": "sample", "max_tokens": 10, "top_p": 1.5},
+            "decodings.greedy.top_p is 1.5; it must be at most 1",
+        ),
         ("tags.things", {"source": "objects", "regions": "butd"}, "tags of the source objects do not have regions"),
         ("tags.things", {"source": "files"}, "tags.things: tags of the source files need files"),
         ("tags.named.regions", "bute", "tags.named.regions is 'bute', which is not among the regions"),
