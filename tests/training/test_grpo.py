@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+import vinvl_stand_in as tiny
 from sampling_stand_in import (
     LONGEST,
     RewardModel,
@@ -16,6 +17,7 @@ from sampling_stand_in import (
     train_by_grpo,
 )
 
+from captionlab.captioners.images import Rows
 from captionlab.generation.contract import Decoding
 from captionlab.training.loop.batches import ImageBatches
 from captionlab.training.objectives.grpo import LEAST, Grpo, group_advantages
@@ -242,6 +244,25 @@ def test_parts_of_a_batch_are_the_batch(tokenizer):
         )
         for mine, other in zip(*gradients, strict=True):
             torch.testing.assert_close(mine, other, atol=1e-6, rtol=0)
+
+
+def test_a_captioner_that_reads_regions(tmp_path):
+    """`visual` is no tensor there, captions end by [SEP], and samples of a part are found again in the whole."""
+    captioner = tiny.captioner()
+    visual = Rows(tiny.images(tmp_path), [*tiny.OBJECTS], "cpu")
+    parent = frozen_parent(tiny.captioner(seed=1))
+    reward = RewardModel()
+    objective = Grpo(tiny.tokenizer(), Decoding("sample", LONGEST), reward, SAMPLES, kl=0.1, parent=parent)
+    batch = ImageBatches(visual, 4, seed=1, updates=2)[0]
+    for part in batch.split(2):
+        objective.loss(captioner, part)
+    objective.end_batch()
+    loss, statistics = objective.loss(moved(captioner, by=0.02), batch)
+    drawn = [caption for _, caption in reward.asked]
+    assert tiny.tokenizer().decode(objective.held["tokens"].tolist()) == drawn
+    assert len({*drawn}) > 3
+    assert float(statistics["kl"]) > 0
+    loss.backward()
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 import torch
+import vinvl_stand_in as tiny
 from safetensors.torch import load_file
 from sampling_stand_in import LONGEST, WORDS, RewardModel, captioner_of, log_probs, reward_of, tokenizer_of_words
 
 from captionlab.captioners.clipcap import ClipCap
+from captionlab.captioners.images import Rows
 from captionlab.captioners.newfc import NewFC
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
@@ -172,6 +174,18 @@ def test_a_captioner_whose_steps_have_no_gradient(tokenizer):
     assert torch.isfinite(ours).all()
     assert ours.abs().max() > 0
     assert len(captions) == 4 * SAMPLES
+
+
+def test_a_captioner_that_reads_regions(tmp_path):
+    """`visual` is no tensor there; captions end by [SEP]."""
+    captioner, reward_model = tiny.captioner(), RewardModel()
+    batch = ImageBatches(Rows(tiny.images(tmp_path), [*tiny.OBJECTS], "cpu"), 4, seed=1)[0]
+    SelfCritical(tiny.tokenizer(), GREEDY, reward_model, samples=SAMPLES).loss(captioner, batch)[0].backward()
+    greedy = decode(captioner.eval(), batch.visual, GREEDY, tiny.tokenizer()).tokens
+    asked = [caption for _, caption in reward_model.asked]
+    assert asked[SAMPLES :: SAMPLES + 1] == tiny.tokenizer().decode(greedy.tolist())
+    assert len({*asked}) > SAMPLES + 1
+    assert any(parameter.grad.abs().max() > 1e-3 for parameter in captioner.parameters() if parameter.grad is not None)
 
 
 def test_one_greedy_caption_under_dropout_learns_as_by_reinforce(tokenizer):

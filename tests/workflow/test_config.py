@@ -620,7 +620,8 @@ def test_samples_of_a_group_are_drawn_from_the_captioner_itself():
     config = edited("captioners.critical.objective", objective)
     config["decodings"]["plain"] = {"kind": "sample", "max_tokens": 10}
     checked(copy.deepcopy(config), SCHEMA)
-    for more in ({"temperature": 0.7}, {"top_k": 5}, {"top_p": 0.9}, {"repetition_penalty": 1.2}, {"samples": 4}):
+    changes = {"temperature": 0.7, "top_k": 5, "top_p": 0.9, "repetition_penalty": 1.2, "rules": "oscar", "samples": 4}
+    for more in ({name: value} for name, value in changes.items()):
         config["decodings"]["plain"] = {"kind": "sample", "max_tokens": 10, **more}
         assert "critical.objective.decoding does not draw by the probabilities" in mistakes(config)
 
