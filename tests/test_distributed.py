@@ -9,6 +9,7 @@ import time
 import pytest
 import torch
 from safetensors.torch import save_file
+from sampling_stand_in import train_by_grpo
 from training_stand_in import END, VOCABULARY, TinyCaptioner, data, decode, sample
 
 from captionlab.distributed import gathered, is_first, largest, process_group, share
@@ -196,6 +197,18 @@ def test_both_resume(together, tmp_path):
     assert not (parts / "training.parquet").exists()
     assert together(2, finetune, parts, sample, dropout=0.3) == [0, 0]
     assert content(parts) == content(whole)
+
+
+def test_samples_of_several_updates(together, tmp_path):
+    """Parts are of five and four images; the checkpoint within a set has the samples of both processes."""
+    alone, apart, resumed = folders(tmp_path, "alone", "apart", "resumed")
+    train_by_grpo(alone, accumulate=2)
+    assert together(2, train_by_grpo, apart) == [0, 0]
+    assert content(alone) == content(apart)
+    assert together(2, train_by_grpo, resumed, fails_at=6) == [1, 1]
+    assert [path.name.split("-")[1] for path in sorted((resumed / "state").iterdir())] == ["000000004", "000000005"]
+    assert together(2, train_by_grpo, resumed) == [0, 0]
+    assert content(resumed) == content(apart)
 
 
 def check_helpers():

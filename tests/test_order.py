@@ -88,7 +88,7 @@ def test_places_are_those_of_the_regions_that_are_read(corpus):
     assert on_regions.places.groups.tolist() == expected.groups.tolist()
 
 
-@pytest.mark.parametrize("kind", ["cross-entropy", "mlm", "reinforce", "self-critical"])
+@pytest.mark.parametrize("kind", ["cross-entropy", "mlm", "reinforce", "self-critical", "grpo"])
 def test_every_objective_reads_in_that_order(corpus, kind, monkeypatch):
     """A captioner on regions, with CIDEr as reward, two batches in an epoch."""
     captioner = {"captioner": tiny.captioner(), "tokenizer": tiny.tokenizer()}
@@ -101,6 +101,7 @@ def test_every_objective_reads_in_that_order(corpus, kind, monkeypatch):
         "mlm": {"freeze_embeddings": False},
         "reinforce": {**rewarded, "baseline": "none", "dropout": True},
         "self-critical": {**rewarded, "freeze_embeddings": False, "kl": 0.0},
+        "grpo": {**rewarded, "samples": 2, "updates": 2, "clip": 0.2, "kl": 0.0},
     }[kind]
     _, batches = defined("training.objectives", kind, "build")({"kind": kind, **config}, data)
     for epoch in range(4):

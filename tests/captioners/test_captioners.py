@@ -93,9 +93,20 @@ def test_gpt2_learns_as_transformers_does(transformers):
         torch.testing.assert_close(parameter.grad, theirs[name].grad, rtol=1e-4, atol=1e-5)
 
 
+PENALTIES = [
+    ("greedy", {}),
+    ("greedy", {"repetition_penalty": 1.6}),
+    ("beam", {}),
+    ("beam", {"length_penalty": 2.5}),
+    ("beam", {"length_penalty": -0.5}),
+    ("beam", {"repetition_penalty": 1.6}),
+    ("beam", {"repetition_penalty": 0.7, "length_penalty": 0.0}),
+]
+
+
 @pytest.mark.parametrize("stop", [None, "."])
-@pytest.mark.parametrize("kind", ["greedy", "beam"])
-def test_decoding_finds_what_transformers_finds(transformers, kind, stop):
+@pytest.mark.parametrize(("kind", "penalties"), PENALTIES)
+def test_decoding_finds_what_transformers_finds(transformers, kind, penalties, stop):
     class StopAfter(transformers.LogitsProcessor):
         """The end token, and nothing else, after a token that contains the stop text."""
 
@@ -106,11 +117,9 @@ def test_decoding_finds_what_transformers_finds(transformers, kind, stop):
                     scores[row, Vocabulary.end] = 0
             return scores
 
-    lengths = set()
+    lengths, changed = set(), False
     for seed in range(4):
-        captioner = tiny(seed)
-        with torch.no_grad():  # so that the end token comes up
-            captioner.gpt.transformer.wte.weight[Vocabulary.end] += captioner.gpt.transformer.ln_f.bias
+        captioner = ending(seed)
         visual = torch.randn(12, 12, generator=torch.Generator().manual_seed(seed))
         with torch.no_grad():
             theirs = twin(transformers, captioner).generate(
@@ -122,13 +131,63 @@ def test_decoding_finds_what_transformers_finds(transformers, kind, stop):
                 logits_processor=transformers.LogitsProcessorList([StopAfter()] if stop else []),
                 return_dict_in_generate=True,
                 output_scores=True,
+                **penalties,
             )
-        ours = decode(captioner, visual, Decoding(kind, 15, stop=stop, beams=4), Vocabulary())
+        ours, plain = (
+            decode(captioner, visual, Decoding(kind, 15, stop=stop, beams=4, **given), Vocabulary())
+            for given in (penalties, {})
+        )
         assert ours.tokens.tolist() == theirs.sequences.tolist()
         if kind == "beam":
-            torch.testing.assert_close(ours.score, theirs.sequences_scores, rtol=0, atol=1e-5)
+            torch.testing.assert_close(ours.score, theirs.sequences_scores, rtol=1e-6, atol=1e-5)
+        with torch.no_grad():
+            own = captioner.log_probs(visual, ours.tokens, ours.mask).sum(1)
+        torch.testing.assert_close(ours.log_prob, own, rtol=0, atol=1e-4)
         lengths |= set(ours.lengths.tolist())
-    assert len(lengths) > 6
+        changed |= ours.tokens.tolist() != plain.tokens.tolist() if penalties else False
+    assert len(lengths) > 3
+    assert changed == bool(penalties), "otherwise they would not be told apart"
+
+
+def ending(seed: int) -> ClipCap:
+    """A captioner of random weights whose captions end now and then."""
+    captioner = tiny(seed)
+    with torch.no_grad():
+        captioner.gpt.transformer.wte.weight[Vocabulary.end] += captioner.gpt.transformer.ln_f.bias
+    return captioner
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"top_k": 4},
+        {"top_p": 0.6},
+        {"repetition_penalty": 1.8, "temperature": 0.7, "top_k": 9, "top_p": 0.8},
+    ],
+)
+def test_samples_are_those_of_transformers(transformers, options):
+    """By the same random numbers; no caption may end, for images that are finished leave our batch."""
+    captioner = tiny()
+    visual = torch.randn(12, 12, generator=torch.Generator().manual_seed(5))
+    with torch.no_grad():
+        captioner.gpt.transformer.wte.weight[Vocabulary.end] -= 9 * captioner.gpt.transformer.ln_f.bias
+        model = twin(transformers, captioner)  # made with random numbers, too
+        torch.manual_seed(11)
+        theirs = model.generate(
+            inputs_embeds=captioner.prefix(visual),
+            attention_mask=torch.ones(12, 3, dtype=torch.long),
+            max_new_tokens=15,
+            do_sample=True,
+            **{"top_k": 0, **options},
+        )
+    torch.manual_seed(11)
+    ours = decode(captioner, visual, Decoding("sample", 15, **options), Vocabulary())
+    assert ours.tokens.tolist() == theirs.tolist()
+    assert ours.lengths.tolist() == [15] * 12
+    with torch.no_grad():
+        own = captioner.log_probs(visual, ours.tokens, ours.mask).sum(1)
+    torch.testing.assert_close(ours.log_prob, own, rtol=0, atol=1e-4)
 
 
 def test_steps_give_what_the_whole_text_gives():

@@ -254,7 +254,7 @@ def test_what_does_not_fit_is_refused(captioner, ask, message):
         ask(captioner)
 
 
-def test_images_are_split_and_picked_like_a_tensor(visual):
+def test_images_are_split_picked_and_repeated_like_a_tensor(visual):
     assert len(visual) == 4
     parts = visual.tensor_split(3)
     assert [len(part) for part in parts] == [2, 1, 1]
@@ -262,6 +262,9 @@ def test_images_are_split_and_picked_like_a_tensor(visual):
     picked = visual[torch.tensor([3, 0])]
     assert torch.equal(picked.tags, visual.tags[[3, 0]])
     assert torch.equal(picked.mask[0], torch.cat([visual.tag_mask[3], visual.region_mask[3]]))
+    repeated = visual.repeat_interleave(3, dim=0)
+    assert torch.equal(repeated.regions, visual.regions.repeat_interleave(3, dim=0))
+    assert torch.equal(repeated.mask, visual.mask.repeat_interleave(3, dim=0))
 
 
 def test_masking():

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.generation.contract import Decoding
-from captionlab.generation.decoding import decode
+from captionlab.generation.decoding import _penalised, _weights, decode
 
 TOKENS, END, STOPS = 24, 5, {3, 17}
 
@@ -266,6 +266,77 @@ def test_samples_follow_the_distribution(temperature):
         assert math.isclose(decoded.log_prob[rows][0], plain, abs_tol=1e-4)
 
 
+def test_what_tokens_are_drawn_in_proportion_to_is_what_transformers_makes_of_them():
+    """Its processors one after the other, in the order of `generate`; ties, few tokens and all of them among it."""
+    from transformers import generation
+
+    torch.manual_seed(0)
+    logits = (4 * torch.randn(200, TOKENS)).round(decimals=1)
+    said = torch.randint(0, TOKENS, (200, 7))
+    for penalty, temperature, top_k, top_p in [
+        (1.0, 1.0, 1, 1.0), (1.0, 0.5, TOKENS + 3, 0.9), (2.0, 1.0, 5, 0.5), (0.5, 3.0, 12, 0.99), (1.3, 1.0, 3, 1e-6),
+    ]:  # fmt: skip
+        chain = [
+            generation.RepetitionPenaltyLogitsProcessor(penalty), generation.TemperatureLogitsWarper(temperature),
+            generation.TopKLogitsWarper(top_k), generation.TopPLogitsWarper(top_p),
+        ]  # fmt: skip
+        theirs = logits
+        for processor in chain:
+            theirs = processor(said, theirs)
+        decoding = Decoding("sample", 9, temperature=temperature, top_k=top_k, top_p=top_p)
+        weights = _weights(_penalised(logits, said, penalty), decoding)
+        ours = weights / weights.sum(1, keepdim=True)
+        torch.testing.assert_close(ours, theirs.softmax(1), rtol=1e-5, atol=1e-7)
+        assert ((ours > 0) == (theirs > -math.inf)).all()
+
+
+def naive_choice(log_probs: list[float], so_far: tuple[int, ...], penalty: float) -> dict[int, float]:
+    return {token: value * (penalty if token in so_far else 1) for token, value in enumerate(log_probs)}
+
+
+@pytest.mark.parametrize(("length_penalty", "repetition_penalty"), [(0.0, 1.0), (1.0, 1.9), (2.0, 0.6), (-1.0, 1.2)])
+def test_beams_with_penalties(length_penalty, repetition_penalty):
+    """Against a search of one image at a time; forced ends count nothing, and no penalty is in `log_prob`."""
+    images, longest, width = 60, 7, 3
+    table = Table(images, longest, seed=17, end=1.5)
+    penalties = {"length_penalty": length_penalty, "repetition_penalty": repetition_penalty}
+    decoding = Decoding("beam", longest, stop=".", beams=width, **penalties)
+    decoded = decode(table, torch.arange(images), decoding, Vocabulary())
+    plain_search = decode(table, torch.arange(images), Decoding("beam", longest, stop=".", beams=width), Vocabulary())
+    for image in range(images):
+        opened, finished = [(0.0, (), 0.0)], []
+        for step in range(1, longest + 1):
+            candidates = []
+            for score, tokens, plain in opened:
+                log_probs = table.log_probs(image, tokens)
+                gains = naive_choice(log_probs, tokens, repetition_penalty)
+                gains = {END: 0.0} if tokens and tokens[-1] in STOPS else gains
+                candidates += [(score + gain, (*tokens, t), plain + log_probs[t]) for t, gain in gains.items()]
+            candidates = sorted(candidates, reverse=True)[: 2 * width]
+            opened = [one for one in candidates if one[1][-1] != END][:width]
+            finished += [
+                (score / step**length_penalty, tokens, plain)
+                for score, tokens, plain in candidates[:width]
+                if tokens[-1] == END or step == longest
+            ]
+            finished = sorted(finished, reverse=True)[:width]
+            if not opened or (len(finished) == width and finished[-1][0] >= opened[0][0] / step**length_penalty):
+                break
+        score, tokens, plain = finished[0]
+        assert tuple(decoded.tokens[image, : int(decoded.lengths[image])].tolist()) == tokens
+        assert math.isclose(decoded.score[image], score, abs_tol=1e-4)
+        assert math.isclose(decoded.log_prob[image], plain, abs_tol=1e-4)
+    assert decoded.tokens.tolist() != plain_search.tokens.tolist()
+
+
+@pytest.mark.parametrize("rules", ["transformers", "transformers-2022"])
+def test_a_penalty_large_enough_lets_no_token_come_twice(rules):
+    table = Table(30, 9, seed=2, sharpness=0.3, end=-9.0)
+    decoding = Decoding("beam", 9, rules=rules, beams=3, repetition_penalty=50.0)
+    for caption in decode(table, torch.arange(30), decoding, Vocabulary()).tokens.tolist():
+        assert len({*caption}) == len(caption)
+
+
 def test_samples_depend_on_the_seed_alone():
     table, decoding = Table(10, 8, seed=2), Decoding("sample", 8, samples=3, stop=".")
 
@@ -291,7 +362,7 @@ def test_decoding_is_read_from_a_config():
         ({"kind": "nucleus", "max_tokens": 5}, "greedy, sample, beam"),
         (
             {"kind": "greedy", "max_tokens": 5, "beams": 3},
-            "decoding.beams: greedy decoding has only max_tokens, rules, stop",
+            "decoding.beams: greedy decoding has only max_tokens, repetition_penalty, rules, stop",
         ),
         ({"kind": "beam", "max_tokens": 5, "beams": 1}, "one beam is kind: greedy"),
         ({"kind": "sample", "max_tokens": 5, "temperature": 0}, "temperature is 0"),
@@ -299,6 +370,17 @@ def test_decoding_is_read_from_a_config():
         (
             {"kind": "greedy", "max_tokens": 5, "rules": "vinvl"},
             "rules is 'vinvl'; it must be one of transformers, transformers-2022, oscar, camel",
+        ),
+        ({"kind": "sample", "max_tokens": 5, "top_p": 1.5}, "top_p is 1.5; it must be at most 1"),
+        ({"kind": "sample", "max_tokens": 5, "top_k": 0}, "top_k is 0; it must be more than 0"),
+        ({"kind": "greedy", "max_tokens": 5, "top_k": 3}, "decoding.top_k: greedy decoding has only"),
+        (
+            {"kind": "beam", "max_tokens": 5, "beams": 3, "length_penalty": 2.0, "rules": "transformers-2022"},
+            "length_penalty is for the rules transformers, not for transformers-2022",
+        ),
+        (
+            {"kind": "beam", "max_tokens": 5, "beams": 3, "repetition_penalty": 1.2, "rules": "camel"},
+            "repetition_penalty is nothing that a beam search by the rules camel has",
         ),
         ({"kind": "greedy"}, "max_tokens is missing"),
         ({"max_tokens": 3}, "kind is missing"),

@@ -24,6 +24,7 @@ from captionlab.tables import read_table, write_table
 from captionlab.training.loop import data as training_data
 from captionlab.training.loop.data import encode_references, references, training_images
 from captionlab.training.objectives.cross_entropy import CrossEntropy
+from captionlab.training.objectives.grpo import Grpo
 from captionlab.training.objectives.reinforce import Reinforce
 from captionlab.training.objectives.self_critical import SelfCritical
 from captionlab.training.rewards import retrieval
@@ -324,6 +325,33 @@ def test_self_critical_finetuning(world, monkeypatch, family):
     assert steps["kl"] == [*range(1, 8)]
     interrupted(lambda: run(self_critical("second", reward, kl=0.1)), SelfCritical, monkeypatch)
     run(self_critical("second", reward, kl=0.1))
+    assert content("second") == content("first")
+
+
+def test_finetuning_by_groups(world, monkeypatch):
+    """Three updates on each set of samples; the training is interrupted in the third of the second."""
+    load_script("pretrain_captioner").main(pretraining("parent"))
+    run = load_script("finetune_captioner").main
+
+    def by_grpo(directory):
+        finetuned = finetuning(directory)
+        settings = {"samples": 2, "updates": 3, "clip": 0.2, "kl": 0.04}
+        drawn = {"kind": "sample", "max_tokens": 6}
+        objective = {"kind": "grpo", "reward": DISCRIMINATIVE, "decoding": drawn, **settings}
+        finetuned.params["config"]["objective"] = objective
+        return finetuned
+
+    run(by_grpo("first"))
+    log = read_table("first/training.parquet", TRAINING).to_pandas()
+    logged = {name: rows.set_index("step").value for name, rows in log.groupby("statistic")}
+    of_samples = {"reward", "accuracy", "advantage_deviation", "caption_length", "distinct"}
+    assert of_samples < {*logged}
+    for name, values in logged.items():
+        assert values.index.tolist() == ([1, 4, 7] if name in of_samples else [*range(1, 8)]), name
+    assert logged["kl"][1] == 0
+    assert (logged["kl"][2:] > 0).all()
+    interrupted(lambda: run(by_grpo("second")), Grpo, monkeypatch)
+    run(by_grpo("second"))
     assert content("second") == content("first")
 
 

@@ -5,69 +5,33 @@ from pathlib import Path
 
 import pytest
 import torch
+import vinvl_stand_in as tiny
 from safetensors.torch import load_file
+from sampling_stand_in import LONGEST, WORDS, RewardModel, captioner_of, log_probs, reward_of, tokenizer_of_words
 
 from captionlab.captioners.clipcap import ClipCap
+from captionlab.captioners.images import Rows
 from captionlab.captioners.newfc import NewFC
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.networks.words import learn_words
 from captionlab.training.loop.batches import ImageBatches
 from captionlab.training.objectives.reinforce import Reinforce, through_end
 from captionlab.training.objectives.self_critical import SelfCritical, self_critical_loss
 
 torch.set_num_threads(1)
 GOLDEN = Path(__file__).parents[1] / "golden" / "newfc"
-WORDS = ["a", "dog", "red", "ball", "two", "on"]
-GREEDY = Decoding("greedy", 5)
+GREEDY = Decoding("greedy", LONGEST)
 SAMPLES = 3
 
 
 @pytest.fixture
 def tokenizer():
-    return learn_words([" ".join(WORDS)], 1)
-
-
-def captioner_of(tokenizer, dropout=0.0, seed=1):
-    torch.manual_seed(seed)
-    captioner = NewFC(4, width=6, input_width=5, vocabulary=tokenizer.size, dropout=dropout)
-    for parameter in captioner.parameters():
-        torch.nn.init.normal_(parameter, std=0.6)
-    return captioner
-
-
-class RewardModel:
-    """Remembers what it was asked, and rewards by words and image."""
-
-    def __init__(self):
-        self.asked = []
-
-    def __call__(self, batch, captions):
-        images = batch.images[batch.rows].tolist()
-        self.asked += zip(images, captions, strict=True)
-        values = torch.tensor([reward_of(image, caption) for image, caption in zip(images, captions, strict=True)])
-        return values, {"twice": 2 * values}
-
-
-def reward_of(image, caption):
-    return (image + 1) * 0.3 + sum(ord(letter) for letter in caption) % 7
+    return tokenizer_of_words()
 
 
 def batch_of(visual, size=4, parts=1):
     return ImageBatches(visual, size, seed=2)[3].split(parts)
-
-
-def log_probs(captioner, tokenizer, image, caption):
-    """Log-probabilities of the words of a caption and, where it is not cut, its end, one after the other."""
-    tokens = [*tokenizer.encode([caption])[0], 0][: GREEDY.max_tokens]
-    found = []
-    for number, token in enumerate(tokens):
-        logits, state = captioner.start(image[None], 9)
-        for before in tokens[:number]:
-            logits, state = captioner.step(torch.tensor([before]), state)
-        found.append(logits[0].log_softmax(0)[token])
-    return found
 
 
 def weighed_as(reduction, found, words):
@@ -210,6 +174,18 @@ def test_a_captioner_whose_steps_have_no_gradient(tokenizer):
     assert torch.isfinite(ours).all()
     assert ours.abs().max() > 0
     assert len(captions) == 4 * SAMPLES
+
+
+def test_a_captioner_that_reads_regions(tmp_path):
+    """`visual` is no tensor there; captions end by [SEP]."""
+    captioner, reward_model = tiny.captioner(), RewardModel()
+    batch = ImageBatches(Rows(tiny.images(tmp_path), [*tiny.OBJECTS], "cpu"), 4, seed=1)[0]
+    SelfCritical(tiny.tokenizer(), GREEDY, reward_model, samples=SAMPLES).loss(captioner, batch)[0].backward()
+    greedy = decode(captioner.eval(), batch.visual, GREEDY, tiny.tokenizer()).tokens
+    asked = [caption for _, caption in reward_model.asked]
+    assert asked[SAMPLES :: SAMPLES + 1] == tiny.tokenizer().decode(greedy.tolist())
+    assert len({*asked}) > SAMPLES + 1
+    assert any(parameter.grad.abs().max() > 1e-3 for parameter in captioner.parameters() if parameter.grad is not None)
 
 
 def test_one_greedy_caption_under_dropout_learns_as_by_reinforce(tokenizer):

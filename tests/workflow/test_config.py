@@ -257,6 +257,22 @@ def test_the_example_is_accepted():
         ("evaluations.main.candidates", 100, "a set of candidates needs 100 images of the split 'test'"),
         ("decodings.greedy.beams", 3, "decodings.greedy has no key 'beams'"),
         ("decodings.beam.beams", 1, "decodings.beam.beams is 1; it must be at least 2"),
+        (
+            "decodings.beam",
+            {"kind": "beam", "max_tokens": 10, "beams": 2, "rules": "oscar", "length_penalty": 2.0},
+            "decodings.beam.length_penalty is for `rules: transformers`",
+        ),
+        (
+            "decodings.beam",
+            {"kind": "beam", "max_tokens": 10, "beams": 2, "rules": "camel", "repetition_penalty": 1.2},
+            "decodings.beam.repetition_penalty is for beam search as transformers has it",
+        ),
+        ("decodings.greedy.top_p", 0.9, "decodings.greedy has no key 'top_p', which sample can have"),
+        (
+            "decodings.greedy",
+            {"kind": "sample", "max_tokens": 10, "top_p": 1.5},
+            "decodings.greedy.top_p is 1.5; it must be at most 1",
+        ),
         ("tags.things", {"source": "objects", "regions": "butd"}, "tags of the source objects do not have regions"),
         ("tags.things", {"source": "files"}, "tags.things: tags of the source files need files"),
         ("tags.named.regions", "bute", "tags.named.regions is 'bute', which is not among the regions"),
@@ -433,6 +449,26 @@ def test_the_example_is_accepted():
         ("captioners.critical.objective.sample", 5, "objective has no key 'sample'; did you mean 'samples'?"),
         ("captioners.critical.objective.kind", "self-citical", "Did you mean 'self-critical'?"),
         ("captioners.critical.objective.decoding", "beam", "objective.decoding must be greedy"),
+        (
+            "captioners.critical.objective",
+            {"kind": "grpo", "decoding": "greedy", "reward": {"kind": "cider"}},
+            "objective.decoding does not draw by the probabilities of the captioner itself, which GRPO compares",
+        ),
+        (
+            "captioners.critical.objective",
+            {"kind": "grpo", "decoding": "greedy", "reward": {"kind": "cider"}, "samples": 1},
+            "critical.objective.samples is 1; it must be at least 2",
+        ),
+        (
+            "captioners.critical.objective",
+            {"kind": "grpo", "decoding": "greedy", "reward": {"kind": "cider"}, "updates": 0},
+            "critical.objective.updates is 0; it must be at least 1",
+        ),
+        (
+            "captioners.critical.objective",
+            {"kind": "grpo", "decoding": "greedy", "reward": {"kind": "cider"}, "baseline": "greedy"},
+            "critical.objective has no key 'baseline'",
+        ),
         ("captioners.critical.objective.reward", {"kind": "cidre"}, "Did you mean 'cider'?"),
         ("captioners.critical.objective.reward", {"kind": "cider", "scale": 2}, "reward has no key 'scale'"),
         (
@@ -577,6 +613,17 @@ def test_both_captioners_of_scenes_read_the_same():
     assert "the same regions" not in mistakes(config)
     config["captioners"]["other"].update(tags="things", regions="butd")
     assert "compared on the same regions" in mistakes(config)
+
+
+def test_samples_of_a_group_are_drawn_from_the_captioner_itself():
+    objective = {"kind": "grpo", "decoding": "plain", "reward": {"kind": "cider"}}
+    config = edited("captioners.critical.objective", objective)
+    config["decodings"]["plain"] = {"kind": "sample", "max_tokens": 10}
+    checked(copy.deepcopy(config), SCHEMA)
+    changes = {"temperature": 0.7, "top_k": 5, "top_p": 0.9, "repetition_penalty": 1.2, "rules": "oscar", "samples": 4}
+    for more in ({name: value} for name, value in changes.items()):
+        config["decodings"]["plain"] = {"kind": "sample", "max_tokens": 10, **more}
+        assert "critical.objective.decoding does not draw by the probabilities" in mistakes(config)
 
 
 def test_families_that_read_grids_need_an_encoder_that_gives_them():

@@ -15,6 +15,7 @@ from captionlab.regions.tagged_regions import TaggedRegions
 from captionlab.scorers.scorer import Matching
 from captionlab.training.loop.optimizers import build_optimizer
 from captionlab.training.loop.trainer import train
+from captionlab.training.objectives.grpo import Grpo
 from captionlab.training.objectives.mlm import MaskedLanguageModelling
 from captionlab.training.objectives.self_critical import SelfCritical
 from captionlab.workflow.families import captioners, scorers
@@ -52,6 +53,7 @@ def test_families_are_made_as_they_declare(package, family):
     ("part", "function", "keys"),
     [
         ("objective_self-critical", SelfCritical, ["samples", "baseline", "temperature", "dropout", "scale", "kl"]),
+        ("objective_grpo", Grpo, ["samples", "clip", "kl"]),
         ("objective_mlm", MaskedLanguageModelling, ["smoothing", "drop_worst", "drop_after"]),
         ("any_decoding", Decoding, ["rules"]),
         ("decoding.sample", Decoding, ["temperature"]),

@@ -25,7 +25,7 @@ from captionlab.networks.wordpiece import pieces_tokenizer
 DECLARATION = CaptionerFamily(
     reads="patches",
     libraries=("transformers",),
-    objectives=("cross-entropy", "reinforce", "self-critical"),
+    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
     options=("teacher",),
     attention=False,
     imported={"heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"}},

@@ -22,7 +22,7 @@ from captionlab.networks.tokenizer import Tokenizer
 DECLARATION = CaptionerFamily(
     reads="patches",
     libraries=(),
-    objectives=("cross-entropy", "reinforce", "self-critical"),
+    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
     options=("teacher",),
     attention=False,
     imported={

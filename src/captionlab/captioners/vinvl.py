@@ -40,7 +40,7 @@ from captionlab.regions.tagged_regions import TaggedRegions
 DECLARATION = CaptionerFamily(
     reads="tagged-regions",
     libraries=(),
-    objectives=("cross-entropy", "mlm", "reinforce", "self-critical"),
+    objectives=("cross-entropy", "mlm", "reinforce", "self-critical", "grpo"),
     options=(),
     attention=True,
     imported={

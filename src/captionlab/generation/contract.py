@@ -7,10 +7,11 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
+_ANY = {"max_tokens", "stop", "rules", "repetition_penalty"}
 KEYS = {
-    "greedy": {"max_tokens", "stop", "rules"},
-    "sample": {"max_tokens", "stop", "rules", "temperature", "samples"},
-    "beam": {"max_tokens", "stop", "rules", "beams"},
+    "greedy": _ANY,
+    "sample": _ANY | {"temperature", "top_k", "top_p", "samples"},
+    "beam": _ANY | {"beams", "length_penalty"},
 }
 RULES = ("transformers", "transformers-2022", "oscar", "camel")
 
@@ -24,8 +25,17 @@ class Decoding:
     stop: str | None = None  # a token that contains this text is the last one
     rules: str = "transformers"  # one of RULES: whose beam search, and whose way to cut a caption
     beams: int = 5
+    length_penalty: float = 1.0
+    """a beam's log-probability is divided by its length to this power, by the rules of transformers"""
     temperature: float = 1.0  # divides the logits before sampling
+    top_k: int | None = None
+    """a sample is drawn from so many tokens of largest probability, and those as probable as the last of them"""
+    top_p: float | None = None
+    """and from the fewest most probable tokens whose probability, after temperature and top_k, is at least so much"""
     samples: int = 1  # captions drawn for each image
+    repetition_penalty: float = 1.0
+    """What a token that the caption has already scores is divided by, or times where it is negative: its logit, in beam
+    search its log-probability. A prefix or prompt is no part of the caption."""
 
     def __post_init__(self) -> None:
         if self.kind not in KEYS:
@@ -34,9 +44,20 @@ class Decoding:
             raise ValueError(f"decoding.rules is {self.rules!r}; it must be one of {', '.join(RULES)}")
         if self.beams < 2:
             raise ValueError(f"decoding.beams is {self.beams}; beam search has at least 2, one beam is kind: greedy")
-        for name in ("max_tokens", "samples", "temperature"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"decoding.{name} is {getattr(self, name)}; it must be more than 0")
+        for name in ("max_tokens", "samples", "temperature", "top_k", "top_p", "repetition_penalty"):
+            if (value := getattr(self, name)) is not None and value <= 0:
+                raise ValueError(f"decoding.{name} is {value}; it must be more than 0")
+        if self.top_p is not None and self.top_p > 1:
+            raise ValueError(f"decoding.top_p is {self.top_p}; it must be at most 1")
+        if self.kind == "beam":
+            self._check_penalties()
+
+    def _check_penalties(self) -> None:
+        """Raise ValueError for a penalty that the rules of a beam search do not have."""
+        if self.length_penalty != 1 and self.rules != "transformers":
+            raise ValueError(f"decoding.length_penalty is for the rules transformers, not for {self.rules}")
+        if self.repetition_penalty != 1 and self.rules in ("oscar", "camel"):
+            raise ValueError(f"decoding.repetition_penalty is nothing that a beam search by the rules {self.rules} has")
 
     @classmethod
     def from_config(cls, block: Mapping[str, Any]) -> Self:
@@ -56,11 +77,13 @@ class Decoded:
     tokens: Tensor  # (N, T) ids, filled up with the end token
     lengths: Tensor  # (N,) number of tokens, the end token included where there is one
     log_prob: Tensor
-    """(N,) log-probability (nats) of these tokens under the captioner itself: no temperature, no forced end; where
-    an end token took the place of the last token, that of the latter"""
+    """(N,) log-probability (nats) of these tokens under the captioner itself, whatever they were chosen by: no
+    temperature or penalty, no token left out, no forced end; where an end token took the place of the last token, that
+    of the latter"""
     score: Tensor
-    """(N,) what the search maximised, a forced end counting 0: for a beam, log-probability / length as its rules count
-    it, by those of CaMEL log-probability; else `log_prob`"""
+    """(N,) what the search maximised, a forced end counting 0: for a beam, log-probability, with its repetition
+    penalty, / length as its rules count it, to the power of the length penalty; by the rules of CaMEL
+    log-probability; else `log_prob`"""
 
     @property
     def mask(self) -> Tensor:

@@ -1,8 +1,12 @@
 """Decoding: greedy, sampled or by beam search, over a batch of images, for any captioner.
 
-Beam search gives the tokens and scores of transformers' `generate` with its defaults (length_penalty 1, early_stopping
-False, the prefix not counted). `stop` is the rule of the authors of Dessì et al. (2023): after a token whose text
-contains ".", the end token is forced, free of charge. Images that are finished leave the batch.
+Beam search gives the tokens and scores of transformers' `generate` with its defaults (early_stopping False, the prefix
+not counted) and any `length_penalty`. `repetition_penalty`, `temperature`, `top_k` and `top_p` act as its processors of
+logits do, in their order. But the repetition penalty is for tokens of the caption alone, where `generate` also counts
+those of a prompt that it is given as token ids.
+
+`stop` is the rule of the authors of Dessì et al. (2023): after a token whose text contains ".", the end token is
+forced, free of charge. Images that are finished leave the batch.
 
 `rules: transformers-2022` is the beam search of transformers before November 2023, as of version 4.24, from when the
 captions of Dessì et al. (2023) are. A beam's log-probability is divided by the length of the whole sequence, the prefix
@@ -73,11 +77,13 @@ def _one_path(
     forced = torch.zeros(len(logits), dtype=torch.bool, device=logits.device)
     for position in range(decoding.max_tokens):
         logits = logits.float()
+        scores = logits.detach()
+        if decoding.repetition_penalty != 1:
+            scores = _penalised(scores, tokens[going, :position], decoding.repetition_penalty)
         if decoding.kind == "greedy":
-            chosen = logits.argmax(1)
+            chosen = scores.argmax(1)
         else:
-            weights = (logits.detach() / decoding.temperature).softmax(1)
-            chosen = torch.multinomial(weights, 1, generator=generator)[:, 0]
+            chosen = torch.multinomial(_weights(scores, decoding), 1, generator=generator)[:, 0]
         chosen = chosen.masked_fill(forced, end)
         log_prob[going] += _at(logits, chosen[:, None])[:, 0] - logits.logsumexp(1)
         tokens[going, position] = chosen
@@ -92,6 +98,28 @@ def _one_path(
     if decoding.rules == "oscar":
         tokens[:, -1] = end
     return Decoded(tokens[:, : int(lengths.max())], lengths, log_prob, log_prob)
+
+
+def _penalised(scores: Tensor, said: Tensor, penalty: float) -> Tensor:
+    """Scores (N, vocabulary) in which those of the tokens `said` (N, any) are divided by a penalty, or times it."""
+    found = scores.gather(1, said)
+    return scores.scatter(1, said, torch.where(found < 0, found * penalty, found / penalty))
+
+
+def _weights(scores: Tensor, decoding: Decoding) -> Tensor:
+    """What each next token (N, vocabulary) is drawn in proportion to, from scores of that shape."""
+    scores = scores / decoding.temperature
+    if decoding.top_k is not None:
+        least = scores.topk(min(decoding.top_k, scores.shape[1])).values[:, -1:]
+        scores = scores.masked_fill(scores < least, -torch.inf)
+    weights = scores.softmax(1)
+    if decoding.top_p is not None:
+        rising, tokens = weights.sort(1)
+        # Without these, the least probable ones, there is still as much as is asked for.
+        spare = rising.cumsum(1) <= 1 - decoding.top_p
+        spare[:, -1] = False  # where rounding would take all
+        weights = weights.masked_fill(spare.scatter(1, tokens, spare), 0.0)
+    return weights
 
 
 @dataclass
@@ -144,20 +172,22 @@ def _beam_search(
     zeros = torch.zeros((count, 1), device=device)
     beams = _Beams(torch.empty((count, 1, 0), dtype=torch.long, device=device), zeros, zeros)
     for length in range(1, decoding.max_tokens + 1):
-        parents, beams = _continuations(logits.float(), beams, end, stops, keep=2 * width)
+        parents, beams = _continuations(logits.float(), beams, end, stops, 2 * width, decoding.repetition_penalty)
         finishing = beams.tokens[:, :, -1] == end
         if length == decoding.max_tokens and not former:
             finishing[:] = True
         # Of the continuations only the best `width` may finish, the others replace beams that did; by Oscar's rules
         # all may that rank before the open one that fills the beam.
         before = (~finishing).cumsum(1) if oscar else torch.arange(2 * width, device=device)
-        ended = (beams.scores / (length + more)).masked_fill(~finishing | (before >= width), -torch.inf)
+        ended = (beams.scores / (length + more) ** decoding.length_penalty).masked_fill(
+            ~finishing | (before >= width), -torch.inf
+        )
         best.offer(images, ended, beams.tokens, beams.plain)
         scores, chosen = beams.scores.masked_fill(finishing, -torch.inf).topk(width)
         # An image is done when its best open beam, as long as it is now, does not beat its worst finished one; for
         # Oscar, which keeps one, as long as it may become. Formerly, when its best beam, open or not, does not.
         reached = decoding.max_tokens if oscar else length + more
-        hope = (beams.scores if former else scores)[:, 0] / reached
+        hope = (beams.scores if former else scores)[:, 0] / reached**decoding.length_penalty
         open_images = (hope > best.scores[images, -1]).nonzero()[:, 0]
         if len(open_images) == 0:
             break
@@ -177,17 +207,23 @@ def _beam_search(
     return Decoded(best.tokens[:, : int(best.lengths.max())], best.lengths, best.plain, best.scores[:, 0])
 
 
-def _continuations(logits: Tensor, beams: _Beams, end: int, stops: Tensor, keep: int) -> tuple[Tensor, _Beams]:
+def _continuations(
+    logits: Tensor, beams: _Beams, end: int, stops: Tensor, keep: int, penalty: float
+) -> tuple[Tensor, _Beams]:
     """The best `keep` continuations of each image by one token, best first, and the beam that each continues."""
     images, width, so_far = beams.tokens.shape
-    # The best of an image are among the best of its beams, so the whole vocabulary is only read once.
-    values, tokens = logits.topk(keep)
     total = logits.logsumexp(1, keepdim=True)
-    plain = values - total
-    edited = plain
+    if penalty == 1:
+        # The best of an image are among the best of its beams, so the whole vocabulary is only read once.
+        values, tokens = logits.topk(keep)
+        plain = edited = values - total
+    else:
+        log_probs = logits - total
+        edited, tokens = _penalised(log_probs, beams.tokens.flatten(0, 1), penalty).topk(keep)
+        plain = log_probs.gather(1, tokens)
     if so_far:
         forced = stops[beams.tokens[:, :, -1].flatten()]
-        edited = plain.masked_fill(forced[:, None], -torch.inf)
+        edited = edited.masked_fill(forced[:, None], -torch.inf)
         edited[forced, 0] = 0.0
         tokens[forced, 0] = end
         plain[forced, 0] = logits[forced, end] - total[forced, 0]

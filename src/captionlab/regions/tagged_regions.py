@@ -8,7 +8,10 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class TaggedRegions:
-    """Tags and regions of B images, each row padded at its end; indexed and split along images, as a tensor is."""
+    """Tags and regions of B images, each row padded at its end.
+
+    They are indexed, split and repeated along images, as a tensor is.
+    """
 
     tags: Tensor
     """(B, L) ids of word pieces, the end token included"""
@@ -43,6 +46,10 @@ class TaggedRegions:
         """The images in so many parts of nearly equal size."""
         pieces = zip(*(part.tensor_split(parts) for part in self._parts()), strict=True)
         return [TaggedRegions(*piece) for piece in pieces]
+
+    def repeat_interleave(self, repeats: int, dim: int) -> "TaggedRegions":
+        """Each image so many times, one after the other; `dim` is 0, along which images lie."""
+        return TaggedRegions(*(part.repeat_interleave(repeats, dim=dim) for part in self._parts()))
 
     def _parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         return self.tags, self.tag_mask, self.regions, self.region_mask

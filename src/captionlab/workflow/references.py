@@ -115,7 +115,7 @@ def _objective_mistakes(where: str, family: str, objective: Block) -> Iterator[s
 
 def _reward_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
     objective, batch = block["objective"], block["optimizer"]["batch"]
-    if objective["baseline"] == "leave-one-out" and objective["samples"] < 2:
+    if objective.get("baseline") == "leave-one-out" and objective["samples"] < 2:
         yield f"{where}.objective: the baseline leave-one-out needs at least 2 samples"
     for place, reward in rewards_in(objective["reward"], f"{where}.objective.reward"):
         if "scorer" in reward:

@@ -148,11 +148,18 @@ class ImageBatch:
 class ImageBatches(Batches):
     """Batches of images alone, for objectives that reward the captioner's own captions."""
 
-    def __init__(self, visual: torch.Tensor, size: int, seed: int, places: Places | None = None):
-        """Make batches of `size` images; `visual` and `places` are as of CaptionBatches."""
-        self.visual = visual
+    def __init__(self, visual: torch.Tensor, size: int, seed: int, places: Places | None = None, updates: int = 1):
+        """Make batches of `size` images, each for so many updates in a row.
+
+        `visual` and `places` are as of CaptionBatches.
+        """
+        self.visual, self.updates = visual, updates
         self.order = Order(len(visual), size, seed, places)
 
+    def __len__(self) -> int:
+        return self.order.per_epoch * self.updates
+
     def __getitem__(self, step: int) -> ImageBatch:
-        rows = torch.from_numpy(self.order[step]).to(self.visual.device)
-        return ImageBatch(self.visual[rows], rows, step=step)
+        number = step // self.updates
+        rows = torch.from_numpy(self.order[number]).to(self.visual.device)
+        return ImageBatch(self.visual[rows], rows, step=number)
