@@ -31,7 +31,8 @@ def read_config(path: Path) -> dict[str, Any]:
 def made_here(path: Path, section: str, family: str | None = None) -> dict[str, Any]:
     """What a config.json says of a model of this section that was made here; nothing where it is of none.
 
-    ValueError for a model of another section or family, and for an encoder that scores: it is no more than its encoder.
+    ValueError for a model of another section or family, for adapters, which are none without their parent, and for an
+    encoder that scores: it is no more than its encoder.
     """
     found = read_config(path)
     if not isinstance(found.get("family"), str):
@@ -39,6 +40,11 @@ def made_here(path: Path, section: str, family: str | None = None) -> dict[str, 
     kind = "scorers" if "matching" in found else "captioners" if "origin" in found else "encoders"
     if kind != section:
         raise ValueError(f"{path} is of one of the {kind}; name a folder of results/{section}")
+    if "lora" in found:
+        raise ValueError(
+            f"{path} is of adapters, which are read with their parent, {found['parent']['captioner']}, and only in the "
+            "run that made them; finetune there with lora: {merge: true}, which writes a whole captioner"
+        )
     if "scorer" in found:
         settings = json.dumps({"family": found["scorer"], "encoder": "<its name>", **found["matching"]})
         raise ValueError(f"{path} is of an encoder that scores; reuse the encoder, and write {settings}")

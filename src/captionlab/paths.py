@@ -61,6 +61,7 @@ tags = _Files("tags/{tags}/{corpus}/tags.parquet")
 reward_model = _Files("{kind}/{name}", "kind", "name")  # folder of one of the `encoders` or `scorers`
 scorer = _Files("scorers/{scorer}/{file}", "file")
 captioner = _Files("captioners/{captioner}/{file}", "file")
+export = _Files("exports/{captioner}")  # folder of one in the layout of other libraries
 model = _Files("{kind}/{name}/{file}", "file")  # of one of the `captioners`, `encoders` or `scorers`
 references = _Files("evaluation/references/{corpus}.parquet")  # tokenised
 paraphrases = _Files("paraphrases/{table}.parquet", "table")  # METEOR's: phrases or paraphrases

@@ -1,5 +1,7 @@
 """The scripts that train captioners, on tables and a retriever of a few rows: what they write, and that they resume."""
 
+import hashlib
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,14 +10,17 @@ import pyarrow as pa
 import pytest
 import torch
 from running import load_script
+from safetensors.torch import load_file
 from scorer_stand_in import build_scorer
 
+from captionlab.captioners.adapters import merge_adapters
 from captionlab.captioners.store import load_captioner
 from captionlab.encoders.clip import Clip, build
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings
 from captionlab.encoders.neighbours import NEIGHBOURS, nearest, neighbour_columns
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
+from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import CAPTIONS, IMAGES, TRAINING, embeddings_schema
@@ -143,6 +148,22 @@ def finetuning(directory, **objective):
     )
 
 
+def adapting(directory, parent="parent", **lora):
+    """The same with adapters of a parent."""
+    tuned = finetuning(directory)
+    tuned.params["config"]["lora"] = {
+        "rank": 2,
+        "alpha": 4,
+        "targets": "all-linear",
+        "dropout": 0.1,
+        "merge": False,
+        **lora,
+    }
+    for name, file in list(OUTPUTS.items())[:3]:
+        tuned.input[f"parent_{name}"] = f"{parent}/{file}"
+    return tuned
+
+
 def content(directory):
     assert sorted(path.name for path in Path(directory).iterdir()) == sorted(OUTPUTS.values())
     return {file: Path(directory, file).read_bytes() for file in OUTPUTS.values()}
@@ -212,6 +233,58 @@ def test_finetuning(world, monkeypatch):
     run(finetuning("third", freeze_embeddings=False))
     child, _ = load_captioner("third")
     assert not torch.equal(child.gpt.transformer.wte.weight, parent.gpt.transformer.wte.weight)
+
+
+def test_adapters_alone_are_trained_stored_and_in_checkpoints(world, monkeypatch):
+    load_script("pretrain_captioner").main(pretraining("parent"))
+    run = load_script("finetune_captioner").main
+    run(adapting("first"))
+    described = json.loads(Path("first/config.json").read_text())
+    assert described["parent"]["captioner"] == "parent"
+    assert described["parent"]["sha256"] == hashlib.sha256(Path("parent/model.safetensors").read_bytes()).hexdigest()
+    stored = load_file("first/model.safetensors")
+    assert len(stored) == 2 * 6
+    assert all(name.endswith((".lora_A.weight", ".lora_B.weight")) for name in stored)
+    assert all(value.abs().max() > 0 for value in stored.values())
+    interrupted(lambda: run(adapting("second")), Reinforce, monkeypatch)
+    (*_, newest) = sorted(Path("results/state").rglob("*.pt"))
+    saved = torch.load(newest)
+    assert {name.replace(".default", "") for name in saved["model"]} == stored.keys()
+    assert sum(value.numel() for value in saved["optimizer"]["averages"]) == sum(v.numel() for v in stored.values())
+    run(adapting("second"))
+    assert content("second") == content("first")
+    child, _ = load_captioner("first")
+    parent, _ = load_captioner("parent")
+    run(adapting("merged", merge=True))
+    merged, _ = load_captioner("merged")
+    assert merged.adapters is None
+    visual, tokens = torch.randn(3, DIMENSIONS), torch.randint(0, 200, (3, 4))
+    found, whole, before = (one.log_probs(visual, tokens, tokens >= 0) for one in (child, merged, parent))
+    torch.testing.assert_close(whole, found, atol=1e-5, rtol=0)
+    assert (found - before).abs().max() > 1e-4
+
+
+def test_what_is_finetuned_from_adapters(world):
+    """Adapters of what the parent is with its own, or a whole captioner of which everything is trained."""
+    load_script("pretrain_captioner").main(pretraining("parent"))
+    run = load_script("finetune_captioner").main
+    run(adapting("child"))
+    run(adapting("grandchild", parent="child", targets=["c_attn"]))
+    assert json.loads(Path("grandchild/config.json").read_text())["parent"]["captioner"] == "child"
+    assert len(load_file("grandchild/model.safetensors")) == 2
+    whole = finetuning("whole")
+    for name, file in list(OUTPUTS.items())[:3]:
+        whole.input[f"parent_{name}"] = f"child/{file}"
+    run(whole)
+    assert load_file("whole/model.safetensors").keys() == load_file("parent/model.safetensors").keys()
+    child, captioner = load_captioner("child")[0], load_captioner("whole")[0]
+    merge_adapters(child)
+    assert not torch.equal(captioner.gpt.transformer.h[0].ln_1.weight, child.gpt.transformer.h[0].ln_1.weight)
+    again = pretraining("parent")
+    again.params["seed"] = 4
+    load_script("pretrain_captioner").main(again)
+    with pytest.raises(CheckpointError, match=r"child has adapters of another captioner than .*parent is now"):
+        load_captioner("grandchild")
 
 
 def test_features_are_read_once_where_captioner_and_retriever_share_them(world, monkeypatch):

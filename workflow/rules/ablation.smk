@@ -89,7 +89,7 @@ rule match_regions:
 
 rule ablate_objects:
     input:
-        **lab.captioner_model,
+        **lab.captioner_inputs,
         **paths.ablation.named("labels", "chosen", "pmi", "matches"),
         features=lab.scene_analysis.features,
     output:

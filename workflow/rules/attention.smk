@@ -8,7 +8,7 @@ results/attention/{densities,differences,rankings,overlaps,correlations}.parquet
 
 rule extract_attention:
     input:
-        **lab.captioner_model,
+        **lab.captioner_inputs,
         images=lab.scene_analysis.table("images"),
         features=lab.scene_analysis.features,
     output:

@@ -2,7 +2,7 @@
 
 Needs: a corpus and its features, or weights and a tokenizer (docs/data.md).
 Makes: results/captioners/{captioner}/{config.json,model.safetensors,tokenizer.json} and, when trained, training.parquet
-and training_captions.parquet
+and training_captions.parquet; where it is asked for, results/exports/{captioner}/, which other libraries read
 """
 
 
@@ -68,3 +68,29 @@ rule import_captioner:
         "import the captioner {wildcards.captioner}"
     script:
         "../scripts/import_captioner.py"
+
+
+rule export_captioner:
+    input:
+        **lab.captioner_inputs,
+    output:
+        directory(paths.export()),
+        provenance=paths.provenance("export_captioner/{captioner}"),
+    log:
+        paths.log("export_captioner/{captioner}"),
+    benchmark:
+        paths.benchmark("export_captioner/{captioner}")
+    wildcard_constraints:
+        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=lab.memory(4000, weights=2, ancestors=2),
+        runtime=30,
+    params:
+        **lab.software("export_captioner", "torch", "tokenizers", loads=lab.captioner_family),
+    message:
+        "write the captioner {wildcards.captioner} as other libraries read it"
+    script:
+        "../scripts/export_captioner.py"

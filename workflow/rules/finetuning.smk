@@ -11,6 +11,7 @@ rule finetune_captioner:
         parent_config=lab.parent("config.json"),
         parent_weights=lab.parent("model.safetensors"),
         parent_tokenizer=lab.parent("tokenizer.json"),
+        parent_ancestors=lab.parent_ancestors,
         images=lab.training_table("captioner", "images"),
         features=lab.training_features,
         captions=lab.reward_models.captions,

@@ -7,7 +7,7 @@ Makes: results/captions/{captioner}/{evaluation}.parquet, where the evaluation h
 
 rule generate_captions:
     input:
-        **lab.captioner_model,
+        **lab.captioner_inputs,
         images=lab.evaluated_tables("images"),
         described=lab.described,
         features=lab.evaluated_features,

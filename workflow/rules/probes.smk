@@ -7,7 +7,7 @@ Makes: results/probes/{captioner}/{encodings,scores,search,objects}.parquet
 
 rule encode_scenes:
     input:
-        **lab.captioner_model,
+        **lab.captioner_inputs,
         **paths.ablation.named("labels", "chosen", "pmi", "matches"),
         features=lab.scene_analysis.features,
     output:

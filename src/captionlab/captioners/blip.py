@@ -62,6 +62,7 @@ class Blip(Captioner[State]):
     """The captioner. `visual` is what the vision tower says of the places of an image, (B, S, visual_size)."""
 
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
+    output_layer = "text_decoder.cls.predictions.decoder"
     prompt: Tensor
 
     def __init__(

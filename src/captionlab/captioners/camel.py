@@ -194,6 +194,7 @@ class Camel(Captioner[State]):
     """The captioner. `visual` is patch features (B, S, visual_size), the encoder's as they are."""
 
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
+    output_layer = "decoder.fc"
 
     def __init__(
         self,

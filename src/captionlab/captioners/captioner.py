@@ -7,17 +7,33 @@ know of it (captionlab.declarations.CaptionerFamily), and its name is the name o
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from captionlab.declarations import Member
 from captionlab.encoders.embeddings import embedding_shape
 from captionlab.networks.checkpoints import Rebuilt
+from captionlab.networks.gpt2 import Projection
 from captionlab.networks.tokenizer import Tokenizer
 
 State = TypeVar("State")
+AnyPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Adapters:
+    """What a captioner has adapters of (captionlab.captioners.adapters), and which."""
+
+    settings: Mapping[str, Any]
+    """those of peft's LoraConfig that are not its defaults, by its names"""
+    parent: Mapping[str, str]
+    """the captioner without them: the name of its folder, its file of weights and the digest of that"""
+    frozen: frozenset[str]
+    """parameters that are not trained without adapters either"""
 
 
 class Captioner(Rebuilt, Member, ABC, Generic[State]):
@@ -35,6 +51,12 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
     """whether `step` changes no tensor in place, so that a caption can be sampled with gradient"""
     longest: int
     """the most tokens of a reference that are learnt, the end token included: each family's constructor sets it"""
+    adapters: Adapters | None = None
+    """those that it has, beside which all its parameters are frozen"""
+    output_layer: ClassVar[str] = ""
+    """name of the linear layer that gives logits, which adapters leave alone"""
+    exported_part: ClassVar[str] = ""
+    """name of the module in it that other libraries know, the whole of it where none is given"""
     prompt_length: int = 1
     """positions before a caption that the original's decoding begins with: prefix, prompt, or the start token"""
 
@@ -127,6 +149,15 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
         A family whose state has no method `reorder` that does this overrides it.
         """
         return state.reorder(index)
+
+    def linear_layers(self) -> list[str]:
+        """Names of the layers that may have adapters: all linear ones that are not frozen, but the output layer."""
+        linear = ((name, one) for name, one in self.named_modules() if isinstance(one, (nn.Linear, Projection)))
+        return [name for name, layer in linear if layer.weight.requires_grad and name != self.output_layer]
+
+    def export(self, tokenizer: Tokenizer, directory: Path) -> None:
+        """Write the whole captioner into a folder as transformers has it; ValueError where that has no such layout."""
+        raise ValueError(f"a {self.family} has no layout that transformers knows; only adapters of it can be exported")
 
     def check_length(self, tokens: int) -> None:
         """Raise ValueError for more tokens than the longest caption has, for families whose positions set that."""

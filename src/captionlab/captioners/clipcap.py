@@ -46,6 +46,8 @@ _MASK = re.compile(r"gpt\.transformer\.h\.\d+\.attn\.(bias|masked_bias)")
 class ClipCap(Captioner[Cache]):
     """The captioner. `visual` is always the raw, un-normalised CLIP embedding of images, (B, prefix_size)."""
 
+    output_layer = "gpt.lm_head"
+
     def __init__(
         self,
         prefix_size: int,

@@ -60,6 +60,7 @@ class NewFC(Captioner[State]):
     """The captioner. `visual` is one vector for each image, (B, visual_size): the encoder's embedding, as it is."""
 
     differentiable_steps = cut_keeps_end = True
+    output_layer = "logit"
 
     def __init__(
         self, visual_size: int, width: int, input_width: int, vocabulary: int, dropout: float = 0.5, max_words: int = 16

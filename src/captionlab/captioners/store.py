@@ -1,40 +1,57 @@
 """Captioners on disk: config.json (family and sizes), model.safetensors and tokenizer.json in a folder."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from captionlab.captioners.captioner import Captioner
+from captionlab.captioners.adapters import adapter_weights, add_adapters, check_parent, load_adapters, merge_adapters
+from captionlab.captioners.captioner import AnyPath, Captioner
 from captionlab.declarations import defined, family_class
 from captionlab.files import digest, replacing
 from captionlab.model_config import NAME, made_here, refuse_other, with_sizes_beside
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.tokenizer import Tokenizer
 
-AnyPath = str | os.PathLike[str]
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
 def save_captioner(
     captioner: Captioner[Any], tokenizer: Tokenizer, directory: AnyPath, origin: Mapping[str, Any] | None = None
 ) -> None:
-    """Write the three files of a captioner; `origin` is what config.json shall say about where it comes from."""
-    config = {"family": captioner.family, "architecture": captioner.architecture, "origin": dict(origin or {})}
-    aliases = _aliases(captioner)
-    write_model(directory, config, {n: value for n, value in captioner.state_dict().items() if n not in aliases})
+    """Write the three files of a captioner; `origin` is what config.json shall say about where it comes from.
+
+    Of one with adapters these alone are written, with what they are adapters of.
+    """
+    config = {"family": captioner.family, "origin": dict(origin or {})}
+    if adapters := captioner.adapters:
+        config |= {"lora": adapters.settings, "parent": adapters.parent}
+        write_model(directory, config, adapter_weights(captioner))
+    else:
+        config |= {"architecture": captioner.architecture}
+        aliases = _aliases(captioner)
+        write_model(directory, config, {n: value for n, value in captioner.state_dict().items() if n not in aliases})
     with replacing(Path(directory) / FILES[2]) as path:
         tokenizer.save(path)
 
 
 def load_captioner(directory: AnyPath, device: str | torch.device = "cpu") -> tuple[Captioner[Any], Tokenizer]:
-    """Read a captioner, in evaluation mode, and its tokenizer; a CheckpointError names the file that does not fit."""
+    """Read a captioner, in evaluation mode, and its tokenizer; a CheckpointError names the file that does not fit.
+
+    One that is adapters is read with its parent, whose folder is beside its own: with the whole line, if that is, too.
+    """
     config, weights, tokenizer = (Path(directory) / name for name in FILES)
-    captioner = _built(config)
-    _load_weights(captioner, read_checkpoint(weights), weights)
+    described = _described(config)
+    if "lora" in described:
+        captioner, _ = load_captioner(check_parent(directory, described["parent"]))
+        merge_adapters(captioner)
+        add_adapters(captioner, described["lora"], described["parent"])
+        load_adapters(captioner, read_checkpoint(weights), weights)
+    else:
+        captioner = _built(config)
+        _load_weights(captioner, read_checkpoint(weights), weights)
     return captioner.to(device).eval(), captioner.load_tokenizer(tokenizer)
 
 
@@ -69,10 +86,18 @@ def import_captioner(family: str, weights: AnyPath, tokenizer: AnyPath, director
     save_captioner(captioner, vocabulary, directory, origin_of(weights))
 
 
+def _described(config: Path) -> dict[str, Any]:
+    """What a config.json says of a captioner; CheckpointError where it is none."""
+    try:
+        return dict(json.loads(config.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(f"{config} does not describe a captioner: {error!r}") from error
+
+
 def _built(config: Path) -> Captioner[Any]:
     """The captioner that a config.json describes, with random weights; CheckpointError where it describes none."""
+    described = _described(config)
     try:
-        described = json.loads(config.read_text(encoding="utf-8"))
         captioner: Captioner[Any] = family_class("captioners", described["family"])(**described["architecture"])
     except (ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{config} does not describe a captioner: {error!r}") from error

@@ -39,7 +39,7 @@ DECLARATION = CaptionerFamily(
     size="visual_size",
     libraries=("transformers",),
     folder=True,
-    objectives=("cross-entropy", "reinforce", "self-critical"),
+    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
     options=(),
     attention=False,
     imported={
@@ -107,6 +107,7 @@ class HubCaptioner(Captioner[list[Group]]):
     """The captioner. `visual` is a tensor of features (B, S, visual_size), or Pictures."""
 
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
+    exported_part: ClassVar = "model"
 
     def __init__(
         self,
@@ -201,6 +202,11 @@ class HubCaptioner(Captioner[list[Group]]):
     def load_tokenizer(self, path: AnyPath) -> Tokenizer:
         """The tokenizer that was stored with this captioner."""
         return AnswerTokenizer.load(path, **self.said_to_tokenizer)
+
+    def linear_layers(self) -> list[str]:
+        """Names of the layers that may have adapters: those of the language side but its output layer."""
+        output = self.model.get_output_embeddings()
+        return [name for name in super().linear_layers() if self.get_submodule(name) is not output]
 
     # ------------------------------------------------------------------------------------------------------ images
     def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> PictureTable | None:
@@ -339,7 +345,7 @@ def _ends(model: Any, processor: Any) -> list[int]:
 def _check_table(folder: AnyPath, name: str, kind: hub.HubType, inputs: Sequence[Mapping[str, Tensor]]) -> None:
     """CheckpointError where features of images cannot be a table."""
     without = "leave out `encoder`, and images are decoded in every update"
-    if not kind.image_side:
+    if not kind.makes_table:
         raise CheckpointError(f"{folder} is a {name}, of whose images {hub.NO_TABLE}; {without}")
     first, second = ({name: value for name, value in one.items() if name != "pixel_values"} for one in inputs)
     differing = [name for name, value in first.items() if not torch.equal(value, second[name])]

@@ -132,6 +132,7 @@ class Vinvl(Captioner[State]):
     """The captioner. `visual` always is the tags and regions of B images; tokens do not include [CLS]."""
 
     cut_keeps_end = True
+    output_layer = "cls.predictions.decoder"
 
     def __init__(
         self,

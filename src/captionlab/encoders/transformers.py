@@ -93,7 +93,7 @@ def import_weights(config: Mapping[str, Any], folder: str | os.PathLike[str]) ->
     """The image side of a model in a folder of the hub; CheckpointError where it has none that makes a table."""
     model, processor = hub.read_folder(folder, options=config.get("processor", {}))
     described = model.config.to_dict()
-    if not hub.type_of(described).image_side:
+    if not hub.type_of(described).makes_table:
         raise CheckpointError(f"{folder} is a {described['model_type']}, of whose images {hub.NO_TABLE}")
     side = hub.build_image_side(described)
     side.load_state_dict({name: value for name, value in model.state_dict().items() if name in side.state_dict()})

@@ -19,6 +19,7 @@ class Projection(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, std: float = INITIAL_STD):
         super().__init__()
+        self.input_size, self.output_size = inputs, outputs  # by names that peft looks for
         self.weight = nn.Parameter(torch.empty(inputs, outputs).normal_(std=std))
         self.bias = nn.Parameter(torch.zeros(outputs))
 

@@ -22,7 +22,9 @@ class HubType:
     """What a type does in another way than most."""
 
     image_side: tuple[str, ...] = ()
-    """modules and parameters that images alone go through; with some, what they make of an image has one size"""
+    """modules and parameters that images alone go through"""
+    varies: bool = False
+    """whether what they make of an image depends on its shape, so that it cannot be a table"""
     projector: str = ""
     """that of them which suits patches of any encoder to the words, so that the type can be trained from scratch"""
     bypassed: str = ""
@@ -36,12 +38,17 @@ class HubType:
     caption_type: int | None = None
     """`token_type_ids` of a caption, where they are not that of the last word of the prompt"""
 
+    @property
+    def makes_table(self) -> bool:
+        """Whether what its image side makes of images is a table of features."""
+        return bool(self.image_side) and not self.varies
+
 
 _PROJECTED = HubType(
     image_side=("model.vision_tower", "model.multi_modal_projector"), projector="model.multi_modal_projector"
 )
 _CONNECTED = HubType(image_side=("model.vision_model", "model.connector"))
-_THREE_DIMENSIONS = HubType(remembers="model.rope_deltas")
+_THREE_DIMENSIONS = HubType(image_side=("model.visual",), varies=True, remembers="model.rope_deltas")
 TYPES: Mapping[str, HubType] = {
     "git": HubType(
         image_side=("git.image_encoder", "git.visual_projection"),
@@ -63,7 +70,7 @@ TYPES: Mapping[str, HubType] = {
 
 _PLACEHOLDERS = ("image_token_id", "image_token_index", "video_token_id", "video_token_index")
 
-NO_TABLE = f"no table is known ({', '.join(name for name, kind in TYPES.items() if kind.image_side)} have one)"
+NO_TABLE = f"no table is known ({', '.join(name for name, kind in TYPES.items() if kind.makes_table)} have one)"
 
 
 def type_of(config: Mapping[str, Any]) -> HubType:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from captionlab.captioners.adapters import merge_adapters
 from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.store import save_captioner
 from captionlab.declarations import defined
@@ -55,6 +56,8 @@ def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, d
         validation = Validation(score, chosen["every"], "cider", chosen["select"], examples)
     options = job_arguments(job)
     train(captioner.to(device()), objective, batches, config["optimizer"], validation=validation, **options)
+    if config.get("lora", {}).get("merge"):
+        merge_adapters(captioner)
     if is_first():
         examples.write(job.output.training_captions)
         save_captioner(captioner, tokenizer, folder_of(job.output.weights), {"config": config, "seed": params.seed})

@@ -7,11 +7,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from captionlab.captioners.adapters import without_adapters
+
 LogProbs = Callable[[Any, Tensor, Tensor], Tensor]
 
 
 def frozen_parent(captioner: Any) -> LogProbs:
-    """The `log_probs` of a captioner as it is now, without gradient or dropout, however it is trained from here on."""
+    """The `log_probs` of a captioner as it is now, without gradient or dropout, however it is trained from here on.
+
+    Of one with adapters, which change nothing yet, it is the captioner itself without them: no second one is held.
+    """
+    if captioner.adapters:
+
+        @torch.no_grad()
+        def of_adapted(visual: Any, tokens: Tensor, mask: Tensor) -> Tensor:
+            with without_adapters(captioner):
+                found: Tensor = captioner.log_probs(visual, tokens, mask)
+            return found
+
+        return of_adapted
     parent = copy.deepcopy(captioner).requires_grad_(False).eval()
 
     @torch.no_grad()

@@ -14,7 +14,7 @@ from captionlab.given import absent
 from captionlab.judgements import JUDGED
 from captionlab.reporting.paper import listed
 from captionlab.workflow import families
-from captionlab.workflow.blocks import KINDS, Block, any_of, normalise, root_of, without
+from captionlab.workflow.blocks import KINDS, Block, any_of, line_of, needs_parent, normalise, root_of, without
 from captionlab.workflow.code import Fingerprints
 from captionlab.workflow.retrieving import Retrieving
 from captionlab.workflow.versions import library_version
@@ -30,6 +30,9 @@ _SECTIONS = {"corpus": "corpora", "regions": "regions", "tags": "tags"}
 # Of these tables a job holds something else than what its rule says of its features: of regions a few groups of rows,
 # however many there are (`base` has room for them); of tags, objects of Python.
 HELD = {"regions": 0.0, "tags": 10.0}
+
+# The files of a captioner, by the names that they have in rules.
+CAPTIONER = {"config": "config.json", "weights": "model.safetensors", "tokenizer": "tokenizer.json"}
 
 _fingerprints = cache(Fingerprints)
 
@@ -178,6 +181,22 @@ class Basis:
     def family(self, captioner: str) -> str:
         """Family of a captioner, its own or its ancestor's."""
         return str(self.captioners[root_of(self.config, captioner)]["family"])
+
+    def ancestors(self, captioner: str) -> list[str]:
+        """The captioners without which one is not read, as it is adapters: those above it, down to whole weights."""
+        line = line_of(self.config, captioner)
+        whole = (place for place, name in enumerate(line) if not needs_parent(self.captioners[name]))
+        return line[1 : next(whole) + 1]
+
+    def ancestor_files(self, captioner: str) -> list[str]:
+        """The files of these."""
+        return [paths.captioner(file, name) for name in self.ancestors(captioner) for file in CAPTIONER.values()]
+
+    def loaded_captioners(self, *captioners: str) -> Loaded:
+        """What a script loads that uses these captioners, or trains them."""
+        adapted = any("lora" in self.captioners[name] for one in captioners for name in line_of(self.config, one))
+        adapters = {"captionlab.captioners.adapters": ("peft",)} if adapted else {}
+        return {**loaded("captioners", map(self.family, captioners)), **adapters}
 
     def scored_captioners(self, evaluation: str, references: bool) -> list[str]:
         """Captioners of an evaluation whose captions have scores; people's have none that are held against references.

@@ -51,11 +51,22 @@ KINDS: Mapping[str, Callable[[Block], str]] = {
 }
 
 
+def line_of(config: Block, captioner: str) -> list[str]:
+    """A captioner and those that it descends from, the oldest last."""
+    line = [captioner]
+    while "parent" in config["captioners"][line[-1]]:
+        line.append(config["captioners"][line[-1]]["parent"])
+    return line
+
+
 def root_of(config: Block, captioner: str) -> str:
     """The captioner at the top of a line of parents."""
-    while "parent" in config["captioners"][captioner]:
-        captioner = config["captioners"][captioner]["parent"]
-    return captioner
+    return line_of(config, captioner)[-1]
+
+
+def needs_parent(captioner: Block) -> bool:
+    """Whether the files of a captioner are adapters, which are read with its parent."""
+    return "lora" in captioner and not captioner["lora"]["merge"]
 
 
 def without(block: Mapping[str, Any], *keys: str) -> Block:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from captionlab import paths
 from captionlab.failures import locked
@@ -16,7 +17,7 @@ from captionlab.judgements import JUDGED
 from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
 from captionlab.sources.table import hub_folder
-from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded, memory, on_disk
+from captionlab.workflow.basis import CAPTIONER, Basis, Loaded, Wildcards, loaded, memory, on_disk
 from captionlab.workflow.blocks import Block, has_captions, normalise, without
 from captionlab.workflow.browser import Browser
 from captionlab.workflow.commands import COMMAND, Commands
@@ -44,16 +45,17 @@ GENERAL_FORMATS = ("csv", "md", "html")
 class Experiments(Basis):
     """The experiments that a config declares; `root` is the folder of the Snakefile."""
 
-    # The files of the captioner of a job, by name, which rules make or read.
-    captioner_model: Mapping[str, str] = {
-        "config": paths.captioner("config.json"),
-        "weights": paths.captioner("model.safetensors"),
-        "tokenizer": paths.captioner("tokenizer.json"),
-    }
+    # The files of the captioner of a job, by name, which rules make.
+    captioner_model: Mapping[str, str] = {name: paths.captioner(file) for name, file in CAPTIONER.items()}
     memory, paper_of, labels_of = staticmethod(memory), staticmethod(paper_of), staticmethod(labels_of)
 
     def __init__(self, config: Block, root: Path | str):
         super().__init__(with_judgements(checked(config, Path(root) / SCHEMA)), root)
+        # The same files where rules read them, and those that they are read with where they are adapters.
+        self.captioner_inputs: Mapping[str, Any] = {
+            **self.captioner_model,
+            "ancestors": lambda wildcards: self.ancestor_files(wildcards.captioner),
+        }
         # Of each captioner with several seeds its trainings.
         seeds = {section: trainings(config, section) for section in SECTIONS}
         self.trainings = seeds["captioners"]
@@ -193,7 +195,7 @@ class Experiments(Basis):
 
     def captioner_family(self, wildcards: Wildcards) -> Loaded:
         """What a script loads that uses the captioner of a job."""
-        return loaded("captioners", [self.family(wildcards.captioner)])
+        return self.loaded_captioners(wildcards.captioner)
 
     def training_features(self, wildcards: Wildcards) -> list[str]:
         """What a captioner reads of the corpus that it is trained on."""
@@ -202,6 +204,10 @@ class Experiments(Basis):
     def parent(self, file: str) -> Callable[[Wildcards], str]:
         """A file of the captioner that this one is finetuned from."""
         return lambda wildcards: paths.captioner(file, self.captioners[wildcards.captioner]["parent"])
+
+    def parent_ancestors(self, wildcards: Wildcards) -> list[str]:
+        """The files that it is read with, where it is adapters."""
+        return self.ancestor_files(self.captioners[wildcards.captioner]["parent"])
 
     # ----------------------------------------------------------------------------------------- evaluations
     def evaluated_corpora(self, wildcards: Wildcards) -> list[str]:

@@ -2,7 +2,7 @@
 
 from captionlab import paths
 from captionlab.roles import ROLES
-from captionlab.workflow.basis import Basis, Loaded, Part, Wildcards, loaded
+from captionlab.workflow.basis import CAPTIONER, Basis, Loaded, Part, Wildcards
 from captionlab.workflow.blocks import Block, any_of, normalise
 from captionlab.workflow.regions import Regions
 
@@ -56,8 +56,10 @@ class SceneAnalysis(Part):
 
     def model(self) -> list[str]:
         """The files of the pretrained captioner."""
-        files = ("config.json", "model.safetensors", "tokenizer.json") if self.config else ()
-        return [paths.captioner(file, self.config["pretrained"]) for file in files]
+        if not self.config:
+            return []
+        own = [paths.captioner(file, self.config["pretrained"]) for file in CAPTIONER.values()]
+        return [*own, *self.basis.ancestor_files(self.config["pretrained"])]
 
     def of(self, role: str, stage: str, table: str) -> list[str]:
         """A table of a stage about the captioner in a role."""
@@ -81,4 +83,4 @@ class SceneAnalysis(Part):
 
     def loaded(self) -> Loaded:
         """What a script loads that uses these captioners."""
-        return loaded("captioners", (self.basis.family(self.config[role]) for role in ROLES if self.config))
+        return self.basis.loaded_captioners(*(self.config[role] for role in ROLES if self.config))

@@ -170,7 +170,7 @@ class RewardModels:
         objective = self.basis.captioners[wildcards.captioner]["objective"]["kind"].replace("-", "_")
         return {
             f"captionlab.training.objectives.{objective}": (),
-            **loaded("captioners", [self.basis.family(wildcards.captioner)]),
+            **self.basis.loaded_captioners(wildcards.captioner),
             **loaded("training.rewards", (reward["kind"] for reward in self.basis.rewards(wildcards.captioner))),
             **self.scoring.loaded(self._named("scorer", wildcards)),
             **self.embedding.loaded(self._named("retriever", wildcards)),

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.nn import Parameter
 
 from captionlab import paths
 from captionlab.distributed import is_first
@@ -61,19 +62,37 @@ class Resumable:
 
     def state_dict(self) -> dict[str, Any]:
         """What is kept, by name."""
-        values = {name: getattr(self, name) for name in self.kept}
-        return {name: value.state_dict() if isinstance(value, OWNERS) else value for name, value in values.items()}
+        values = {name: _resumable(getattr(self, name)) for name in self.kept}
+        return {name: value.state_dict() if isinstance(value, Resumable) else value for name, value in values.items()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         for name in self.kept:
-            if isinstance(value := getattr(self, name), OWNERS):
+            if isinstance(value := _resumable(getattr(self, name)), Resumable):
                 value.load_state_dict(state[name])
             else:
                 setattr(self, name, state[name])
 
 
-OWNERS = (Resumable, torch.nn.Module)  # of a state
+class Changing(Resumable):
+    """Of a network what a training can change: the parameters that are not frozen, and the buffers."""
+
+    def __init__(self, network: torch.nn.Module):
+        self.network = network
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """These tensors, by name."""
+        whole = self.network.state_dict(keep_vars=True).items()
+        changing = {name: value for name, value in whole if value.requires_grad or not isinstance(value, Parameter)}
+        return {name: value.detach() for name, value in changing.items()}
+
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        """Give the network saved ones; RuntimeError where they are others than it has."""
+        self.network.load_state_dict({**self.network.state_dict(), **state})
+
+
+def _resumable(value: Any) -> Any:
+    return Changing(value) if isinstance(value, torch.nn.Module) else value
 
 
 class Checkpoints:

@@ -26,7 +26,7 @@ from captionlab.schemas import TRAINING
 from captionlab.tables import write_table
 from captionlab.tracking.tracker import NOBODY, Tracker, Update
 from captionlab.training.loop.batches import Batches
-from captionlab.training.loop.checkpoints import Checkpoints, Resumable
+from captionlab.training.loop.checkpoints import Changing, Checkpoints, Resumable
 from captionlab.training.loop.examples import Examples
 from captionlab.training.loop.optimizers import Adam, build_optimizer, learning_rate
 
@@ -89,7 +89,7 @@ class Validation(Resumable):
         model.train(training)
         if done and self.select and score > self.best:
             self.best, self.step = score, done
-            self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+            self.weights = {name: value.clone() for name, value in Changing(model).state_dict().items()}
         return {self.name: score}
 
 
@@ -165,7 +165,7 @@ def train(
     steps = min(scheduled, int(optimizer["stop_after"]) * per_epoch) if "stop_after" in optimizer else scheduled
     stepper = build_optimizer(model.parameters(), optimizer)
     log = Log(steps)
-    saved: dict[str, Any] = {"model": model, "optimizer": stepper, "objective": objective, "log": log}
+    saved: dict[str, Any] = {"model": Changing(model), "optimizer": stepper, "objective": objective, "log": log}
     if validation:
         validation.check(steps)
         saved["validation"] = validation
@@ -190,7 +190,7 @@ def train(
             if done < steps and stopped_by:
                 _stop(stopped_by, done, steps)
     if validation and validation.select:
-        model.load_state_dict(validation.weights)
+        saved["model"].load_state_dict(validation.weights)
     if is_first():
         log.write(log_path)
 

@@ -48,13 +48,17 @@ class MeanTeacher(Objective):
 
     kept = ("teacher", "behind")
 
-    def __init__(self, captioner: torch.nn.Module, weight: float, decay: float):
-        """Set up the objective with a copy of the captioner as teacher.
+    def __init__(self, captioner: Any, weight: float, decay: float):
+        """Set up the objective with a copy of the captioner as teacher; of adapters, which share all else with it.
 
         After each update a weight of the teacher becomes `decay` times itself plus the rest times the captioner's. (In
         the original the teacher starts from other random weights.)
         """
-        self.teacher: Any = copy.deepcopy(captioner).requires_grad_(False)
+        shared = {id(p): p for p in captioner.parameters() if not p.requires_grad} if captioner.adapters else {}
+        self.teacher: Any = copy.deepcopy(captioner, shared)
+        for parameter in self.teacher.parameters():
+            # What follows counts as trained, so that checkpoints hold it; no gradient is ever asked for.
+            parameter.requires_grad_(id(parameter) not in shared)
         self.weight, self.decay, self.behind = weight, decay, False
 
     def loss(self, model: Any, batch: CaptionBatch) -> tuple[torch.Tensor, dict[str, Any]]:
@@ -65,7 +69,8 @@ class MeanTeacher(Objective):
         with torch.no_grad():
             if self.behind:
                 for ours, learnt in zip(self.teacher.parameters(), model.parameters(), strict=True):
-                    ours.mul_(self.decay).add_(learnt, alpha=1 - self.decay)
+                    if ours is not learnt:
+                        ours.mul_(self.decay).add_(learnt, alpha=1 - self.decay)
             self.behind = False
             taught = self.teacher.logits(batch.visual, batch.tokens)[mask]
         cross_entropy = functional.cross_entropy(logits.float(), batch.tokens[mask])

@@ -1,0 +1,17 @@
+"""Write a captioner as other libraries read it: adapters as peft has them, a whole model as transformers does."""
+
+from pathlib import Path
+
+from captionlab.captioners.adapters import export_adapters
+from captionlab.captioners.store import load_captioner
+from captionlab.scripting import folder_of, script
+
+
+@script
+def main(snakemake):
+    captioner, tokenizer = load_captioner(folder_of(snakemake.input.config))
+    directory = Path(snakemake.output[0])
+    if captioner.adapters:
+        export_adapters(captioner, directory)
+    else:
+        captioner.export(tokenizer, directory)
