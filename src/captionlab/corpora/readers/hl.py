@@ -19,7 +19,7 @@ DECLARATION = CorpusReader(
         "text": {
             "enum": ["object", "scene", "action", "rationale", "narrative"],
             "default": "object",
-            "description": "which captions are the references: those of COCO, or an axis; `narrative` is in the files of "
+            "description": "which captions are the references: COCO's, or those of an axis; `narrative` is in files of "
             "HL-narratives",
         },
         "validation": {
@@ -63,8 +63,8 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
             record = json_line(line, where)
             name = take(record, "file_name", str, where, expected)
             texts = take(record, "captions", dict, where, expected)
-            others = {"scene": []} if kept == "narrative" else {}
-            scenes = take_texts(others | texts, "scene", f"{where}: captions", expected)
+            without: dict[str, Any] = {"scene": []} if kept == "narrative" else {}
+            scenes = take_texts(without | texts, "scene", f"{where}: captions", expected)
             rated = take({"confidence": None, **record}, "confidence", (dict, NoneType), where, expected) or {}
             unrated = {"scene": [None] * len(scenes)}
             confidences = take(unrated | rated, "scene", list, f"{where}: confidence", expected)
