@@ -87,7 +87,8 @@ def measured(made, tmp_path_factory):
 
 def tabulated(measured, cells, folder, block=BLOCK):
     files = table_files(folder, ["hl_baselines"])
-    run_paper("tabulate", "hl", measured, {"tables": [*files.values()]}, config=block, cells=cells)
+    versions = {"sacrebleu": sacrebleu.__version__}
+    run_paper("tabulate", "hl", measured, {"tables": [*files.values()]}, config=block, cells=cells, versions=versions)
     return files
 
 
@@ -138,6 +139,9 @@ def test_numbers_stand_beside_the_published_ones(measured, made, tmp_path):
     models = ["GIT", "BLIP", "ClipCap"]
     assert lines[-12:] == [line for block in blocks for line in (block, *models)]
     assert "Trainings of a model: 1 to 2." in text
+    library = sacrebleu.BLEU()
+    library.corpus_score(["a"], [["a"]])
+    assert library.get_signature().format().removeprefix("nrefs:1|") in text.replace("\\", "")
     page = files["hl_baselines", "html"].read_text()
     assert "corpus=places&amp;evaluation=scene&amp;a=clip&amp;measure=SacreBLEU" in page
     context = tabulated(measured, made[1], tmp_path, {**BLOCK, "comparable": False})["hl_baselines", "csv"].read_text()

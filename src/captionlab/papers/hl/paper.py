@@ -27,7 +27,7 @@ class Hl(Paper):
     def tabulated(self) -> Needs:
         """Values and differences, and whose captions they are of."""
         measured = {table: self.measured(table) for table in ("values", "differences")}
-        return Needs(measured, {"cells": self._cells()}, mem_mb=2000, runtime=10)
+        return Needs(measured, {"cells": self._cells()}, ("sacrebleu",), mem_mb=2000, runtime=10)
 
     def _cells(self) -> list[Block]:
         """For each axis, model and training: the corpus, and the job that describes its images."""
