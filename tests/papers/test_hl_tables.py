@@ -7,14 +7,14 @@ import pytest
 import sacrebleu
 import yaml
 from answers import Answers
-from paper_jobs import PAPERS, PROVENANCE, ROOT, judged, run_paper, table_files
+from paper_jobs import PAPERS, ROOT, judged, published, run_paper, table_files
 
 from captionlab.evaluation.metrics.nlg import NLG
 from captionlab.evaluation.metrics.sacrebleu import SCORES, score_corpus
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.papers.hl.evidence import evidence
 from captionlab.papers.hl.paper import Hl
-from captionlab.reporting.claims import claims_table, read_claims
+from captionlab.reporting.claims import read_claims
 from captionlab.schemas import GENERATED
 from captionlab.tables import read_table, write_table
 from captionlab.workflow.experiments import Experiments
@@ -148,12 +148,13 @@ def test_numbers_stand_beside_the_published_ones(measured, made, tmp_path):
     assert "differs" not in context
 
 
-def verdicts(measured, comparable=True):
+def verdicts(measured):
     inputs = {"differences": measured["differences"], "published": PAPERS / "hl" / "published.csv"}
+    found = evidence(inputs, {"config": BLOCK})
     claims = read_claims(PAPERS / "hl" / "claims.yaml", "hl")
-    params = {"config": {**BLOCK, "comparable": comparable}}
-    found = claims_table(claims, {"hl": evidence(inputs, params)}, PROVENANCE)
-    return {(row["claim"], row["scope"]): row for row in found.records}
+    return {
+        (row["claim"], row["scope"]): row for row in judged(claims, found.differences, "hl", published("hl")).records
+    }
 
 
 def test_claims_are_judged_on_each_axis(measured):
