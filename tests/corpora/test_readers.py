@@ -341,6 +341,30 @@ def test_hl_scene_captions_and_a_validation_split(data, read):
         read(config | {"validation": {"images": 30, "seed": 1}})
 
 
+@pytest.mark.parametrize(("text", "captions"), [("action", ["x"]), ("rationale", ["y"])])
+def test_hl_captions_of_an_axis(data, read, text, captions):
+    (data / "test.jsonl").write_text(json.dumps(hl_record(9)) + "\n")
+    config = {"reader": "hl", "annotations": {"test": "test.jsonl"}, "images": None}
+    corpus = read(config | {"text": text})
+    assert corpus.column("captions", "caption") == captions
+    assert corpus.column("scene_captions", "caption") == ["in a car", "at sea"]
+    (data / "test.jsonl").write_text(json.dumps({"file_name": "9.jpg", "captions": {"object": ["a"], "scene": []}}))
+    with pytest.raises(CorpusError, match=rf'has no field \'{text}\'.*"captions": {{"{text}": \[...\], "scene": \['):
+        read(config | {"text": text})
+
+
+def test_hl_narratives_need_no_scene_captions(data, read):
+    narrated = {"narrative": ["a man in a car to get home", "a man at sea"], "object": ["a man"]}
+    (data / "test.jsonl").write_text(json.dumps({"file_name": "9.jpg", "captions": narrated}) + "\n")
+    config = {"reader": "hl", "annotations": {"test": "test.jsonl"}, "images": None}
+    corpus = read(config | {"text": "narrative"})
+    assert corpus.column("captions", "caption") == narrated["narrative"]
+    assert corpus.rows("scene_captions") == []
+    (data / "test.jsonl").write_text(json.dumps(hl_record(9)))
+    with pytest.raises(CorpusError, match="has no field 'narrative'"):
+        read(config | {"text": "narrative"})
+
+
 # --- images that cannot be used ---
 
 
@@ -876,6 +900,11 @@ REAL = {
         {"images": 1499, "captions": 7496, "objects": 0, "scene_captions": 4497, "rejects": 0},
         {"test": 1499},
     ),
+    "hl-actions": (
+        {"reader": "hl", "annotations": {"test": "hl/annotations/test.jsonl"}, "images": None, "text": "action"},
+        {"images": 1499, "captions": 4497, "objects": 0, "scene_captions": 4497, "rejects": 0},
+        {"test": 1499},
+    ),
     "imagecode": (
         {
             "reader": "imagecode",
@@ -916,3 +945,11 @@ def test_real_data(shared_data, tmp_path, corpus):
         # Boxes are rounded to hundredths of a pixel in these files.
         assert -0.02 <= thing["x1"] <= thing["x2"] <= width + 0.02
         assert -0.02 <= thing["y1"] <= thing["y2"] <= height + 0.02
+
+
+@pytest.mark.parametrize(("text", "distinct", "words"), [("action", 3773, 5.6), ("rationale", 4043, 6.4)])
+def test_real_axes(shared_data, tmp_path, text, distinct, words):
+    config = {"reader": "hl", "annotations": {"test": "hl/annotations/test.jsonl"}, "images": None, "text": text}
+    captions = Reading(config, shared_data, tmp_path).column("captions", "caption")
+    assert (len(captions), len({*captions})) == (3 * 1499, distinct)
+    assert round(sum(len(caption.split()) for caption in captions) / len(captions), 1) == words

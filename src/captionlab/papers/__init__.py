@@ -4,7 +4,7 @@ from importlib import import_module
 
 from captionlab.reporting.paper import Paper
 
-PAPERS = ("clipscore", "discritune", "probing", "scenes")
+PAPERS = ("clipscore", "discritune", "hl", "probing", "scenes")
 
 
 def paper_class(name: str) -> type[Paper]:

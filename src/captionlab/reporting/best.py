@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from captionlab.evaluation.metrics import alignment, chair, clipscore, diversity, nlg, retrieval, spice
+from captionlab.evaluation.metrics import alignment, chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice
 from captionlab.evaluation.summary import NEITHER
 from captionlab.reporting.render import Cell
 from captionlab.reporting.roles import FLUENCY_METRICS
@@ -11,7 +11,7 @@ from captionlab.reporting.roles import FLUENCY_METRICS
 BETTER = {
     name: metric.better
     for metrics in (
-        *(module.METRICS for module in (alignment, chair, clipscore, diversity, nlg, retrieval, spice)),
+        *(module.METRICS for module in (alignment, chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice)),
         FLUENCY_METRICS,
     )
     for name, metric in metrics.items()

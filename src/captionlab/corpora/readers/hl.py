@@ -16,7 +16,12 @@ DECLARATION = CorpusReader(
     keys={
         "annotations": {"$ref": "#/$defs/paths_of_splits"},
         "images": {"$ref": "#/$defs/folders"},
-        "text": {"enum": ["object", "scene"], "default": "object", "description": "which captions are the references"},
+        "text": {
+            "enum": ["object", "scene", "action", "rationale", "narrative"],
+            "default": "object",
+            "description": "which captions are the references: COCO's, or those of an axis; `narrative` is in files of "
+            "HL-narratives",
+        },
         "validation": {
             "type": "object",
             "additionalProperties": False,
@@ -42,21 +47,24 @@ DECLARATION = CorpusReader(
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     """The High-Level dataset (Cafagna et al. 2023): JSON lines, a file per split, images of COCO train2014.
 
-    Object captions, which are COCO's, become captions, or with `text: scene` the scene captions do; scene captions
-    always become scenes with their confidence. An image is known by its COCO number, as in the other readers of COCO.
+    Object captions, which are COCO's, become captions, or those of the axis that `text` names; scene captions always
+    become scenes with their confidence. An image is known by its COCO number, as in the other readers of COCO. Lines of
+    HL-narratives are taken to be the same with captions "narrative", and need no scene captions.
 
     The validation split of Cafagna et al. 2022 was not published: it is in the published train split. `validation`
     draws so many `images` with a `seed` and calls their split val.
     """
-    expected = '{"file_name", "captions": {"object": [...], "scene": [...]}, "confidence": {"scene": [...]}}'
     kept = config.get("text", "object")
+    lists = ", ".join(f'"{name}": [...]' for name in dict.fromkeys((kept, "scene")))
+    expected = f'{{"file_name", "captions": {{{lists}}}, "confidence": {{"scene": [...]}}}}'
     for split, file_name in config["annotations"].items():
         drawn = _drawn_lines(config.get("validation"), root / file_name) if split == "train" else set()
         for number, (where, line) in enumerate(text_lines(root / file_name)):
             record = json_line(line, where)
             name = take(record, "file_name", str, where, expected)
             texts = take(record, "captions", dict, where, expected)
-            scenes = take_texts(texts, "scene", f"{where}: captions", expected)
+            without: dict[str, Any] = {"scene": []} if kept == "narrative" else {}
+            scenes = take_texts(without | texts, "scene", f"{where}: captions", expected)
             rated = take({"confidence": None, **record}, "confidence", (dict, NoneType), where, expected) or {}
             unrated = {"scene": [None] * len(scenes)}
             confidences = take(unrated | rated, "scene", list, f"{where}: confidence", expected)

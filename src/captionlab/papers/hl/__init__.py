@@ -1,0 +1,1 @@
+"""Cafagna et al. 2023 (hl): who describes scenes, actions, rationales and narratives best?"""

@@ -1,0 +1,31 @@
+"""What a run has of the paper: models as subjects, on the corpus of each axis."""
+
+from collections.abc import Iterable, Sequence
+
+from captionlab.reporting.links import captions_link
+from captionlab.reporting.published import Published
+from captionlab.reporting.reproduction import in_order
+from captionlab.reporting.runs import Place, Row, Run
+
+# The paper's metrics, in its order.
+MEASURES = ("CIDEr", "SacreBLEU", "ROUGE-L")
+TABLE = "baselines"
+
+
+class HlRun(Run):
+    """A run, its models and its corpora by axis, both in the paper's order, and whose captions its numbers are of."""
+
+    def __init__(
+        self, values: Iterable[Row], differences: Iterable[Row], published: Published, block: Row, cells: Sequence[Row]
+    ):
+        axes = in_order(block["corpora"], published.columns(TABLE))
+        super().__init__(values, differences, published, block["comparable"], block["corpora"])
+        self.corpora = {axis: block["corpora"][axis] for axis in axes}
+        self.models = in_order(block["models"], published.rows(TABLE))
+        self._jobs = {(cell["model"], cell["corpus"]): cell["job"] for cell in reversed(cells)}
+
+    def link(self, place: Place, against: str | None = None) -> str:
+        """Where the captions of the first training of a model are shown."""
+        if job := self._jobs.get((place.subject, place.corpus)):
+            return captions_link(place.corpus, job["captioner"], job["evaluation"], place.measure)
+        return ""

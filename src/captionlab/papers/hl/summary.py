@@ -1,0 +1,45 @@
+"""Measure how near captions of models are to what people wrote: values, and each model against each other."""
+
+from collections import defaultdict
+
+import pyarrow.compute as pc
+
+from captionlab.evaluation.metrics import nlg, sacrebleu
+from captionlab.evaluation.summary import Job, Result, caption_results
+from captionlab.papers.hl.run import MEASURES
+from captionlab.reporting.reading import Path, Rows
+from captionlab.reporting.roles import Results, difference_rows, value_rows
+from captionlab.reporting.runs import Row
+from captionlab.tables import read_table
+
+KINDS = {"nlg": nlg.NLG, "sacrebleu": sacrebleu.SCORES}
+METRICS = {
+    "nlg": {name: metric for name, metric in nlg.METRICS.items() if name in MEASURES},
+    "sacrebleu": sacrebleu.METRICS,
+}
+
+
+def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
+    """Rows of values and of differences, and the tables that know the device of what they were measured on."""
+    models = defaultdict[str, dict[str, list[str]]](lambda: defaultdict(list))
+    results = defaultdict[str, dict[str, Results]](dict)
+    for number, cell in enumerate(params["cells"]):
+        job = Job(**cell["job"])
+        models[cell["axis"]][cell["model"]].append(job.captioner)
+        files = {table: inputs[table][number] for table in KINDS}
+        results[cell["axis"]][job.captioner] = cell_results(job, cell["corpus"], files, params["seed"])
+    values, differences = Rows(), Rows()
+    for axis, of_axis in models.items():
+        values += value_rows(of_axis, results[axis])
+        for other in of_axis:
+            differences += difference_rows(of_axis, results[axis], other, {}, {})
+    return values, differences, inputs["captions"]
+
+
+def cell_results(job: Job, corpus: str, files: dict[str, Path], seed: int) -> Results:
+    """The paper's metrics of a captioner on a corpus, from its tables of scores by name."""
+    found: list[Result] = []
+    for table, path in files.items():
+        scores = read_table(path, KINDS[table])
+        found += caption_results(job, scores.filter(pc.equal(scores["corpus"], corpus)), seed, METRICS[table])
+    return {(result.corpus, result.metric, None): result for result in found}

@@ -1,0 +1,253 @@
+"""The table and claims of the HL paper on made-up captions, scored for real, and what it asks of a graph."""
+
+import csv
+
+import numpy as np
+import pytest
+import sacrebleu
+import yaml
+from answers import Answers
+from paper_jobs import PAPERS, ROOT, judged, published, run_paper, table_files
+
+from captionlab.evaluation.metrics.nlg import NLG
+from captionlab.evaluation.metrics.sacrebleu import SCORES, score_corpus
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.papers.hl.evidence import evidence
+from captionlab.papers.hl.paper import Hl
+from captionlab.reporting.claims import read_claims
+from captionlab.schemas import GENERATED
+from captionlab.tables import read_table, write_table
+from captionlab.workflow.experiments import Experiments
+
+CORPORA = {"scene": "places", "rationale": "reasons", "object": "things"}
+REFERENCES = ["in a big red car at night", "the man is at the beach today"]
+# How many of ten captions of a captioner say what people said.
+GOOD = {"clip": 9, "clip-2": 9, "blip": 5, "git": 1}
+MODELS = {"ClipCap": ["clip", "clip-2"], "BLIP": ["blip"], "GIT": ["git"]}
+IMAGES = 60
+
+
+def captions(captioner, corpus):
+    texts = {f"i{n}": REFERENCES[n % 2] for n in range(IMAGES)}
+    return [
+        {
+            "corpus": corpus,
+            "image_id": image,
+            "caption_index": 0,
+            "caption": text if n % 10 < GOOD[captioner] else "a red car",
+            "log_prob": None,
+            "confidence": None,
+        }
+        for n, (image, text) in enumerate(texts.items())
+    ], {image: [text] for image, text in texts.items()}
+
+
+def nlg_rows(captioner, rows):
+    """A row for each caption whose CIDEr and ROUGE-L say whether it is a good one, and nothing else."""
+    good = np.array([row["caption"] != "a red car" for row in rows], dtype=float)
+    nothing = {name: [0.0] * len(rows) for name in NLG.columns}
+    nothing |= {"bleu_counts": [[0] * 10] * len(rows), "meteor_statistics": [[0.0] * 23] * len(rows)}
+    key = {name: [row[name] for row in rows] for name in ("corpus", "image_id", "caption_index")}
+    return {**nothing, **key, "cider": good * 2, "rouge_l": good / 2}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Inputs and parameters of the job that measures: three axes, and a GIT that describes no objects."""
+    inputs, cells, folder = {"nlg": [], "sacrebleu": [], "captions": []}, [], tmp_path_factory.mktemp("scored")
+    for axis, corpus in CORPORA.items():
+        for model, names in MODELS.items():
+            for name in names if (axis, model) != ("object", "GIT") else []:
+                rows, references = captions(name, corpus)
+                others, _ = captions(name, "elsewhere")
+                parts = {
+                    "nlg": (NLG, nlg_rows(name, [*rows, *others])),
+                    "sacrebleu": (SCORES, score_corpus(corpus, [*rows, *others], references)),
+                    "captions": (GENERATED, rows),
+                }
+                for table, (kind, content) in parts.items():
+                    inputs[table].append(str(folder / f"{name}_{axis}_{table}.parquet"))
+                    write_table(inputs[table][-1], kind, content)
+                splits = {corpus: "test", "elsewhere": "val"}
+                job = {"captioner": name, "evaluation": axis, "decoding": "beam5", "splits": splits}
+                cells.append({"axis": axis, "corpus": corpus, "model": model, "job": job})
+    return inputs, cells
+
+
+BLOCK = {"comparable": True, "corpora": CORPORA, "models": {name: {} for name in MODELS}}
+
+
+@pytest.fixture(scope="module")
+def measured(made, tmp_path_factory):
+    (inputs, cells), folder = made, tmp_path_factory.mktemp("measured")
+    outputs = {table: folder / f"{table}.parquet" for table in ("values", "differences")}
+    run_paper("summarise", "hl", inputs, outputs, cells=cells, seed=1)
+    return outputs
+
+
+def tabulated(measured, cells, folder, block=BLOCK):
+    files = table_files(folder, ["hl_baselines"])
+    versions = {"sacrebleu": sacrebleu.__version__}
+    run_paper("tabulate", "hl", measured, {"tables": [*files.values()]}, config=block, cells=cells, versions=versions)
+    return files
+
+
+def test_metrics_are_those_of_the_corpus_of_the_axis_and_means_over_trainings(measured):
+    rows = read_table(measured["values"], ROLE_VALUES).to_pylist()
+    found = {(row["subject"], row["corpus"], row["measure"]): row for row in rows}
+    assert {corpus for _, corpus, _ in found} == {*CORPORA.values()}
+    assert {measure for *_, measure in found} == {"CIDEr", "SacreBLEU", "ROUGE-L"}
+    assert ("GIT", "things", "CIDEr") not in found
+    clip = found["ClipCap", "places", "CIDEr"]
+    assert (clip["value"], clip["seeds"], clip["n"]) == (pytest.approx(100 * 2 * 0.9), 2, IMAGES)
+    assert found["BLIP", "reasons", "ROUGE-L"]["value"] == pytest.approx(25)
+    said, references = captions("blip", "places")
+    streams = [[references[row["image_id"]][0] for row in said]]
+    assert found["BLIP", "places", "SacreBLEU"]["value"] == sacrebleu.corpus_bleu(
+        [row["caption"] for row in said], streams
+    ).score  # fmt: skip
+
+
+def test_every_model_is_held_against_every_other(measured):
+    rows = read_table(measured["differences"], ROLE_DIFFERENCES).to_pylist()
+    found = {(row["subject"], row["against"], row["corpus"], row["measure"]): row for row in rows}
+    assert len(found) == (6 + 6 + 2) * 3
+    row, back = found["BLIP", "GIT", "places", "CIDEr"], found["GIT", "BLIP", "places", "CIDEr"]
+    assert row["difference"] == pytest.approx(100 * 2 * 0.4) == pytest.approx(-back["difference"])
+    assert 0 < row["ci_low"] < row["difference"] < row["ci_high"]
+    # On the same images: narrower than if of different ones.
+    values = {
+        (one["subject"], one["corpus"]): one["ci_high"] - one["ci_low"]
+        for one in read_table(measured["values"], ROLE_VALUES).to_pylist()
+        if one["measure"] == "CIDEr"
+    }
+    apart = np.hypot(values["BLIP", "places"], values["GIT", "places"])
+    assert row["ci_high"] - row["ci_low"] < apart
+
+
+def test_numbers_stand_beside_the_published_ones(measured, made, tmp_path):
+    files = tabulated(measured, made[1], tmp_path)
+    with open(files["hl_baselines", "csv"], newline="") as file:
+        rows = {(row["subject"], row["corpus"], row["measure"]): row for row in csv.DictReader(file)}
+    assert rows["ClipCap", "places", "CIDEr"]["published"] == "145.00"
+    assert rows["ClipCap", "places", "CIDEr"]["verdict"] == "differs"
+    assert rows["GIT", "reasons", "SacreBLEU"]["published"] == "5.90"
+    assert rows["BLIP", "things", "CIDEr"]["published"] == ""
+    text = files["hl_baselines", "md"].read_text()
+    lines = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]
+    blocks = [f"**{axis} (here {CORPORA[axis]}, {IMAGES} images)**" for axis in CORPORA]
+    models = ["GIT", "BLIP", "ClipCap"]
+    assert lines[-12:] == [line for block in blocks for line in (block, *models)]
+    assert "Trainings of a model: 1 to 2." in text
+    library = sacrebleu.BLEU()
+    library.corpus_score(["a"], [["a"]])
+    assert library.get_signature().format().removeprefix("nrefs:1|") in text.replace("\\", "")
+    page = files["hl_baselines", "html"].read_text()
+    assert "corpus=places&amp;evaluation=scene&amp;a=clip&amp;measure=SacreBLEU" in page
+    context = tabulated(measured, made[1], tmp_path, {**BLOCK, "comparable": False})["hl_baselines", "csv"].read_text()
+    assert "differs" not in context
+
+
+def verdicts(measured):
+    inputs = {"differences": measured["differences"], "published": PAPERS / "hl" / "published.csv"}
+    found = evidence(inputs, {"config": BLOCK})
+    claims = read_claims(PAPERS / "hl" / "claims.yaml", "hl")
+    return {
+        (row["claim"], row["scope"]): row for row in judged(claims, found.differences, "hl", published("hl")).records
+    }
+
+
+def test_claims_are_judged_on_each_axis(measured):
+    found = verdicts(measured)
+    ahead = found["clipcap-ahead-on-axes", "scene"]
+    assert (ahead["verdict"], ahead["comparisons"], ahead["as_claimed"]) == ("holds", 6, 6)
+    assert "the paper's +" in ahead["smallest_difference"]
+    assert found["blip-ahead-of-git", "rationale"]["verdict"] == "holds"
+    assert found["blip-ahead-of-git", "rationale"]["comparisons"] == 2
+    assert ("clipcap-ahead-on-axes", "object") not in found
+    narrative = found["clipcap-behind-on-narratives", "all comparisons"]
+    assert (narrative["comparisons"], narrative["evidence"]) == (0, "tested with narratives (`config/hl.yaml`)")
+
+
+def test_what_is_published_bears_the_claims_out():
+    """Each claim is read off the published table: its numbers, put in the place of ours, are on its side."""
+    with open(PAPERS / "hl" / "published.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    value = {(row["row"], row["column"], row["metric"]): float(row["value"]) for row in rows}
+    assert len(value) == len(rows) == 3 * 4 * 3
+    differences = [
+        {
+            **dict.fromkeys(ROLE_DIFFERENCES.columns), "subject": one, "against": other, "corpus": axis,
+            "measure": measure, "experiment": "generated", "difference": apart, "ci_low": apart - 0.1,
+            "ci_high": apart + 0.1, "seeds": 1, "n": 1499,
+        }
+        for one, axis, measure in value for other in MODELS if other != one
+        for apart in [value[one, axis, measure] - value[other, axis, measure]]
+    ]  # fmt: skip
+    claims = read_claims(PAPERS / "hl" / "claims.yaml", "hl")
+    assert [row["verdict"] for row in judged(claims, differences, "hl").records] == ["holds"] * (3 + 1 + 4)
+
+
+# --- the graph ---
+
+
+@pytest.fixture
+def config():
+    """The toy world with its overlay."""
+    first, overlay = (yaml.safe_load((ROOT / "config" / name).read_text()) for name in ("config.yaml", "toy_hl.yaml"))
+    for section, blocks in overlay.items():
+        first[section] |= blocks
+    return first
+
+
+def test_the_overlay_asks_for_the_table(config):
+    lab = Experiments(config, ROOT)
+    (paper,) = (paper for paper in lab.papers.papers if paper.name == "hl")
+    assert paper.tables() == ["hl_baselines"]
+    assert [(c["axis"], c["model"], c["job"]["captioner"]) for c in paper.summarised().params["cells"]] == [
+        ("object", "BLIP", "toy-blip-object"), ("scene", "BLIP", "toy-blip-scene"),
+        ("object", "ClipCap", "toy-clipcap-object"), ("scene", "ClipCap", "toy-clipcap-scene"),
+    ]  # fmt: skip
+    assert paper.summarised().inputs["sacrebleu"][1] == "results/evaluation/toy-blip-scene/scene-axis/sacrebleu.parquet"
+    assert paper.tabulated().inputs["values"] == "results/reporting/hl/values.parquet"
+    assert {*lab.papers.evidence()} >= {"hl_differences", "hl_claims", "hl_published"}
+
+
+def test_only_evaluations_that_ask_for_it_have_sacrebleu(config):
+    tables = Experiments(config, ROOT).score_tables()["sacrebleu"]
+    assert {path.split("/")[3] for path in tables} == {"scene-axis", "object-axis"}
+    plain = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    assert "sacrebleu" not in Experiments(plain, ROOT).score_tables()
+
+
+def test_several_trainings_of_a_model(config):
+    config["captioners"]["toy-blip-scene"] = {**config["captioners"]["toy-blip-scene"], "seeds": [1, 2]}
+    (paper,) = (paper for paper in Experiments(config, ROOT).papers.papers if paper.name == "hl")
+    names = [cell["job"]["captioner"] for cell in paper.summarised().params["cells"] if cell["model"] == "BLIP"]
+    assert names == ["toy-blip-object", "toy-blip-scene", "toy-blip-scene-2"]
+
+
+@pytest.mark.parametrize(
+    ("what", "change", "names"),
+    [
+        (
+            "a model of an axis without a corpus",
+            lambda paper, evaluations: paper["corpora"].pop("scene"),
+            "papers.hl.models.BLIP.scene has no corpus",
+        ),
+        (
+            "a model that no evaluation has SacreBLEU of",
+            lambda paper, evaluations: evaluations["scene-axis"].update(sacrebleu=False),
+            "papers.hl.models.BLIP.scene",
+        ),
+        (
+            "a model that two evaluations have SacreBLEU of",
+            lambda paper, evaluations: evaluations.update(again=evaluations["scene-axis"]),
+            "again, scene-axis",
+        ),
+    ],
+)
+def test_a_mistake_is_a_sentence(config, answers: Answers, what, change, names):
+    change(config["papers"]["hl"], config["evaluations"])
+    said, *_ = Hl.mistakes(config, "papers.hl", config["papers"]["hl"])
+    answers.hold(what, said, names)
