@@ -73,6 +73,7 @@ rule import_captioner:
 rule export_captioner:
     input:
         **lab.captioner_inputs,
+        image_side=lab.image_side,
     output:
         directory(paths.export()),
         provenance=paths.provenance("export_captioner/{captioner}"),

@@ -1,9 +1,11 @@
 """Write a captioner as other libraries read it: adapters as peft has them, a whole model as transformers does."""
 
+from collections import ChainMap
 from pathlib import Path
 
 from captionlab.captioners.adapters import export_adapters
 from captionlab.captioners.store import load_captioner
+from captionlab.networks.checkpoints import read_checkpoint
 from captionlab.scripting import folder_of, script
 
 
@@ -14,4 +16,5 @@ def main(snakemake):
     if captioner.adapters:
         export_adapters(captioner, directory)
     else:
-        captioner.export(tokenizer, directory)
+        sides = [read_checkpoint(path) for path in snakemake.input.image_side]
+        captioner.export(tokenizer, directory, dict(ChainMap(*sides)))

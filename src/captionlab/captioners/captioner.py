@@ -155,8 +155,11 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
         linear = ((name, one) for name, one in self.named_modules() if isinstance(one, (nn.Linear, Projection)))
         return [name for name, layer in linear if layer.weight.requires_grad and name != self.output_layer]
 
-    def export(self, tokenizer: Tokenizer, directory: Path) -> None:
-        """Write the whole captioner into a folder as transformers has it; ValueError where that has no such layout."""
+    def export(self, tokenizer: Tokenizer, directory: Path, image_side: Mapping[str, Tensor]) -> None:
+        """Write the whole captioner into a folder as transformers has it; ValueError where that has no such layout.
+
+        `image_side` are the weights of the encoder whose patches it reads, if any.
+        """
         raise ValueError(f"a {self.family} has no layout that transformers knows; only adapters of it can be exported")
 
     def check_length(self, tokens: int) -> None:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import torch
@@ -26,8 +27,10 @@ from captionlab.captioners.prompts import (
     processor_files,
     processor_of,
     read_prompt,
+    write_processor,
 )
 from captionlab.declarations import CaptionerFamily
+from captionlab.files import replacing_folder
 from captionlab.networks import hub
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
@@ -233,6 +236,20 @@ class HubCaptioner(Captioner[list[Group]]):
         self.model.train(training)
         rest = {name: value for name, value in inputs.items() if not name.startswith("pixel")}
         return {**rest, "features": features[0][None]}
+
+    def export(self, tokenizer: Tokenizer, directory: Path, image_side: Mapping[str, Tensor]) -> None:
+        """Write the whole model into a folder as `save_pretrained` does, its processor beside it.
+
+        ValueError for one that learnt by the patches of another encoder: transformers has no such model.
+        """
+        if self.reads == "encoder":
+            raise ValueError("a captioner from scratch reads patches of an encoder that transformers does not have")
+        model = hub.build(self.architecture["config"]).to(self.model.dtype)
+        model.load_state_dict({**image_side, **self.model.state_dict()})
+        model.generation_config.update(eos_token_id=tokenizer.end)
+        with replacing_folder(directory) as folder:
+            model.save_pretrained(folder)
+            write_processor(self.architecture["files"], tokenizer, folder)
 
     # -------------------------------------------------------------------------------------------------- the contract
     def log_probs(self, visual: Any, tokens: Tensor, mask: Tensor) -> Tensor:

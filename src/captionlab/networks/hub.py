@@ -115,7 +115,8 @@ def config_from_scratch(
     if not type_of(given).projector:
         able = " or ".join(name for name, kind in TYPES.items() if kind.projector)
         raise ValueError(f"architecture.config.model_type is {given['model_type']!r}; from scratch it must be {able}")
-    vision = {**given.get("vision_config", {}), "hidden_size": visual_size}
+    # Of its tower nothing is kept; it is built all the same.
+    vision = {"hidden_size": visual_size, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 1}
     ids = {"pad_token_id": end, "bos_token_id": end, "eos_token_id": end}
     if type_of(given).bypassed:
         return {**given, **ids, "vocab_size": vocabulary, "vision_config": vision}, vocabulary

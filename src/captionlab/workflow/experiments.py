@@ -18,7 +18,7 @@ from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
 from captionlab.sources.table import hub_folder
 from captionlab.workflow.basis import CAPTIONER, Basis, Loaded, Wildcards, loaded, memory, on_disk
-from captionlab.workflow.blocks import Block, has_captions, normalise, without
+from captionlab.workflow.blocks import Block, has_captions, normalise, root_of, without
 from captionlab.workflow.browser import Browser
 from captionlab.workflow.commands import COMMAND, Commands
 from captionlab.workflow.config import SCHEMA, ConfigError, checked, named_paths
@@ -200,6 +200,12 @@ class Experiments(Basis):
     def training_features(self, wildcards: Wildcards) -> list[str]:
         """What a captioner reads of the corpus that it is trained on."""
         return self.regions.captioner_tables(wildcards.captioner, self.captioners[wildcards.captioner]["corpus"])
+
+    def image_side(self, wildcards: Wildcards) -> list[str]:
+        """The weights of the encoder whose patches a captioner reads."""
+        encoder = self.captioners[root_of(self.config, wildcards.captioner)].get("encoder")
+        patches = self.encoders.get(encoder, {}).get("patches_of")
+        return [paths.encoder("model.safetensors", patches)] if patches else []
 
     def parent(self, file: str) -> Callable[[Wildcards], str]:
         """A file of the captioner that this one is finetuned from."""

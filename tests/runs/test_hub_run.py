@@ -1,0 +1,112 @@
+"""Tiny models of five types of the hub through the whole workflow, and what was trained of them in transformers."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from hub_models import MAKERS, hub_model
+from PIL import Image
+from small import start
+
+from captionlab import paths
+from captionlab.captioners.pictures import Pictures
+from captionlab.captioners.prompts import of_image, read_prompt
+from captionlab.captioners.store import load_captioner
+from captionlab.generation.contract import Decoding
+from captionlab.generation.decoding import decode
+from captionlab.networks import hub
+from captionlab.schemas import GENERATED, RETRIEVAL, TRAINING
+from captionlab.tables import read_table
+
+pytestmark = pytest.mark.slow
+CONFIG = yaml.safe_load(Path(__file__).with_name("hub.yaml").read_text(encoding="utf-8"))
+TRAINED = {name: block for name, block in CONFIG["captioners"].items() if "objective" in block}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The folder of a run."""
+    folder = tmp_path_factory.mktemp("run")
+    for kind in MAKERS:
+        hub_model(kind, folder / "data" / "hub")
+    exported = [paths.export(name) for name in ("llava-learns", "qwen-learns", "git")]
+    log = folder / "log.txt"
+    process = start(
+        folder / "work",
+        {**CONFIG, "data": str(folder / "data")},
+        *("--cores", "2", "--quiet", "progress"),
+        *("results/tables/", *exported),
+        output=log,
+    )
+    assert process.wait() == 0, log.read_text()[-5000:]
+    return folder / "work"
+
+
+@pytest.mark.parametrize("captioner", CONFIG["captioners"])
+def test_a_captioner_is_evaluated(run, captioner):
+    captions = read_table(run / paths.captions(captioner, "main"), GENERATED)
+    assert captions.num_rows == 16
+    assert all(value < 0 for value in captions["log_prob"].to_pylist())
+    found = read_table(run / paths.evaluation("retrieval", captioner, "main"), RETRIEVAL)
+    assert found.num_rows == 16
+    assert captioner in (run / paths.table("evaluation", "csv")).read_text()
+
+
+@pytest.mark.parametrize("captioner", TRAINED)
+def test_what_was_trained(run, captioner):
+    """Each objective on a type of its own: losses are in the log; adapters alone are stored."""
+    log = read_table(run / paths.captioner("training.parquet", captioner), TRAINING).to_pydict()
+    assert log["statistic"].count("loss") == TRAINED[captioner]["optimizer"]["steps"]
+    folder = (run / paths.captioner("config.json", captioner)).parent
+    stored = json.loads((folder / "config.json").read_text())
+    lora = TRAINED[captioner].get("lora", {"merge": True})
+    assert ("lora" in stored) is not lora.get("merge", False)
+    if "lora" in stored:
+        from safetensors.torch import load_file
+
+        assert all("lora_" in name for name in load_file(folder / "model.safetensors"))
+        assert stored["parent"]["captioner"] == TRAINED[captioner]["parent"]
+
+
+@pytest.fixture(scope="module")
+def image():
+    return Image.fromarray(np.random.default_rng(0).integers(0, 255, (40, 60, 3), dtype=np.uint8))
+
+
+def captions_of(captioner, tokenizer, inputs):
+    """Tokens that a captioner of ours gives an image of which it reads pixels."""
+    decoded = decode(captioner, Pictures([captioner.see(inputs)]), Decoding("greedy", 8), tokenizer)
+    return decoded.tokens[0, : decoded.lengths[0]].tolist()
+
+
+@pytest.mark.parametrize("captioner", ["qwen-learns", "git"])
+def test_plain_transformers_reads_what_was_exported_and_says_the_same(run, image, captioner):
+    ours, tokenizer = load_captioner((run / paths.captioner("config.json", captioner)).parent)
+    model, processor = hub.read_folder(run / paths.export(captioner))
+    block = {
+        name: CONFIG["captioners"]["qwen" if "qwen" in captioner else captioner].get(name)
+        for name in ("chat", "prompt")
+    }
+    inputs = read_prompt(processor, {name: text for name, text in block.items() if text}, image)
+    unsaid = torch.tensor(ours.unsaid, dtype=torch.long)
+    model.get_output_embeddings().register_forward_hook(lambda _, __, out: out.index_fill(-1, unsaid, -torch.inf))
+    found = model.generate(**inputs, max_new_tokens=8, do_sample=False)[0, inputs["input_ids"].shape[1] :].tolist()
+    assert found == captions_of(ours, tokenizer, inputs)
+
+
+def test_plain_peft_reads_adapters_that_were_exported(run, image):
+    from peft import PeftModel
+
+    ours, _ = load_captioner((run / paths.captioner("config.json", "llava-learns")).parent)
+    base, processor = hub.read_folder(run.parent / "data" / "hub" / "llava")
+    model = PeftModel.from_pretrained(base, str(run / paths.export("llava-learns"))).eval()
+    inputs, tokens = read_prompt(processor, {"chat": "describe it"}, image), torch.tensor([[5, 6, 7]])
+    with torch.no_grad():
+        features = torch.stack(hub.image_features(base, ours.kind, of_image(inputs)))
+        found = ours.log_probs(features, tokens, torch.ones(1, 3))
+        logits = model(**hub.followed(inputs, tokens[:, :-1], ours.kind)).logits[0, -3:]
+    logits[:, ours.unsaid] = -torch.inf
+    torch.testing.assert_close(found[0], logits.log_softmax(-1).gather(1, tokens.T)[:, 0], atol=1e-5, rtol=1e-5)
