@@ -1,12 +1,18 @@
 """The tables of keys in config/README.md are those of the schema."""
 
-from captionlab.workflow.keys import README, SCHEMA, with_tables
+from captionlab.workflow.keys import CAPTIONERS, README, SCHEMA, with_families, with_tables
 from captionlab.workflow.schema import Schema
 
 
 def test_the_readme_has_every_key_as_the_schema_has_it():
     text = README.read_text(encoding="utf-8")
     assert with_tables(text, Schema(SCHEMA)) == text, "run `python -m captionlab.workflow.keys`"
+
+
+def test_what_can_be_done_with_a_family_is_what_it_declares():
+    text = CAPTIONERS.read_text(encoding="utf-8")
+    assert with_families(text) == text, "run `python -m captionlab.workflow.keys`"
+    assert "| `vinvl` | regions and tags | yes |" in text
 
 
 def test_every_part_has_a_table():

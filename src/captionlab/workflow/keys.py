@@ -1,7 +1,8 @@
-"""The tables of keys in config/README.md, made of the schema of a config and what modules declare.
+"""Tables in the documentation that are made of the schema of a config and what modules declare.
 
-`python -m captionlab.workflow.keys` writes them anew, between the lines `<!-- keys: part -->` and `<!-- end -->`.
-A part is one of the schema's, `config` for the keys at the top, or a section and keys below it, as `papers.<paper>`.
+`python -m captionlab.workflow.keys` writes them anew. Those of keys, in config/README.md, are between the lines
+`<!-- keys: part -->` and `<!-- end -->`; a part is one of the schema's, `config` for the keys at the top, or a section
+and keys below it, as `papers.<paper>`. That of families of captioners is behind `<!-- families -->`.
 """
 
 import json
@@ -12,11 +13,21 @@ from typing import Any, NamedTuple
 
 from captionlab.workflow import config
 from captionlab.workflow.blocks import Block
+from captionlab.workflow.families import captioners
 from captionlab.workflow.schema import Schema
 
 ROOT = Path(__file__).parents[3]
 README, SCHEMA = ROOT / "config" / "README.md", ROOT / config.SCHEMA
+CAPTIONERS = ROOT / "docs" / "captioners.md"
 _TABLE = re.compile(r"(<!-- keys: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_FAMILIES = re.compile(r"(<!-- families -->\n).*?(<!-- end -->)", re.DOTALL)
+_READS = {
+    "vector": "a vector of an encoder",
+    "patches": "patches of an encoder",
+    "patches-or-pixels": "patches of an encoder, or the image itself",
+    "regions": "regions",
+    "tagged-regions": "regions and tags",
+}
 _BOUNDS = {"minimum": "from {}", "exclusiveMinimum": "above {}", "maximum": "to {}", "exclusiveMaximum": "below {}"}
 _TYPES = {"integer": "whole number", "string": "text", "boolean": "true or false", "null": "null"}
 
@@ -33,6 +44,20 @@ class Row(NamedTuple):
 def with_tables(text: str, schema: Schema) -> str:
     """A page with its tables as the schema has them."""
     return _TABLE.sub(lambda found: f"{found[1]}{_table(_part(schema, found[2]), schema)}{found[3]}", text)
+
+
+def with_families(text: str) -> str:
+    """A page with its table of families of captioners, and what can be done with each, as they declare it."""
+    lines = [
+        ["family", "reads of an image", "from scratch", "objectives", "attention to tags, and ablation"],
+        ["---"] * 5,
+    ]
+    for name, family in captioners().items():
+        able = "yes" if family.attention else "no"
+        scratch, objectives = "yes" if family.architecture else "no", ", ".join(family.objectives)
+        lines.append([f"`{name}`", _READS[family.reads], scratch, objectives, able])
+    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return _FAMILIES.sub(lambda found: f"{found[1]}{table}{found[2]}", text)
 
 
 def _part(schema: Schema, name: str) -> Block:
@@ -116,3 +141,4 @@ def _values(part: Any, schema: Schema) -> str:
 
 if __name__ == "__main__":
     README.write_text(with_tables(README.read_text(encoding="utf-8"), Schema(SCHEMA)), encoding="utf-8")
+    CAPTIONERS.write_text(with_families(CAPTIONERS.read_text(encoding="utf-8")), encoding="utf-8")
