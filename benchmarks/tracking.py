@@ -48,8 +48,8 @@ def images(folder: Path) -> Path:
     return folder / "images.parquet"
 
 
-def seconds(folder: Path, tracker: Tracker, updates: int, every: int) -> float:
-    """Seconds of the processors of a training."""
+def training(folder: Path, tracker: Tracker, updates: int, every: int) -> tuple[float, bytes]:
+    """Seconds of the processors of a training, and its weights."""
     draw = np.random.default_rng(1)
     words = [f"word{number}" for number in range(200)]
     texts = [" ".join(draw.choice(words, 12)) for _ in range(IMAGES_OF_TRAINING)]
@@ -79,7 +79,8 @@ def seconds(folder: Path, tracker: Tracker, updates: int, every: int) -> float:
         validation=Validation(lambda model: 0.0, every, "cider", False, examples),
         tracker=tracker,
     )
-    return time.process_time() - start
+    taken = time.process_time() - start
+    return taken, b"".join(value.numpy().tobytes() for value in captioner.state_dict().values())
 
 
 def alone(table: Path) -> None:
@@ -119,8 +120,10 @@ def main() -> None:
         alone(table)
         for number in range(given.rounds + 1):
             run = Run("benchmark", "x", "benchmark", table)
-            without = seconds(Path(name), NOBODY, given.updates, given.every)
-            watched = seconds(Path(name), Tracker("tensorboard", run), given.updates, given.every)
+            without, weights = training(Path(name), NOBODY, given.updates, given.every)
+            watched, others = training(Path(name), Tracker("tensorboard", run), given.updates, given.every)
+            if others != weights:
+                raise SystemExit("the watched training has other weights")
             if number:  # the first pair warms up
                 ratios.append(watched / without)
                 plain.append(without)

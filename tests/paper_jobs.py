@@ -10,6 +10,7 @@ from typing import Any
 from figure_checks import STYLE
 
 from captionlab.papers.discritune.evidence import TOGETHER
+from captionlab.reporting.cells import places_behind
 from captionlab.reporting.claims import claims_table
 from captionlab.reporting.evidence import Evidence, EvidenceClaim
 from captionlab.reporting.figures import Draw
@@ -38,7 +39,8 @@ def run_paper(verb: str, paper: str, inputs: dict[str, Any], outputs: dict[str, 
     module = {"summarise": "summary", "tabulate": "tables", "plot": "figures"}[verb]
     shared = {"style": ROOT / "config" / "plotting.yaml", "published": PAPERS / paper / "published.csv"}
     if verb == "tabulate":
-        outputs = {"pictures": Path(outputs["tables"][0]).parent / "pictures", **outputs}
+        folder = Path(outputs["tables"][0]).parent
+        outputs = {"pictures": folder / "pictures", "cells": folder / "cells.parquet", **outputs}
     params = {"module": f"captionlab.papers.{paper}.{module}", "provenance": {"config": "toy", "seed": 1}, **params}
     job = SimpleNamespace(input=Named(**{**shared, **inputs}), output=Named(**outputs), params=Named(**params))
     runpy.run_path(str(ROOT / "workflow" / "scripts" / f"{verb}_paper.py"))["main"](job)
@@ -59,7 +61,8 @@ def table_files(folder: Path, names: Any) -> dict[tuple[str, str], Path]:
 def judged(claims: Any, differences: Any, paper: str = "discritune", numbers: Published | None = None) -> Table:
     """The table of those claims that rest on rows of differences; `numbers` are the published ones."""
     claims = [claim for claim in claims if isinstance(claim, EvidenceClaim)]
-    return claims_table(claims, {paper: Evidence(differences, printer(paper, numbers))}, PROVENANCE)
+    placed = [{**row, "places": places_behind(row)} for row in differences]
+    return claims_table(claims, {paper: Evidence(placed, printer(paper, numbers))}, PROVENANCE, {})
 
 
 def printer(paper: str, numbers: Published | None, retriever: str | None = "clip", parents: Any = None) -> Any:

@@ -8,6 +8,8 @@ from PIL import Image
 from captionlab.reporting.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell
 
 HOSTILE = "<img src=x onerror=alert(1)> 100% $x_1$ {\\input{x}} ~^ & # \N{GRINNING FACE} " + "unbreakable" * 6
+# The place of the number that is farthest from the first one of the wide table, and of one of the long table.
+FAR, BELOW = "corpus=a+corpus+8&subject=DiscriTune-4&measure=P%401", "corpus=corpus+5&subject=captioner-11"
 PATTERN = "(NOUN.P)*+REL+((and)?+(REL)?+(NOUN.P)*)*+(DET|ADJ|NOUN_PHRASE_OF_CAPTION)?"
 
 
@@ -17,8 +19,8 @@ def _picture(colour: str) -> bytes:
     return stream.getvalue()
 
 
-def _number(value: float, best: bool = False) -> Cell:
-    return replace(interval_cell((value, value - 1.5, value + 1.5), ".1f"), best=best)
+def _number(value: float, best: bool = False, place: str = "") -> Cell:
+    return replace(interval_cell((value, value - 1.5, value + 1.5), ".1f"), best=best, place=place)
 
 
 def table_of_kind(name: str, columns=(), blocks=(), title: str = "", **others) -> Table:
@@ -42,7 +44,8 @@ def _wide() -> Table:
     for row in range(5):
         cells = [Cell(f"DiscriTune-{row}", "main, beam5")]
         for place in range(len(corpora)):
-            cells += [_number(70 + row + place, row == 4), Cell("84.8 ○", "±3.0", value=84.8), _number(50.0 - row)]
+            number = _number(70 + row + place, row == 4, FAR if (row, place) == (4, 8) else "")
+            cells += [number, Cell("84.8 ○", "±3.0", value=84.8), _number(50.0 - row)]
         rows.append(cells)
     return table_of_kind("wide", columns, [Block(rows)])
 
@@ -51,7 +54,15 @@ def _long() -> Table:
     columns = [Column("captioner", numeric=False), Column("n"), Column("CIDEr"), Column("perplexity")]
     blocks = []
     for corpus in range(6):
-        rows = [[Cell(f"captioner-{r}"), Cell("300"), _number(100.0 - r), _number(9.0 + r)] for r in range(12)]
+        rows = [
+            [
+                Cell(f"captioner-{r}"),
+                Cell("300"),
+                _number(100.0 - r),
+                _number(9.0 + r, place=BELOW if (corpus, r) == (5, 11) else ""),
+            ]
+            for r in range(12)
+        ]
         rows.append(
             [Cell("human"), Cell("300"), Cell(MISSING, note="Their captions are the references."), _number(12.0)]
         )

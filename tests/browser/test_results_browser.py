@@ -175,9 +175,9 @@ def test_a_table_links_to_captions_where_it_lies_beside_them(page, run):
         (run.parent / place).mkdir(exist_ok=True)
         (run.parent / place / "t.html").write_text(html(table), encoding="utf-8")
         page.open((run.parent / place / "t.html").as_uri())
-        assert page.run("document.querySelector('a.captions').hasAttribute('href')") is live
+        assert page.run("document.querySelector('a.beside').hasAttribute('href')") is live
         if live:
-            page.click("a.captions")
+            page.click("a.beside")
             page.wait("document.querySelectorAll('.line.a').length && state.a === 'foreign'")
 
 

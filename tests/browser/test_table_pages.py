@@ -8,13 +8,13 @@ from urllib.parse import unquote, urlsplit
 import axe_core_python
 import pytest
 from chromium import Page, browser, program
-from sample_tables import HOSTILE, TABLES
+from sample_tables import BELOW, FAR, HOSTILE, TABLES
 
 from captionlab.reporting.claim_cards import claim_cards
 from captionlab.reporting.claims import RECORD_COLUMNS
 from captionlab.reporting.collection import Listed, collect
 from captionlab.reporting.formats.files import write_table_files, write_text
-from captionlab.reporting.render import Block, Cell, Column, Table
+from captionlab.reporting.render import Block, Cell, Column, Link, Table
 
 pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
 
@@ -33,7 +33,9 @@ def claims() -> Table:
     for claim, verdicts in (("better", ("holds", "cannot tell")), ("longer", ("does not hold",))):
         of_claim = {"paper": "probing", "claim": claim, "section": "4.1", "statement": f"Captions are {claim}."}
         records += [{**of_claim, "verdict": verdict} for verdict in verdicts]
-        rows = [[Cell("COCO"), Cell(verdict), Cell("1 of 2"), Cell(HOSTILE), Cell("0.5")] for verdict in verdicts]
+        links = [Link("a captioner 82.0", f"wide.html#{FAR}", "in wide"), Link("20.0", f"long.html#{BELOW}", "in long")]
+        about = Cell(f"{HOSTILE};\nthe second", links=[links])
+        rows = [[Cell("COCO"), Cell(verdict), Cell("1 of 2"), about, Cell("0.5")] for verdict in verdicts]
         blocks.append(Block(rows, f"probing, section 4.1: Captions are {claim}."))
     return Table("claims", "Claims", "What papers claim.", columns, blocks, records, RECORD_COLUMNS, (), ["Made."])
 
@@ -209,3 +211,24 @@ def test_a_page_in_a_frame_of_another_has_no_links(page, folder, tmp_path):
     page.wait(f"{inside}?.querySelector('button.sort')")
     assert page.run(f"{inside}.querySelectorAll('a').length") == 0
     assert page.run(f"{inside}.querySelectorAll('td').length") == 2
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize(("link", "number", "place"), [(0, "82.0", FAR), (1, "20.0", BELOW)])
+def test_a_claim_leads_to_the_cell_of_its_number(page, folder, width, link, number, place):
+    """The first cell is in a group of columns that is switched off at first, the second far below."""
+    look(page, folder, "claims", width)
+    page.run("document.querySelector('details').open = true")
+    page.run(f"document.querySelectorAll('.judged a')[{link}].click()")
+    page.wait("document.querySelector('td:target')?.getBoundingClientRect().bottom <= innerHeight")
+    assert page.run("document.querySelector('td:target').id") == place
+    assert page.run("document.querySelector('td:target').innerText.split('\\n')[0]") == number
+    left, top, wide, high = page.box("td:target")
+    assert left > 0
+    assert top > 0
+    assert left + wide <= width
+    # Neither the sticky head nor the sticky first column lies over it.
+    over = f"document.elementFromPoint({left + wide / 2}, {top + high / 2})"
+    assert page.run(f"document.querySelector('td:target').contains({over})")
+    outline = "getComputedStyle(document.querySelector('td:target')).outlineStyle"
+    assert page.run(outline) == "solid"

@@ -119,7 +119,9 @@ def test_simulated_judgements_say_so_and_are_held_against_nothing(made, tmp_path
 def verdicts(made, block=BLOCK, labels=("Flickr8k-Expert", "Flickr8k-CF")):
     inputs = {"differences": made["differences"][: len(labels)], "published": PAPERS / "clipscore" / "published.csv"}
     claims = read_claims(PAPERS / "clipscore" / "claims.yaml", "clipscore")
-    found = claims_table(claims, {"clipscore": evidence(inputs, {"config": block, "labels": [*labels]})}, PROVENANCE)
+    found = claims_table(
+        claims, {"clipscore": evidence(inputs, {"config": block, "labels": [*labels]})}, PROVENANCE, {}
+    )
     return {(row["claim"], row["scope"]): row for row in found.records}
 
 

@@ -92,7 +92,7 @@ def test_its_folder_is_all_that_the_graph_needs(lab):
     (job,) = made.jobs("tabulate")
     assert job.params["code"] == "tabulate_paper captionlab.papers.rhymes.tables"
     assert [Path(path).name for path in made.tables()][::4] == ["rhymes_table1_scores.csv", "rhymes_table2_words.csv"]
-    assert {*made.evidence()} == {"rhymes_claims", "rhymes_published"}
+    assert {*made.evidence()} == {"rhymes_claims", "rhymes_published", "rhymes_cells"}
     assert made.citations() == {"rhymes": "Nobody 1999, *Rhymes*"}
 
 
@@ -135,9 +135,8 @@ def test_its_tables_are_written(lab, tmp_path):
     (job,) = made.jobs("tabulate")
     outputs = [str(tmp_path / Path(path).name) for path in job.outputs["tables"]]
     params = Named(**{**job.params, "provenance": {"config": "toy", "seed": 1}})
-    given = SimpleNamespace(
-        input=Named(**job.inputs), params=params, output=Named(tables=outputs, pictures=tmp_path / "pictures")
-    )
+    others = {"pictures": tmp_path / "pictures", "cells": tmp_path / "cells.parquet"}
+    given = SimpleNamespace(input=Named(**job.inputs), params=params, output=Named(tables=outputs, **others))
     main = runpy.run_path(str(ROOT / "workflow" / "scripts" / "tabulate_paper.py"))["main"]
     main(given)
     assert all(Path(path).stat().st_size for path in outputs)

@@ -29,7 +29,7 @@ def claims(tmp_path, **changes):
 def judged(claims, comparisons=(), rows=None, block=BLOCK, published=PRINTED):
     paper = Reproduction(block, LINEAGE)
     run = paper.run(summary() if rows is None else rows, comparisons)
-    return claims_table(claims, evidence(paper, run, published), PROVENANCE).records
+    return claims_table(claims, evidence(paper, run, published), PROVENANCE, {}).records
 
 
 def evidence(paper, run, published=None):
@@ -75,7 +75,7 @@ def test_a_claim_is_judged_by_the_intervals_of_the_run(tmp_path, coco, flickr, e
 def test_the_table_counts_what_is_confirmed_and_what_is_too_small(tmp_path, coco, flickr, count):
     paper = Reproduction(BLOCK, LINEAGE)
     found = evidence(paper, paper.run(summary(), pairs(coco, flickr)))
-    (block,) = claims_table(claims(tmp_path), found, PROVENANCE).blocks
+    (block,) = claims_table(claims(tmp_path), found, PROVENANCE, {}).blocks
     assert block.rows[0][2].text == count
 
 
@@ -176,12 +176,12 @@ def test_a_gain_is_one_over_the_parent_in_the_run(tmp_path, half, expected):
         "experiment": "gains", "subject": "DiscriTune-COCO", "source": None, "level": None,
         "corpus": "Concadia-Descriptions", "measure": "BLEU@4", "scorer": None,
         "against": "the gain on Concadia-Captions", "own": None, "margin": None, "difference": 0.0,
-        "ci_low": -half, "ci_high": half, "seeds": 1, "n": 500,
+        "ci_low": -half, "ci_high": half, "seeds": 1, "n": 500, "places": {},
     }  # fmt: skip
     paper = Reproduction(BLOCK, LINEAGE)
     (of_run,) = evidence(paper, paper.run(summary()), PRINTED).values()
     claims = read_claims(tmp_path / "gains.yaml", "discritune")
-    table = claims_table(claims, {"discritune": replace(of_run, differences=[found])}, PROVENANCE)
+    table = claims_table(claims, {"discritune": replace(of_run, differences=[found])}, PROVENANCE, {})
     assert [record["smallest_difference"] for record in table.records] == [expected]
 
 
@@ -217,7 +217,7 @@ def test_evidence_says_whose_it_is_where_several_captioners_are_compared(tmp_pat
 def test_the_footer_says_what_one_training_can_tell(tmp_path):
     paper = Reproduction(BLOCK, LINEAGE)
     found = evidence(paper, paper.run(summary(), pairs(5.0, 3.0)))
-    table = claims_table(claims(tmp_path), found, PROVENANCE)
+    table = claims_table(claims(tmp_path), found, PROVENANCE, {})
     assert any("another seed can give another verdict" in note for note in table.footnotes)
 
 
@@ -239,7 +239,7 @@ def test_corpora_that_a_claim_goes_without_do_not_count(tmp_path):
 
 
 def test_claims_of_papers_that_the_config_does_not_ask_for_are_not_made(tmp_path):
-    assert claims_table(claims(tmp_path), {}, PROVENANCE).records == []
+    assert claims_table(claims(tmp_path), {}, PROVENANCE, {}).records == []
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_the_paper_bears_out_its_own_claims():
     block = {"comparable": True, "captioners": {x: x for x in labels}, "corpora": {x: x for x in corpora}}
     claims = read_claims(PAPERS / "discritune" / "claims.yaml", "discritune")
     paper = Reproduction(block, lineage)
-    records = claims_table(claims, evidence(paper, paper.run(rows)), PROVENANCE).records
+    records = claims_table(claims, evidence(paper, paper.run(rows)), PROVENANCE, {}).records
     judged = {(r["claim"], r["scope"]): r["verdict"] for r in records if r["verdict"] != "not tested in this run"}
     assert {claim for claim, _ in judged} >= {"retrieval-beats-people", "similarity-cross-domain"}
     assert set(judged.values()) == {"holds"}

@@ -176,7 +176,7 @@ def test_one_of_many_comparisons_does_not_hold_by_chance(tmp_path):
 def test_without_differences_a_claim_is_not_tested(tmp_path):
     (record,) = judged(tmp_path, [])
     assert record["verdict"] == "not tested in this run"
-    assert claims_table(read_claims(tmp_path / "claims.yaml", "probing"), {}, PROVENANCE).records == []
+    assert claims_table(read_claims(tmp_path / "claims.yaml", "probing"), {}, PROVENANCE, {}).records == []
 
 
 @pytest.mark.parametrize(

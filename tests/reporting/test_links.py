@@ -99,9 +99,10 @@ def test_the_evidence_of_a_claim_leads_to_both_captioners():
     claim = CaptionersClaim(
         "discritune", "c", "1", "s", "lower", 1.0, (), "finetuned", "parent", ["CIDEr"], ["COCO"]
     )  # fmt: skip
-    table = claims_table([claim], {"discritune": Evidence([], lambda row: None, (paper, run))}, PROVENANCE)
-    [link] = [cell.link for block in table.blocks for cells in block.rows for cell in cells if cell.link]
-    state = state_of(link)
+    table = claims_table([claim], {"discritune": Evidence([], lambda row: None, (paper, run))}, PROVENANCE, {})
+    [[link]] = [links for block in table.blocks for cells in block.rows for cell in cells for links in cell.links]
+    assert link.text == "captions"
+    state = state_of(link.address)
     assert [state[name] for name in ("a", "b", "corpus", "measure", "order")] == [
         "tuned",
         "clipcap",

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
+from claim_links import differing, followed
 from latex_papers import NEEDS_LATEX, compiled
 
 from captionlab import paths
@@ -170,6 +171,15 @@ def test_the_index_of_the_run_leads_to_pages_that_fit_a_screen(finished, tmp_pat
             page.open(path.as_uri())
             assert not page.run(wide) or page.run("document.querySelector('.switches') !== null"), path.name
         assert page.errors == []
+
+
+def test_every_link_of_a_claim_of_the_run_leads_to_a_cell_with_its_number(finished):
+    tables = finished.run / "results" / "tables"
+    links = followed(tables / "claims.html", tables)
+    assert [link for link in links if link.number != link.shown] == []
+    checked, other = differing(links)
+    assert other == []
+    assert checked > 10
 
 
 @pytest.fixture(scope="module")

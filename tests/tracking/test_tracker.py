@@ -1,6 +1,9 @@
 """What people see of a training: the readers of TensorBoard and Trackio against the log, and what may go wrong."""
 
+import io
 import re
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -11,6 +14,8 @@ import torch
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugin_util import markdown_to_safe_html
+from tensorboard.plugins.text.summary import text_pb
+from tensorboard.summary.writer.record_writer import RecordWriter
 from training_stand_in import END, TinyCaptioner, data, decode
 
 from captionlab.schemas import IMAGES, TRAINING, TRAINING_CAPTIONS
@@ -164,6 +169,23 @@ def test_a_tracker_that_hangs_holds_nothing_up(images, tmp_path, monkeypatch, ca
     assert time.monotonic() - start < 30
     released.set()
     assert len([record for record in caplog.records if record.name == tracker.__name__]) == 1
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 4096])
+def test_records_are_those_of_tensorboards_writer(length):
+    content, stream = bytes(index * 37 % 256 for index in range(length)), io.BytesIO()
+    RecordWriter(stream).write(content)
+    assert tensorboard.record(content) == stream.getvalue()
+
+
+def test_texts_are_those_of_tensorboards_text_plugin():
+    assert [tensorboard.text("captions/table", "| ü |\n")] == [*text_pb("captions/table", "| ü |\n").value]
+
+
+def test_to_watch_a_training_imports_no_client_of_a_cloud():
+    found = "import sys, captionlab.tracking.tensorboard; print({'boto3', 'fsspec', 'tensorflow'} & {*sys.modules})"
+    result = subprocess.run([sys.executable, "-c", found], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"
 
 
 HOSTILE = "<script>alert(1)</script> | a\n| b ![x](http://e.x/i.png) [y](http://e.x) `c` *d* _e_ & &amp;"

@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from captionlab.provenance import commit
+from captionlab.reporting.cells import read_cells
 from captionlab.reporting.claim_cards import claim_cards
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.formats.files import write_table_files, write_text
@@ -12,13 +13,14 @@ from captionlab.tables import read_metadata
 
 @script
 def main(snakemake):
-    claims, evidence = [], {}
+    claims, evidence, cells = [], {}, {}
     for paper, params in snakemake.params.papers.items():
         start = f"{paper}_"
         given = {name.removeprefix(start): files for name, files in snakemake.input.items() if name.startswith(start)}
         claims += read_claims(given["claims"], paper)
         evidence[paper] = import_module(f"captionlab.papers.{paper}.evidence").evidence(given, params)
+        cells[paper] = read_cells(given["cells"]) if "cells" in given else {}
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
-    table = claims_table(claims, evidence, provenance)
+    table = claims_table(claims, evidence, provenance, cells)
     write_table_files(table, snakemake.output.tables)
     write_text(snakemake.output.page, claim_cards(table))

@@ -4,6 +4,7 @@ from importlib import import_module
 from pathlib import Path
 
 from captionlab.provenance import commit, part_of
+from captionlab.reporting.cells import write_cells
 from captionlab.reporting.formats.files import write_table_files
 from captionlab.scripting import script
 
@@ -12,13 +13,14 @@ from captionlab.scripting import script
 def main(snakemake):
     params, files = dict(snakemake.params.items()), list(map(Path, snakemake.output.tables))
     Path(snakemake.output.pictures).mkdir(parents=True, exist_ok=True)
-    provenance, made = {"commit": commit(), **params["provenance"]}, set()
+    provenance, made = {"commit": commit(), **params["provenance"]}, []
     for tabulate in import_module(params["module"]).TABLES:
         with part_of(snakemake.input) as inputs:
             for table in tabulate(inputs, params, provenance):
                 outputs = [path for path in files if path.stem == table.name]
                 write_table_files(table, outputs)
                 inputs.makes(outputs)
-                made.add(table.name)
-    if odd := sorted({path.stem for path in files} ^ made):
+                made.append(table)
+    if odd := sorted({path.stem for path in files} ^ {table.name for table in made}):
         raise ValueError(f"{params['module']} declares {odd[0]!r} and does not make it, or the other way round")
+    write_cells(snakemake.output.cells, made)

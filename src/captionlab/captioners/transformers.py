@@ -170,6 +170,10 @@ class HubCaptioner(Captioner[list[Group]]):
         features of its images cannot be a table, or where captions cannot be continued word by word.
         """
         model, processor = hub.read_folder(folder, block["dtype"], block.get("processor", {}))
+        if model.config.is_encoder_decoder or model.config.get_text_config().is_encoder_decoder:
+            raise CheckpointError(
+                f"{folder} is an encoder and a decoder of texts; only decoders alone can be captioners"
+            )
         config = model.config.to_dict()
         kind, inputs = hub.type_of(config), [read_prompt(processor, block, Image.new("RGB", size)) for size in _SIZES]
         if block["reads"] == "table":

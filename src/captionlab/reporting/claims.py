@@ -9,9 +9,10 @@ from itertools import product
 from typing import Any
 
 from captionlab.files import read_yaml
+from captionlab.reporting.cells import Cells, links_to, places_behind
 from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, verdict
 from captionlab.reporting.evidence import COLUMNS, ENDS, NON_INFERIORITY, Claim, Evidence, EvidenceClaim
-from captionlab.reporting.render import Block, Cell, Column, Table, Value, interval_cell, p_text
+from captionlab.reporting.render import Block, Cell, Column, Link, Table, Value, interval_cell, p_text
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.runs import Place, Row, link_of, trainings
 from captionlab.reporting.sheets import PROVENANCE, table_of
@@ -69,7 +70,9 @@ class CaptionersClaim(Claim):
                         continue
                     place = Place(paper.captioners[captioner], name, metric, retriever)
                     found = run.either_difference(place, paper.captioners[against])
-                    row = {**asdict(place), "subject": captioner, "against": against, "corpus": corpus, "margin": None}
+                    sides = {**asdict(place), "against": paper.captioners[against]}
+                    row = {**sides, "subject": captioner, "against": against, "corpus": corpus, "margin": None}
+                    row["places"] = places_behind(sides, captioner, against)
                     measured = {**asdict(found), "difference": found.value} if found else {"difference": None}
                     rows.append({**row, **measured})
         return rows
@@ -110,18 +113,13 @@ class CaptionersClaim(Claim):
         p_value = "" if row["p_value"] is None else f", {p_text(row['p_value'])}"
         return f"{what} {cell.text} {cell.detail}{p_value}, n = {row['n']}, {trainings(row['seeds'])}"
 
-    def link(self, rows: Sequence[Row], evidence: Evidence) -> str:
-        """Where the captions of the first comparison stand side by side."""
+    def link(self, row: Row, evidence: Evidence) -> str:
+        """Where the captions of both captioners stand side by side."""
         assert evidence.captioners is not None
         paper, run = evidence.captioners
-        for row in rows:
-            places = [
-                Place(paper.captioners[row[side]], paper.corpora[row["corpus"]], row["measure"], row["scorer"])
-                for side in ("subject", "against")
-            ]
-            if found := run.row(places[0]):
-                return link_of(found, places[1].subject)
-        return ""
+        captioner, against = (paper.captioners[row[side]] for side in ("subject", "against"))
+        found = run.row(Place(captioner, paper.corpora[row["corpus"]], row["measure"], row["scorer"]))
+        return link_of(found, against) if found else ""
 
     def printed(self, row: Row, evidence: Evidence) -> float | None:
         """What the paper prints of a difference under the label of the corpus, or else any other label of that."""
@@ -161,8 +159,15 @@ def read_claims(path: str | os.PathLike[str], paper: str) -> list[AnyClaim]:
     return claims
 
 
-def claims_table(claims: Sequence[AnyClaim], evidence: Mapping[str, Evidence], provenance: Mapping[str, Any]) -> Table:
+def claims_table(
+    claims: Sequence[AnyClaim],
+    evidence: Mapping[str, Evidence],
+    provenance: Mapping[str, Any],
+    cells: Mapping[str, Cells],
+) -> Table:
     """Every claim of the papers that there is evidence on, judged in each scope.
+
+    `cells` are those of the tables of each paper, to which the comparisons lead.
 
     Beside the evidence stands the smallest difference that each comparison could have shown, then the paper's own where
     it prints one, and where that is smaller and nothing was shown, that a replication of this size is too small to
@@ -191,7 +196,8 @@ def claims_table(claims: Sequence[AnyClaim], evidence: Mapping[str, Evidence], p
             counts: dict[str, Value] = {"as_claimed": signs.count(1), "opposite": signs.count(-1)}
             counts |= {"comparisons": len(signs), "required_share": claim.share}
             records.append({**of_claim, **of_scope, **counts, **in_words})
-            about = Cell(";\n".join(found), link=claim.link(tested, of_paper))
+            links = [_links(claim, row, of_paper, cells.get(claim.paper, {})) for row in tested]
+            about = Cell(";\n".join(found), links=links if any(links) else ())
             rows.append([*map(Cell, (scope, judged, _count(signs))), about, Cell(";\n".join(smallest))])
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
@@ -200,6 +206,13 @@ def claims_table(claims: Sequence[AnyClaim], evidence: Mapping[str, Evidence], p
     description = "What the papers claim, in our words, and whether the comparisons of this run bear it out."
     texts = ("claims", "Claims of the papers, as this run sees them", description)
     return table_of(*texts, columns, blocks, records, RECORD_COLUMNS, notes, provenance)
+
+
+def _links(claim: AnyClaim, row: Row, evidence: Evidence, cells: Cells) -> list[Link]:
+    """Where a comparison leads: to the cells that it is of, and to the captions."""
+    captions = claim.link(row, evidence)
+    beside = [Link("captions", captions, "the captions behind this")] if captions else []
+    return [*links_to(row["places"], cells), *beside]
 
 
 def _interval(claim: Claim, row: Row) -> Interval:

@@ -26,7 +26,8 @@ NON_INFERIORITY = "non-inferiority of "
 class Evidence:
     """What a run has on the claims of a paper."""
 
-    differences: Sequence[Row]  # of ROLE_DIFFERENCES with the paper's labels
+    # Of ROLE_DIFFERENCES with the paper's labels, and as `places` what `captionlab.reporting.cells.places_behind` says.
+    differences: Sequence[Row]
     # What the paper prints of such a row, None where it does not, or where the run is not comparable with it.
     printed: Callable[[Row], float | None]
     # For claims that name captioners, what stands for which of the paper's, and their values.
@@ -45,8 +46,8 @@ class Claim:
     share: float
     per: Sequence[str]
 
-    def link(self, rows: Sequence[Row], evidence: Evidence) -> str:
-        """Where the captions are shown that the first of these differences is between; nothing where none are known."""
+    def link(self, row: Row, evidence: Evidence) -> str:
+        """Where the captions are shown that a difference is between; nothing where none are known."""
         return ""
 
 

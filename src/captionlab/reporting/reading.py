@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.reporting.cells import places_behind
 from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.printed import Sides, printed_difference
 from captionlab.reporting.published import Published, read_published
@@ -43,7 +44,7 @@ def read_evidence(
 ) -> Evidence:
     """A paper's own differences, with what it prints of each by `sides_of`; `corpora`: its label of each by name."""
     differences = [
-        {**row, "corpus": corpora.get(row["corpus"], row["corpus"])}
+        {**row, "corpus": corpora.get(row["corpus"], row["corpus"]), "places": places_behind(row)}
         for row in read_rows(inputs["differences"], ROLE_DIFFERENCES)
     ]
     published = read_published(inputs["published"]) if params["config"]["comparable"] else None

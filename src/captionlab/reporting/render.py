@@ -20,10 +20,20 @@ FORMATS = ("csv", "md", "tex", "html")
 
 
 @dataclass(frozen=True)
+class Link:
+    """A text that leads to an address, from the folder of all tables; the title says what is there."""
+
+    text: str
+    address: str
+    title: str
+
+
+@dataclass(frozen=True)
 class Cell:
     """What stands in one place: a text, a small second line, and perhaps a note that becomes a footnote.
 
-    `link`, in HTML only, is where the text leads, from the folder of all tables.
+    In HTML only: `link` is where the text leads, from the folder of all tables, `links` has what follows each line of
+    the text, and `place` is the name of the number's place (captionlab.reporting.cells), by which a link finds it.
     """
 
     text: str
@@ -32,6 +42,8 @@ class Cell:
     link: str = ""
     value: float | None = field(default=None, compare=False)  # the number that it is sorted by, else the text is read
     best: bool = False  # of its column, among those that can be compared
+    links: Sequence[Sequence[Link]] = ()
+    place: str = ""
 
 
 def interval_cell(ends: Sequence[float], form: str, mark: str = "", link: str = "") -> Cell:
@@ -90,6 +102,11 @@ class Table:
                 raise ValueError(
                     f"{self.name}: the row {row[0].text!r} has {len(row)} cells, the table {width} columns"
                 )
+
+    def places(self) -> dict[str, Cell]:
+        """The cells of numbers by the names of their places; of two of the same place the first."""
+        cells = [cell for block in self.blocks for row in block.rows for cell in row if cell.place]
+        return {cell.place: cell for cell in reversed(cells)}
 
 
 def notes_of(table: Table) -> dict[str, str]:

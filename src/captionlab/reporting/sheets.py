@@ -1,9 +1,10 @@
 """The sheet that a table is written on: measured numbers as cells, their records for the CSV, and the notes below."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from captionlab.reporting.cells import place_name
 from captionlab.reporting.footnotes import OVER_IMAGES, TOY, run_notes
 from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value, interval_cell
@@ -82,8 +83,9 @@ class Sheet:
         self.records.append({**record, "smallest_difference": smallest})
         if ours is None:
             return [Cell(MISSING, note=self.why_missing(place)), beside(published, verdict, None)]
-        cell = interval_cell(ours.ends, f"{sign}.{self.decimals if decimals is None else decimals}f", mark, link)
-        return [cell if interval else Cell(cell.text), beside(published, verdict, smallest)]
+        form = f"{sign}.{self.decimals if decimals is None else decimals}f"
+        cell = replace(interval_cell(ours.ends, form, mark, link), place=place_name(record))
+        return [cell if interval else Cell(cell.text, place=cell.place), beside(published, verdict, smallest)]
 
     def details(self, place: Place, published: PublishedValue | None) -> dict[str, Value]:
         """More columns of the record of a value."""

@@ -107,6 +107,7 @@ class Papers:
                 **paper.judged().inputs,
                 "claims": on_disk(self._folder(paper) / "claims.yaml"),
                 "published": self._published(paper),
+                **({"cells": self._cells(paper)} if paper.tables() else {}),
             }.items()
         }
 
@@ -131,6 +132,7 @@ class Papers:
         needs = paper.tabulated()
         params = {"config": normalise(paper.block), **normalise(needs.params), "provenance": self.provenance}
         outputs = {"tables": self._files(paper), "pictures": directory(self._pictures(paper))}
+        outputs["cells"] = self._cells(paper)
         return needs, {"published": self._published(paper)}, outputs, params
 
     def _drawing(self, paper: Paper) -> _Asked | None:
@@ -152,6 +154,10 @@ class Papers:
     @staticmethod
     def _pictures(paper: Paper) -> str:
         return paths.reporting(f"{paper.name}/{paths.PICTURES}")
+
+    @staticmethod
+    def _cells(paper: Paper) -> str:
+        return paths.reporting(f"{paper.name}/cells.parquet")
 
     def _figures(self, paper: Paper) -> dict[str, list[Any]]:
         """The files of each figure, of which the first, for screens, is in the report."""

@@ -2,6 +2,7 @@
 
 from captionlab.judgements.schemas import DIFFERENCES
 from captionlab.papers.clipscore.run import difference_rows
+from captionlab.reporting.cells import places_behind
 from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.printed import Sides, pair, printed_difference
 from captionlab.reporting.published import read_published
@@ -13,7 +14,8 @@ def evidence(inputs: Row, params: Row) -> Evidence:
     """Differences by the paper's labels of metrics and of judgements."""
     encoder, differences = params["config"]["encoder"], []
     for label, rows in read_by(params["labels"], inputs["differences"], DIFFERENCES).items():
-        differences += difference_rows(rows, label, label, encoder)
+        of_label = difference_rows(rows, label, params["config"]["judgements"][label], encoder)
+        differences += [{**row, "corpus": label, "places": places_behind(row)} for row in of_label]
     published = read_published(inputs["published"]) if params["config"]["comparable"] else None
     return Evidence(differences, lambda row: printed_difference(published, row, sides_of))
 

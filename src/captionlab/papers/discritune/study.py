@@ -1,13 +1,15 @@
 """Table 6 of Dessì et al. 2023 from answers of people, or, under another name, from those of simulated participants."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import product
 from typing import Any
 
 from captionlab.evaluation.rows import row as difference_row
+from captionlab.reporting.cells import place_name
 from captionlab.reporting.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell, p_text
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.runs import Measured, Run
+from captionlab.reporting.runs import Measured, Place, Run
 from captionlab.reporting.sheets import Sheet, table_of
 from captionlab.reporting.verdicts import legend
 from captionlab.study.analysis import ALL_TYPES, MEASURES
@@ -15,7 +17,7 @@ from captionlab.study.stimuli import IMAGES_OF_SCREEN
 
 Row = Mapping[str, Any]
 # The paper asked people about images of Conceptual Captions.
-TABLE, CORPUS, METRIC = "6", "ConCap", "accuracy"
+TABLE, CORPUS, METRIC, EXPERIMENT = "6", "ConCap", "accuracy", "study"
 # A bootstrap over fewer participants gives intervals that are clearly too narrow.
 FEW_PARTICIPANTS = 10
 # What a share of right answers is held against, in per cent.
@@ -46,7 +48,7 @@ def study_table(
     comparable = paper.comparable and people and paper.corpora.get(CORPUS) == corpus
     sheet = Sheet(Run((), (), paper.published, comparable, {}), provenance)
     accuracy = {row["caption_type"]: row for row in results["accuracy"]}
-    found = {name: _accuracy(sheet, row, paper) for name, row in accuracy.items()}
+    found = {name: _accuracy(sheet, row, paper, people) for name, row in accuracy.items()}
     answers = {name: _answers(sheet, row) for name, row in accuracy.items()}
     agreement = {(row["caption_type"], row["measure"]): row for row in results["agreement"]}
     pairs = _both_ways(results["pairwise"])
@@ -59,7 +61,8 @@ def study_table(
             unanswered = Cell(MISSING, note="Nobody who counts was asked about these captions.")
             rows.append([Cell(name), unanswered, *[Cell(MISSING)] * (len(types) + 4)])
             continue
-        differences = [_difference(pairs.get((name, other))) for other in types]
+        places = [_place(name, paper, other) if people else {} for other in types]
+        differences = [_difference(pairs.get((name, other)), place) for other, place in zip(types, places, strict=True)]
         agreements = [_agreement(agreement.get((name, measure))) for measure in MEASURES]
         rows.append([Cell(name), *found[name], answers[name], *differences, *agreements])
     others = [{"quantity": "difference", **row, "value": row["difference"]} for row in results["pairwise"]]
@@ -83,12 +86,28 @@ def study_table(
     )
 
 
-def _accuracy(sheet: Sheet, row: Row, paper: Reproduction) -> list[Cell]:
-    """How often captions of a type are right, and the paper's number for them, whatever the images of this study."""
+def _labels(captioners: Mapping[str, str]) -> dict[str, str]:
+    """The first of the paper's labels of each captioner."""
+    return {name: label for label, name in sorted(captioners.items(), reverse=True)}
+
+
+def _place(caption_type: str, paper: Reproduction, against: str | None = None) -> dict[str, Any]:
+    """The place of what people answered to captions of a type, or of how far that is above another's."""
+    labels = _labels(paper.captioners)
+    place = Place(labels.get(caption_type, caption_type), CORPUS, METRIC, experiment=EXPERIMENT)
+    return {**asdict(place), "against": against and labels.get(against, against)}
+
+
+def _accuracy(sheet: Sheet, row: Row, paper: Reproduction, people: bool) -> list[Cell]:
+    """How often captions of a type are right, and the paper's number for them, whatever the images of this study.
+
+    Only answers of people have a place, for no claim is judged by others.
+    """
     printed = (paper.published.find(TABLE, label, CORPUS, METRIC) for label in paper.labels(row["caption_type"]))
     theirs = next(filter(None, printed), None)
     ours = Measured(row["value"], row["ci_low"], row["ci_high"], 1, row["answers"])
-    return sheet.pair({"quantity": "accuracy", "caption_type": row["caption_type"]}, ours, theirs)
+    place = _place(row["caption_type"], paper) if people else {}
+    return sheet.pair({**place, "quantity": "accuracy", "caption_type": row["caption_type"]}, ours, theirs)
 
 
 def _answers(sheet: Sheet, row: Row) -> Cell:
@@ -100,12 +119,12 @@ def _answers(sheet: Sheet, row: Row) -> Cell:
     return Cell(str(row["answers"]), f"by {row['participants']} on {ours.text} sets{beside}")
 
 
-def _difference(found: tuple[float, float, float, float] | None) -> Cell:
-    """The difference of two types; nothing where there is none."""
+def _difference(found: tuple[float, float, float, float] | None, place: Row) -> Cell:
+    """The difference of two types, and where that is; nothing where there is none."""
     if found is None:
         return Cell("")
     cell = interval_cell(found[:3], "+.1f")
-    return Cell(cell.text, f"{cell.detail}, {p_text(found[3])}")
+    return replace(cell, detail=f"{cell.detail}, {p_text(found[3])}", place=place_name(place))
 
 
 def _agreement(row: Row | None) -> Cell:
@@ -143,7 +162,7 @@ def study_differences(
     And how far each type is above each of BOUNDS. `accuracy` and `pairwise` are rows of these tables; `captioners` has
     the paper's label -> name in the config.
     """
-    labels = {name: label for label, name in sorted(captioners.items(), reverse=True)}
+    labels = _labels(captioners)
     sets = {row["caption_type"]: row["stimuli"] for row in accuracy}
     found = {pair: ends[:3] for pair, ends in _both_ways(pairwise).items()}
     for row, (bound, share) in product(accuracy, BOUNDS.items()):
@@ -151,7 +170,7 @@ def study_differences(
     rows = []
     for (name, other), ends in found.items():
         n, against = min(sets[name], sets.get(other, sets[name])), labels.get(other, other)
-        rows.append(difference_row(CORPUS, "study", labels.get(name, name), METRIC, ends, n, against=against))
+        rows.append(difference_row(CORPUS, EXPERIMENT, labels.get(name, name), METRIC, ends, n, against=against))
     return rows
 
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import product
 
 from captionlab.ablation.comparison import mean_over_images
@@ -134,9 +134,10 @@ def special_table(run: ScenesRun, provenance: Provenance) -> Table:
             for role, kind in drawn_by:
                 place = run.place(SPECIAL, role, target, source=kind, level=layer)
                 ours = run.value(place)
-                sheet.pair(asdict(place), ours, None, interval=target in drawing)
+                found, _ = sheet.pair(asdict(place), ours, None, interval=target in drawing)
                 cell = interval_cell([100 * one for one in ours.ends], ".1f") if ours else Cell(MISSING)
-                cells.append(cell if target in drawing else Cell(cell.text))  # what is masked is 0 without an interval
+                cell = cell if target in drawing else Cell(cell.text)  # what is masked is 0 without an interval
+                cells.append(replace(cell, place=found.place))
             rows.append(cells)
         blocks.append(Block(rows, f"drawn by {target}"))
     if hidden := [target for target in targets if target not in drawing]:

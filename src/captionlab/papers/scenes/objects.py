@@ -3,6 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 
 import numpy as np
 
@@ -132,12 +133,12 @@ def overlap_table(
                 for depth in depths:
                     ours = found.get((role, scene, depth))
                     theirs = run.published.find("2", scene, str(depth), measure) if printed else None
-                    place = {"experiment": "overlap", "subject": role, "source": scene, "level": depth}
+                    place = asdict(run.place("overlap", role, measure, source=scene, level=depth))
                     number = None
                     if ours:
                         value, low, high = (ours[f"{column}{end}"] for end in ("", "_ci_low", "_ci_high"))
                         number = Measured(value, low, high, 1, ours["attended"])
-                    cells += sheet.pair({**place, "measure": measure}, number, theirs)
+                    cells += sheet.pair(place, number, theirs)
             any_depth = next((found[role, scene, depth] for depth in depths if (role, scene, depth) in found), None)
             cells += [Cell(str(any_depth[name]) if any_depth else MISSING) for name in ("attended", "counted")]
             rows.append(cells)

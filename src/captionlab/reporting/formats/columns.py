@@ -68,8 +68,11 @@ function switchOf(text) {
 const ofPaper = heads.some((head) => head.classList.contains("paper")) ? switchOf("of the paper") : null;
 const ofGroups = groups.length > 1 ? groups.map((group) => switchOf(group.textContent)) : [];
 
+function groupOf(column) {
+  return groups.findIndex(({ dataset }) => column >= +dataset.first && column < +dataset.end);
+}
+
 function show() {
-  const groupOf = (column) => groups.findIndex(({ dataset }) => column >= +dataset.first && column < +dataset.end);
   const shown = heads.map((head, column) =>
     (ofGroups[groupOf(column)]?.checked ?? true) && !(ofPaper && !ofPaper.checked && head.classList.contains("paper")));
   for (const [column, head] of heads.entries()) {
@@ -104,5 +107,23 @@ if (wide) {  // as many groups as there is room for, the first in any case
   fit();
 }
 if (ofPaper || (wide && ofGroups.length)) region.before(switches);
-window.addEventListener("resize", fit);
+
+// The cell that the address names, in whichever group.
+function find() {
+  const cell = document.getElementById(location.hash.slice(1));
+  if (cell?.hidden) {
+    ofGroups[groupOf(cell.cellIndex)].checked = true;
+    show();
+    fit();
+  }
+  cell?.scrollIntoView();
+}
+
+window.addEventListener("load", find);
+window.addEventListener("hashchange", find);
+// Phones give a page another width after it is loaded; a table that fits by then is as high as it is.
+window.addEventListener("resize", () => {
+  const before = region.classList.contains("fits");
+  if (fit() !== before) find();
+});
 """.strip()

@@ -2,11 +2,12 @@
 
 import base64
 import html as html_escapes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 from captionlab.reporting.formats.columns import SCRIPT
 from captionlab.reporting.formats.page import html_page
-from captionlab.reporting.render import Block, Cell, Column, Table, groups_of, notes_of, remarks_of
+from captionlab.reporting.render import Block, Cell, Column, Link, Table, groups_of, notes_of, remarks_of
 
 
 def html(table: Table) -> str:
@@ -14,6 +15,7 @@ def html(table: Table) -> str:
     notes, escape = notes_of(table), html_escapes.escape
     firsts = {start for start, group, _ in groups_of(table.columns) if group}
     classes = [_classes(column, index in firsts) for index, column in enumerate(table.columns)]
+    named = table.places()
     parts = [
         f'<div class="scroll" role="region" aria-label="{escape(table.title)}" tabindex="0">\n<table>',
         f"<caption>{escape(table.description)}</caption>\n<thead>",
@@ -26,7 +28,7 @@ def html(table: Table) -> str:
             parts.append(f'<tr><th colspan="{len(table.columns)}" scope="rowgroup">{_heading(block)}</th></tr>')
         for first, *others in block.rows:
             cells = (
-                f"<td{of_column}{_value(cell)}>{content(cell, notes)}</td>"
+                f"<td{of_column}{_value(cell)}{_id(cell, named)}>{content(cell, notes)}</td>"
                 for of_column, cell in zip(classes[1:], others, strict=True)
             )
             parts.append(f'<tr><th scope="row"{_value(first)}>{content(first, notes)}</th>{"".join(cells)}</tr>')
@@ -38,11 +40,22 @@ def html(table: Table) -> str:
 def content(cell: Cell, notes: Mapping[str, str]) -> str:
     """What stands in a cell; its text is the first that does, and comes before the mark of its note."""
     escape = html_escapes.escape
-    text = f"<strong>{escape(cell.text)}</strong>" if cell.best else escape(cell.text)
+    lines = zip_longest(cell.text.split("\n"), cell.links, fillvalue=())
+    text = "\n".join(escape(str(line)) + _links(links) for line, links in lines) if cell.links else escape(cell.text)
+    text = f"<strong>{text}</strong>" if cell.best else text
     if cell.link:
-        text = f'<a class="captions" href="{escape(cell.link)}" title="the captions behind this">{text}</a>'
+        text = f'<a class="beside" href="{escape(cell.link)}" title="the captions behind this">{text}</a>'
     mark = f"<sup>{notes[cell.note]}</sup>" if cell.note else ""
     return text + mark + (f"<small>{escape(cell.detail)}</small>" if cell.detail else "")
+
+
+def _links(links: Sequence[Link]) -> str:
+    escape = html_escapes.escape
+    shown = (
+        f'<a class="beside" href="{escape(one.address)}" title="{escape(one.title)}">{escape(one.text)}</a>'
+        for one in links
+    )
+    return f' <span class="links">\N{RIGHTWARDS ARROW} {", ".join(shown)}</span>' if links else ""
 
 
 def below(table: Table, notes: Mapping[str, str]) -> list[str]:
@@ -90,3 +103,8 @@ def _classes(column: Column, first: bool) -> str:
 
 def _value(cell: Cell) -> str:
     return "" if cell.value is None else f' data-value="{cell.value:.12g}"'
+
+
+def _id(cell: Cell, named: Mapping[str, Cell]) -> str:
+    """The address of a number in the page; of two cells of the same place only the first has it."""
+    return f' id="{html_escapes.escape(cell.place)}"' if named.get(cell.place) is cell else ""

@@ -4,10 +4,10 @@ import html as html_escapes
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1f23; --soft: #57606c; --line: #d3d8df; --head: #f3f4f6; --paper: #ffffff;
-  --accent: #1f5fa8; --hover: #f7f8fa; --good: #2f7d4f; --bad: #b3403a; --mixed: #8a6100; }
+  --accent: #1f5fa8; --hover: #f7f8fa; --found: #fff3c4; --good: #2f7d4f; --bad: #b3403a; --mixed: #8a6100; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e4e7eb; --soft: #a6afbb; --line: #3a414b; --head: #23272e; --paper: #16191d;
-    --accent: #8ab8ee; --hover: #1c2026; --good: #74c495; --bad: #f0938c; --mixed: #dfb454; }
+    --accent: #8ab8ee; --hover: #1c2026; --found: #4a3d12; --good: #74c495; --bad: #f0938c; --mixed: #dfb454; }
 }
 * { box-sizing: border-box; }
 body { margin: 0; padding: 2rem clamp(1rem, 4vw, 3rem) 4rem; background: var(--paper); color: var(--ink);
@@ -17,9 +17,9 @@ h2 { font-size: 1.1rem; line-height: 1.35; margin: 2.5rem 0 .25rem; }
 h3 { font-size: 1rem; line-height: 1.4; margin: 0 0 .25rem; }
 p, ul { max-width: 75ch; margin: .25rem 0 1rem; }
 a { color: var(--accent); text-underline-offset: .15em; text-decoration-thickness: 1px; }
-a.captions { color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; }
-a.captions:not([href]) { text-decoration: none; }
-a.captions[href]:hover { color: var(--accent); text-decoration-style: solid; }
+a.beside { color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; }
+a.beside:not([href]) { text-decoration: none; }
+a.beside[href]:hover { color: var(--accent); text-decoration-style: solid; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 small { display: block; color: var(--soft); font-size: .82em; font-weight: normal; }
 nav.up { margin: 0 0 1rem; font-size: .9em; }
@@ -55,6 +55,8 @@ tbody th, thead tr:first-child th:first-child { position: sticky; left: 0; z-ind
 tbody th { background: var(--paper); }
 tbody tr:hover > td, tbody tr:hover > th[scope="row"] { background: var(--hover); }
 td strong { font-weight: 700; }
+td:target { background: var(--found); outline: 2px solid var(--accent); outline-offset: -2px;
+  scroll-margin: 9rem 2rem 4rem min(38vw, 16rem); }
 button.sort { border: 0; background: none; padding: 0; font-weight: inherit; text-align: inherit; }
 button.sort::after { content: ""; color: var(--accent); }
 th[aria-sort="ascending"] button.sort::after { content: " \\2191"; }
@@ -73,11 +75,11 @@ fieldset.switches label { display: inline-flex; align-items: center; gap: .35rem
 @media print { fieldset.switches, nav.up { display: none; } .scroll { overflow: visible; max-height: none; } }
 """.strip()
 
-# The browser of captions is beside the folder of all tables. In Snakemake's report, or any other frame, nothing that a
-# page links to is beside it.
+# The browser of captions is beside the folder of all tables, which all tables are in. In Snakemake's report, or any
+# other frame, nothing that a page links to is beside it.
 _EMBEDDED = """
 if (!/\\/results\\/tables\\/[^\\/]*$/.test(location.pathname)) {
-  for (const link of document.querySelectorAll("a.captions")) link.removeAttribute("href");
+  for (const link of document.querySelectorAll("a.beside")) link.removeAttribute("href");
 }
 if (window.top !== window || !/^(file|https?):$/.test(location.protocol)) {
   for (const nav of document.querySelectorAll("nav.up")) nav.remove();

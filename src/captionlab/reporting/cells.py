@@ -1,0 +1,75 @@
+"""The cells of tables in which numbers stand: one name of a number's place, which is the address of its cell."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import pyarrow as pa
+
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES
+from captionlab.reporting.evidence import NON_INFERIORITY
+from captionlab.reporting.printed import NEARNESS
+from captionlab.reporting.render import Link, Table
+from captionlab.reporting.runs import Row
+from captionlab.tables import Column, TableSchema, read_table, write_table
+
+CELLS = TableSchema(
+    "cells of tables",
+    "a number in a table",
+    ("table", "place"),
+    table=Column(pa.string(), "name of the table"),
+    place=Column(pa.string(), "name of the number's place, which is the id of its cell in the table's page"),
+    text=Column(pa.string(), "the number as it is printed"),
+)
+DIFFERENCE = "difference"
+# Of each place the row of CELLS of the first table that has it.
+Cells = Mapping[str, Row]
+
+
+def place_name(place: Row) -> str:
+    """The name of a number's place, from what it has of the key of ROLE_DIFFERENCES; empty where that is nothing."""
+    known = {name: place.get(name) for name in ROLE_DIFFERENCES.key}
+    texts = {
+        name: value if isinstance(value, str) else f"{value:g}" for name, value in known.items() if value is not None
+    }
+    return urlencode(texts)
+
+
+def places_behind(row: Row, subject: str | None = None, against: str | None = None) -> dict[str, str]:
+    """The places that a row of ROLE_DIFFERENCES is about: its difference, and both sides by these labels, or their own.
+
+    A nearness, or a non-inferiority, is about the difference that it follows from.
+    """
+    difference = {**row, "measure": row["measure"].removeprefix(NEARNESS).removeprefix(NON_INFERIORITY)}
+    value = {**difference, "against": None}
+    sides = {subject or row["subject"]: value, against or row["against"]: {**value, "subject": row["against"]}}
+    return {DIFFERENCE: place_name(difference), **{label: place_name(side) for label, side in sides.items()}}
+
+
+def links_to(places: Mapping[str, str], cells: Cells) -> list[Link]:
+    """Links to the cell of the difference, or where no table has that to those of its sides, from `places_behind`."""
+    found = {label: cells[place] for label, place in places.items() if place in cells}
+    shown = {DIFFERENCE: found[DIFFERENCE]} if DIFFERENCE in found else found
+    return [
+        Link(f"{label} {cell['text']}", f"{cell['table']}.html#{cell['place']}", f"in {cell['table']}")
+        for label, cell in shown.items()
+    ]
+
+
+def write_cells(path: str | os.PathLike[str], tables: Sequence[Table]) -> None:
+    """Write which numbers stand in which cells of these tables."""
+    rows = [
+        {"table": table.name, "place": place, "text": cell.text}
+        for table in tables
+        for place, cell in table.places().items()
+    ]
+    write_table(path, CELLS, rows)
+
+
+def read_cells(path: str | os.PathLike[str]) -> Cells:
+    """The cells of a paper's tables by the names of their places."""
+    cells: dict[str, Any] = {}
+    for row in read_table(path, CELLS).to_pylist():
+        cells.setdefault(row["place"], row)
+    return cells
