@@ -37,8 +37,7 @@ def run(tmp_path_factory):
     process = start(
         folder / "work",
         {**CONFIG, "data": str(folder / "data")},
-        *("--cores", "2", "--quiet", "progress"),
-        *("results/tables/", *exported),
+        *("results/tables/", *exported, "--cores", "2", "--quiet", "progress"),
         output=log,
     )
     assert process.wait() == 0, log.read_text()[-5000:]
@@ -52,7 +51,7 @@ def test_a_captioner_is_evaluated(run, captioner):
     assert all(value < 0 for value in captions["log_prob"].to_pylist())
     found = read_table(run / paths.evaluation("retrieval", captioner, "main"), RETRIEVAL)
     assert found.num_rows == 16
-    assert captioner in (run / paths.table("evaluation", "csv")).read_text()
+    assert captioner in (run / paths.table("evaluation.csv")).read_text()
 
 
 @pytest.mark.parametrize("captioner", TRAINED)

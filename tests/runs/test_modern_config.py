@@ -1,0 +1,51 @@
+"""config/modern.yaml on tiny stand-ins in the published formats: two of its corpora, and a model of SmolVLM's type."""
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from hub_models import hub_model
+from small import ROOT, start
+from stand_ins import write_stand_ins
+
+from captionlab import paths
+from captionlab.schemas import TRAINING
+from captionlab.tables import read_table
+
+pytestmark = pytest.mark.slow
+LEARNT = {"smolvlm-reinforce": "reinforce", "smolvlm-grpo": "grpo"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    """The folder of a finished run."""
+    folder = tmp_path_factory.mktemp("modern")
+    write_stand_ins(folder / "data")
+    config = yaml.safe_load((ROOT / "config" / "modern.yaml").read_text(encoding="utf-8"))
+    place = folder / "data" / config["captioners"]["smolvlm"]["weights"]
+    shutil.move(hub_model("smolvlm", folder), place.parent)
+    place.parent.joinpath("smolvlm").rename(place)
+    config["data"] = str(folder / "data")
+    config["evaluations"]["modern"]["corpora"] = ["flickr30k"]  # the others are read as it is
+    log = folder / "log.txt"
+    process = start(folder / "run", config, "results/tables/", "--cores", "2", "--quiet", "progress", output=log)
+    assert process.wait() == 0, log.read_text(encoding="utf-8")[-5000:]
+    return folder / "run"
+
+
+@pytest.mark.parametrize("captioner", LEARNT)
+def test_adapters_learn_from_the_reward(run, captioner):
+    log = read_table(run / paths.captioner("training.parquet", captioner), TRAINING).to_pydict()
+    assert "reward" in log["statistic"]
+    assert ("kl" in log["statistic"]) is (LEARNT[captioner] == "grpo")
+
+
+def test_both_retrievers_say_how_often_captions_find_their_images(run):
+    with open(run / paths.table("evaluation.csv"), encoding="utf-8", newline="") as file:
+        found = [row for row in csv.DictReader(file) if row["metric"] == "P@1"]
+    assert {row["captioner"] for row in found} == {"smolvlm", *LEARNT, "human"}
+    assert {row["corpus"] for row in found} == {"flickr30k", "coco"}
+    assert {row["retriever"] for row in found} == {"clip-b32", "clip-rn50x16"}
+    assert all(row["ci_low"] and row["ci_high"] for row in found)
