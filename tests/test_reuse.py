@@ -258,6 +258,7 @@ def test_a_reused_captioner_is_a_parent_and_its_scorer_has_its_scale(data):
             },
             "head_width is 33",
         ),
+        ("captioners.says", {"run": "adapters", "encoder": "seen"}, "captioners.says.run"),
         (
             "encoders.seen",
             {"family": "resnet", "weights": "a/results/encoders/x/model.safetensors"},
@@ -266,7 +267,9 @@ def test_a_reused_captioner_is_a_parent_and_its_scorer_has_its_scale(data):
     ],
 )
 def test_what_does_not_fit_is_said_at_start(data, answers, place, block, key):
-    for name, content in (("broken", "{"), ("theirs", '{"model_type": "bert"}')):
+    adapters = {"family": "clipcap", "origin": {}, "lora": {"r": 8}, "parent": {"captioner": "x"}}
+    contents = {"broken": "{", "theirs": '{"model_type": "bert"}', "adapters": json.dumps(adapters)}
+    for name, content in contents.items():
         (data / name).mkdir()
         (data / name / "config.json").write_text(content)
     shutil.copytree(data / "a" / "results" / "captioners" / "x", data / "other")

@@ -90,6 +90,21 @@ def test_numbers_are_those_of_the_tables():
     assert "CIDEr" not in encoder
 
 
+def test_the_card_of_adapters_names_their_parent_and_shows_their_settings():
+    made = {**MADE, "params": {**MADE["params"], "config": {"lora": {"rank": 4, "alpha": 8, "merge": False}}}}
+    adapters = Trained(
+        described(), {"lora": {"r": 4, "target_modules": ["c_attn"]}}, 12, made, cost=None, updates=20, validated=None
+    )
+    text = card_text(adapters, context())
+    assert "- Its weights are adapters (LoRA) alone, which change those of base; both folders are needed" in text
+    assert "| lora.rank | 4 |" in text
+    assert "| target\\_modules |" in text or "| target_modules |" in text
+    assert "run: FOLDER" not in text
+    assert "`snakemake results/exports/mine`" in text
+    assert 'load_captioner("FOLDER")' in text
+    assert "adapters (LoRA)" not in card_text(trained(), context())
+
+
 def test_scorers_are_judged_by_pairs():
     pair = {"split": "test", "negatives": "hard", "measure": "accuracy", "value": 0.75, "ci_low": 0.7, "ci_high": 0.8}
     text = card_text(trained(described=described("scorers", "uniter"), matching=[{**pair, "n": 9}]), context())

@@ -128,7 +128,11 @@ def _what(model: Trained, context: Context) -> list[str]:
         f"- Licence of the weights: {UNKNOWN}; whoever publishes them names one, and looks at those of the data first",
         "",
     ]
-    sizes = flat_parameters(model.config.get("architecture", {}))
+    if "lora" in model.config:
+        parent = _link(model, model.section, model.parent, context)
+        said = f"- Its weights are adapters (LoRA) alone, which change those of {parent}; both folders are needed"
+        lines.insert(-1, said)
+    sizes = flat_parameters({**model.config.get("architecture", {}), **model.config.get("lora", {})})
     return [*lines, "Sizes, as `config.json` has them:", "", *_pairs("size", sizes)]
 
 
@@ -227,6 +231,12 @@ def _limits(model: Trained, context: Context) -> list[str]:
 
 def _loading(model: Trained) -> list[str]:
     package, call = LOADERS[model.section]
+    function = call.rpartition(" ")[2]
+    python = ["```python", f"from captionlab.{package}.store import {function}", "", f'{call}("FOLDER")', "```", ""]
+    if "lora" in model.config:
+        parent = escape_markdown(str(model.parent))
+        where = f"In Python, where `FOLDER` is that of this card, and the folder of {parent} lies beside it:"
+        return [where, "", *python, f"`snakemake {paths.export(model.name)}` writes them as `peft` reads them."]
     names = "".join(f", {key}: {name}" for key, name in model.described["names"].items())
     lines = [
         "In a config of captionlab, where `FOLDER` is that of this card:", "", "```yaml",
@@ -234,13 +244,11 @@ def _loading(model: Trained) -> list[str]:
     ]  # fmt: skip
     if model.described["names"]:
         lines += ["What it reads must be what it was trained with, so take that from the same run.", ""]
-    function = call.rpartition(" ")[2]
-    python = [f"from captionlab.{package}.store import {function}", "", f'{call}("FOLDER")']
     elsewhere = (
         "Elsewhere, `safetensors` reads the weights; `config.json` is captionlab's own, and no other library has a "
         "class that takes it."
     )
-    return [*lines, "In Python:", "", "```python", *python, "```", "", elsewhere]
+    return [*lines, "In Python:", "", *python, elsewhere]
 
 
 def _citation(model: Trained, context: Context) -> list[str]:
