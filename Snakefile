@@ -86,6 +86,7 @@ include: "workflow/rules/probes.smk"
 include: "workflow/rules/study.smk"
 include: "workflow/rules/browser.smk"
 include: "workflow/rules/reporting.smk"
+include: "workflow/rules/documenting.smk"
 
 
 rule all:

@@ -94,6 +94,11 @@ def stage_of(path: str) -> str | None:
     return below.split("/")[0] if below != f"/{path}" else None
 
 
+def results_of(provenance: str) -> Path:
+    """The folder results/, wherever it lies, by the provenance of a job without wildcards."""
+    return Path(provenance).parents[1]
+
+
 def captioner_of(path: str) -> tuple[str, str]:
     """Captioner and evaluation of a table of captions, scores or language, wherever results/ lies."""
     *_, stage, first, second, last = Path(path).with_suffix("").parts

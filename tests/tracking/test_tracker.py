@@ -246,3 +246,17 @@ def test_trackio_has_the_log_once(images, tmp_path):
     for wanted in log:
         assert rows[wanted["step"]][tag(wanted["statistic"])] == wanted["value"]
     assert len(rows[4]["captions/table"]["_value"]) == len(IDS)
+
+
+def test_trackio_shows_texts_as_they_are(images):
+    pytest.importorskip("trackio", reason="not in the lock file: it asks for a Pillow below 13")
+    from trackio.sqlite_storage import SQLiteStorage
+
+    from captionlab.tracking.trackio import Board
+
+    board = Board(Run("finetune_captioner", "y", "texts", images))
+    board.add(Update(1, {}, [Example("a/1", [HOSTILE, "two"], HOSTILE, 0.25)]))
+    board.close()
+    (found,) = SQLiteStorage.get_logs("texts", "finetune_captioner/y")
+    (shown,) = found["captions/table"]["_value"]
+    assert (shown["caption"], shown["references"]) == (HOSTILE, f"{HOSTILE} / two")

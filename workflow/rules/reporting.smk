@@ -250,72 +250,6 @@ rule check_claims:
         "../scripts/check_claims.py"
 
 
-rule collect_reproduction:
-    input:
-        claims=paths.reporting("claims.csv"),
-        numbers=lab.papers.numbers(),
-    output:
-        tables=multiext(paths.reporting("reproduction"), ".csv", ".md", ".html"),
-        provenance=paths.provenance("collect_reproduction"),
-    log:
-        paths.log("collect_reproduction"),
-    benchmark:
-        paths.benchmark("collect_reproduction")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        **lab.software("collect_reproduction"),
-        papers=lab.papers.asked_for(),
-        provenance=lab.provenance(),
-    message:
-        "sum up what this run reproduces"
-    script:
-        "../scripts/collect_reproduction.py"
-
-
-rule write_model_cards:
-    input:
-        summary=paths.reporting("summary.parquet"),
-        comparisons=paths.reporting("comparisons.parquet"),
-        validity=lab.validity_table(),
-        configs=lab.documenting.files("config.json", lab.documenting.trained()),
-        weights=lab.documenting.files("model.safetensors", lab.documenting.trained()),
-        training=lab.documenting.files("training.parquet", lab.documenting.trained()),
-        made=lab.documenting.made(),
-        matching=lab.documenting.matching(),
-        images=lab.documenting.tables("images"),
-        captions=lab.documenting.tables("captions"),
-        rejects=lab.documenting.tables("rejects"),
-        software=lab.shipped("CITATION.cff"),
-    output:
-        cards=lab.documenting.cards(),
-        provenance=paths.provenance("write_model_cards"),
-    log:
-        paths.log("write_model_cards"),
-    benchmark:
-        paths.benchmark("write_model_cards")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=30,
-    params:
-        **lab.software("write_model_cards"),
-        models=lab.documenting.described_trained(),
-        corpora=lab.documenting.described_corpora(),
-        humans=lab.validity.humans(),
-        papers=lab.papers.citations(),
-    message:
-        "write a card for every model that was trained"
-    script:
-        "../scripts/write_model_cards.py"
-
-
 rule collect_cost:
     input:
         lab.measured_tables(),
@@ -345,52 +279,6 @@ rule collect_cost:
         "add up what every job cost"
     script:
         "../scripts/collect_cost.py"
-
-
-rule collect_checklist:
-    input:
-        costs=paths.COST,
-        comparisons=paths.reporting("comparisons.parquet"),
-        validity=lab.validity_table(),
-        claims=lab.claims_table(),
-        weights=lab.documenting.files("model.safetensors", lab.documenting.models()),
-        training=lab.documenting.files("training.parquet", lab.documenting.trained()),
-        images=lab.documenting.tables("images"),
-        captions=lab.documenting.tables("captions"),
-        rejects=lab.documenting.tables("rejects"),
-        searches=lab.scene_analysis.searches(),
-        participants=lab.study.tables("participants"),
-        excluded=lab.study.data("exclude"),
-        software=lab.shipped("CITATION.cff"),
-    output:
-        tables=multiext(paths.reporting("checklist"), ".csv", ".md", ".html"),
-        provenance=paths.provenance("collect_checklist"),
-    log:
-        paths.log("collect_checklist"),
-    benchmark:
-        paths.benchmark("collect_checklist")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=30,
-    params:
-        **lab.software("collect_checklist"),
-        models=lab.documenting.described_models(),
-        seeds=lab.documenting.seeds_of_trainings(),
-        training_rules=lab.documenting.training_rules(),
-        corpora=lab.documenting.described_corpora(),
-        evaluations=lab.evaluation_contexts(),
-        decodings=lab.documenting.decodings(),
-        metrics=lab.documenting.metrics(lab.score_tables()),
-        papers=lab.papers.asked_for(),
-        judgements=lab.documenting.judgements(),
-        provenance=lab.provenance(),
-    message:
-        "answer what reviewers ask"
-    script:
-        "../scripts/collect_checklist.py"
 
 
 rule collect_table:

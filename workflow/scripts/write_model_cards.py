@@ -57,6 +57,6 @@ def main(snakemake):
         papers=params.papers,
         software=read_yaml(inputs.software),
     )
-    results = Path(snakemake.output.provenance).parents[1]
+    results = paths.results_of(snakemake.output.provenance)
     for model, path in zip(trained_models(snakemake, results), snakemake.output.cards, strict=True):
         write_text(path, card_text(model, context))

@@ -112,9 +112,9 @@ class OfCaptions:
 
 
 def of_captions(table: str, path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
-    """The metrics of a table of scores, by its name, that single captions have; nothing of one that has none."""
-    module = import_module(f"captionlab.evaluation.metrics.{table}")
-    return module.of_captions(path, factors) if "of_captions" in vars(module) else iter(())
+    """The metrics of a table of scores, by its name, that single captions have."""
+    found: Iterator[OfCaptions] = import_module(f"captionlab.evaluation.metrics.{table}").of_captions(path, factors)
+    return found
 
 
 def caption_values(

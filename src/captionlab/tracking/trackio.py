@@ -6,7 +6,7 @@ from typing import Any
 
 from captionlab import paths
 from captionlab.tracking.pictures import Pictures
-from captionlab.tracking.tracker import Run, Update, escaped, tag
+from captionlab.tracking.tracker import Run, Update, tag
 
 # Trackio reads it when it is imported.
 os.environ["TRACKIO_DIR"] = str(Path(paths.TRACKIO).absolute())
@@ -33,12 +33,13 @@ class Board:
         shown: dict[str, object] = {tag(name): value for name, value in update.statistics.items()}
         if update.examples:
             images = self.pictures.of(example.image_id for example in update.examples)
+            # Trackio shows texts as they are.
             rows = [
                 {
-                    "image": trackio.Image(image) if image else escaped(example.image_id),
-                    "caption": escaped(example.caption),
+                    "image": trackio.Image(image) if image else example.image_id,
+                    "caption": example.caption,
                     "reward": example.reward,
-                    "references": " / ".join(map(escaped, example.references)),
+                    "references": " / ".join(example.references),
                 }
                 for image, example in zip(images, update.examples, strict=True)
             ]

@@ -3,6 +3,6 @@
 The graph reads DECLARATION (captionlab.declarations.ScoreTable); rule summarise_evaluation calls `results` of each
 table that a config asks for. A module that declares what it `reads` is all that there is of its table: `SCORES` is the
 kind of table and `score` makes its columns, of what it is given (captionlab.evaluation.given), in a rule that the graph
-makes. The other modules have a rule and a script of their own. `of_captions`, if there is one,
-gives metrics that single captions have.
+makes. The other modules have a rule and a script of their own. `of_captions`
+gives metrics that single captions have, if there are any.
 """

@@ -3,7 +3,7 @@
 Dessì et al. 2023, section 4: as the authors' code has it (blocks of images), and as the paper (random candidates).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from captionlab.evaluation.summary import (
     PER_CENT,
     Job,
     Metric,
+    OfCaptions,
     Result,
     aggregate,
     matrix,
@@ -187,3 +188,8 @@ def retrieval_results(job: Job, found: pa.Table, seed: int) -> Iterator[Result]:
             column, ends = METRICS[name].column, METRICS[name].ends
             shares = sums[column][:, 0] * len(images) / len(rank) if name in WITHIN else None
             yield Result(job, corpus, retriever, candidates, name, value, resampled, images, len(rank), ends, shares)
+
+
+def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
+    """None: what a caption has is its rank, and that once for each retriever and protocol."""
+    return iter(())

@@ -1,8 +1,9 @@
 """Figures 1 to 4: how a pattern is summed up, replaced words, more visual words, and the most frequent words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -46,7 +47,7 @@ SHORTEST = 5
 # Inches of Figure 1: from one row of a caption that is taken apart to the next, and between words.
 ROW, BETWEEN = 0.2, 0.08
 # Hatches of these bars, and how words of Figure 4 are drawn.
-PATTERNED = ("", "/////")
+PATTERNED: Sequence[dict[str, Any]] = ({"hatch": ""}, {"hatch": "/////"})
 _NOUN, _OTHER = {"alpha": 1.0}, {"alpha": 0.5, "hatch": "/////"}
 # What is replaced in the captions of Figure 2.
 REPLACED = {"others": "other words replaced", "nouns": "nouns replaced"}
@@ -103,16 +104,15 @@ def draw_patterns(
     height = y + above + high + below
     figure = board.finish(height)
     axis = figure.add_axes((left / width, below / height, 1 - (left + 0.05) / width, high / height))
-    for shift, hatch, measure in zip(side_by_side(2), PATTERNED, MEASURES, strict=True):
+    for shift, kind, measure in zip(side_by_side(2), PATTERNED, MEASURES, strict=True):
         for x, role in enumerate(run.roles):
             found = run.value(Place(role, corpus, measure))
-            drawn = bars(axis, {x + shift: found}, 0.38, "", replace(of[role], hatch=hatch))
+            drawn = bars(axis, {x + shift: found}, 0.38, "", replace(of[role], **kind))
             # Where nobody follows the pattern there is no bar to see.
             axis.bar_label(drawn, fmt=_share, fontsize=style["small_size"], padding=1)
     axis.set_xticks(range(len(run.roles)), run.roles, rotation=30 if len(run.roles) * 0.5 > width else 0)
     axis.set(ylabel="captions (%)", ylim=(0, 112), yticks=range(0, 101, 25), xlim=(-0.5, len(run.roles) - 0.5))
-    keys = [Patch(facecolor="#666666", edgecolor="white", hatch=hatch, linewidth=0) for hatch in PATTERNED]
-    axis.legend(keys, MEASURES.values(), loc="lower left", bbox_to_anchor=(0, 1.02), borderpad=0)
+    axis.legend(_keys(PATTERNED), MEASURES.values(), loc="lower left", bbox_to_anchor=(0, 1.02), borderpad=0)
     return figure
 
 
@@ -189,10 +189,14 @@ def draw_unigrams(
         axis.tick_params(axis="y", length=0)
         axis.set_ylim(len(top) - TOP - 0.5, len(top) - 0.5)  # bars as thick where there are fewer words
         axis.set_title(role)
-    keys = [Patch(facecolor="#666666", edgecolor="white", linewidth=0, **kind) for kind in (_NOUN, _OTHER)]
-    legend(figure, style, keys, ["nouns", "other words"])
+    legend(figure, style, _keys((_NOUN, _OTHER)), ["nouns", "other words"])
     figure.supxlabel("share of all words (%)")
     return figure
+
+
+def _keys(kinds: Iterable[Mapping[str, Any]]) -> list[Patch]:
+    """Keys of a legend, of what is told apart by other things than its colour."""
+    return [Patch(facecolor="#666666", edgecolor="white", linewidth=0, **kind) for kind in kinds]
 
 
 def _replaced(subject: str, corpus: str, scorer: str, share: float) -> Place:
