@@ -248,6 +248,21 @@ def qwen2_5_vl() -> tuple[Any, Any]:
     return Qwen2_5_VLForConditionalGeneration(config), processor
 
 
+def vipllava() -> tuple[Any, Any]:
+    """VipLLaVA, of which nothing is declared: LLaVA with several layers of its CLIP."""
+    from transformers import CLIPVisionConfig, LlamaConfig, VipLlavaConfig, VipLlavaForConditionalGeneration
+
+    _, processor = llava()
+    config = VipLlavaConfig(
+        vision_config=CLIPVisionConfig(**VISION),
+        text_config=LlamaConfig(vocab_size=len(processor.tokenizer), pad_token_id=0, eos_token_id=2, **TEXT),
+        image_token_id=processor.image_token_id,
+        image_token_index=processor.image_token_id,
+        vision_feature_layers=[-1, -2],
+    )
+    return VipLlavaForConditionalGeneration(config), processor
+
+
 MAKERS: Mapping[str, Callable[[], tuple[Any, Any]]] = {
     "git": git,
     "blip-2": blip_2,
@@ -255,6 +270,7 @@ MAKERS: Mapping[str, Callable[[], tuple[Any, Any]]] = {
     "paligemma": paligemma,
     "smolvlm": smolvlm,
     "qwen2_5_vl": qwen2_5_vl,
+    "vipllava": vipllava,
 }
 
 

@@ -270,5 +270,5 @@ def test_peft_reads_what_is_exported_onto_a_model_of_transformers(tmp_path, name
 def test_what_no_other_library_knows_is_not_exported(tmp_path, answers):
     captioner, *_ = built("clipcap")
     with pytest.raises(ValueError, match="only adapters of it can be exported") as error:
-        captioner.export(TOKENIZER, tmp_path)
+        captioner.export(TOKENIZER, tmp_path, {})
     answers.hold("export of a captioner without adapters", error.value, "clipcap")

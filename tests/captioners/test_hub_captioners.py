@@ -1,5 +1,8 @@
 """Captioners of the hub against transformers itself: `generate`, and plain passes over one image at a time."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -167,3 +170,26 @@ def test_a_type_that_does_something_in_a_way_that_nobody_declared_is_refused(tmp
     block = {"dtype": "float32", "prompt": "a photo of", "reads": "pixels"}
     with pytest.raises(CheckpointError, match=r"words after words come out otherwise than in one pass"):
         import_folder("transformers", hub_model("git", tmp_path), tmp_path / "stored", block)
+
+
+def test_a_new_type_needs_no_code_and_for_a_table_one_declaration(images, tmp_path, monkeypatch):
+    """The walk of docs/extending.md."""
+    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+    name, declared = re.search(r'"(\w+)": (HubType\(.*\)),', page).groups()
+    assert name not in hub.TYPES
+    folder, block = hub_model(name, tmp_path), {"dtype": "float32", **CHAT}
+    import_folder("transformers", folder, tmp_path / "pixels", {**block, "reads": "pixels"})
+    with pytest.raises(CheckpointError, match="no table is known"):
+        import_folder("transformers", folder, tmp_path / "table", {**block, "reads": "table"})
+    monkeypatch.setitem(hub.TYPES, name, eval(declared, {"HubType": hub.HubType}))
+    import_folder("transformers", folder, tmp_path / "table", {**block, "reads": "table"})
+    (by_pixels, tokenizer), (by_table, _) = (load_captioner(tmp_path / reads) for reads in ("pixels", "table"))
+    model, processor = hub.read_folder(folder)
+    inputs = [read_prompt(processor, CHAT, image) for image in images]
+    with torch.no_grad():
+        seen = Pictures([by_pixels.see(one) for one in inputs])
+        table = torch.cat([torch.stack([*hub.image_features(model, by_table.kind, of_image(one))]) for one in inputs])
+    decoding = Decoding("greedy", 8)
+    found = decode(by_pixels, seen, decoding, tokenizer).tokens
+    assert torch.equal(found, decode(by_table, table, decoding, tokenizer).tokens)
+    assert len(found.unique(dim=0)) > 1

@@ -6,10 +6,9 @@ from captionlab.scripting import folder_of, script
 
 @script
 def main(snakemake):
-    config, output = dict(snakemake.params.config), folder_of(snakemake.output.config)
-    family, _ = config.pop("family"), config.pop("weights")
-    if "tokenizer" in config:
-        config.pop("tokenizer")
-        import_captioner(family, *snakemake.input.files, output, **config)
+    config, files, directory = snakemake.params.config, snakemake.input.files, folder_of(snakemake.output.config)
+    options = {name: value for name, value in config.items() if name not in ("family", "weights", "tokenizer")}
+    if len(files) == 1:  # a folder, which has its tokens too
+        import_folder(config["family"], *files, directory, options)
     else:
-        import_folder(family, *snakemake.input.files, output, config)
+        import_captioner(config["family"], *files, directory, **options)
