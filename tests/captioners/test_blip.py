@@ -1,13 +1,19 @@
 """BLIP's decoder against transformers' own model, with random weights in the published layout."""
 
+import copy
 from itertools import pairwise
 
 import pytest
 import torch
 
 from captionlab.captioners.blip import ADDED, Blip
+from captionlab.captioners.store import import_captioner, load_captioner
+from captionlab.encoders.blip import MEAN, STD
+from captionlab.encoders.images import normalise
+from captionlab.encoders.store import import_encoder, load_encoder
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
+from captionlab.networks.checkpoints import CheckpointError
 
 END, PROMPT, MAX_TOKENS = 3, [60, 11, 12, 13], 9
 
@@ -77,6 +83,42 @@ def test_sizes_are_read_off_the_weights(captioner):
         "prompt": PROMPT, "dropout": 0.1,
     }  # fmt: skip
     assert captioner.prompt_length == len(PROMPT)
+
+
+def test_a_folder_of_transformers_is_encoder_and_captioner(tmp_path, theirs):
+    """Its features and, without a word of a prompt, its captions, with the heads and the epsilon of its config."""
+    folder = tmp_path / "theirs"
+    model = copy.deepcopy(theirs)
+    model.config.vision_config.update({"layer_norm_eps": 1e-2, "num_attention_heads": 3})
+    model = type(model)(model.config).eval()
+    model.load_state_dict(theirs.state_dict())
+    model.save_pretrained(folder)
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"[unused{number}]" for number in range(55))]
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n")
+    encoder = import_encoder({"family": "blip"}, folder / "model.safetensors")
+    encoder.save(tmp_path / "encoder")
+    bytes_ = torch.randint(0, 256, (5, 3, 32, 32), dtype=torch.uint8, generator=torch.Generator().manual_seed(3))
+    pixels = normalise(bytes_, MEAN, STD)
+    visual = load_encoder(tmp_path / "encoder").embed_patches(bytes_)
+    with torch.no_grad():
+        torch.testing.assert_close(visual, model.vision_model(pixels).last_hidden_state, rtol=1e-5, atol=1e-5)
+    import_captioner(
+        "blip", folder / "model.safetensors", folder / "vocab.txt", tmp_path / "captioner", prompt=PROMPT[:1]
+    )
+    captioner, tokenizer = load_captioner(tmp_path / "captioner")
+    assert (captioner.architecture["heads"], tokenizer.size) == (4, 62)
+    decoded = decode(captioner.eval(), visual, Decoding("greedy", MAX_TOKENS), Vocabulary())
+    generated = model.generate(pixels, do_sample=False, max_length=1 + MAX_TOKENS)[:, 1:]
+    for ours, length, expected in zip(
+        decoded.tokens.tolist(), decoded.lengths.tolist(), generated.tolist(), strict=True
+    ):
+        assert ours[:length] == expected[:length]
+    assert len({tuple(row) for row in decoded.tokens.tolist()}) > 1
+    with pytest.raises(ValueError, match=r"heads is 2, and .* beside the weights says 3"):
+        import_encoder({"family": "blip", "heads": 2}, folder / "model.safetensors")
+    (folder / "config.json").unlink()
+    with pytest.raises(CheckpointError, match="weights do not tell how many attention heads"):
+        import_encoder({"family": "blip"}, folder / "model.safetensors")
 
 
 @pytest.mark.parametrize("beams", [1, 5])

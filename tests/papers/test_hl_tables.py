@@ -1,6 +1,9 @@
 """The table and claims of the HL paper on made-up captions, scored for real, and what it asks of a graph."""
 
 import csv
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -207,10 +210,38 @@ def test_the_overlay_asks_for_the_table(config):
     assert [(c["axis"], c["model"], c["job"]["captioner"]) for c in paper.summarised().params["cells"]] == [
         ("object", "BLIP", "toy-blip-object"), ("scene", "BLIP", "toy-blip-scene"),
         ("object", "ClipCap", "toy-clipcap-object"), ("scene", "ClipCap", "toy-clipcap-scene"),
+        ("object", "GIT", "toy-git-object"), ("scene", "GIT", "toy-git-scene"),
     ]  # fmt: skip
     assert paper.summarised().inputs["sacrebleu"][1] == "results/evaluation/toy-blip-scene/scene-axis/sacrebleu.parquet"
     assert paper.tabulated().inputs["values"] == "results/reporting/hl/values.parquet"
     assert {*lab.papers.evidence()} >= {"hl_differences", "hl_claims", "hl_published"}
+
+
+def test_the_published_models_are_planned_on_every_axis(tmp_path):
+    """config/hl.yaml, with all files that it names, as empty ones, in their places."""
+    config = yaml.safe_load((ROOT / "config" / "hl.yaml").read_text())
+    for block in (*config["encoders"].values(), *config["captioners"].values()):
+        for place in (tmp_path / block[key] for key in ("weights", "tokenizer") if key in block):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.touch() if place.suffix else place.mkdir(exist_ok=True)
+    for place in (tmp_path / file for block in config["corpora"].values() for file in block["annotations"].values()):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.touch()
+    (tmp_path / "coco" / "train2014").mkdir(parents=True)
+    lab = Experiments({**config, "data": str(tmp_path)}, ROOT)
+    (paper,) = (paper for paper in lab.papers.papers if paper.name == "hl")
+    found = {(cell["model"], cell["axis"]): cell["job"] for cell in paper.summarised().params["cells"]}
+    rows, columns = published("hl").rows("baselines"), published("hl").columns("baselines")
+    assert found.keys() == {(model, axis) for model in rows for axis in columns}
+    assert {model: {job["decoding"] for (name, _), job in found.items() if name == model} for model in MODELS} == {
+        "ClipCap": {"beam5"}, "BLIP": {"nucleus"}, "GIT": {"nucleus"},
+    }  # fmt: skip
+    command = ["snakemake", "--dry-run", "--cores", "1", "--snakefile", str(ROOT / "Snakefile"), "--directory"]
+    options = [str(tmp_path / "run"), "--configfile", str(ROOT / "config" / "hl.yaml"), "--config", f"data={tmp_path}"]
+    done = subprocess.run([sys.executable, "-m", *command, *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", done.stdout.partition("Job stats:")[2], re.MULTILINE))
+    assert (jobs["import_captioner"], jobs["import_encoder"], jobs["score_sacrebleu"]) == ("12", "9", "12")
 
 
 def test_only_evaluations_that_ask_for_it_have_sacrebleu(config):

@@ -1,8 +1,8 @@
 """BLIP (Li et al. 2022) as captioner: its text decoder, which reads the image through cross-attention.
 
 The decoder is transformers' BlipTextLMHeadModel, whose names are those of the checkpoints of salesforce/BLIP and
-salesforce/LAVIS. The vision tower is an encoder (captionlab.encoders.blip): it never trains (Dessì et al. 2023, code).
-Importing transformers takes longer than torch, so it is imported when a captioner is built.
+salesforce/LAVIS, too. The vision tower is an encoder (captionlab.encoders.blip): it never trains (Dessì et al. 2023,
+code). Importing transformers takes longer than torch, so it is imported when a captioner is built.
 """
 
 import os
@@ -22,13 +22,25 @@ from captionlab.networks.caches import Cache, images_kept
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.wordpiece import pieces_tokenizer
 
+# Ids of "[DEC] a picture of" in the vocabulary of bert-base-uncased with the two pieces that BLIP adds to it.
+PROMPT = (30522, 1037, 3861, 1997)
+
 DECLARATION = CaptionerFamily(
     reads="patches",
     libraries=("transformers",),
     objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
     options=("teacher",),
     attention=False,
-    imported={"heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"}},
+    imported={
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"},
+        "prompt": {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 0},
+            "minItems": 1,
+            "description": "ids of what stands before every caption, by default `[DEC] a picture of`; `[30522]` is the "
+            "first of them alone, from which transformers' BLIP captions where it is told no text",
+        },
+    },
     architecture={
         "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
         "layers": {"type": "integer", "minimum": 1, "description": "layers of the text decoder"},
@@ -42,8 +54,6 @@ DECLARATION = CaptionerFamily(
     finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
 )
 
-# Ids of "[DEC] a picture of" in the vocabulary of bert-base-uncased with the two pieces that BLIP adds to it.
-PROMPT = (30522, 1037, 3861, 1997)
 ADDED = ("[DEC]", "[ENC]")
 DECODER = "text_decoder."
 

@@ -1,13 +1,15 @@
 """BLIP's vision tower as encoder: a ViT whose places, the class token's included, its text decoder reads.
 
-The tower is transformers' BlipVisionModel, with the epsilon of salesforce/BLIP's own (models/vit.py): 1e-6. Images are
-cropped as CLIP's are, as Dessì et al. 2023 did, while LAVIS squashes them to a square. Importing transformers takes
-longer than torch, so it is imported when a tower is built.
+The tower is transformers' BlipVisionModel, with the epsilon of salesforce/BLIP's own (models/vit.py), 1e-6, but for
+weights that transformers wrote, whose config.json says another. Images are cropped as CLIP's are, as Dessì et al. 2023
+did, while LAVIS and transformers squash them to a square. Importing transformers takes longer than torch, so it is
+imported when a tower is built.
 """
 
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,6 +19,7 @@ from torch import Tensor
 from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.images import crop, normalise
+from captionlab.model_config import NAME, read_config, refuse_other
 from captionlab.networks.bert import check_heads, said
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 
@@ -31,10 +34,12 @@ DECLARATION = EncoderFamily(
 )
 
 EPSILON = 1e-6
+# That of a BlipVisionConfig that says none.
+TRANSFORMERS_EPSILON = 1e-5
 # Those of CLIP, which BLIP took over.
 MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 
-TOWER = "visual_encoder."
+TOWER, TRANSFORMERS_TOWER = "visual_encoder.", "vision_model."
 # salesforce/BLIP's names, which are timm's, and transformers'.
 _NAMES = {
     r"cls_token": "embeddings.class_embedding",
@@ -49,7 +54,10 @@ _NAMES = {
 
 
 class BlipEncoder(Encoder):
-    """A frozen vision tower. `config` has `sizes`: image_size, patch_size, width, layers, heads and inner."""
+    """A frozen vision tower. `config` has `sizes`: image_size, patch_size, width, layers, heads and inner.
+
+    `epsilon` is among them for weights that transformers wrote.
+    """
 
     batch = 64
 
@@ -67,7 +75,7 @@ class BlipEncoder(Encoder):
                 num_hidden_layers=sizes["layers"],
                 num_attention_heads=sizes["heads"],
                 intermediate_size=sizes["inner"],
-                layer_norm_eps=EPSILON,
+                layer_norm_eps=sizes.get("epsilon", EPSILON),
             )
         )
 
@@ -100,10 +108,16 @@ class BlipEncoder(Encoder):
 
 
 def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> BlipEncoder:
-    """The vision tower in weights of LAVIS or BLIP, CheckpointError for others and without `heads`."""
+    """The vision tower in weights of LAVIS, BLIP or transformers, whose config.json beside them says the heads.
+
+    CheckpointError for other weights and where nobody says `heads`; ValueError where they are others there.
+    """
     checkpoint = read_checkpoint(file)
     found: Mapping[str, Tensor] = checkpoint.get("model", checkpoint)
     tower = {_renamed(name.removeprefix(TOWER)): v for name, v in found.items() if name.startswith(TOWER)}
+    theirs = {n.removeprefix(TRANSFORMERS_TOWER): v for n, v in found.items() if n.startswith(TRANSFORMERS_TOWER)}
+    beside = _sizes_beside(file, config) if theirs else {}
+    tower, config = {**tower, **theirs}, {**config, **beside}
     try:
         width, _, patch, _ = tower["embeddings.patch_embedding.weight"].shape
         places = tower["embeddings.position_embedding"].shape[1] - 1
@@ -115,6 +129,7 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> B
             "layers": count_layers(tower, "encoder.layers"),
             "heads": heads,
             "inner": len(tower["encoder.layers.0.mlp.fc1.bias"]),
+            **({"epsilon": beside["epsilon"]} if theirs else {}),
         }
         model = BlipEncoder.with_random_weights({"sizes": sizes})
         model.load_state_dict(tower)
@@ -126,6 +141,15 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> B
             f"{file} has no vision tower of BLIP ({error}); its {len(found)} tensors start with {shown}"
         ) from error
     return BlipEncoder(model, {"sizes": sizes})
+
+
+def _sizes_beside(file: str | os.PathLike[str], config: Mapping[str, Any]) -> dict[str, Any]:
+    """The epsilon that transformers' config.json beside a file says, and the heads where it says them."""
+    path = Path(file).with_name(NAME)
+    vision = read_config(path).get("vision_config", {})
+    heads = {"heads": vision["num_attention_heads"]} if "num_attention_heads" in vision else {}
+    refuse_other(path, config, heads)
+    return {"epsilon": vision.get("layer_norm_eps", TRANSFORMERS_EPSILON), **heads}
 
 
 def _renamed(name: str) -> str:
