@@ -51,6 +51,7 @@ def test_a_captioner_is_evaluated(run, captioner):
     assert all(value < 0 for value in captions["log_prob"].to_pylist())
     found = read_table(run / paths.evaluation("retrieval", captioner, "main"), RETRIEVAL)
     assert found.num_rows == 2 * 16  # among 8 candidates, and among all
+    assert found.num_rows == 2 * 16  # among 8 candidates, and among all
     assert captioner in (run / paths.table("evaluation.csv")).read_text()
 
 
