@@ -158,6 +158,9 @@ def mistakes(config):
     return str(raised.value)
 
 
+OF_HUB = {"family": "transformers", "weights": "hub/git", "corpus": "world"}
+
+
 def test_the_example_is_accepted():
     checked(CONFIG, SCHEMA)
 
@@ -574,6 +577,24 @@ def test_the_example_is_accepted():
         ),
         ("encoders.own", trained(vision={"pool_type": "avg"}), "own.architecture.vision_cfg has no key 'pool_type'"),
         ("encoders.own", trained(text={"heads": 3}), "text_cfg.heads is 3, which does not divide its width, 64"),
+        ("encoders.sees", {"family": "transformers"}, "encoders.sees lacks the key 'weights'"),
+        (
+            "encoders.sees",
+            {"family": "transformers", "weights": "hub/git", "processor": "small"},
+            "encoders.sees.processor is 'small'; it must be of the type object",
+        ),
+        (
+            "captioners.git",
+            {**OF_HUB, "encoder": "clip"},
+            "captioners.git.encoder is 'clip', and transformers reads patch",
+        ),
+        ("captioners.git", {**OF_HUB, "tokenizer": "vocab.txt"}, "captioners.git has no key 'tokenizer'"),
+        ("captioners.git", {**OF_HUB, "dtype": "float16"}, "captioners.git.dtype is 'float16'; it must be one of"),
+        (
+            "captioners.blip",
+            {**OF_HUB, "family": "blip", "tokenizer": "vocab.txt", "prompt": "a picture of"},
+            "captioners.blip.prompt is 'a picture of'; it must be of the type array",
+        ),
     ],
 )
 def test_a_mistake_is_a_sentence(path, value, sentence, answers):

@@ -51,6 +51,19 @@ def test_each_file_is_named_once_with_all_of_its_keys(tmp_path, answers):
     answers.hold("two encoders of one file that is missing", raised.value, "clip.safetensors")
 
 
+def test_a_model_of_the_hub_is_a_folder(tmp_path, answers):
+    captioner = {"family": "transformers", "weights": "git/model.safetensors", "corpus": "world"}
+    config = {**CONFIG, "captioners": {**CONFIG["captioners"], "git": captioner}, "data": str(tmp_path)}
+    with pytest.raises(ConfigError) as raised:
+        Experiments(config, ROOT).check_files()
+    answers.hold("no folder of a model of the hub", raised.value, "captioners.git.weights")
+    (tmp_path / "git").mkdir()
+    (tmp_path / "git" / "model.safetensors").write_text("")
+    with pytest.raises(ConfigError) as raised:
+        Experiments(config, ROOT).check_files()
+    answers.hold("a file in place of a folder of a model of the hub", raised.value, "captioners.git.weights")
+
+
 def test_splits_that_do_not_go_together_are_told_when_all_files_are_there(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b.json").write_text("{}")
