@@ -169,6 +169,8 @@ class HubCaptioner(Captioner[list[Group]]):
         `reads` among them says "table" or "pixels". CheckpointError where transformers cannot read the folder, where
         features of its images cannot be a table, or where captions cannot be continued word by word.
         """
+        if "chat" in block and block.get("prompt"):
+            raise ValueError("prompt and chat are both given; write one of them")
         model, processor = hub.read_folder(folder, block["dtype"], block.get("processor", {}))
         if model.config.is_encoder_decoder or model.config.get_text_config().is_encoder_decoder:
             raise CheckpointError(

@@ -91,8 +91,8 @@ def declared_cases(sizes: Mapping[str, Any]) -> dict[str, Block]:
         cases["reward"][name] = _part(f"asks_{reward.asks}", keys=reward.keys, required=reward.required)
     for name, captioner in captioners().items():
         reads = f"captioner_reads_{captioner.reads}"
-        form = "any_captioner_imported" if captioner.folder else "captioner_of_files"
-        cases["captioner_imported"][name] = given = _part(form, reads, keys=captioner.imported)
+        forms = ["any_captioner_imported", *([] if captioner.folder else ["captioner_of_files"])]
+        cases["captioner_imported"][name] = given = _part(*forms, reads, keys=captioner.imported)
         cases["captioner_reused"][name] = _part("any_captioner_reused", reads, keys={})
         cases["captioner_made"][name] = _trained(given, captioner.architecture, "any_captioner_trained", reads)
     for name, encoder in encoders().items():
