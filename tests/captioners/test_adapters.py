@@ -272,3 +272,12 @@ def test_what_no_other_library_knows_is_not_exported(tmp_path, answers):
     with pytest.raises(ValueError, match="only adapters of it can be exported") as error:
         captioner.export(TOKENIZER, tmp_path, {})
     answers.hold("export of a captioner without adapters", error.value, "clipcap")
+
+
+def test_adapters_are_as_precise_as_optimizers_need_them(tmp_path):
+    captioner, *_ = built("clipcap")
+    save_captioner(captioner, TOKENIZER, tmp_path / "parent")
+    half = captioner.to(torch.bfloat16)
+    new_adapters(half, LORA, tmp_path / "parent", seed=1)
+    found = {value.dtype for name, value in half.named_parameters() if "lora_" in name}
+    assert found == {torch.float32}

@@ -49,6 +49,7 @@ def add_adapters(captioner: Captioner[Any], settings: Mapping[str, Any], parent:
     """Put adapters into a captioner that has none; `settings` are those of peft's LoraConfig, by its names."""
     from peft import LoraConfig, inject_adapter_in_model
     from peft.tuners.lora import Linear
+    from peft.tuners.tuners_utils import cast_adapter_dtype
 
     frozen = {name for name, parameter in captioner.named_parameters() if not parameter.requires_grad}
     config = LoraConfig(**settings)
@@ -56,6 +57,8 @@ def add_adapters(captioner: Captioner[Any], settings: Mapping[str, Any], parent:
     of_projection: Any = partial(_of_projection, Linear)
     config._register_custom_module({Projection: of_projection})
     inject_adapter_in_model(config, captioner)
+    # In float32, whatever the weights are: bfloat16 does not tell steps of Adam from nothing.
+    cast_adapter_dtype(captioner, "default")
     captioner.adapters = Adapters(settings, parent, frozenset(frozen))
 
 
