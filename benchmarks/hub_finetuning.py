@@ -61,7 +61,15 @@ class Ours:
     def __init__(self, whole: Any, prompt: list[int], features: Tensor, arguments: argparse.Namespace):
         config = shape_of(arguments.small)
         self.captioner = HubCaptioner(
-            config["text_config"]["hidden_size"], config, VOCABULARY, END, {"input_ids": prompt}, "table", True, {}
+            config["text_config"]["hidden_size"],
+            config,
+            VOCABULARY,
+            END,
+            {"input_ids": prompt},
+            "table",
+            True,
+            {},
+            [PLACEHOLDER],
         )
         own = self.captioner.model.state_dict()
         self.captioner.model.load_state_dict({n: value for n, value in whole.state_dict().items() if n in own})

@@ -1,21 +1,25 @@
 """Captioners of the hub against transformers itself: `generate`, and plain passes over one image at a time."""
 
+import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from hub_models import hub_model
 from PIL import Image
+from transformers import PreTrainedTokenizerFast
 
 from captionlab.captioners.pictures import Pictures
-from captionlab.captioners.prompts import of_image, read_prompt
+from captionlab.captioners.prompts import answer_form, of_image, read_prompt
 from captionlab.captioners.store import import_folder, load_captioner
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks import hub
 from captionlab.networks.checkpoints import CheckpointError
+from captionlab.networks.tokenizer import Tokenizer
 
 CHAT, PROMPT = {"chat": "describe it"}, {"prompt": "a photo of"}
 WHOLE = {"processor": {"do_image_splitting": False}}
@@ -163,13 +167,73 @@ def test_a_folder_that_is_none(tmp_path):
         import_folder("transformers", tmp_path / "empty", tmp_path / "stored", {"dtype": "float32", "reads": "pixels"})
 
 
-def test_a_type_that_does_something_in_a_way_that_nobody_declared_is_refused(tmp_path, monkeypatch):
-    """GIT counts positions of words from behind the image, which nothing but its declaration says."""
-    known = hub.HubType(image_side=hub.TYPES["git"].image_side)
-    monkeypatch.setitem(hub.TYPES, "git", known)
-    block = {"dtype": "float32", "prompt": "a photo of", "reads": "pixels"}
-    with pytest.raises(CheckpointError, match=r"words after words come out otherwise than in one pass"):
-        import_folder("transformers", hub_model("git", tmp_path), tmp_path / "stored", block)
+UNDECLARED = {
+    "git": "counts positions of words from behind the image",
+    "qwen2_5_vl": "leaves in the model where the words of the last images were",
+}
+
+
+@pytest.mark.parametrize("kind", UNDECLARED)
+def test_a_type_that_does_something_in_a_way_that_nobody_declared_is_refused(kind, tmp_path, monkeypatch):
+    monkeypatch.setitem(hub.TYPES, kind, hub.HubType(image_side=hub.TYPES[kind].image_side))
+    block = {"dtype": "float32", "reads": "pixels", **(PROMPT if kind == "git" else CHAT)}
+    with pytest.raises(CheckpointError, match="words after words come out otherwise than in one pass"):
+        import_folder("transformers", hub_model(kind, tmp_path), tmp_path / "stored", block)
+
+
+def test_a_type_whose_image_side_nobody_names_is_refused(tmp_path, monkeypatch):
+    monkeypatch.delitem(hub.TYPES, "git")
+    with pytest.raises(CheckpointError, match="which part of a git sees images is to be declared"):
+        import_folder(
+            "transformers", hub_model("git", tmp_path), tmp_path / "s", {"dtype": "float32", "reads": "pixels"}
+        )
+
+
+@pytest.mark.parametrize(("kind", "block"), [("git", PROMPT), ("qwen2_5_vl", CHAT), ("vipllava", CHAT)])
+def test_nothing_that_images_alone_go_through_is_trained(kind, block, tmp_path):
+    import_folder(
+        "transformers", hub_model(kind, tmp_path), tmp_path / "s", {"dtype": "float32", "reads": "pixels", **block}
+    )
+    captioner, _ = load_captioner(tmp_path / "s")
+    side = ("image_encoder", "visual", "vision_tower")
+    frozen = {name for name, parameter in captioner.named_parameters() if not parameter.requires_grad}
+    assert frozen
+    assert all(name in frozen for name, _ in captioner.named_parameters() if any(part in name for part in side))
+    assert not [name for name in captioner.linear_layers() if any(part in name for part in side)]
+
+
+def test_of_several_ends_captions_have_one(tmp_path):
+    folder = hub_model("llava", tmp_path)
+    config = json.loads((folder / "generation_config.json").read_text())
+    (folder / "generation_config.json").write_text(json.dumps({**config, "eos_token_id": [2, 9]}))
+    import_folder("transformers", folder, tmp_path / "s", {"dtype": "float32", "reads": "pixels", **CHAT})
+    captioner, tokenizer = load_captioner(tmp_path / "s")
+    assert (tokenizer.end, 9 in captioner.unsaid) == (2, True)
+    states = torch.zeros(1, captioner.architecture["vocabulary"])
+    assert captioner.said(states)[0, 9] == -torch.inf
+
+
+def byte_pairs():
+    """A processor of texts that writes words as GPT-2 does, with their space before them."""
+    words = Tokenizer.train(["a dog is here. describe: the dog"] * 9, 300)
+    return SimpleNamespace(tokenizer=PreTrainedTokenizerFast(tokenizer_object=words.tokenizer))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "written", "lead"),
+    [("describe:", "describe:", " "), ("describe:", "describe:\n", ""), ("describe: ", "describe: ", ""), ("", "", "")],
+)
+def test_captions_are_learnt_as_they_follow_what_the_processor_wrote(prompt, written, lead):
+    processor = byte_pairs()
+    ids = processor.tokenizer(written).input_ids or [0]
+    assert answer_form(processor, {"prompt": prompt}, [7], ids) == (lead, 7)
+
+
+def test_the_page_names_the_types_whose_images_can_be_a_table():
+    page = (Path(__file__).parents[2] / "docs" / "captioners.md").read_text(encoding="utf-8")
+    rows = page.partition("| type | what the table holds")[2].partition("\n\n")[0]
+    named = re.findall(r"`([\w-]+)`", "".join(row.split("|")[1] for row in rows.splitlines()[2:]))
+    assert {*named} == {name for name, kind in hub.TYPES.items() if kind.makes_table}
 
 
 def test_a_new_type_needs_no_code_and_for_a_table_one_declaration(images, tmp_path, monkeypatch):

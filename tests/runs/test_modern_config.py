@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from hub_models import hub_model
+from safetensors.torch import load_file
 from small import ROOT, start
 from stand_ins import write_stand_ins
 
@@ -36,7 +37,9 @@ def run(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("captioner", LEARNT)
-def test_adapters_learn_from_the_reward(run, captioner):
+def test_adapters_are_trained_by_the_reward(run, captioner):
+    adapters = load_file(run / paths.captioner("model.safetensors", captioner))
+    assert any(value.any() for name, value in adapters.items() if "lora_B" in name), "they start at 0"
     log = read_table(run / paths.captioner("training.parquet", captioner), TRAINING).to_pydict()
     assert "reward" in log["statistic"]
     assert ("kl" in log["statistic"]) is (LEARNT[captioner] == "grpo")

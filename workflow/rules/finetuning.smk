@@ -35,7 +35,15 @@ rule finetune_captioner:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(12000, features=1.2, captions=5, reward_models=2, reward_models_features=1.2),
+        mem_mb=lab.memory(
+            12000,
+            parent_weights=4,  # with Adam's averages, and a copy for the divergence
+            parent_ancestors=2,
+            features=1.2,
+            captions=5,
+            reward_models=2,
+            reward_models_features=1.2,
+        ),
         runtime=2880,
         gpu=1,
     params:

@@ -25,7 +25,7 @@ rule generate_captions:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(8000, features=0.1),
+        mem_mb=lab.memory(8000, weights=2, ancestors=2, features=0.1),
         runtime=480,
         gpu=1,
     params:

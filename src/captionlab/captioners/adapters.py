@@ -74,6 +74,11 @@ def merge_adapters(captioner: Captioner[Any]) -> None:
     if not (adapters := captioner.adapters):
         return
     for name, layer in _adapted(captioner):
+        if layer.get_base_layer().weight.dtype != torch.float32:
+            raise ValueError(
+                f"adapters over weights in {layer.get_base_layer().weight.dtype} would be rounded away where they are "
+                "added to them; import the captioner with `dtype: float32`"
+            )
         layer.merge()
         captioner.set_submodule(name, layer.get_base_layer())
     for name, parameter in captioner.named_parameters():

@@ -75,8 +75,11 @@ class PictureTable:
         """These images, in this order; TableError names the first that is not there."""
         if missing := [image for image in images if image not in self.row]:
             raise TableError(f"{', '.join(self.paths)}: there is no image {missing[0]!r}")
-        rows = self.table.take([self.row[image] for image in images])
-        return Pictures([self.see(one) for one in decode([rows], self.prepare, torch.get_num_threads())])
+        once = list(dict.fromkeys(images))
+        rows = self.table.take([self.row[image] for image in once])
+        prepared = decode([rows], self.prepare, torch.get_num_threads())
+        seen = {image: self.see(one) for image, one in zip(once, prepared, strict=True)}
+        return Pictures([seen[image] for image in images])
 
     def places(self, images: Sequence[str]) -> Places | None:
         """Their order in files makes no difference: each is a file of its own."""

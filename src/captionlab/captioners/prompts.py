@@ -66,10 +66,13 @@ def _turn(text: str, image: Image.Image | None = None) -> dict[str, Any]:
     return {"role": "user", "content": [shown, {"type": "text", "text": text}]}
 
 
-def answer_form(processor: Any, block: Mapping[str, Any], ends: Sequence[int]) -> tuple[str, int]:
+def answer_form(
+    processor: Any, block: Mapping[str, Any], ends: Sequence[int], prompt_ids: Sequence[int]
+) -> tuple[str, int]:
     """What stands between prompt and caption, and the token behind it: of `ends` the one that the chat template has.
 
-    Training captions must be written as the model writes its own: behind a colon `dog` is another token than ` dog`.
+    `prompt_ids` are those of the prompt. Training captions must be written as
+    the model writes its own: behind a colon `dog` is another token than ` dog`.
     """
     if "chat" in block:
         asked = [_turn(block["chat"])]
@@ -80,12 +83,14 @@ def answer_form(processor: Any, block: Mapping[str, Any], ends: Sequence[int]) -
         following = processor.tokenizer(behind.strip(), add_special_tokens=False).input_ids[:1]
         end = following[0] if following and following[0] in ends else ends[0]
         return (lead, end) if whole.startswith(prompt) and not lead.strip() else ("", end)
-    prompt = block.get("prompt", "")
-    if not prompt or prompt[-1].isspace():
+    tokenizer, prompt = processor.tokenizer, block.get("prompt", "")
+    # Processors put more behind a prompt than is written there, as PaliGemma's does, which ends a line.
+    last = prompt_ids[-1]
+    if not prompt or last in tokenizer.all_special_ids or tokenizer.decode([last])[-1:].isspace():
         return "", ends[0]
-    ids = processor.tokenizer(prompt, add_special_tokens=False).input_ids
-    joined = processor.tokenizer(f"{prompt} {_PROBE}", add_special_tokens=False).input_ids[len(ids) :]
-    alone = processor.tokenizer(_PROBE, add_special_tokens=False).input_ids
+    ids = tokenizer(prompt, add_special_tokens=False).input_ids
+    joined = tokenizer(f"{prompt} {_PROBE}", add_special_tokens=False).input_ids[len(ids) :]
+    alone = tokenizer(_PROBE, add_special_tokens=False).input_ids
     return ("" if joined == alone else " "), ends[0]
 
 

@@ -122,6 +122,7 @@ class HubCaptioner(Captioner[list[Group]]):
         reads: Literal["table", "encoder", "pixels"],
         listed: bool,
         answer: Mapping[str, Any],
+        unsaid: Sequence[int] = (),
         block: Mapping[str, Any] | None = None,
         files: Mapping[str, str] | None = None,
         dtype: str = "float32",
@@ -132,20 +133,22 @@ class HubCaptioner(Captioner[list[Group]]):
         table of what its own image side makes of images, the patches of an encoder, through its projector, or pixels.
         `prompt` has the ids of what it reads with every image, where that is always the same; one placeholder for an
         image stands for all of them. `listed` says whether features are handed over image by image, `answer` is what
-        AnswerTokenizer is told. With `block`, keys of the config, and `files`, its processor's, pixels are prepared.
+        AnswerTokenizer is told. No caption has the ids `unsaid`: placeholders of images, other ends than `end`. With
+        `block`, keys of the config, and `files`, its processor's, pixels are prepared.
         """
         super().__init__(locals())
         self.kind, self.reads, self.listed = hub.type_of(config), reads, listed
-        self.model: Any = hub.build(config).to(getattr(torch, dtype))
+        self.model: Any = hub.build(config).to(hub.PRECISIONS[dtype])
         if reads == "pixels":
-            hub.freeze(self.model, self.kind.image_side)
+            hub.freeze_image_side(self.model, self.kind)
         else:
             kept = self.kind.projector if reads == "encoder" else ""
             hub.drop_image_side(self.model, self.kind, kept)
-        self.unsaid = hub.placeholders(config)
+        self.unsaid = list(unsaid)
         self.prompt = {name: torch.tensor([list(ids)]) for name, ids in prompt.items()}
         self.prompt_length = max((ids.shape[1] for ids in self.prompt.values()), default=1)
-        self.longest = self.model.config.get_text_config().max_position_embeddings - self.prompt_length
+        self.positions = self.model.config.get_text_config().max_position_embeddings
+        self.longest = self.positions - self.prompt_length
 
     # ----------------------------------------------------------------------------------------- where it comes from
     @classmethod
@@ -158,7 +161,15 @@ class HubCaptioner(Captioner[list[Group]]):
         prompt = [tokenizer.end] if vocabulary == tokenizer.size else [vocabulary - 1, tokenizer.end]
         listed = not hub.type_of(config).bypassed
         captioner = cls(
-            visual_size, config, vocabulary, tokenizer.end, {"input_ids": prompt}, "encoder", listed, answer={}
+            visual_size,
+            config,
+            vocabulary,
+            tokenizer.end,
+            {"input_ids": prompt},
+            "encoder",
+            listed,
+            answer={},
+            unsaid=hub.placeholders(config),
         )
         return captioner, AnswerTokenizer(tokenizer.tokenizer, **captioner.said_to_tokenizer)
 
@@ -169,38 +180,33 @@ class HubCaptioner(Captioner[list[Group]]):
         `reads` among them says "table" or "pixels". CheckpointError where transformers cannot read the folder, where
         features of its images cannot be a table, or where captions cannot be continued word by word.
         """
-        if "chat" in block and block.get("prompt"):
-            raise ValueError("prompt and chat are both given; write one of them")
-        model, processor = hub.read_folder(folder, block["dtype"], block.get("processor", {}))
-        if model.config.is_encoder_decoder or model.config.get_text_config().is_encoder_decoder:
-            raise CheckpointError(
-                f"{folder} is an encoder and a decoder of texts; only decoders alone can be captioners"
-            )
-        config = model.config.to_dict()
-        kind, inputs = hub.type_of(config), [read_prompt(processor, block, Image.new("RGB", size)) for size in _SIZES]
-        if block["reads"] == "table":
-            _check_table(folder, config["model_type"], kind, inputs)
-        seeing = block["reads"] == "table" or hub.takes_features(model)
-        features: Any = hub.image_features(model, kind, of_image(inputs[0])) if seeing else ()
-        table = block["reads"] == "table"
-        lead, end = answer_form(processor, block, _ends(model, processor))
+        model, processor, inputs = _opened(folder, block)
+        config, kind, table = model.config.to_dict(), hub.type_of(model.config.to_dict()), block["reads"] == "table"
+        seeing = table or hub.takes_features(model)
+        features: list[Any] = [hub.image_features(model, kind, of_image(one)) for one in inputs] if seeing else [()]
+        ends = _ends(model, processor)
+        lead, end = answer_form(processor, block, ends, inputs[0]["input_ids"][0].tolist())
         captioner = cls(
-            visual_size=int(features[0].shape[-1]) if table else 0,
+            visual_size=int(features[0][0].shape[-1]) if table else 0,
             config=config,
             vocabulary=len(model.get_output_embeddings().weight),
             end=end,
             prompt={name: ids[0].tolist() for name, ids in of_words(inputs[0]).items()} if table else {},
             reads=block["reads"],
-            listed=isinstance(features, list | tuple),
+            listed=isinstance(features[0], list | tuple),
             answer={"lead": lead, **block.get("answer", {})},
+            unsaid=sorted({*hub.placeholders(config), *ends} - {end}),
             block={key: block[key] for key in ("prompt", "chat") if key in block},
             files=processor_files(processor),
             dtype=block["dtype"],
         )
         own = captioner.model.state_dict()
         captioner.model.load_state_dict({name: value for name, value in model.state_dict().items() if name in own})
-        visual = torch.stack(list(features)) if table else Pictures([captioner.see(inputs[0])])
-        _check_steps(folder, model, inputs[0], captioner.eval(), visual)
+        captioner.eval()
+        seen = (
+            torch.cat([torch.stack([*one]) for one in features]) if table else Pictures([*map(captioner.see, inputs)])
+        )
+        _check_steps(folder, model, inputs, captioner, seen)
         return captioner, AnswerTokenizer(processor.tokenizer.backend_tokenizer, **captioner.said_to_tokenizer)
 
     @property
@@ -260,26 +266,26 @@ class HubCaptioner(Captioner[list[Group]]):
     # -------------------------------------------------------------------------------------------------- the contract
     def log_probs(self, visual: Any, tokens: Tensor, mask: Tensor) -> Tensor:
         """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32."""
-        self.check_length(tokens.shape[1])
         found, order = [], []
         for rows, words, images in self._groups(visual):
+            self._check_room(words, tokens.shape[1])
             chosen = tokens[rows]
             output = self._read(words, images, chosen[:, :-1], keep=chosen.shape[1], use_cache=False)
-            logits = self._said(output.logits[:, -chosen.shape[1] :])
+            logits = self.said(output.logits[:, -chosen.shape[1] :])
             found.append(log_probs_of(lambda states: states, logits, chosen, mask[rows]))
             order.append(rows)
         return torch.cat(found)[torch.cat(order).argsort()]
 
     def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, list[Group]]:
         """Logits (B, vocabulary) of the first token and a state."""
-        self.check_length(max_tokens)
         logits, groups = [], []
         for rows, words, images in self._groups(visual):
+            self._check_room(words, max_tokens)
             output = self._read(words, images, None, keep=1, use_cache=True)
             inner = output.language_model_outputs if self.kind.continued_by else output
             remembered = hub.remembered(self.model, self.kind)
             groups.append(Group(rows, inner.past_key_values, words["input_ids"].shape[1], remembered))
-            logits.append(self._said(output.logits[:, -1]))
+            logits.append(self.said(output.logits[:, -1]))
         return _in_order(logits, groups), groups
 
     def step(self, tokens: Tensor, state: list[Group]) -> tuple[Tensor, list[Group]]:
@@ -292,7 +298,7 @@ class HubCaptioner(Captioner[list[Group]]):
                 hub.remember(self.model, self.kind, group.remembered)
             output = reader(input_ids=ids, past_key_values=group.cache, use_cache=True, **options)
             group.words += 1
-            logits.append(self._said(output.logits[:, -1]))
+            logits.append(self.said(output.logits[:, -1]))
         return _in_order(logits, state), state
 
     def reorder(self, state: list[Group], index: Tensor) -> list[Group]:
@@ -311,8 +317,16 @@ class HubCaptioner(Captioner[list[Group]]):
             groups.append(Group(rows, group.cache, group.words, remembered))
         return groups
 
-    def _said(self, logits: Tensor) -> Tensor:
-        """The same (..., vocabulary), but no caption has a placeholder of an image, which would stand for features."""
+    def _check_room(self, words: Mapping[str, Tensor], tokens: int) -> None:
+        """ValueError for more tokens behind a prompt than there are positions for."""
+        length = words["input_ids"].shape[1]
+        if length + tokens > self.positions:
+            raise ValueError(
+                f"a prompt of {length} and {tokens} tokens do not fit into {self.positions} positions; lower max_tokens"
+            )
+
+    def said(self, logits: Tensor) -> Tensor:
+        """The same (..., vocabulary), with what no caption has at -inf."""
         return logits.index_fill(-1, torch.tensor(self.unsaid, dtype=torch.long, device=logits.device), -torch.inf)
 
     def _groups(self, visual: Any) -> Iterator[tuple[Tensor, dict[str, Tensor], dict[str, Any]]]:
@@ -365,6 +379,19 @@ def _ends(model: Any, processor: Any) -> list[int]:
     return ends if isinstance(ends, list) else [ends]
 
 
+def _opened(folder: AnyPath, block: Mapping[str, Any]) -> tuple[Any, Any, list[dict[str, Tensor]]]:
+    """Model and processor of a folder, and what they read of two images; CheckpointError where that is no captioner."""
+    if "chat" in block and block.get("prompt"):
+        raise ValueError("prompt and chat are both given; write one of them")
+    model, processor = hub.read_folder(folder, block["dtype"], block.get("processor", {}))
+    if model.config.is_encoder_decoder or model.config.get_text_config().is_encoder_decoder:
+        raise CheckpointError(f"{folder} is an encoder and a decoder of texts; only decoders alone can be captioners")
+    inputs = [read_prompt(processor, block, Image.new("RGB", size)) for size in _SIZES]
+    if block["reads"] == "table":
+        _check_table(folder, model.config.model_type, hub.type_of(model.config.to_dict()), inputs)
+    return model, processor, inputs
+
+
 def _check_table(folder: AnyPath, name: str, kind: hub.HubType, inputs: Sequence[Mapping[str, Tensor]]) -> None:
     """CheckpointError where features of images cannot be a table."""
     without = "leave out `encoder`, and images are decoded in every update"
@@ -379,25 +406,48 @@ def _check_table(folder: AnyPath, name: str, kind: hub.HubType, inputs: Sequence
         )
 
 
-@torch.no_grad()
 def _check_steps(
-    folder: AnyPath, model: Any, inputs: Mapping[str, Tensor], captioner: HubCaptioner, visual: Any
+    folder: AnyPath, model: Any, inputs: Sequence[Mapping[str, Tensor]], captioner: HubCaptioner, visual: Any
 ) -> None:
-    """CheckpointError where cached steps of a captioner say something else than the whole model says in one pass."""
-    tokens = torch.tensor([[token for token in range(8) if token not in captioner.unsaid][:4]])
-    whole = model(**hub.followed(inputs, tokens[:, :-1], captioner.kind)).logits[0, -4:].float()
-    logits, state = captioner.start(visual, 4)
-    found = [logits]
-    for token in tokens[:, :-1].unbind(1):
-        logits, state = captioner.step(token, state)
-        found.append(logits)
-    said = torch.cat(found).isfinite()
-    apart = (torch.cat(found).float() - whole)[said].abs().max() / whole.abs().max()
+    """CheckpointError where a captioner says something else of two images in a batch than its model of each alone.
+
+    Captions are continued word by word, out of order and with other passes between; and read at once.
+    """
+    name = captioner.architecture["config"]["model_type"]
+    try:
+        apart = max(_apart(model, inputs, captioner, visual))
+    except (AttributeError, TypeError, IndexError, RuntimeError, KeyError) as error:
+        raise CheckpointError(f"{folder} is a {name}, which cannot be continued word by word: {error!r}") from error
     if not apart < _TOLERANCE[captioner.architecture["dtype"]]:
         raise CheckpointError(
-            f"{folder} is a {captioner.architecture['config']['model_type']}, and words after words come out otherwise "
-            f"than in one pass (by {apart:.1%}): what it does in another way is to be said in captionlab.networks.hub"
+            f"{folder} is a {name}, and words after words come out otherwise than in one pass (by {apart:.1%}): what "
+            "it does in another way is to be said in captionlab.networks.hub"
         )
+
+
+@torch.no_grad()
+def _apart(model: Any, inputs: Sequence[Mapping[str, Tensor]], captioner: HubCaptioner, visual: Any) -> Iterator[float]:
+    """How far log-probabilities of a captioner are from those of the whole model, by position."""
+    tokens = torch.tensor([[token for token in range(16) if token not in captioner.unsaid][:4]])
+    alone = [model(**hub.followed(one, tokens[:, :-1], captioner.kind)).logits[0, -4:] for one in inputs]
+    whole = [captioner.said(logits.float()).log_softmax(-1) for logits in alone]
+    order = torch.tensor([1, 0, 1])
+    logits, state = captioner.start(visual, 4)
+    state = captioner.reorder(state, order)
+    found = [logits[order]]
+    for token in tokens[0, :-1]:
+        at_once = captioner.log_probs(visual, tokens.expand(2, -1), torch.ones(2, 4))  # as a parent's, in between
+        logits, state = captioner.step(token.expand(3), state)
+        found.append(logits)
+    for position, logits in enumerate(found):
+        for row, image in enumerate(order):
+            expected = whole[image][position]
+            given = logits[row].float().log_softmax(-1)
+            sayable = expected.isfinite()
+            yield float((given - expected)[sayable].abs().max() / expected[sayable].abs().max())
+    for image, expected in enumerate(whole):
+        of_tokens = expected.gather(1, tokens.T)[:, 0]
+        yield float((at_once[image] - of_tokens).abs().max() / of_tokens.abs().max())
 
 
 FAMILY = HubCaptioner

@@ -1,6 +1,6 @@
 """The image side of a model of the Hugging Face hub as encoder: what its captioner reads of an image, at every place.
 
-That is all that images alone go through (captionlab.networks.hub), a projector among it, in the model's own precision.
+That is all that images alone go through (captionlab.networks.hub), a projector among it, in float32.
 """
 
 import os
@@ -85,8 +85,13 @@ class HubEncoder(Encoder):
     def embed_patches(self, pixels: Tensor) -> Tensor:
         """What the captioner reads of preprocessed images: (n, places, d), float32."""
         kind = hub.type_of(self.config["config"])
-        features = hub.image_features(self.model, kind, {"pixel_values": pixels.to(self.device)})
-        return torch.stack(list(features)).float()
+        features = torch.stack([*hub.image_features(self.model, kind, {"pixel_values": pixels.to(self.device)})])
+        if not features.abs().max() < torch.finfo(torch.float16).max:
+            raise ValueError(
+                "features of an image are too large for a table, which is in half precision; leave out `encoder` of "
+                "the captioner, and it reads pixels"
+            )
+        return features.float()
 
 
 def import_weights(config: Mapping[str, Any], folder: str | os.PathLike[str]) -> HubEncoder:

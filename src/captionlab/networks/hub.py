@@ -49,6 +49,7 @@ _PROJECTED = HubType(
 )
 _CONNECTED = HubType(image_side=("model.vision_model", "model.connector"))
 _THREE_DIMENSIONS = HubType(image_side=("model.visual",), varies=True, remembers="model.rope_deltas")
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 TYPES: Mapping[str, HubType] = {
     "git": HubType(
         image_side=("git.image_encoder", "git.visual_projection"),
@@ -65,7 +66,6 @@ TYPES: Mapping[str, HubType] = {
     "idefics3": _CONNECTED,
     "qwen2_vl": _THREE_DIMENSIONS,
     "qwen2_5_vl": _THREE_DIMENSIONS,
-    "qwen3_vl": _THREE_DIMENSIONS,
 }
 
 _PLACEHOLDERS = ("image_token_id", "image_token_index", "video_token_id", "video_token_index")
@@ -137,8 +137,20 @@ def drop_image_side(model: Any, kind: HubType, kept: str = "") -> None:
         model.set_submodule(kind.bypassed, Bypass())
 
 
-def freeze(model: Any, parts: tuple[str, ...]) -> None:
-    """Exclude these modules and parameters from training."""
+def freeze_image_side(model: Any, kind: HubType) -> None:
+    """Exclude what images alone go through from training; of a type without a declaration, its image encoder.
+
+    CheckpointError where transformers does not say which that is.
+    """
+    if kind.image_side:
+        parts = kind.image_side
+    else:
+        encoder = model.get_encoder(modality="image")
+        parts = tuple(name for name, module in model.named_modules() if module is encoder and name)
+    if not parts:
+        raise CheckpointError(
+            f"which part of a {model.config.model_type} sees images is to be declared in captionlab.networks.hub"
+        )
     for name, parameter in model.named_parameters():
         if any(f"{name}.".startswith(f"{part}.") for part in parts):
             parameter.requires_grad_(False)
@@ -151,18 +163,20 @@ def read_folder(
 
     No code that lies there is run. `options` are numbers of its image processor that shall be others.
     """
-    from transformers import AutoModelForImageTextToText, AutoProcessor
+    from transformers import AutoModelForImageTextToText, AutoProcessor, ProcessorMixin
 
     safely: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
-        precision = getattr(torch, dtype)
+        precision = PRECISIONS[dtype]
         model = AutoModelForImageTextToText.from_pretrained(folder, dtype=precision, use_safetensors=True, **safely)
         processor = AutoProcessor.from_pretrained(folder, **safely)
+        if not isinstance(processor, ProcessorMixin):
+            raise CheckpointError("no processor of images and texts is there, as processor_config.json describes one")
         _set_options(processor, options or {})
         return model.eval(), processor
     except CheckpointError as error:
         raise CheckpointError(f"{folder}: {error}") from error
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError, AttributeError, TypeError) as error:
         said = str(error).strip().splitlines() or [type(error).__name__]
         raise CheckpointError(
             f"{folder} is no folder of a model that transformers reads as image-text-to-text ({said[0]}); it needs "

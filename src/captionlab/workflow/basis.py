@@ -67,10 +67,20 @@ def memory(
             files = input[name]
             for path in [files] if isinstance(files, str) else files:
                 factor_of[path] = HELD.get(paths.stage_of(path) or "", factor)
-        size = sum(factor * os.path.getsize(path) for path, factor in factor_of.items())
+        size = sum(factor * _size(path) for path, factor in factor_of.items())
         return attempt * int(base + (size + (held(wildcards, input) if held else 0)) / 1e6)
 
     return mem_mb
+
+
+def _size(path: str) -> int:
+    """Bytes of a file, or of all files in a folder, as models of the hub are."""
+    found = Path(path)
+    return (
+        sum(inner.stat().st_size for inner in found.rglob("*") if inner.is_file())
+        if found.is_dir()
+        else os.path.getsize(path)
+    )
 
 
 class Basis:

@@ -69,6 +69,8 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
     where = f"captioners.{name}"
     if block.get("family") == "constructed":
         yield from _construction_mistakes(config, name, block)
+    if "weights" in block and "encoder" in block and captioners()[block["family"]].folder:
+        yield from _image_side_mistakes(config, where, block)
     if "objective" not in block:
         return
     corpus, objective, optimizer = block["corpus"], block["objective"], block["optimizer"]
@@ -85,6 +87,18 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
             yield f"{where}.validation.every is {validation['every']} and there are {optimizer['steps']} updates"
     if "reward" in objective:
         yield from _reward_mistakes(config, where, block)
+
+
+def _image_side_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+    """A model of the hub reads what its own image side makes of images, which no size could tell from another's."""
+    encoder = config["encoders"][block["encoder"]]["patches_of"]
+    sees, wanted = config["encoders"][encoder], {key: block.get(key) for key in ("family", "weights", "processor")}
+    for key, value in wanted.items():
+        if sees.get(key) != value:
+            yield (
+                f"{where} reads patches of encoders.{encoder}, whose {key} is {sees.get(key)!r}; it learnt by its own, "
+                f"so write {key}: {value!r} there, or name another encoder"
+            )
 
 
 def _construction_mistakes(config: Block, name: str, block: Block) -> Iterator[str]:
@@ -160,6 +174,9 @@ def _size_mistakes(config: Block, where: str, corpus: str, split: str, needed: i
 def _training_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
     """What an optimizer asks of its corpus, and its keys of each other."""
     optimizer = block["optimizer"]
+    objective, dropped = block.get("objective", {"kind": ""}), block.get("lora", {}).get("dropout")
+    if dropped and not objective.get("dropout", objective["kind"] != "grpo"):
+        yield f"{where}.lora.dropout is {dropped}, and its objective trains without dropout; leave it out"
     if config["corpora"][block["corpus"]].get("images", "") is None:
         yield f"{where}: the corpus {block['corpus']!r} is text only (images: null), so nothing can be trained on it"
     yield from _caption_mistakes(config, where, block["corpus"], "nothing can be trained on it")
