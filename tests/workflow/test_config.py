@@ -602,6 +602,35 @@ def test_a_mistake_is_a_sentence(path, value, sentence, answers):
     answers.hold(given, mistakes(edited(path, value)), sentence)
 
 
+def with_own_sight(**sees):
+    """A config with a model of the hub, and an encoder whose patches it reads."""
+    config = edited("encoders.sees", {"family": "transformers", "weights": "hub/git", **sees})
+    config["encoders"]["patches"] = {"patches_of": "sees"}
+    config["captioners"]["git"] = {**OF_HUB, "encoder": "patches"}
+    return config
+
+
+def test_a_model_of_the_hub_reads_what_its_own_image_side_makes(answers):
+    checked(with_own_sight(), SCHEMA)
+    for key, value in {"weights": "hub/other", "processor": {"size": 3}}.items():
+        said = f"captioners.git reads patches of encoders.sees, whose {key} is {value!r}; it learnt by its own"
+        answers.hold(f"`encoders.sees.{key}: {json.dumps(value)}`", mistakes(with_own_sight(**{key: value})), said)
+
+
+def test_dropout_of_adapters_where_nothing_drops(answers):
+    objective = {
+        "kind": "grpo",
+        "reward": {"kind": "similarity", "retriever": "clip", "candidates": 4},
+        "decoding": "sample",
+    }
+    config = edited("captioners.child.objective", objective)
+    config["captioners"]["child"]["lora"] = {"dropout": 0.1}
+    config["decodings"]["sample"] = {"kind": "sample", "max_tokens": 6}
+    answers.hold(
+        "`lora.dropout` with grpo", mistakes(config), "captioners.child.lora.dropout is 0.1, and its objective"
+    )
+
+
 @pytest.mark.parametrize(
     ("corpus", "splits", "wrong"),
     [
