@@ -95,9 +95,10 @@ def _image_side_mistakes(config: Block, where: str, block: Block) -> Iterator[st
     sees, wanted = config["encoders"][encoder], {key: block.get(key) for key in ("family", "weights", "processor")}
     for key, value in wanted.items():
         if sees.get(key) != value:
+            change = f"leave {key} out there" if value is None else f"write {key}: {value!r} there"
             yield (
                 f"{where} reads patches of encoders.{encoder}, whose {key} is {sees.get(key)!r}; it learnt by its own, "
-                f"so write {key}: {value!r} there, or name another encoder"
+                f"so {change}, or name another encoder"
             )
 
 
