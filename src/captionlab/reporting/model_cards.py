@@ -26,6 +26,7 @@ TASKS = {"captioners": "image-to-text", "encoders": "image-feature-extraction"}
 # What a model reads of an image, by what its family declares.
 READS = {
     "vector": "one vector, of an encoder", "patches": "a vector for each place, of an encoder",
+    "patches-or-pixels": "a vector for each place, of an encoder, or its pixels",
     "regions": "regions", "tagged-regions": "regions and the names of objects", "pixels": "its pixels",
     "embeddings": "the embedding of an encoder",
 }  # fmt: skip

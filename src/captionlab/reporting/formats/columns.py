@@ -121,9 +121,12 @@ function find() {
 
 window.addEventListener("load", find);
 window.addEventListener("hashchange", find);
-// Phones give a page another width after it is loaded; a table that fits by then is as high as it is.
-window.addEventListener("resize", () => {
-  const before = region.classList.contains("fits");
-  if (fit() !== before) find();
-});
+window.addEventListener("resize", fit);
+// Phones give a page another width after it is loaded, and a table that fits by then is as high as it is: the cell is
+// found again until somebody does something.
+const moved = new ResizeObserver(() => { if (location.hash) find(); });
+moved.observe(document.body);
+for (const event of ["wheel", "touchstart", "pointerdown", "keydown"]) {
+  window.addEventListener(event, () => moved.disconnect(), { once: true, passive: true });
+}
 """.strip()
