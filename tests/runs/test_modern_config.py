@@ -26,8 +26,8 @@ def run(tmp_path_factory) -> Path:
     write_stand_ins(folder / "data")
     config = yaml.safe_load((ROOT / "config" / "modern.yaml").read_text(encoding="utf-8"))
     place = folder / "data" / config["captioners"]["smolvlm"]["weights"]
-    shutil.move(hub_model("smolvlm", folder), place.parent)
-    place.parent.joinpath("smolvlm").rename(place)
+    place.parent.mkdir(parents=True)
+    shutil.move(hub_model("smolvlm", folder), place)
     config["data"] = str(folder / "data")
     config["evaluations"]["modern"]["corpora"] = ["flickr30k"]  # the others are read as it is
     log = folder / "log.txt"
