@@ -130,11 +130,8 @@ def serving(sources: Iterable[Source], paths: Iterable[str]) -> list[Source]:
         folder = f"{place.rstrip('/')}/"
         return any(folder.startswith(path) or path.startswith(folder) for path in named)
 
-    found = (
-        replace(source, places={place: member for place, member in source.places.items() if asked(place)})
-        for source in sources
-    )
-    return [source for source in found if source.places]
+    found = ((source, {place: member for place, member in source.places.items() if asked(place)}) for source in sources)
+    return [replace(source, places=places) for source, places in found if places]
 
 
 def commit(revision: str) -> bool:

@@ -1,6 +1,7 @@
 """The config, checked before the DAG is built: each mistake is one sentence that says where and what to write."""
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -36,16 +37,22 @@ class Refusal(ApiError):
     __traceback__: Any = property(lambda self: None, lambda self, trace: None)
 
 
+@cache
+def language_of(schema: Path) -> Schema:
+    """What a config may say, read once; ConfigError for a module or paper that does not declare what it must."""
+    try:
+        return Schema(schema)
+    except DeclarationError as error:
+        raise ConfigError(str(error)) from error
+
+
 def checked(config: Block, schema: Path) -> Block:
     """The config with all defaults and each of several trainings; a ConfigError lists every mistake, one sentence each.
 
     What parts of a config say of each other is looked at where each of them fits its schema, and all names lead
     somewhere.
     """
-    try:
-        language = Schema(schema)
-    except DeclarationError as error:
-        raise ConfigError(str(error)) from error
+    language = language_of(schema)
     # The schema lies in workflow/schemas below the folder of the Snakefile.
     reused = Reused(config, schema.resolve().parents[2] / str(config.get("data", ".")))
     known = reused.with_families()
@@ -69,7 +76,7 @@ def checked(config: Block, schema: Path) -> Block:
 
 def named_paths(config: Block, schema: Path) -> list[str]:
     """Every file and folder that a config names, one that was checked; relative ones start at its `data`."""
-    language = Schema(schema)
+    language = language_of(schema)
     return [*language.paths(config, language.root)]
 
 

@@ -8,8 +8,7 @@ from snakemake.utils import update_config
 
 from captionlab.files import RepeatedKeyError, read_yaml
 from captionlab.workflow.blocks import Block
-from captionlab.workflow.config import ConfigError
-from captionlab.workflow.schema import Schema
+from captionlab.workflow.config import ConfigError, language_of
 
 _Place = tuple[Any, ...]
 
@@ -31,7 +30,7 @@ def check_config_files(config: Block, files: Sequence[Path], line: Mapping[str, 
     for *parents, key in _taken_away([*layers, line]):
         block = _at(config, parents)
         is_null = isinstance(block, dict) and key in block and block[key] is None
-        if is_null and not Schema(schema).takes_null(config, (*parents, key)):
+        if is_null and not language_of(schema).takes_null(config, (*parents, key)):
             del block[key]
     if files and "corpora" not in config:
         there = f"there is no section `corpora` in {' and '.join(map(str, files))}, but {', '.join(map(str, config))}"

@@ -139,11 +139,15 @@ class Documenting:
 
     def described_models(self) -> list[Block]:
         """What the config says of each model, in the order of `models`."""
-        return [self.described(*model) for model in self.models()]
+        return [*self._described.values()]
 
     def described_trained(self) -> list[Block]:
         """The same of those that are trained here."""
-        return [self.described(*model) for model in self.trained()]
+        return [self._described[model] for model in self.trained()]
+
+    @cached_property
+    def _described(self) -> dict[Model, Block]:
+        return {model: self.described(*model) for model in self.models()}
 
     def described(self, section: str, name: str) -> Block:
         """What the config says of a model: what it descends from and reads, who rewarded it, whose it stands for."""

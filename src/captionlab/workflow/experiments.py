@@ -21,7 +21,7 @@ from captionlab.workflow.basis import CAPTIONER, Basis, Loaded, Wildcards, loade
 from captionlab.workflow.blocks import Block, has_captions, normalise, root_of, without
 from captionlab.workflow.browser import Browser
 from captionlab.workflow.commands import COMMAND, Commands
-from captionlab.workflow.config import SCHEMA, ConfigError, checked, named_paths
+from captionlab.workflow.config import SCHEMA, ConfigError, checked, language_of, named_paths
 from captionlab.workflow.documenting import Documenting
 from captionlab.workflow.embedding import Embedding
 from captionlab.workflow.families import DECLARED, asked_tables, captioners, readers, score_tables
@@ -33,7 +33,6 @@ from captionlab.workflow.regions import Regions
 from captionlab.workflow.report import Page, labels_of, paper_of
 from captionlab.workflow.retrieving import Retrieving, retrieval
 from captionlab.workflow.scene_analysis import SceneAnalysis
-from captionlab.workflow.schema import Schema
 from captionlab.workflow.scoring import RewardModels, Scoring
 from captionlab.workflow.seeds import SECTIONS, trainings
 from captionlab.workflow.study import Study
@@ -77,7 +76,7 @@ class Experiments(Basis):
                 retrieval(self.config, named_paths(self.config, self.root / SCHEMA), self.root)
             )
         self.papers = Papers(self, [paper_class(name)(self) for name in PAPERS], self.provenance())
-        self.documenting = Documenting(self, Schema(Path(root) / SCHEMA), self.papers, seeds)
+        self.documenting = Documenting(self, language_of(self.root / SCHEMA), self.papers, seeds)
 
     @cached_property
     def browser(self) -> Browser:

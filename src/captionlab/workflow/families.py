@@ -5,7 +5,7 @@ Here are their parts of the schema, and what the graph asks of them: modules for
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from captionlab.declarations import (
@@ -127,6 +127,7 @@ def _trained(given: Block, sizes: Mapping[str, Any], *bases: str) -> Block:
     return _part(*bases, keys=architecture) if sizes else {**given, "untrained": True}
 
 
+@cache
 def headline(package: str, name: str) -> str:
     """What a module of a package says of itself in the first line of its docstring."""
     source = ROOT.joinpath(*package.split("."), f"{name.replace('-', '_')}.py").read_text(encoding="utf-8")
