@@ -149,18 +149,26 @@ def measure(family: str, sizes: Sizes, updates: int, peak: float, folder: Path) 
 class Captioner(NewFC):
     """The FC captioner with random weights, which would never end a caption; these end after so many words."""
 
+    lengths = WORDS
+    """fewest and most words of a caption"""
+
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, Any]:
         """Logits of the first word, and a state that also knows how many words are to come."""
-        words = torch.randint(WORDS[0], WORDS[1] + 1, (len(visual),))
+        words = torch.randint(self.lengths[0], self.lengths[1] + 1, (len(visual),))
         begin = torch.zeros(len(visual), dtype=torch.long)
         return self.step(begin, (*self._read_image(visual), words))
+
+    @torch.no_grad()
+    def _end(self, logits: Tensor, words: Tensor) -> None:
+        """Make the end certain where all words are there, and impossible elsewhere."""
+        logits[:, 0] = torch.where(words > 0, -1e4, 1e4)
 
     def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
         """Logits of the next word: the end and nothing else when all words are there."""
         *inner, words = state
         logits, after = super().step(tokens, tuple(inner))
-        end = torch.where(words > 0, -1e4, 1e4)
-        return torch.cat([end[:, None], logits[:, 1:]], dim=1), (*after, words - 1)
+        self._end(logits, words)
+        return logits, (*after, words - 1)
 
     def reorder(self, state: Any, index: Tensor) -> Any:
         """The state of these rows."""

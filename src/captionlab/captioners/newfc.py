@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
 from captionlab.declarations import CaptionerFamily
+from captionlab.networks.sampling import drawn
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.words import learn_words, read_words
 
@@ -108,9 +109,9 @@ class NewFC(Captioner[State]):
         for position in range(tokens.shape[1]):
             if sampled and position:
                 with torch.no_grad():
-                    drawn = torch.multinomial(self.logit(outputs[-1]).float().softmax(1), 1)[:, 0]
+                    guess = drawn(self.logit(outputs[-1]).float().softmax(1))
                     own = torch.rand(len(words), device=words.device) < sampled
-                words = torch.where(own, drawn, tokens[:, position - 1])
+                words = torch.where(own, guess, tokens[:, position - 1])
             state = self._core(self._core.i2h(self.embed(words)) if sampled else given[position], state)
             outputs.append(self.dropout(state[0]))
         return log_probs_of(self.logit, torch.stack(outputs, dim=1), tokens, mask)

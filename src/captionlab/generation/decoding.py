@@ -30,6 +30,7 @@ from torch import Tensor
 
 from captionlab.captioners.captioner import Captioner, State
 from captionlab.generation.contract import Decoded, Decoding
+from captionlab.networks.sampling import drawn, log_prob_at
 from captionlab.networks.tokenizer import Tokenizer
 
 
@@ -80,12 +81,9 @@ def _one_path(
         scores = logits.detach()
         if decoding.repetition_penalty != 1:
             scores = _penalised(scores, tokens[going, :position], decoding.repetition_penalty)
-        if decoding.kind == "greedy":
-            chosen = scores.argmax(1)
-        else:
-            chosen = torch.multinomial(_weights(scores, decoding), 1, generator=generator)[:, 0]
+        chosen = scores.argmax(1) if decoding.kind == "greedy" else drawn(_weights(scores, decoding), generator)
         chosen = chosen.masked_fill(forced, end)
-        log_prob[going] += _at(logits, chosen[:, None])[:, 0] - logits.logsumexp(1)
+        log_prob[going] += log_prob_at(logits, chosen)
         tokens[going, position] = chosen
         lengths[going] = position + 1
         open_rows = (chosen != end).nonzero()[:, 0]
