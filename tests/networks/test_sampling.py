@@ -46,3 +46,9 @@ def test_log_probabilities_and_gradients_are_torchs():
     assert torch.equal(result, expected)
     assert torch.equal(ours.grad, theirs.grad)
     assert torch.allclose(result, values.log_softmax(1)[torch.arange(20), columns], atol=1e-5)
+
+
+@pytest.mark.parametrize("row", [[0.0, 0.0, 0.0], [0.5, float("nan"), 0.5], [0.5, float("inf"), 0.5]])
+def test_nothing_is_drawn_of_weights_that_are_none(row):
+    with pytest.raises(RuntimeError, match="nothing can be drawn"):
+        drawn(torch.tensor([[0.2, 0.3, 0.5], row]))

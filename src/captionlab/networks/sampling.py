@@ -10,13 +10,17 @@ def drawn(weights: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """A column of each row (N,), drawn in proportion to float32 weights (N, any), which need not sum to 1.
 
     Those of torch.multinomial by the same random numbers: the column that is first, where each takes an exponential
-    time of that rate. On a CPU torch makes these one at a time, which takes twice as long as an array of them. There,
-    unlike torch, nothing is checked.
+    time of that rate. On a CPU torch makes these one at a time, which takes twice as long as an array of them. As there,
+    a RuntimeError for weights of which none is above 0, or one is no number.
     """
     if weights.device.type != "cpu":
         return torch.multinomial(weights, 1, generator=generator)[:, 0]
     exponential = torch.rand(weights.shape, dtype=torch.float64, generator=generator).neg_().log1p_().neg_()
-    return weights.div(exponential.float()).argmax(1)
+    columns = weights.div(exponential.float()).argmax(1)  # where there is one that is no number, the first such
+    first = weights.gather(1, columns[:, None])
+    if not ((first > 0) & first.isfinite()).all():
+        raise RuntimeError("nothing can be drawn: weights of a vocabulary are not finite, or all are 0")
+    return columns
 
 
 class _LogProb(torch.autograd.Function):
