@@ -21,11 +21,11 @@ def main(snakemake):
         captions[row["corpus"]][row["image_id"], row["caption_index"]] = row["tokens"]
     params, tables = snakemake.params, zip(snakemake.params.corpora, snakemake.input.references, strict=True)
     references = {corpus: read_references(path, params.references_per_image) for corpus, path in tables}
-    texts = [text for of_corpus in captions.values() for text in of_corpus.values()]
-    texts += [text for of_corpus in references.values() for of_image in of_corpus.values() for text in of_image]
+    tables = zip(params.corpora, snakemake.input.paraphrases, strict=True)
+    of_corpora = ((captions[corpus].values(), table) for corpus, table in tables)
     with ExitStack() as stack:
         paraphrases = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="meteor-"))) / "paraphrases.gz"
-        kept = write_paraphrases(texts, snakemake.input.phrases, snakemake.input.paraphrases, paraphrases)
+        kept = write_paraphrases(of_corpora, paraphrases)
         logging.getLogger(__name__).info("METEOR reads the %d paraphrases that these texts can contain", kept)
         meteors = [stack.enter_context(meteor_process(paraphrases)) for _ in range(snakemake.threads)]
         writer = stack.enter_context(TableWriter(snakemake.output[0], NLG))
