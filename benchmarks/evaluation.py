@@ -75,8 +75,7 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 
 def write_experiment(folder: Path, files: list[Path], count: int) -> None:
     """References and captions of two captioners for so many images, and a config."""
-    known = [of_image[:REFERENCES] for file in files for of_image in read(file)[0] if len(of_image) >= REFERENCES]
-    references = list(islice(cycle(known), count))
+    references = references_of(files, count)
     entries = [
         {"id": number * 10 + index, "image_id": number, "caption": text}
         for number, of_image in enumerate(references)
@@ -87,9 +86,8 @@ def write_experiment(folder: Path, files: list[Path], count: int) -> None:
     for place, captioner in enumerate(CAPTIONERS):
         rows = []
         for number, of_image in enumerate(references):
-            words = of_image[(number + place) % REFERENCES].split()
-            text = " ".join(word for index, word in enumerate(words) if index % 3 != number % 3)
-            rows.append({"image_id": str(number), "caption_index": 0, "caption": text or "a"})
+            text = shortened(of_image[(number + place) % REFERENCES], number)
+            rows.append({"image_id": str(number), "caption_index": 0, "caption": text})
         (folder / f"{captioner}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     config = {
         "name": "evaluation benchmark",
@@ -100,6 +98,17 @@ def write_experiment(folder: Path, files: list[Path], count: int) -> None:
         "evaluations": {"real": {"captioners": [*CAPTIONERS], "corpora": ["real"]}},
     }
     (folder / "config.yaml").write_text(json.dumps(config))
+
+
+def references_of(files: list[Path], count: int) -> list[list[str]]:
+    """Five references of each image of the files, again and again until there are so many images."""
+    known = [of_image[:REFERENCES] for file in files for of_image in read(file)[0] if len(of_image) >= REFERENCES]
+    return list(islice(cycle(known), count))
+
+
+def shortened(text: str, number: int) -> str:
+    """The caption of an image of that number: a reference without every third word."""
+    return " ".join(word for index, word in enumerate(text.split()) if index % 3 != number % 3) or "a"
 
 
 PLAIN = """

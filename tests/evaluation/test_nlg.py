@@ -1,3 +1,4 @@
+import gzip
 import random
 import threading
 from collections import Counter
@@ -10,7 +11,7 @@ from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.evaluation import ngrams
 from captionlab.evaluation.java import JavaError
-from captionlab.evaluation.metrics.nlg import NLG, corpus_bleu, corpus_meteor, meteor_process, score_corpus
+from captionlab.evaluation.metrics.nlg import NLG, are_bare, corpus_bleu, corpus_meteor, meteor_process, score_corpus
 from captionlab.tables import conform
 
 WORDS = ["a", "the", "man", "dog", "dogs", "is", "was", "riding", "rides", "horse", "on", "in", "red", "beach", "near"]
@@ -238,6 +239,21 @@ def test_processes_share_the_captions(scored, meteor):
     with meteor_process() as other:
         alone = score_corpus("toy", {("image0", 0): captions["image0", 0]}, one, meteor, other)
     assert alone["meteor"] == rows["meteor"][:1]
+
+
+@pytest.mark.timeout(300)
+def test_bare_texts_have_the_same_values_without_rules_of_punctuation(tmp_path):
+    captions, references = made_up_corpus(60, seed=5)
+    odd = {1: "a t-shirt", 2: "the dog 's ball", 3: "", 4: "no. 4 , it isn't", 5: "a  b", 6: "un café", 7: "&amp; 1.5"}
+    captions |= {(f"image{place}", 0): text for place, text in odd.items()}
+    references["image8"][0] = "a man-made pond"
+    (tmp_path / "none.gz").write_bytes(gzip.compress(b""))
+    with meteor_process(tmp_path / "none.gz") as usual, meteor_process(tmp_path / "none.gz", bare=True) as bare:
+        expected, found = (score_corpus("toy", captions, references, *meteors) for meteors in ((usual,), (bare, usual)))
+        for key, caption in captions.items():
+            assert are_bare([caption, *references[key[0]]]) == (int(key[0][5:]) not in (*odd, 8))
+    assert found["meteor"] == expected["meteor"]
+    assert found["meteor_statistics"] == expected["meteor_statistics"]
 
 
 def test_every_bit_is_that_of_pycocoevalcap():

@@ -9,8 +9,8 @@ import pytest
 from pycocoevalcap.meteor.meteor import Meteor
 
 from captionlab.evaluation.metrics.nlg import meteor_process
-from captionlab.evaluation.paraphrases import index_paraphrases, write_paraphrases
-from captionlab.evaluation.schemas import PARAPHRASES, PHRASES
+from captionlab.evaluation.paraphrases import LONGEST, paraphrases_of, write_paraphrases
+from captionlab.evaluation.schemas import PARAPHRASES
 from captionlab.tables import write_table
 
 ALL = Path(inspect.getfile(Meteor)).parent / "data" / "paraphrase-en.gz"
@@ -33,36 +33,48 @@ def pairs(path):
     return zip(map(float, lines[::3]), lines[1::3], lines[2::3], strict=True)
 
 
+def spaced(text):
+    return " ".join(["", *re.findall("[0-9a-z]+", text.lower()), ""])
+
+
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("paraphrases")
-    phrases, paraphrases = index_paraphrases(ALL)
-    write_table(folder / "phrases.parquet", PHRASES, phrases)
-    write_table(folder / "paraphrases.parquet", PARAPHRASES, paraphrases)
-    return folder / "phrases.parquet", folder / "paraphrases.parquet"
+def corpora(tmp_path_factory):
+    """CAPTIONS as two corpora, each with the table of paraphrases of its references."""
+    folder, items = tmp_path_factory.mktemp("paraphrases"), [*CAPTIONS.items()]
+    parts = []
+    for number, part in enumerate((items[:3], items[2:])):
+        columns = paraphrases_of([text for _, references in part for text in references], ALL)
+        write_table(folder / f"{number}.parquet", PARAPHRASES, columns)
+        parts.append(([caption for caption, _ in part], folder / f"{number}.parquet"))
+    return parts
 
 
-def test_the_paraphrases_are_those_of_which_both_phrases_occur(tables, tmp_path):
-    def spaced(text):
-        return " ".join(["", *re.findall("[0-9a-z]+", text.lower()), ""])
-
-    texts = [text for caption, references in CAPTIONS.items() for text in (caption, *references)]
-    kept = write_paraphrases(texts, *tables, tmp_path / "few.gz")
+def occurring(phrases, texts):
+    """Those of the phrases, which are given with their words, that have these one after the other in a text."""
     every = [*map(spaced, texts), *(spaced(re.sub("&[a-z]+;", " ", text)) for text in texts)]
-    words = {word for text in every for word in text.split()}
+    return {phrase for phrase, words in phrases.items() if any(words in text for text in every)}
 
-    def occurs(phrase):
-        return words.issuperset(phrase.split()) and any(phrase in text for text in every)
 
-    wanted = [pair for pair in pairs(ALL) if all(occurs(spaced(phrase)) for phrase in pair[1:])]
-    found = list(pairs(tmp_path / "few.gz"))
-    assert found == wanted
+def test_the_paraphrases_are_those_that_a_caption_and_a_reference_share(corpora, tmp_path):
+    kept = write_paraphrases(corpora, tmp_path / "few.gz")
+    phrases = {phrase: spaced(phrase) for phrase in {phrase for pair in pairs(ALL) for phrase in pair[1:]}}
+    assert max(len(words.split()) for words in phrases.values()) == LONGEST
+    items, known, sides = [*CAPTIONS.items()], {*spaced(str(CAPTIONS)).split()}, []
+    possible = {phrase: words for phrase, words in phrases.items() if known.issuperset(words.split())}
+    for part in (items[:3], items[2:]):
+        captions = occurring(possible, [caption for caption, _ in part])
+        sides.append((captions, occurring(possible, [text for _, references in part for text in references])))
+    wanted = [
+        (probability, one, other)
+        for probability, one, other in pairs(ALL)
+        if any((one in here and other in there) or (one in there and other in here) for here, there in sides)
+    ]
+    assert [*pairs(tmp_path / "few.gz")] == wanted
     assert kept == len(wanted) > 100
 
 
-def test_meteor_gives_the_same_statistics(tables, tmp_path):
-    texts = [text for caption, references in CAPTIONS.items() for text in (caption, *references)]
-    write_paraphrases(texts, *tables, tmp_path / "few.gz")
+def test_meteor_gives_the_same_statistics(corpora, tmp_path):
+    write_paraphrases(corpora, tmp_path / "few.gz")
     with meteor_process() as whole, meteor_process(tmp_path / "few.gz") as few:
         statistics = [[meteor._stat(*pair) for pair in CAPTIONS.items()] for meteor in (whole, few)]
         (tmp_path / "none.gz").write_bytes(gzip.compress(b""))
@@ -75,4 +87,4 @@ def test_meteor_gives_the_same_statistics(tables, tmp_path):
 def test_a_file_that_is_cut_off_is_named(tmp_path):
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"0.5\na dog\n"))
     with pytest.raises(ValueError, match=r"cut.gz: 2 lines are not a probability and two phrases each"):
-        index_paraphrases(tmp_path / "cut.gz")
+        paraphrases_of(["a dog"], tmp_path / "cut.gz")

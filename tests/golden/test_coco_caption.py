@@ -79,11 +79,11 @@ def results(request, files, tmp_path_factory):
         if request.param == "found" and find_java() == Path(JAVA):
             pytest.skip("no Java on PATH runs, so the one found is the bundled one")
         corpus = {name: folder / f"{name}.parquet" for name in ("images", "captions")}
-        run_script("tokenize_references", corpus, [folder / "references.parquet"], wildcards=coco, split="val")
+        references = {"tokens": folder / "references.parquet", "paraphrases": folder / "paraphrases.parquet"}
+        run_script("tokenize_references", corpus, references, wildcards=coco, split="val")
         run_script("tokenize_captions", [generated], [folder / "tokens.parquet"], wildcards=coco)
-        phrases = {name: folder / f"{name}.parquet" for name in ("phrases", "paraphrases")}
-        run_script("index_paraphrases", [], phrases)
-        scored = {"tokens": folder / "tokens.parquet", "references": [folder / "references.parquet"], **phrases}
+        scored = {"tokens": folder / "tokens.parquet"}
+        scored |= {"references": [references["tokens"]], "paraphrases": [references["paraphrases"]]}
         run_script("score_nlg", scored, [nlg], corpora=["coco"], references_per_image=None)
     run_script(
         "summarise_evaluation",

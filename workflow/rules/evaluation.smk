@@ -2,7 +2,8 @@
 
 Needs: results/captions/{captioner}/{evaluation}.parquet, the corpora, and the retrievers with their features.
 Makes: results/evaluation/{captioner}/{evaluation}/{tokens,nlg,retrieval}.parquet and one for each metric whose module is
-all that there is of it, or that is a command, a row for each caption, and METEOR's paraphrases in results/paraphrases/
+all that there is of it, or that is a command, a row for each caption; results/evaluation/references/{corpus}.parquet and
+METEOR's paraphrases of these in results/evaluation/paraphrases/{corpus}.parquet
 """
 
 
@@ -10,7 +11,8 @@ rule tokenize_references:
     input:
         **paths.corpus.named("images", "captions"),
     output:
-        paths.references(),
+        tokens=paths.references(),
+        paraphrases=paths.paraphrases(),
         provenance=paths.provenance("tokenize_references/{corpus}"),
     log:
         paths.log("tokenize_references/{corpus}"),
@@ -26,7 +28,7 @@ rule tokenize_references:
         **lab.software("tokenize_references", "pycocoevalcap"),
         split=lab.value("corpus", "evaluation_split"),
     message:
-        "tokenize the references of {wildcards.corpus}"
+        "tokenize the references of {wildcards.corpus} and look up their paraphrases"
     script:
         "../scripts/tokenize_references.py"
 
@@ -55,33 +57,11 @@ rule tokenize_captions:
         "../scripts/tokenize_captions.py"
 
 
-rule index_paraphrases:
-    output:
-        **paths.paraphrases.named("phrases", "paraphrases"),
-        provenance=paths.provenance("index_paraphrases"),
-    log:
-        paths.log("index_paraphrases"),
-    benchmark:
-        paths.benchmark("index_paraphrases")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=15,
-    params:
-        **lab.software("index_paraphrases", "pycocoevalcap"),
-    message:
-        "read the paraphrases of METEOR"
-    script:
-        "../scripts/index_paraphrases.py"
-
-
 rule score_nlg:
     input:
-        **paths.paraphrases.named("phrases", "paraphrases"),
         tokens=paths.evaluation("tokens"),
         references=lab.of_referenced(paths.references),
+        paraphrases=lab.of_referenced(paths.paraphrases),
     output:
         paths.evaluation("nlg"),
         provenance=paths.provenance("score_nlg/{captioner}/{evaluation}"),

@@ -6,7 +6,7 @@ from collections import defaultdict
 from contextlib import ExitStack
 from pathlib import Path
 
-from captionlab.evaluation.metrics.nlg import NLG, meteor_process, score_corpus
+from captionlab.evaluation.metrics.nlg import NLG, are_bare, meteor_process, score_corpus
 from captionlab.evaluation.paraphrases import write_paraphrases
 from captionlab.evaluation.references import read_references
 from captionlab.schemas import TOKENS
@@ -21,13 +21,19 @@ def main(snakemake):
         captions[row["corpus"]][row["image_id"], row["caption_index"]] = row["tokens"]
     params, tables = snakemake.params, zip(snakemake.params.corpora, snakemake.input.references, strict=True)
     references = {corpus: read_references(path, params.references_per_image) for corpus, path in tables}
-    texts = [text for of_corpus in captions.values() for text in of_corpus.values()]
-    texts += [text for of_corpus in references.values() for of_image in of_corpus.values() for text in of_image]
+    given = (captions[corpus].values() for corpus in params.corpora)
     with ExitStack() as stack:
         paraphrases = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="meteor-"))) / "paraphrases.gz"
-        kept = write_paraphrases(texts, snakemake.input.phrases, snakemake.input.paraphrases, paraphrases)
+        kept = write_paraphrases(zip(given, snakemake.input.paraphrases, strict=True), paraphrases)
         logging.getLogger(__name__).info("METEOR reads the %d paraphrases that these texts can contain", kept)
-        meteors = [stack.enter_context(meteor_process(paraphrases)) for _ in range(snakemake.threads)]
+        # Texts of words alone are half the work for a METEOR of their own.
+        asked = (
+            [caption, *of_corpus.get(image, ())]
+            for corpus, of_corpus in references.items()
+            for (image, _), caption in captions[corpus].items()
+        )
+        kinds = [*{are_bare(texts) for texts in asked}] * snakemake.threads
+        meteors = [stack.enter_context(meteor_process(paraphrases, bare)) for bare in kinds]
         writer = stack.enter_context(TableWriter(snakemake.output[0], NLG))
         for corpus, of_corpus in references.items():
             writer.write(score_corpus(corpus, captions[corpus], of_corpus, *meteors))

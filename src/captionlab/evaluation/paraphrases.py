@@ -1,24 +1,23 @@
 """METEOR's paraphrases, cut down to those that some texts can contain, so that METEOR starts at once.
 
 METEOR 1.5 reads 5 million pairs of phrases before it scores its first caption, which takes longer than scoring a test
-split. A pair can only match where both of its phrases occur, word after word, so pairs with a phrase that no text has
-change nothing. Phrases are compared by hashes of their words: two that share one cost a pair too many, never one.
+split. A pair matches where a caption has one of its phrases and a reference the other, word after word, so all other
+pairs change nothing. The pairs with a phrase of the references are looked up once for a corpus; of these a job takes
+those whose other phrase its captions have.
 """
 
 import gzip
-import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 
-from captionlab.evaluation.schemas import PARAPHRASES, PHRASES
+from captionlab.evaluation.schemas import PARAPHRASES
 from captionlab.tables import read_table
 
 # What is between words. METEOR separates texts at other characters only, and takes away others only, whatever its rules
@@ -26,78 +25,105 @@ from captionlab.tables import read_table
 BETWEEN = "[^0-9a-z]+"
 # But for these, which it takes for one character each.
 ENTITIES = re.compile("&(?:quot|apos|lt|gt|amp);")
-# Of a hash of words in a row: an odd number of 64 bits, here 2^64 divided by the golden ratio.
-FACTOR = np.uint64(0x9E3779B97F4A7C15)
+# Words of the longest phrase of METEOR's file.
+LONGEST = 9
+# Of the bytes of the file all that are between words become spaces, but for the ends of lines.
+NEWLINE, SPACE = b"\n "
+SPACED = bytes(SPACE if re.match(BETWEEN, chr(byte)) and byte != NEWLINE else byte for byte in range(256))
+# Bytes of the file that are looked through at a time, few enough for a processor's cache.
+BLOCK = 1 << 18
 
 
-def index_paraphrases(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Columns of the tables of phrases and of paraphrases; `path` is METEOR's file, three lines for a pair."""
-    lines = pyarrow.csv.read_csv(
-        path,
-        pyarrow.csv.ReadOptions(column_names=["line"]),
-        pyarrow.csv.ParseOptions(delimiter="\x1f", quote_char=False, ignore_empty_lines=False),
-        pyarrow.csv.ConvertOptions(column_types={"line": pa.string()}, strings_can_be_null=False),
-    )["line"]
-    if len(lines) % 3:
-        raise ValueError(f"{path}: {len(lines)} lines are not a probability and two phrases each; install METEOR again")
-    places = np.arange(0, len(lines), 3)
-    both = pa.chunked_array([*lines.take(places + 1).chunks, *lines.take(places + 2).chunks])
-    encoded = both.dictionary_encode().unify_dictionaries()
-    phrases = encoded.chunk(0).dictionary
-    of_pairs = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
-    first, second = np.split(of_pairs, 2)
-    pairs = {"probability": lines.take(places).cast(pa.float64()), "phrase": first, "paraphrase": second}
-    words, starts = _words(phrases)
-    lengths = np.diff(starts)
-    hashes = _hashes(words, starts[:-1], lengths)
-    return {"phrase": phrases, "words": pa.array(lengths), "hash": pa.array(hashes)}, pairs
+def paraphrases_of(texts: Iterable[str], path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Columns of PARAPHRASES: the pairs of METEOR's file `path`, three lines for each, with a phrase in the texts.
+
+    Raises ValueError where the file ends within a pair.
+    """
+    phrases, pairs = phrases_within(texts), 0
+    found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    lines = []
+    for block, ends in _blocks(path):
+        words = _words(block, ends)
+        one, other = (np.fromiter(map(phrases.__contains__, words[part::3]), bool) for part in (1, 2))
+        kept = np.flatnonzero(one | other)
+        found.append((kept + pairs, one[kept], other[kept]))
+        offsets = np.concatenate([[0], ends + 1]).astype(np.int32)
+        given = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(block))
+        lines.append(given.take((3 * kept[:, np.newaxis] + np.arange(3)).ravel()))
+        pairs += len(one)
+    place, occurs, other_occurs = map(np.concatenate, zip(*found, strict=True))
+    stripped = pc.utf8_rtrim(pa.chunked_array(lines), "\n").combine_chunks()
+    probability, phrase, paraphrase = (stripped[part::3] for part in range(3))
+    return {
+        "pair": place,
+        "probability": probability.cast(pa.float64()),
+        "phrase": phrase,
+        "paraphrase": paraphrase,
+        "phrase_occurs": occurs,
+        "paraphrase_occurs": other_occurs,
+    }
 
 
-def write_paraphrases(
-    texts: Iterable[str], phrases: str | os.PathLike[str], paraphrases: str | os.PathLike[str], path: Path
-) -> int:
-    """Write METEOR's file of those paraphrases of which both phrases occur in the texts; returns how many these are."""
-    table = read_table(phrases, PHRASES)
-    possible = pc.is_in(table["hash"], pa.array(_hashes_within(texts, pc.max(table["words"]).as_py()))).to_numpy()
-    pairs = read_table(paraphrases, PARAPHRASES)
-    first, second = pairs["phrase"].to_numpy(), pairs["paraphrase"].to_numpy()
-    kept = np.flatnonzero(possible[first] & possible[second])
-    ones, others = (table["phrase"].take(of[kept]).to_pylist() for of in (first, second))
-    lines = zip(pairs["probability"].to_numpy()[kept].tolist(), ones, others, strict=True)
+def write_paraphrases(corpora: Iterable[tuple[Iterable[str], str | os.PathLike[str]]], path: Path) -> int:
+    """Write METEOR's file of the pairs that can match captions and references; returns how many these are.
+
+    `corpora`: of each corpus the captions and the table of paraphrases of its references.
+    """
+    parts = []
+    for captions, table in corpora:
+        pairs, within = read_table(table, PARAPHRASES), pa.array(sorted(phrases_within(captions)), pa.binary())
+        one, other = (pc.is_in(_words_of(pairs[name]), within) for name in ("phrase", "paraphrase"))
+        matches = pc.or_(pc.and_(pairs["phrase_occurs"], other), pc.and_(pairs["paraphrase_occurs"], one))
+        parts.append(pairs.filter(matches))
+    together = pa.concat_tables(parts)
+    _, first = np.unique(together["pair"].to_numpy(), return_index=True)  # in the order of METEOR's own file
+    columns = together.take(first).select(["probability", "phrase", "paraphrase"]).to_pydict().values()
     with gzip.open(path, "wt", encoding="utf-8", compresslevel=1) as file:
-        file.writelines(f"{probability!r}\n{phrase}\n{paraphrase}\n" for probability, phrase, paraphrase in lines)
-    return len(kept)
+        file.writelines(
+            f"{probability!r}\n{phrase}\n{other}\n" for probability, phrase, other in zip(*columns, strict=True)
+        )
+    return len(first)
 
 
-def _hashes_within(texts: Iterable[str], longest: int) -> np.ndarray:
-    """The hashes of what occurs in texts: nothing, words, and words in a row, of so many at most."""
+def phrases_within(texts: Iterable[str]) -> set[bytes]:
+    """What occurs in texts, single spaces between words: nothing, words, and words in a row, LONGEST at most."""
     different = {text.lower() for text in texts}
     different |= {ENTITIES.sub(" ", text) for text in different if "&" in text}
-    words, starts = _words(pa.array(sorted(different), pa.string()))
-    places = np.arange(len(words))
-    left = np.repeat(starts[1:], np.diff(starts)) - places  # words of the text from this one on
-    found = [np.zeros(1, np.uint64)]
-    for length in range(1, longest + 1):
-        begins = places[left >= length]
-        found.append(np.unique(_hashes(words, begins, np.full(len(begins), length))))
-    return np.concatenate(found)
+    found = {b""}
+    for words in {tuple(re.sub(BETWEEN, " ", text).encode().split()) for text in different}:
+        for begin in range(len(words)):
+            ends = range(begin + 1, min(begin + LONGEST, len(words)) + 1)
+            found.update([b" ".join(words[begin:end]) for end in ends])
+    return found
 
 
-def _words(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """The hash of each word of texts in lower case, and the place of the first of each text, with the end of all."""
-    lists = pc.split_pattern_regex(texts, BETWEEN)
-    encoded = lists.values.dictionary_encode()
-    digests = (hashlib.blake2b(word.encode(), digest_size=8).digest() for word in encoded.dictionary.to_pylist())
-    of_words = np.frombuffer(b"".join(digests), np.uint64)
-    spoken = pc.not_equal(lists.values, "").to_numpy(zero_copy_only=False)
-    starts = np.concatenate([[0], np.cumsum(spoken)])[lists.offsets.to_numpy()]
-    return of_words[encoded.indices.to_numpy()][spoken], starts
+def _blocks(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, np.ndarray]]:
+    """Pieces of METEOR's file, each of whole pairs, and the places of the ends of their lines."""
+    rest, lines = b"", 0
+    with gzip.open(path) as file:
+        while more := file.read(BLOCK):
+            rest += more
+            ends = np.flatnonzero(np.frombuffer(rest, np.uint8) == NEWLINE)
+            ends = ends[: len(ends) // 3 * 3]
+            if len(ends):
+                yield rest[: ends[-1] + 1], ends
+                rest, lines = rest[ends[-1] + 1 :], lines + len(ends)
+    if rest:
+        lines += rest.count(NEWLINE)
+        raise ValueError(f"{path}: {lines} lines are not a probability and two phrases each; install METEOR again")
 
 
-def _hashes(words: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """A hash of the words from each start on, of so many; 0 of none."""
-    hashes = np.zeros(len(starts), np.uint64)
-    for place in range(lengths.max(initial=0)):
-        more = lengths > place
-        hashes[more] = hashes[more] * FACTOR + words[starts[more] + place]
-    return hashes
+def _words(block: bytes, ends: np.ndarray) -> list[bytes]:
+    """The words of each line, single spaces between them."""
+    spaced = block.translate(SPACED)
+    lines = spaced.split(b"\n")
+    between = np.frombuffer(spaced, np.uint8) <= SPACE
+    twice = np.flatnonzero(between[1:] & between[:-1])
+    for line in np.unique(np.searchsorted(ends, np.concatenate([twice, twice + 1]))).tolist():
+        lines[line] = b" ".join(lines[line].split())
+    return lines
+
+
+def _words_of(phrases: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same of phrases in a table."""
+    return pc.ascii_trim(pc.replace_substring_regex(phrases, BETWEEN, " "), " ").cast(pa.binary())

@@ -6,21 +6,16 @@ from captionlab.schemas import CORPUS
 from captionlab.tables import Column, TableSchema
 
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
-PHRASES = TableSchema(
-    "phrases",
-    "a phrase of METEOR's table of paraphrases",
-    ("phrase",),
-    phrase=Column(_STRING, "the phrase, in lower case"),
-    words=Column(_INT, "how many words it has: runs of letters a to z and digits"),
-    hash=Column(pa.uint64(), "of these words in their order; phrases of different words may share one"),
-)
 PARAPHRASES = TableSchema(
     "paraphrases",
-    "a pair of phrases that METEOR matches",
-    ("phrase", "paraphrase"),
+    "a pair of METEOR's table of paraphrases of which a phrase occurs in the references of a corpus",
+    ("pair",),
+    pair=Column(_INT, "its place in METEOR's table, from 0"),
     probability=Column(_DOUBLE, "that the one is said for the other"),
-    phrase=Column(_INT, "row of the phrase in the table of phrases, from 0"),
-    paraphrase=Column(_INT, "row of the other"),
+    phrase=Column(_STRING, "the one"),
+    paraphrase=Column(_STRING, "the other"),
+    phrase_occurs=Column(pa.bool_(), "whether a reference has the words of the one in a row"),
+    paraphrase_occurs=Column(pa.bool_(), "whether a reference has those of the other"),
 )
 _PLACE = {
     "experiment": Column(_STRING, "generated: captions of captioners; else how captions were constructed"),

@@ -8,14 +8,16 @@ the CIDEr-D form that pycocoevalcap computes), over the tokens of captionlab.eva
 import contextlib
 import inspect
 import logging
+import re
 import subprocess
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -46,36 +48,48 @@ Key = tuple[str, int]
 METEOR_STATISTICS = 23
 # Captions that METEOR is asked of at a time. Its answers to twice as many fit into a pipe, or both sides would wait.
 BLOCK = 32
+BARE = re.compile("[0-9a-z]+(?: [0-9a-z]+)*")
 _DOUBLE = pa.float64()
 
 logger = logging.getLogger(__name__)
 
 
 class MeteorOf(Meteor):
-    """pycocoevalcap's METEOR with another file of paraphrases."""
+    """pycocoevalcap's METEOR with another file of paraphrases; a `bare` one is asked of bare texts only."""
 
-    def __init__(self, paraphrases: Path):
+    def __init__(self, paraphrases: Path, bare: bool = False):
+        self.bare = bare
         jar, pipe = Path(inspect.getfile(Meteor)).with_name(METEOR_JAR), subprocess.PIPE
-        options = ["-", "-", "-stdio", "-l", "en", "-norm", "-a", str(paraphrases)]
+        options = ["-", "-", "-stdio", "-l", "en", *([] if bare else ["-norm"]), "-a", str(paraphrases)]
         self.meteor_cmd = ["java", *SHORT, "-Xmx2G", "-jar", str(jar), *options]
         self.meteor_p = subprocess.Popen(self.meteor_cmd, stdin=pipe, stdout=pipe, stderr=pipe)
         self.lock = threading.Lock()
 
 
 @contextmanager
-def meteor_process(paraphrases: Path | None = None) -> Iterator[Meteor]:
+def meteor_process(paraphrases: Path | None = None, bare: bool = False) -> Iterator[Meteor]:
     """pycocoevalcap's METEOR with its Java process, which ends with the block.
 
     Without a file of paraphrases (captionlab.evaluation.paraphrases) it reads its own, in 10 s of processor and 1 GB.
+    With `bare` it is for texts that are so (`are_bare`).
     """
     with java_on_path():
-        meteor = MeteorOf(paraphrases) if paraphrases else Meteor()
+        meteor = MeteorOf(paraphrases, bare) if paraphrases else Meteor()
     try:
         yield meteor
     finally:
         meteor.meteor_p.kill()
         with contextlib.suppress(BrokenPipeError), meteor.meteor_p:
             pass  # closes the pipes and waits
+
+
+def are_bare(texts: Iterable[str]) -> bool:
+    """Whether these are words of letters a to z and digits, single spaces between them, and nothing else.
+
+    METEOR's rules of punctuation, which take half of its time, leave such texts as they are: each wants another
+    character (Normalizer of meteor-1.5.jar).
+    """
+    return all(map(BARE.fullmatch, texts))
 
 
 @dataclass(frozen=True)
@@ -85,7 +99,7 @@ class Texts:
     corpus: str
     captions: Mapping[Key, list[str]]
     references: Mapping[str, list[str]]  # of each image
-    meteors: Sequence[Meteor]  # that share the captions
+    meteors: Sequence[Meteor]  # that share the captions, bare ones those that are bare and have such references
 
     @cached_property
     def ngrams(self) -> ngrams.Corpus:
@@ -193,17 +207,27 @@ def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
-    keys = [*texts.captions]
-    size = -(-len(keys) // len(texts.meteors))
-    parts = [keys[start : start + size] for start in range(0, len(keys), size)]
-    with ThreadPoolExecutor(len(parts)) as pool:
-        found = [*pool.map(partial(_meteor_of, texts), texts.meteors, parts)]
-    scores, statistics = ([row for part in column for row in part] for column in zip(*found, strict=True))
+    for_bare = [meteor for meteor in texts.meteors if isinstance(meteor, MeteorOf) and meteor.bare]
+    for_others = [meteor for meteor in texts.meteors if meteor not in for_bare]
+    keys: tuple[list[Key], list[Key]] = ([], [])
+    for key, caption in texts.captions.items():
+        keys[bool(for_bare) and are_bare([*caption, *texts.references[key[0]]])].append(key)
+    shares = [*_shares(keys[False], for_others), *_shares(keys[True], for_bare)]
+    with ThreadPoolExecutor(len(shares)) as pool:
+        found = [*pool.map(partial(_meteor_of, texts), *zip(*shares, strict=True))]
+    of_key = dict(zip(chain.from_iterable(part for _, part in shares), chain.from_iterable(found), strict=True))
+    scores, statistics = map(list, zip(*map(of_key.__getitem__, texts.captions), strict=True))
     return {"meteor": scores, "meteor_statistics": statistics}
 
 
-def _meteor_of(texts: Texts, meteor: Meteor, keys: Sequence[Key]) -> tuple[list[float], list[list[float]]]:
-    """Scores and statistics of some captions by a process, which is asked of the next ones while it works."""
+def _shares(keys: Sequence[Key], meteors: Sequence[Meteor]) -> Iterator[tuple[Meteor, Sequence[Key]]]:
+    """Processes with the captions that each is asked of."""
+    size = -(-len(keys) // len(meteors)) if keys else 1
+    return zip(meteors, (keys[start : start + size] for start in range(0, len(keys), size)), strict=False)
+
+
+def _meteor_of(texts: Texts, meteor: Meteor, keys: Sequence[Key]) -> list[tuple[float, list[float]]]:
+    """Score and statistics of each of some captions by a process, which is asked of the next ones while it works."""
     # Meteor.compute_score hides the statistics and, when Java dies, waits for ever on its lock.
     answers: list[str] = []
     statistics: list[list[float]] = []
@@ -225,7 +249,7 @@ def _meteor_of(texts: Texts, meteor: Meteor, keys: Sequence[Key]) -> tuple[list[
         scores = [float(meteor.meteor_p.stdout.readline()) for _ in range(len(answers) + 1)]
     except (BrokenPipeError, ValueError) as error:
         raise _explained(f"METEOR failed to add up the scores of {texts.corpus!r}", meteor, error) from error
-    return scores[:-1], list(map(_counted_chunks, statistics))
+    return [*zip(scores[:-1], map(_counted_chunks, statistics), strict=True)]
 
 
 def _question(caption: str, references: Sequence[str]) -> str:
