@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from captionlab.workflow import code
 from captionlab.workflow.code import PLUMBING, Fingerprints, Repository
 
 ROOT = Path(__file__).parents[2]
@@ -154,7 +153,7 @@ def found_by_a_process(root):
 
 
 def test_what_was_found_is_kept_until_a_source_changes(checkout, fingerprint, monkeypatch):
-    monkeypatch.chdir(checkout)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(checkout / "cache"))
     kept = found_by_a_process(checkout)
     assert kept == fingerprint(also=("lib.family",)) != Fingerprints(checkout).of("job")
     followed = []
@@ -170,9 +169,10 @@ def test_what_was_found_is_kept_until_a_source_changes(checkout, fingerprint, mo
 
 
 def test_a_new_or_a_damaged_file_is_no_reason_to_fail_or_to_keep(checkout, fingerprint, monkeypatch):
-    monkeypatch.chdir(checkout)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(checkout / "cache"))
     kept = found_by_a_process(checkout)
-    code.CACHE.write_text('{"sources": ')
+    [file] = (checkout / "cache").rglob("*.json")
+    file.write_text('{"job": ')
     assert found_by_a_process(checkout) == kept
     (checkout / "src/lib/deep/beta").mkdir()  # a package goes before a module of its name
     (checkout / "src/lib/deep/beta/__init__.py").write_text("def used(x):\n    return 0\n")
@@ -180,12 +180,12 @@ def test_a_new_or_a_damaged_file_is_no_reason_to_fail_or_to_keep(checkout, finge
 
 
 def test_processes_that_keep_at_once_find_the_same(checkout, fingerprint, monkeypatch):
-    monkeypatch.chdir(checkout)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(checkout / "cache"))
     with ProcessPoolExecutor(4) as processes:
         found = list(processes.map(found_by_a_process, [checkout] * 24))
     assert {*found} == {fingerprint(also=("lib.family",))}
     assert found_by_a_process(checkout) == found[0]
-    assert [path.name for path in code.CACHE.parent.iterdir()] == [code.CACHE.name]
+    assert len([path for path in (checkout / "cache").rglob("*") if path.is_file()]) == 1
 
 
 def test_code_that_no_result_depends_on_runs_nothing(tmp_path):

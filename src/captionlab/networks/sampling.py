@@ -10,8 +10,8 @@ def drawn(weights: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """A column of each row (N,), drawn in proportion to float32 weights (N, any), which need not sum to 1.
 
     Those of torch.multinomial by the same random numbers: the column that is first, where each takes an exponential
-    time of that rate. On a CPU torch makes these one at a time, which takes twice as long as an array of them. As there,
-    a RuntimeError for weights of which none is above 0, or one is no number.
+    time of that rate. On a CPU torch makes these one at a time, which takes twice as long as an array of them.
+    RuntimeError for weights of which none is above 0, or one is no number.
     """
     if weights.device.type != "cpu":
         return torch.multinomial(weights, 1, generator=generator)[:, 0]

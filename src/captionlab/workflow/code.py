@@ -19,16 +19,14 @@ from functools import cached_property
 from importlib.util import resolve_name
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
 
+from captionlab.cache import cache_folder
 from captionlab.declarations import NAME as DECLARATION
 
 logger = logging.getLogger(__name__)
 
 WHOLE = "*"
 _IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-# Fingerprints that were found before, below the working directory of a run.
-CACHE = Path(".snakemake", "captionlab", "code.json")
 # How a job logs, shows its progress, waits for a GPU, explains a failure, is measured, is watched and leaves its
 # provenance.
 PLUMBING = frozenset(
@@ -87,8 +85,13 @@ class Repository:
         return self._modules[name]
 
     def digest(self) -> str:
-        """SHA-256 of all that fingerprints depend on: names and bytes of every source file, and Python's grammar."""
-        sources = [(str(path), hashlib.sha256(source).digest()) for path, source in self.sources.items()]
+        """SHA-256 of all that fingerprints depend on: places and bytes of every source file, and Python's grammar."""
+        sources = [
+            (number, path.relative_to(root).parts, hashlib.sha256(source).digest())
+            for number, root in enumerate(self.roots)
+            for path, source in self.sources.items()
+            if path.is_relative_to(root)
+        ]
         return hashlib.sha256(repr((sys.version_info, sources)).encode()).hexdigest()
 
     def fingerprint(self, script: Path, *also: str) -> str:
@@ -186,18 +189,20 @@ class Fingerprints:
     """Fingerprints of the scripts of the repository at `root`, each found once for the same source files.
 
     Following all scripts takes seconds, digesting all source files a few hundredths of one: what was found is kept in
-    CACHE with the digest of the sources, for the next process, as every job of a cluster is one. Processes that write
-    at once replace each other's file, and what is lost by that is found again.
+    the user's cache folder (captionlab.cache) by the digest of the sources, for the next process, as every job of a
+    cluster is one. Processes that write at once replace each other's file, and what is lost by that is found again.
     """
 
     def __init__(self, root: Path):
         self.scripts = root / "workflow" / "scripts"
         self.repository = Repository(root / "src", self.scripts)
-        self.sources = self.repository.digest()
-        kept: dict[str, Any] = {}
-        with suppress(OSError, ValueError):
-            kept = json.loads(CACHE.read_text(encoding="utf-8"))
-        self.known: dict[str, str] = kept["fingerprints"] if kept.get("sources") == self.sources else {}
+        self.known: dict[str, str] = {}
+        self.kept: Path | None = None  # where a user has no home, as in some pods
+        with suppress(RuntimeError):
+            self.kept = cache_folder() / "code" / f"{self.repository.digest()}.json"
+        if self.kept:
+            with suppress(OSError, ValueError):
+                self.known = json.loads(self.kept.read_text(encoding="utf-8"))
 
     def of(self, script: str, *also: str) -> str:
         """Fingerprint of a script, and of modules, or definitions of them, that it loads by name."""
@@ -208,12 +213,14 @@ class Fingerprints:
         return self.known[key]
 
     def _keep(self) -> None:
+        if self.kept is None:
+            return
         try:
-            CACHE.parent.mkdir(parents=True, exist_ok=True)
+            self.kept.parent.mkdir(parents=True, exist_ok=True)
             # A name that no other process has: several may write at once.
-            with NamedTemporaryFile("w", encoding="utf-8", dir=CACHE.parent, delete=False) as partial:
-                json.dump({"sources": self.sources, "fingerprints": self.known}, partial)
-            os.replace(partial.name, CACHE)
+            with NamedTemporaryFile("w", encoding="utf-8", dir=self.kept.parent, delete=False) as partial:
+                json.dump(self.known, partial)
+            os.replace(partial.name, self.kept)
         except OSError as error:  # a folder that cannot be written to costs time, and no plan
             logger.debug("fingerprints are not kept: %s", error)
 
