@@ -24,7 +24,7 @@ min_version("9.20")
 
 # What a plan consists of lives as long as the process: looking through it for garbage after each 700 new objects, as
 # Python does, takes a tenth of planning.
-gc.set_threshold(100_000)
+gc.set_threshold(300_000)
 
 # A config given by --configfile stands alone; Snakemake would merge it into the default one.
 if "corpora" not in config and (workflow.modifier.namespace or not workflow.configfiles):

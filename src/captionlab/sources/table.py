@@ -125,6 +125,8 @@ def serving(sources: Iterable[Source], paths: Iterable[str]) -> list[Source]:
     That is a place which is named, or holds what is named, or is in a folder that is named.
     """
     named = [f"{path.rstrip('/')}/" for path in paths]
+    if not named:  # as of most models, which are trained
+        return []
 
     def asked(place: str) -> bool:
         folder = f"{place.rstrip('/')}/"

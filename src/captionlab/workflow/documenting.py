@@ -207,11 +207,16 @@ class Documenting:
         """By paper whose block names a model: its labels there, where it has some."""
         found = {}
         for paper in self.papers.asked:
-            part = self.language.root["properties"]["papers"]["properties"][paper.name]
-            if (section, name) in self._named(paper.block, part):
+            if (section, name) in self._of_papers[paper.name]:
                 labels: Mapping[str, Any] = paper.block.get(section, {}) if section != "encoders" else {}
                 found[paper.name] = sorted(label for label, names in labels.items() if name in listed(names))
         return found
+
+    @cached_property
+    def _of_papers(self) -> dict[str, set[Model]]:
+        """By paper what its block names."""
+        parts = self.language.root["properties"]["papers"]["properties"]
+        return {paper.name: {*self._named(paper.block, parts[paper.name])} for paper in self.papers.asked}
 
     @cached_property
     def _table(self) -> list[Source]:
