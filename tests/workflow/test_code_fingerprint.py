@@ -3,11 +3,13 @@
 import os
 import re
 import shutil
+import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from captionlab.workflow import code
 from captionlab.workflow.code import PLUMBING, Fingerprints, Repository
 
 ROOT = Path(__file__).parents[2]
@@ -186,6 +188,40 @@ def test_processes_that_keep_at_once_find_the_same(checkout, fingerprint, monkey
     assert {*found} == {fingerprint(also=("lib.family",))}
     assert found_by_a_process(checkout) == found[0]
     assert len([path for path in (checkout / "cache").rglob("*") if path.is_file()]) == 1
+
+
+def test_checkouts_share_what_was_found(checkout, tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(checkout / "cache"))
+    kept = found_by_a_process(checkout)
+    elsewhere = tmp_path_factory.mktemp("other") / "checkout"
+    shutil.copytree(checkout, elsewhere, ignore=shutil.ignore_patterns("cache"))
+    monkeypatch.setattr(Repository, "fingerprint", None)
+    assert found_by_a_process(elsewhere) == kept
+
+
+@pytest.mark.parametrize("home", ["missing", "a file"])
+def test_without_a_home_they_are_kept_for_the_run(checkout, home, monkeypatch):
+    monkeypatch.chdir(checkout)
+    if home == "missing":
+        monkeypatch.setattr(code, "cache_folder", Path("~nobody-of-this-name").expanduser)
+    else:
+        (checkout / "home").touch()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(checkout / "home"))
+    kept = found_by_a_process(checkout)
+    assert [path.parent.name for path in (checkout / ".snakemake").rglob("*.json")] == ["code"]
+    monkeypatch.setattr(Repository, "fingerprint", None)
+    assert found_by_a_process(checkout) == kept
+
+
+def test_what_was_kept_long_ago_is_deleted(checkout, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(checkout / "cache"))
+    folder = checkout / "cache" / "captionlab" / "code"
+    folder.mkdir(parents=True)
+    for name, days in (("old", code.DAYS + 1), ("young", code.DAYS - 1)):
+        (folder / name).touch()
+        os.utime(folder / name, times=(time.time() - days * 24 * 3600,) * 2)
+    found_by_a_process(checkout)
+    assert sorted(path.suffix or path.name for path in folder.iterdir()) == [".json", "young"]
 
 
 def test_code_that_no_result_depends_on_runs_nothing(tmp_path):

@@ -11,11 +11,13 @@ def drawn(weights: Tensor, generator: torch.Generator | None = None) -> Tensor:
 
     Those of torch.multinomial by the same random numbers: the column that is first, where each takes an exponential
     time of that rate. On a CPU torch makes these one at a time, which takes twice as long as an array of them.
-    RuntimeError for weights of which none is above 0, or one is no number.
+    RuntimeError for a row in which no weight is above 0, or one is not finite.
     """
     if weights.device.type != "cpu":
         return torch.multinomial(weights, 1, generator=generator)[:, 0]
-    exponential = torch.rand(weights.shape, dtype=torch.float64, generator=generator).neg_().log1p_().neg_()
+    exponential = (
+        torch.rand(weights.shape, dtype=torch.float64, device="cpu", generator=generator).neg_().log1p_().neg_()
+    )
     columns = weights.div(exponential.float()).argmax(1)  # where there is one that is no number, the first such
     first = weights.gather(1, columns[:, None])
     if not ((first > 0) & first.isfinite()).all():

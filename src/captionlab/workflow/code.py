@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
@@ -27,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 WHOLE = "*"
 _IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+DAYS = 30  # that fingerprints of sources are kept; those that are still needed then are found again
 # How a job logs, shows its progress, waits for a GPU, explains a failure, is measured, is watched and leaves its
 # provenance.
 PLUMBING = frozenset(
@@ -188,21 +190,24 @@ class Repository:
 class Fingerprints:
     """Fingerprints of the scripts of the repository at `root`, each found once for the same source files.
 
-    Following all scripts takes seconds, digesting all source files a few hundredths of one: what was found is kept in
-    the user's cache folder (captionlab.cache) by the digest of the sources, for the next process, as every job of a
-    cluster is one. Processes that write at once replace each other's file, and what is lost by that is found again.
+    Following all scripts takes seconds, digesting all source files a few hundredths of one: what was found is kept by
+    the digest of the sources, for the next process, as every job of a cluster is one. It lies in the user's cache folder
+    (captionlab.cache), or where that cannot be written, as in a pod, in the working directory. Processes that write at
+    once replace each other's file, and what is lost by that is found again.
     """
 
     def __init__(self, root: Path):
         self.scripts = root / "workflow" / "scripts"
         self.repository = Repository(root / "src", self.scripts)
+        folders = [Path(".snakemake", "captionlab", "code")]
+        with suppress(RuntimeError):  # there is a home
+            folders.insert(0, cache_folder() / "code")
+        name = f"{self.repository.digest()}.json"
+        self.places = [folder / name for folder in folders]
         self.known: dict[str, str] = {}
-        self.kept: Path | None = None  # where a user has no home, as in some pods
-        with suppress(RuntimeError):
-            self.kept = cache_folder() / "code" / f"{self.repository.digest()}.json"
-        if self.kept:
+        for place in reversed(self.places):
             with suppress(OSError, ValueError):
-                self.known = json.loads(self.kept.read_text(encoding="utf-8"))
+                self.known |= json.loads(place.read_text(encoding="utf-8"))
 
     def of(self, script: str, *also: str) -> str:
         """Fingerprint of a script, and of modules, or definitions of them, that it loads by name."""
@@ -213,16 +218,26 @@ class Fingerprints:
         return self.known[key]
 
     def _keep(self) -> None:
-        if self.kept is None:
-            return
-        try:
-            self.kept.parent.mkdir(parents=True, exist_ok=True)
-            # A name that no other process has: several may write at once.
-            with NamedTemporaryFile("w", encoding="utf-8", dir=self.kept.parent, delete=False) as partial:
-                json.dump(self.known, partial)
-            os.replace(partial.name, self.kept)
-        except OSError as error:  # a folder that cannot be written to costs time, and no plan
-            logger.debug("fingerprints are not kept: %s", error)
+        for place in self.places:
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                if not place.exists():
+                    _remove_old(place.parent)
+                # A name that no other process has: several may write at once.
+                with NamedTemporaryFile("w", encoding="utf-8", dir=place.parent, delete=False) as partial:
+                    json.dump(self.known, partial)
+                os.replace(partial.name, place)
+                return
+            except OSError as error:  # a folder that cannot be written to costs time, and no plan
+                logger.debug("fingerprints are not kept in %s: %s", place.parent, error)
+
+
+def _remove_old(folder: Path) -> None:
+    """Delete what was kept for sources that changed since, and what killed processes left, after DAYS."""
+    for file in folder.iterdir():
+        with suppress(FileNotFoundError):  # another process was first
+            if file.stat().st_mtime < time.time() - DAYS * 24 * 3600:
+                file.unlink()
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:
