@@ -191,7 +191,7 @@ class Fingerprints:
     """Fingerprints of the scripts of the repository at `root`, each found once for the same source files.
 
     Following all scripts takes seconds, digesting all source files a few hundredths of one: what was found is kept by
-    the digest of the sources, for the next process, as every job of a cluster is one. It lies in the user's cache folder
+    the digest of the sources, for the next process, as every job of a cluster is one: in the user's cache folder
     (captionlab.cache), or where that cannot be written, as in a pod, in the working directory. Processes that write at
     once replace each other's file, and what is lost by that is found again.
     """
