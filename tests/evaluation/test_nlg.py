@@ -11,7 +11,15 @@ from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.evaluation import ngrams
 from captionlab.evaluation.java import JavaError
-from captionlab.evaluation.metrics.nlg import NLG, are_bare, corpus_bleu, corpus_meteor, meteor_process, score_corpus
+from captionlab.evaluation.metrics import nlg
+from captionlab.evaluation.metrics.nlg import (
+    NLG,
+    corpus_bleu,
+    corpus_meteor,
+    kinds_of_meteor,
+    meteor_process,
+    score_corpus,
+)
 from captionlab.tables import conform
 
 WORDS = ["a", "the", "man", "dog", "dogs", "is", "was", "riding", "rides", "horse", "on", "in", "red", "beach", "near"]
@@ -242,18 +250,37 @@ def test_processes_share_the_captions(scored, meteor):
 
 
 @pytest.mark.timeout(300)
-def test_bare_texts_have_the_same_values_without_rules_of_punctuation(tmp_path):
+def test_bare_texts_have_the_same_values_without_rules_of_punctuation(tmp_path, monkeypatch):
     captions, references = made_up_corpus(60, seed=5)
     odd = {1: "a t-shirt", 2: "the dog 's ball", 3: "", 4: "no. 4 , it isn't", 5: "a  b", 6: "un café", 7: "&amp; 1.5"}
     captions |= {(f"image{place}", 0): text for place, text in odd.items()}
+    captions |= {("image9", 0): "2 dogs in 3d", ("image10", 0): "1 000 men 10th no 5"}
     references["image8"][0] = "a man-made pond"
+    plain = {key: text for key, text in captions.items() if int(key[0][5:]) not in (*odd, 8)}
     (tmp_path / "none.gz").write_bytes(gzip.compress(b""))
+    asked, ask = {}, nlg._meteor_of
+    monkeypatch.setattr(nlg, "_meteor_of", lambda *call: asked.update(dict.fromkeys(call[2], call[1])) or ask(*call))
     with meteor_process(tmp_path / "none.gz") as usual, meteor_process(tmp_path / "none.gz", bare=True) as bare:
-        expected, found = (score_corpus("toy", captions, references, *meteors) for meteors in ((usual,), (bare, usual)))
-        for key, caption in captions.items():
-            assert are_bare([caption, *references[key[0]]]) == (int(key[0][5:]) not in (*odd, 8))
-    assert found["meteor"] == expected["meteor"]
-    assert found["meteor_statistics"] == expected["meteor_statistics"]
+        expected = score_corpus("toy", captions, references, usual)
+        assert {*asked.values()} == {usual}
+        found = score_corpus("toy", captions, references, bare, usual)
+        assert {key for key, meteor in asked.items() if meteor is bare} == plain.keys()
+        of_plain = {image: references[image] for image, _ in plain}
+        alone = score_corpus("toy", plain, of_plain, bare)
+        with pytest.raises(ValueError, match="the texts of 'image1' are not bare"):
+            score_corpus("toy", captions, references, bare)
+    for column in ("meteor", "meteor_statistics"):
+        assert found[column] == expected[column]
+        assert alone[column] == [value for key, value in zip(captions, found[column], strict=True) if key in plain]
+
+
+def test_few_bare_captions_are_worth_no_process_of_their_own(monkeypatch):
+    monkeypatch.setattr(nlg, "WORTH_A_START", 3)
+    bare, odd = ["a dog", "2 dogs"], ["a dog", "a dog 's ball"]
+    assert kinds_of_meteor([bare]) == [True]
+    assert kinds_of_meteor([bare, bare, odd]) == [False]
+    assert kinds_of_meteor([bare, bare, odd, bare]) == [True, False]
+    assert kinds_of_meteor([odd]) == [False]
 
 
 def test_every_bit_is_that_of_pycocoevalcap():

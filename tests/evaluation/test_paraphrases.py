@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from pycocoevalcap.meteor.meteor import Meteor
 
+from captionlab.evaluation import paraphrases
 from captionlab.evaluation.metrics.nlg import meteor_process
-from captionlab.evaluation.paraphrases import LONGEST, paraphrases_of, write_paraphrases
+from captionlab.evaluation.paraphrases import LONGEST, paraphrases_of, phrases_within, write_paraphrases
 from captionlab.evaluation.schemas import PARAPHRASES
-from captionlab.tables import write_table
+from captionlab.tables import read_table, write_table
 
 ALL = Path(inspect.getfile(Meteor)).parent / "data" / "paraphrase-en.gz"
 # Captions beside references that say the same in other words; capitals, quotes, hyphens and letters of other scripts.
@@ -82,6 +83,25 @@ def test_meteor_gives_the_same_statistics(corpora, tmp_path):
             unmatched = [without._stat(*pair) for pair in CAPTIONS.items()]
     assert statistics[0] == statistics[1]
     assert sum(one != other for one, other in zip(statistics[0], unmatched, strict=True)) >= 4
+
+
+def test_texts_are_looked_up_a_part_at_a_time(corpora, tmp_path, monkeypatch):
+    captions, table = corpora[0]
+    references = [text for of_caption in [*CAPTIONS.values()][:3] for text in of_caption]
+    write_paraphrases([(captions, table)], tmp_path / "at_once.gz")
+    monkeypatch.setattr(paraphrases, "AT_ONCE", 2)
+    assert len([*phrases_within(references)]) == 3
+    write_table(tmp_path / "parts.parquet", PARAPHRASES, paraphrases_of(references, ALL))
+    assert read_table(tmp_path / "parts.parquet", PARAPHRASES).equals(read_table(table, PARAPHRASES))
+    write_paraphrases([(captions, tmp_path / "parts.parquet")], tmp_path / "parts.gz")
+    assert [*pairs(tmp_path / "parts.gz")] == [*pairs(tmp_path / "at_once.gz")]
+
+
+@pytest.mark.parametrize("content", [b"", b"0.5\n"])
+def test_a_file_without_pairs_is_named(content, tmp_path):
+    (tmp_path / "none.gz").write_bytes(gzip.compress(content))
+    with pytest.raises(ValueError, match=r"none.gz: [01] lines are not a probability"):
+        paraphrases_of(["a dog"], tmp_path / "none.gz")
 
 
 def test_a_file_that_is_cut_off_is_named(tmp_path):

@@ -80,7 +80,8 @@ def results(request, files, tmp_path_factory):
             pytest.skip("no Java on PATH runs, so the one found is the bundled one")
         corpus = {name: folder / f"{name}.parquet" for name in ("images", "captions")}
         references = {"tokens": folder / "references.parquet", "paraphrases": folder / "paraphrases.parquet"}
-        run_script("tokenize_references", corpus, references, wildcards=coco, split="val")
+        run_script("tokenize_references", corpus, [references["tokens"]], wildcards=coco, split="val")
+        run_script("find_paraphrases", [references["tokens"]], [references["paraphrases"]], wildcards=coco)
         run_script("tokenize_captions", [generated], [folder / "tokens.parquet"], wildcards=coco)
         scored = {"tokens": folder / "tokens.parquet"}
         scored |= {"references": [references["tokens"]], "paraphrases": [references["paraphrases"]]}

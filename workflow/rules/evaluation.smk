@@ -11,8 +11,7 @@ rule tokenize_references:
     input:
         **paths.corpus.named("images", "captions"),
     output:
-        tokens=paths.references(),
-        paraphrases=paths.paraphrases(),
+        paths.references(),
         provenance=paths.provenance("tokenize_references/{corpus}"),
     log:
         paths.log("tokenize_references/{corpus}"),
@@ -28,9 +27,33 @@ rule tokenize_references:
         **lab.software("tokenize_references", "pycocoevalcap"),
         split=lab.value("corpus", "evaluation_split"),
     message:
-        "tokenize the references of {wildcards.corpus} and look up their paraphrases"
+        "tokenize the references of {wildcards.corpus}"
     script:
         "../scripts/tokenize_references.py"
+
+
+rule find_paraphrases:
+    input:
+        paths.references(),
+    output:
+        paths.paraphrases(),
+        provenance=paths.provenance("find_paraphrases/{corpus}"),
+    log:
+        paths.log("find_paraphrases/{corpus}"),
+    benchmark:
+        paths.benchmark("find_paraphrases/{corpus}")
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        **lab.software("find_paraphrases", "pycocoevalcap"),
+    message:
+        "find METEOR's paraphrases of the references of {wildcards.corpus}"
+    script:
+        "../scripts/find_paraphrases.py"
 
 
 rule tokenize_captions:
@@ -73,7 +96,7 @@ rule score_nlg:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, threads: 3000 + 1000 * threads,  # a METEOR for each thread
+        mem_mb=lambda wildcards, threads: 3000 + 2000 * threads,  # at most two METEORs for each thread
         runtime=60,
     params:
         **lab.software("score_nlg", "pycocoevalcap"),

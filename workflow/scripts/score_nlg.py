@@ -6,7 +6,7 @@ from collections import defaultdict
 from contextlib import ExitStack
 from pathlib import Path
 
-from captionlab.evaluation.metrics.nlg import NLG, are_bare, meteor_process, score_corpus
+from captionlab.evaluation.metrics.nlg import NLG, kinds_of_meteor, meteor_process, score_corpus
 from captionlab.evaluation.paraphrases import write_paraphrases
 from captionlab.evaluation.references import read_references
 from captionlab.schemas import TOKENS
@@ -26,13 +26,13 @@ def main(snakemake):
         paraphrases = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="meteor-"))) / "paraphrases.gz"
         kept = write_paraphrases(zip(given, snakemake.input.paraphrases, strict=True), paraphrases)
         logging.getLogger(__name__).info("METEOR reads the %d paraphrases that these texts can contain", kept)
-        # Texts of words alone are half the work for a METEOR of their own.
+        # METEOR without its rules of punctuation takes half the time, and texts of words alone need none.
         asked = (
             [caption, *of_corpus.get(image, ())]
             for corpus, of_corpus in references.items()
             for (image, _), caption in captions[corpus].items()
         )
-        kinds = [*{are_bare(texts) for texts in asked}] * snakemake.threads
+        kinds = kinds_of_meteor(asked) * snakemake.threads
         meteors = [stack.enter_context(meteor_process(paraphrases, bare)) for bare in kinds]
         writer = stack.enter_context(TableWriter(snakemake.output[0], NLG))
         for corpus, of_corpus in references.items():

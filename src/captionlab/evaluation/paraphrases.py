@@ -9,7 +9,8 @@ those whose other phrase its captions have.
 import gzip
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,10 @@ BETWEEN = "[^0-9a-z]+"
 ENTITIES = re.compile("&(?:quot|apos|lt|gt|amp);")
 # Words of the longest phrase of METEOR's file.
 LONGEST = 9
+# Texts whose phrases are in memory together, 0.3 GB of them.
+AT_ONCE = 100_000
+# Columns of PARAPHRASES that say which phrase of a pair occurs.
+OCCURS = ("phrase_occurs", "paraphrase_occurs")
 # Of the bytes of the file all that are between words become spaces, but for the ends of lines.
 NEWLINE, SPACE = b"\n "
 SPACED = bytes(SPACE if re.match(BETWEEN, chr(byte)) and byte != NEWLINE else byte for byte in range(256))
@@ -37,9 +42,18 @@ BLOCK = 1 << 18
 def paraphrases_of(texts: Iterable[str], path: str | os.PathLike[str]) -> dict[str, Any]:
     """Columns of PARAPHRASES: the pairs of METEOR's file `path`, three lines for each, with a phrase in the texts.
 
-    Raises ValueError where the file ends within a pair.
+    The file is read once for every AT_ONCE texts. Raises ValueError where it is empty or ends within a pair.
     """
-    phrases, pairs = phrases_within(texts), 0
+    parts = pa.concat_tables([_pairs_with(phrases, path) for phrases in phrases_within(texts)])
+    place, first, part_of = np.unique(parts["pair"].to_numpy(), return_index=True, return_inverse=True)
+    found = parts.take(first)
+    occurs = {name: np.bincount(part_of, parts[name].to_numpy(), len(place)) > 0 for name in OCCURS}
+    return {name: occurs.get(name, found[name]) for name in PARAPHRASES.columns}
+
+
+def _pairs_with(phrases: Container[bytes], path: str | os.PathLike[str]) -> pa.Table:
+    """The pairs of the file of which at least one phrase is among these, as a table of PARAPHRASES."""
+    pairs = 0
     found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     lines = []
     for block, ends in _blocks(path):
@@ -51,17 +65,11 @@ def paraphrases_of(texts: Iterable[str], path: str | os.PathLike[str]) -> dict[s
         given = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(block))
         lines.append(given.take((3 * kept[:, np.newaxis] + np.arange(3)).ravel()))
         pairs += len(one)
-    place, occurs, other_occurs = map(np.concatenate, zip(*found, strict=True))
+    place, *occurs = map(np.concatenate, zip(*found, strict=True))
     stripped = pc.utf8_rtrim(pa.chunked_array(lines), "\n").combine_chunks()
     probability, phrase, paraphrase = (stripped[part::3] for part in range(3))
-    return {
-        "pair": place,
-        "probability": probability.cast(pa.float64()),
-        "phrase": phrase,
-        "paraphrase": paraphrase,
-        "phrase_occurs": occurs,
-        "paraphrase_occurs": other_occurs,
-    }
+    columns = {"pair": place, "probability": probability.cast(pa.float64()), "phrase": phrase, "paraphrase": paraphrase}
+    return pa.table({**columns, **dict(zip(OCCURS, occurs, strict=True))})
 
 
 def write_paraphrases(corpora: Iterable[tuple[Iterable[str], str | os.PathLike[str]]], path: Path) -> int:
@@ -71,10 +79,15 @@ def write_paraphrases(corpora: Iterable[tuple[Iterable[str], str | os.PathLike[s
     """
     parts = []
     for captions, table in corpora:
-        pairs, within = read_table(table, PARAPHRASES), pa.array(sorted(phrases_within(captions)), pa.binary())
-        one, other = (pc.is_in(_words_of(pairs[name]), within) for name in ("phrase", "paraphrase"))
-        matches = pc.or_(pc.and_(pairs["phrase_occurs"], other), pc.and_(pairs["paraphrase_occurs"], one))
-        parts.append(pairs.filter(matches))
+        pairs = read_table(table, PARAPHRASES)
+        one, other = (_words_of(pairs[name]) for name in ("phrase", "paraphrase"))
+        for phrases in phrases_within(captions):
+            within = pa.array(phrases, pa.binary())
+            matches = pc.or_(
+                pc.and_(pairs["phrase_occurs"], pc.is_in(other, within)),
+                pc.and_(pairs["paraphrase_occurs"], pc.is_in(one, within)),
+            )
+            parts.append(pairs.filter(matches))
     together = pa.concat_tables(parts)
     _, first = np.unique(together["pair"].to_numpy(), return_index=True)  # in the order of METEOR's own file
     columns = together.take(first).select(["probability", "phrase", "paraphrase"]).to_pydict().values()
@@ -85,16 +98,22 @@ def write_paraphrases(corpora: Iterable[tuple[Iterable[str], str | os.PathLike[s
     return len(first)
 
 
-def phrases_within(texts: Iterable[str]) -> set[bytes]:
-    """What occurs in texts, single spaces between words: nothing, words, and words in a row, LONGEST at most."""
+def phrases_within(texts: Iterable[str]) -> Iterator[set[bytes]]:
+    """What occurs in texts, single spaces between words: nothing, words, and words in a row, LONGEST at most.
+
+    A set for every AT_ONCE different texts, each of which adds some thirty phrases; without any text one, too.
+    """
     different = {text.lower() for text in texts}
     different |= {ENTITIES.sub(" ", text) for text in different if "&" in text}
-    found = {b""}
-    for words in {tuple(re.sub(BETWEEN, " ", text).encode().split()) for text in different}:
-        for begin in range(len(words)):
-            ends = range(begin + 1, min(begin + LONGEST, len(words)) + 1)
-            found.update([b" ".join(words[begin:end]) for end in ends])
-    return found
+    remaining = iter(different)
+    for _ in range(0, max(len(different), 1), AT_ONCE):
+        found = {b""}
+        for text in islice(remaining, AT_ONCE):
+            words = re.sub(BETWEEN, " ", text).encode().split()
+            for begin in range(len(words)):
+                ends = range(begin + 1, min(begin + LONGEST, len(words)) + 1)
+                found.update([b" ".join(words[begin:end]) for end in ends])
+        yield found
 
 
 def _blocks(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, np.ndarray]]:
@@ -108,7 +127,7 @@ def _blocks(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, np.ndarray]]:
             if len(ends):
                 yield rest[: ends[-1] + 1], ends
                 rest, lines = rest[ends[-1] + 1 :], lines + len(ends)
-    if rest:
+    if rest or not lines:
         lines += rest.count(NEWLINE)
         raise ValueError(f"{path}: {lines} lines are not a probability and two phrases each; install METEOR again")
 
