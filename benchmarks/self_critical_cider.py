@@ -8,8 +8,8 @@ rows, until the last caption has ended, takes the logarithms of all probabilitie
 by torch.distributions; the reward counts the n-grams of a caption's references anew for each caption, in
 dictionaries; Adam is torch's. Both take turns. Captions have 8 to 13 words, which random weights would not do.
 
-Before anything is timed, both must give the same samples, rewards and losses to 1e-5 where no caption ends before the
-others (later ones are drawn by other random numbers, as ours no longer draws for captions that have ended).
+Before anything is timed, both must give the same mean reward and loss to 1e-5, of samples by the same random numbers
+where no caption ends before the others (else ours, which no longer draws for captions that have ended, draws others).
 """
 
 import argparse

@@ -10,9 +10,9 @@ from pycocoevalcap.meteor.meteor import Meteor
 
 from captionlab.evaluation import paraphrases
 from captionlab.evaluation.metrics.nlg import meteor_process
-from captionlab.evaluation.paraphrases import LONGEST, paraphrases_of, phrases_within, write_paraphrases
+from captionlab.evaluation.paraphrases import LONGEST, paraphrases_of, write_paraphrases
 from captionlab.evaluation.schemas import PARAPHRASES
-from captionlab.tables import read_table, write_table
+from captionlab.tables import write_table
 
 ALL = Path(inspect.getfile(Meteor)).parent / "data" / "paraphrase-en.gz"
 # Captions beside references that say the same in other words; capitals, quotes, hyphens and letters of other scripts.
@@ -85,26 +85,39 @@ def test_meteor_gives_the_same_statistics(corpora, tmp_path):
     assert sum(one != other for one, other in zip(statistics[0], unmatched, strict=True)) >= 4
 
 
-def test_texts_are_looked_up_a_part_at_a_time(corpora, tmp_path, monkeypatch):
-    captions, table = corpora[0]
-    references = [text for of_caption in [*CAPTIONS.values()][:3] for text in of_caption]
-    write_paraphrases([(captions, table)], tmp_path / "at_once.gz")
-    monkeypatch.setattr(paraphrases, "AT_ONCE", 2)
-    assert len([*phrases_within(references)]) == 3
-    write_table(tmp_path / "parts.parquet", PARAPHRASES, paraphrases_of(references, ALL))
-    assert read_table(tmp_path / "parts.parquet", PARAPHRASES).equals(read_table(table, PARAPHRASES))
-    write_paraphrases([(captions, tmp_path / "parts.parquet")], tmp_path / "parts.gz")
-    assert [*pairs(tmp_path / "parts.gz")] == [*pairs(tmp_path / "at_once.gz")]
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        (b"0.5\na dog\n", "2 lines are not a probability and two phrases each"),
+        (b"", "0 lines are not a probability and two phrases each"),
+        (b"0.5\na dog\n1, 2-3 4 5 6 7 8 9 ten\n", "'1  2 3 4 5 6 7 8 9 ten' has more than 9 words"),
+    ],
+)
+def test_a_file_that_is_no_table_of_paraphrases_is_named(lines, fault, tmp_path):
+    (tmp_path / "bad.gz").write_bytes(gzip.compress(lines))
+    with pytest.raises(ValueError, match=f"bad.gz: {fault}"):
+        paraphrases_of(["a dog"], tmp_path / "bad.gz")
 
 
-@pytest.mark.parametrize("content", [b"", b"0.5\n"])
-def test_a_file_without_pairs_is_named(content, tmp_path):
-    (tmp_path / "none.gz").write_bytes(gzip.compress(content))
-    with pytest.raises(ValueError, match=r"none.gz: [01] lines are not a probability"):
-        paraphrases_of(["a dog"], tmp_path / "none.gz")
+def test_so_many_texts_at_a_time_make_no_difference(monkeypatch, tmp_path):
+    lines = b"0.5\na dog\nthe dog\n0.25\na cat\nthe cat\n0.125\none two three\nfour\n0.5\nthe cat\n!\n"
+    (tmp_path / "all.gz").write_bytes(gzip.compress(lines))
+    references, captions = ["a dog", "the dog and the cat", "a dog", "four"], ["the dog", "one two", "three, a cat", ""]
+    tables, kept = [], []
+    for texts in (100, 2, 1):
+        monkeypatch.setattr(paraphrases, "AT_ONCE", texts)
+        columns = paraphrases_of(references, tmp_path / "all.gz")
+        tables.append({name: list(map(str, column)) for name, column in columns.items()})
+        write_table(tmp_path / f"{texts}.parquet", PARAPHRASES, columns)
+        write_paraphrases([(captions, tmp_path / f"{texts}.parquet")], tmp_path / "few.gz")
+        kept.append([*pairs(tmp_path / "few.gz")])
+    assert tables[0]["pair"] == ["0", "1", "2", "3"]
+    assert tables[0]["phrase_occurs"] == ["True", "False", "False", "True"]
+    assert tables[0]["paraphrase_occurs"] == ["True", "True", "True", "True"]
+    assert tables == [tables[0]] * 3
+    assert kept == [[(0.5, "a dog", "the dog"), (0.25, "a cat", "the cat"), (0.5, "the cat", "!")]] * 3
 
 
-def test_a_file_that_is_cut_off_is_named(tmp_path):
-    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"0.5\na dog\n"))
-    with pytest.raises(ValueError, match=r"cut.gz: 2 lines are not a probability and two phrases each"):
-        paraphrases_of(["a dog"], tmp_path / "cut.gz")
+def test_no_texts_have_the_paraphrases_of_nothing(tmp_path):
+    (tmp_path / "all.gz").write_bytes(gzip.compress(b"0.5\na dog\nthe dog\n0.5\nthe cat\n!\n"))
+    assert paraphrases_of([], tmp_path / "all.gz")["pair"].to_pylist() == [1]

@@ -28,8 +28,8 @@ BETWEEN = "[^0-9a-z]+"
 ENTITIES = re.compile("&(?:quot|apos|lt|gt|amp);")
 # Words of the longest phrase of METEOR's file.
 LONGEST = 9
-# Texts whose phrases are in memory together, 0.3 GB of them.
-AT_ONCE = 100_000
+# Texts whose phrases are in memory together, in 3 to 7 kB each.
+AT_ONCE = 50_000
 # Columns of PARAPHRASES that say which phrase of a pair occurs.
 OCCURS = ("phrase_occurs", "paraphrase_occurs")
 # Of the bytes of the file all that are between words become spaces, but for the ends of lines.
@@ -42,7 +42,8 @@ BLOCK = 1 << 18
 def paraphrases_of(texts: Iterable[str], path: str | os.PathLike[str]) -> dict[str, Any]:
     """Columns of PARAPHRASES: the pairs of METEOR's file `path`, three lines for each, with a phrase in the texts.
 
-    The file is read once for every AT_ONCE texts. Raises ValueError where it is empty or ends within a pair.
+    The file is read once for every AT_ONCE texts. Raises ValueError where it is empty, ends within a
+    pair or has a phrase of more than LONGEST words.
     """
     parts = pa.concat_tables([_pairs_with(phrases, path) for phrases in phrases_within(texts)])
     place, first, part_of = np.unique(parts["pair"].to_numpy(), return_index=True, return_inverse=True)
@@ -57,7 +58,7 @@ def _pairs_with(phrases: Container[bytes], path: str | os.PathLike[str]) -> pa.T
     found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     lines = []
     for block, ends in _blocks(path):
-        words = _words(block, ends)
+        words = _words(block, ends, path)
         one, other = (np.fromiter(map(phrases.__contains__, words[part::3]), bool) for part in (1, 2))
         kept = np.flatnonzero(one | other)
         found.append((kept + pairs, one[kept], other[kept]))
@@ -132,11 +133,16 @@ def _blocks(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, np.ndarray]]:
         raise ValueError(f"{path}: {lines} lines are not a probability and two phrases each; install METEOR again")
 
 
-def _words(block: bytes, ends: np.ndarray) -> list[bytes]:
-    """The words of each line, single spaces between them."""
+def _words(block: bytes, ends: np.ndarray, path: str | os.PathLike[str]) -> list[bytes]:
+    """The words of each line, single spaces between them; ValueError where there are more than LONGEST."""
     spaced = block.translate(SPACED)
     lines = spaced.split(b"\n")
     between = np.frombuffer(spaced, np.uint8) <= SPACE
+    begins = np.concatenate([~between[:1], between[:-1] & ~between[1:]])
+    counts = np.add.reduceat(begins, np.concatenate([[0], ends[:-1] + 1]), dtype=np.int32)
+    if counts.max() > LONGEST:
+        longest = lines[counts.argmax()].decode()
+        raise ValueError(f"{path}: {longest!r} has more than {LONGEST} words; phrases of so many are not looked up")
     twice = np.flatnonzero(between[1:] & between[:-1])
     for line in np.unique(np.searchsorted(ends, np.concatenate([twice, twice + 1]))).tolist():
         lines[line] = b" ".join(lines[line].split())
