@@ -170,11 +170,12 @@ def test_what_was_found_is_kept_until_a_source_changes(checkout, fingerprint, mo
     assert followed == [checkout / "workflow/scripts/job.py"]
 
 
-def test_a_new_or_a_damaged_file_is_no_reason_to_fail_or_to_keep(checkout, fingerprint, monkeypatch):
+@pytest.mark.parametrize("damaged", ['{"job": ', "null"])
+def test_a_new_or_a_damaged_file_is_no_reason_to_fail_or_to_keep(damaged, checkout, fingerprint, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(checkout / "cache"))
     kept = found_by_a_process(checkout)
     [file] = (checkout / "cache").rglob("*.json")
-    file.write_text('{"job": ')
+    file.write_text(damaged)
     assert found_by_a_process(checkout) == kept
     (checkout / "src/lib/deep/beta").mkdir()  # a package goes before a module of its name
     (checkout / "src/lib/deep/beta/__init__.py").write_text("def used(x):\n    return 0\n")

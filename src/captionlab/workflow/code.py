@@ -206,7 +206,7 @@ class Fingerprints:
         self.places = [folder / name for folder in folders]
         self.known: dict[str, str] = {}
         for place in reversed(self.places):
-            with suppress(OSError, ValueError):
+            with suppress(OSError, ValueError, TypeError):  # not there, damaged, or no mapping
                 self.known |= json.loads(place.read_text(encoding="utf-8"))
 
     def of(self, script: str, *also: str) -> str:
