@@ -29,6 +29,7 @@ from typing import Any
 
 import torch
 from finetuning_ways import ADAM, LONGEST, PlainLoop, Setting, Stopwatch
+from products import fastest_product
 from torch import nn
 
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
@@ -165,11 +166,9 @@ def seconds_of(work: Callable[[], Any], watch: Stopwatch) -> float:
 
 def limits(device: str, size: int) -> tuple[float, float]:
     """Operations per second of a product of large matrices, and bytes per second of reading a large matrix."""
-    watch = Stopwatch(device)
-    matrix = torch.randn(size, size, device=device)
     large, vector = torch.randn(4 * size, 4 * size, device=device), torch.randn(4 * size, device=device)
-    operations = 2 * size**3 / seconds_of(lambda: matrix @ matrix, watch)
-    return operations, 4 * large.numel() / seconds_of(lambda: large @ vector, watch)
+    seconds = seconds_of(lambda: large @ vector, Stopwatch(device))
+    return fastest_product(device, size), 4 * large.numel() / seconds
 
 
 def print_cost_model(setting: Setting, most_words: int, size: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from PIL import Image
+from products import torch_products
 from torch import Tensor
 from torch.nn.functional import cross_entropy, interpolate, normalize
 from torch.utils.flop_counter import FlopCounterMode
@@ -205,6 +206,7 @@ class PlainLoop:
         self.optimizer = torch.optim.Adam(parameters, lr=ADAM["lr"])
         self.baseline, self.batches_seen = 0.0, 0
 
+    @torch_products()
     def update(self, batch: ImageBatch) -> tuple[Tensor, Tensor]:
         """One update; the tokens of the captions and the loss."""
         stage, rows = self.watch.stage, batch.images.tolist()

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import torch
+from products import fastest_product, torch_products
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -99,18 +100,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     torch.set_num_threads(given.threads)
     sizes = SMALL if given.small else Sizes()
-    peak = peak_flops(256 if given.small else 2048)
+    peak = fastest_product("cpu", 256 if given.small else 2048)
     print(f"{given.threads} threads; a product of large matrices reaches {peak / 1e9:.0f} GFLOP/s", flush=True)
     for family in given.scorers:
         with tempfile.TemporaryDirectory(prefix="self-critical-") as folder:
             measure(family, sizes, given.updates, peak, Path(folder))
-
-
-def peak_flops(size: int) -> float:
-    """Multiplications and additions in a second in a product of square matrices."""
-    a, b = torch.randn(size, size), torch.randn(size, size)
-    seconds = min(timed(lambda: a @ b)[0] for _ in range(5))
-    return 2 * size**3 / seconds
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -249,6 +243,7 @@ def itm_scorer(family: str, sizes: Sizes, folder: Path) -> tuple[Any, ScorerImag
     write_regions(folder / "regions.parquet", pool)
     table = RegionTable([folder / "regions.parquet"])
 
+    @torch_products()
     def plain(batch: ImageBatch, captions: Sequence[str]) -> tuple[Tensor, dict[str, Tensor]]:
         longest = scorer.matching.max_tokens
         tokens = scorer.encode_text(captions)
@@ -287,6 +282,7 @@ def clip_scorer(family: str, sizes: Sizes, folder: Path) -> tuple[Any, ScorerIma
     path = folder / "embeddings.parquet"
     write_table(path, kind, embedding_rows(ids, clip.embed_images(pixels).numpy(), kind, path))
 
+    @torch_products()
     def plain(batch: ImageBatch, captions: Sequence[str]) -> tuple[Tensor, dict[str, Tensor]]:
         tokens = pad([*tokenise(captions, clip.context_length), [0] * clip.context_length])[:-1]
         with torch.no_grad():

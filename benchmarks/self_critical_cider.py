@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from products import torch_products
 from self_critical import IMAGES, SAMPLES, SMALL, WORDS, Captioner, Sizes, words_of
 from torch import Tensor
 
@@ -88,6 +89,7 @@ class PlainLoop:
         torch.nn.utils.clip_grad_value_(self.captioner.parameters(), CLIP)
         self.optimizer.step()
 
+    @torch_products()
     def loss(self, batch: ImageBatch, dropout: bool) -> tuple[Tensor, Tensor]:
         """The loss, and the rewards of the samples."""
         self.captioner.train(dropout)

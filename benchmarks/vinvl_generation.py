@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from products import torch_products
 from torch import Tensor
 
 from captionlab.captioners.vinvl import CAPTION, Vinvl
@@ -73,10 +74,12 @@ class PlainLoop:
     def __init__(self, captioner: Vinvl):
         self.captioner, self.operations = captioner, 0
 
+    @torch_products()
     def start(self, visual: TaggedRegions, max_tokens: int) -> tuple[Tensor, Any]:
         """The first logits."""
         return self._read(visual, visual.tags.new_full((len(visual), 1), self.captioner.start_id))
 
+    @torch_products()
     def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
         """The next logits."""
         return self._read(state[0], torch.cat([state[1], tokens[:, None]], dim=1))
@@ -106,6 +109,7 @@ class CachedPath:
     def __init__(self, captioner: Vinvl, beams: int):
         self.captioner, self.beams, self.operations = captioner, beams, 0
 
+    @torch_products()
     def start(self, visual: TaggedRegions, max_tokens: int) -> tuple[Tensor, Any]:
         """The first logits; the state has a row for each beam already, and says how many of them an image has."""
         copied = visual[torch.arange(len(visual)).repeat_interleave(self.beams)]
@@ -125,6 +129,7 @@ class CachedPath:
         logits = self.captioner.cls.predictions(states[:, :pieces])[:: self.beams, 1]
         return logits, (memory, copied.mask, self.beams)
 
+    @torch_products()
     def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
         """The next logits: queries of the token and the mask, keys and values of everything."""
         memory, image, copies = state

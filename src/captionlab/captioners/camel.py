@@ -17,6 +17,7 @@ from captionlab.declarations import CaptionerFamily
 from captionlab.networks.bert import check_heads, said, split
 from captionlab.networks.caches import Cache, images_kept
 from captionlab.networks.checkpoints import count_layers
+from captionlab.networks.linear import Linear
 from captionlab.networks.tokenizer import Tokenizer
 
 DECLARATION = CaptionerFamily(
@@ -70,8 +71,8 @@ class Projections(nn.Module):
         super().__init__()
         inner = heads * head_size
         self.heads, self.head_size, self.memory = heads, head_size, memory
-        self.fc_q, self.fc_k, self.fc_v = (nn.Linear(width, inner) for _ in range(3))
-        self.fc_o = nn.Linear(inner, width)
+        self.fc_q, self.fc_k, self.fc_v = (Linear(width, inner) for _ in range(3))
+        self.fc_o = Linear(inner, width)
         if memory:
             self.m_k, self.m_v = (nn.Parameter(torch.empty(1, memory, inner)) for _ in range(2))
 
@@ -105,7 +106,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, width: int, inner: int, dropout: float):
         super().__init__()
-        self.fc1, self.fc2, self.layer_norm = nn.Linear(width, inner), nn.Linear(inner, width), nn.LayerNorm(width)
+        self.fc1, self.fc2, self.layer_norm = Linear(width, inner), Linear(inner, width), nn.LayerNorm(width)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor) -> Tensor:
@@ -135,7 +136,7 @@ class DecoderLayer(nn.Module):
         self.self_att = Attention(width, heads, head_size, dropout)
         self.enc_att = Attention(width, heads, head_size, dropout)
         self.pwff = FeedForward(width, feed_forward, dropout)
-        self.fc_alpha = nn.ModuleList(nn.Linear(2 * width, width) for _ in range(levels))
+        self.fc_alpha = nn.ModuleList(Linear(2 * width, width) for _ in range(levels))
 
     def read(self, states: Tensor, image: list[tuple[Tensor, Tensor]]) -> Tensor:
         """Map states after self-attention (N, T, width) to the layer's output.
@@ -160,7 +161,7 @@ class Encoder(nn.Module):
     def __init__(self, visual_size: int, layers: int, layer: tuple[int, int, int, int, int, float], positions: bool):
         super().__init__()
         width, dropout, self.positions = layer[0], layer[-1], positions
-        self.fc, self.layer_norm, self.dropout = nn.Linear(visual_size, width), nn.LayerNorm(width), nn.Dropout(dropout)
+        self.fc, self.layer_norm, self.dropout = Linear(visual_size, width), nn.LayerNorm(width), nn.Dropout(dropout)
         # Stored with the weights also where it is not used.
         self.pos_emb = nn.Embedding(PLACES + 1, visual_size).requires_grad_(False)
         self.layers = nn.ModuleList(EncoderLayer(*layer) for _ in range(layers))
@@ -232,7 +233,7 @@ class Camel(Captioner[State]):
                 "word_emb": nn.Embedding(vocabulary, width),
                 "pos_emb": nn.Embedding(longest + 1, width).requires_grad_(False),
                 "layers": nn.ModuleList(layers),
-                "fc": nn.Linear(width, vocabulary, bias=False),
+                "fc": Linear(width, vocabulary, bias=False),
             }
         )
         for parameter in self.parameters():

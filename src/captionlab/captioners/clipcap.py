@@ -17,6 +17,7 @@ from captionlab.networks.bert import said
 from captionlab.networks.caches import Cache
 from captionlab.networks.checkpoints import count_layers
 from captionlab.networks.gpt2 import GPT2
+from captionlab.networks.linear import Linear
 
 DECLARATION = CaptionerFamily(
     reads="vector",
@@ -73,10 +74,10 @@ class ClipCap(Captioner[Cache]):
         self.prompt_length, self.longest = prefix_length, positions - prefix_length
         self.clip_project: nn.Module
         if mapper_hidden:
-            mapper = nn.Sequential(nn.Linear(prefix_size, mapper_hidden), nn.Tanh(), nn.Linear(mapper_hidden, outputs))
+            mapper = nn.Sequential(Linear(prefix_size, mapper_hidden), nn.Tanh(), Linear(mapper_hidden, outputs))
             self.clip_project = nn.Sequential(OrderedDict(model=mapper))
         else:
-            self.clip_project = nn.Linear(prefix_size, outputs)
+            self.clip_project = Linear(prefix_size, outputs)
         self.gpt = GPT2(vocabulary, positions, width, layers, heads)
 
     @classmethod

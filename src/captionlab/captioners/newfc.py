@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
 from captionlab.declarations import CaptionerFamily
+from captionlab.networks.linear import Linear
 from captionlab.networks.sampling import drawn
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.words import learn_words, read_words
@@ -46,7 +47,7 @@ class MaxoutCell(nn.Module):
 
     def __init__(self, inputs: int, width: int):
         super().__init__()
-        self.i2h, self.h2h = nn.Linear(inputs, 5 * width), nn.Linear(width, 5 * width)
+        self.i2h, self.h2h = Linear(inputs, 5 * width), Linear(width, 5 * width)
 
     def forward(self, projected: Tensor, state: State) -> State:
         """The next hidden and cell states (N, width) after an input as i2h projects it, (N, 5 width)."""
@@ -74,8 +75,8 @@ class NewFC(Captioner[State]):
         super().__init__(locals())
         self.longest = max_words + 1
         self.embed = nn.Embedding(vocabulary, input_width)
-        self.fc_embed = nn.Linear(visual_size, input_width)
-        self.logit = nn.Linear(width, vocabulary)
+        self.fc_embed = Linear(visual_size, input_width)
+        self.logit = Linear(width, vocabulary)
         self._core = MaxoutCell(input_width, width)
         self.dropout = nn.Dropout(dropout)
 

@@ -30,6 +30,7 @@ from captionlab.networks.bert import (
     without_prefixes,
 )
 from captionlab.networks.caches import Cache, images_kept
+from captionlab.networks.linear import Linear, linear
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.wordpiece import MASK as MASK_PIECE
 from captionlab.networks.wordpiece import SPECIAL, learn_pieces, piece_id, pieces_tokenizer, read_pieces
@@ -101,7 +102,7 @@ class Bert(nn.Module):
         self.encoder: Any = nn.ModuleDict({"layer": nn.ModuleList(Layer(*layer) for _ in range(layers))})
         # Published with the rest; captioning does not use it.
         self.pooler = Pooler(width, width).requires_grad_(False)
-        self.img_embedding, self.LayerNorm = nn.Linear(region_size, width), nn.LayerNorm(width, eps=EPSILON)
+        self.img_embedding, self.LayerNorm = Linear(region_size, width), nn.LayerNorm(width, eps=EPSILON)
         self.dropout = nn.Dropout(dropout)
 
     def embed_text(self, ids: Tensor, positions: Tensor, segment: int) -> Tensor:
@@ -117,15 +118,15 @@ class Predictions(nn.Module):
     def __init__(self, words: nn.Embedding):
         super().__init__()
         vocabulary, width = words.weight.shape
-        hidden = {"dense": nn.Linear(width, width), "act": nn.GELU(), "LayerNorm": nn.LayerNorm(width, eps=EPSILON)}
+        hidden = {"dense": Linear(width, width), "act": nn.GELU(), "LayerNorm": nn.LayerNorm(width, eps=EPSILON)}
         self.transform = nn.Sequential(OrderedDict(hidden))
-        self.decoder = nn.Linear(width, vocabulary, bias=False)
+        self.decoder = Linear(width, vocabulary, bias=False)
         self.decoder.weight = words.weight
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def forward(self, states: Tensor) -> Tensor:
         """Map (..., width) to (..., vocabulary)."""
-        return functional.linear(self.transform(states), self.decoder.weight, self.bias)
+        return linear(self.transform(states), self.decoder.weight, self.bias)
 
 
 class Vinvl(Captioner[State]):

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionlab.networks.checkpoints import CheckpointError, count_layers
+from captionlab.networks.linear import Linear
 
 EPSILON = 1e-12
 
@@ -68,7 +69,7 @@ class Heads(nn.Module):
         super().__init__()
         check_heads(width, heads)
         self.heads, self.dropout = heads, dropout
-        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+        self.query, self.key, self.value = (Linear(width, width) for _ in range(3))
 
     def forward(self, states: Tensor, context: Tensor, mask: Tensor | None) -> Tensor:
         """What states (B, T, width) gather from context (B, S, width), of which `mask` (B, S) hides padding."""
@@ -81,7 +82,7 @@ class Projection(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, dropout: float):
         super().__init__()
-        self.dense, self.LayerNorm = nn.Linear(inputs, outputs), nn.LayerNorm(outputs, eps=EPSILON)
+        self.dense, self.LayerNorm = Linear(inputs, outputs), nn.LayerNorm(outputs, eps=EPSILON)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor, residual: Tensor) -> Tensor:
@@ -103,7 +104,7 @@ class Expansion(nn.Module):
 
     def __init__(self, width: int, feed_forward: int):
         super().__init__()
-        self.dense = nn.Linear(width, feed_forward)
+        self.dense = Linear(width, feed_forward)
 
     def forward(self, states: Tensor) -> Tensor:
         """Map (B, T, width) to (B, T, feed_forward)."""
@@ -159,7 +160,7 @@ class RegionEmbeddings(nn.Module):
 
     def __init__(self, region_size: int, width: int, dropout: float):
         super().__init__()
-        self.image_embeddings, self.image_location_embeddings = nn.Linear(region_size, width), nn.Linear(5, width)
+        self.image_embeddings, self.image_location_embeddings = Linear(region_size, width), Linear(5, width)
         self.LayerNorm, self.dropout = nn.LayerNorm(width, eps=EPSILON), nn.Dropout(dropout)
 
     def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
@@ -173,7 +174,7 @@ class Pooler(nn.Module):
 
     def __init__(self, width: int, outputs: int):
         super().__init__()
-        self.dense = nn.Linear(width, outputs)
+        self.dense = Linear(width, outputs)
 
     def forward(self, states: Tensor) -> Tensor:
         """Map (B, T, width) to (B, outputs)."""

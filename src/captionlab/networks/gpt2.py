@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from captionlab.networks.bert import check_heads
 from captionlab.networks.caches import Cache
+from captionlab.networks.linear import Linear, linear
 
 INITIAL_STD = 0.02
 
@@ -25,7 +26,7 @@ class Projection(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., inputs) to (..., outputs)."""
-        return functional.linear(x, self.weight.t(), self.bias)
+        return linear(x, self.weight.t(), self.bias)
 
 
 class Attention(nn.Module):
@@ -112,5 +113,5 @@ class GPT2(nn.Module):
         super().__init__()
         check_heads(width, heads)
         self.transformer = Transformer(vocabulary, positions, width, layers, heads, dropout)
-        self.lm_head = nn.Linear(width, vocabulary, bias=False)
+        self.lm_head = Linear(width, vocabulary, bias=False)
         self.lm_head.weight = self.transformer.wte.weight

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from captionlab.networks.bert import FIRST, Layer, Pooler, TextEmbeddings, initialise, join, read_sizes
+from captionlab.networks.linear import Linear
 from captionlab.scorers.scorer import ScorerNetwork, Visual
 
 
@@ -36,7 +37,7 @@ class SingleStream(ScorerNetwork):
         self.img_embeddings = self.REGIONS(region_size, width, dropout)
         self.layer = nn.ModuleList(Layer(width, heads, feed_forward, dropout) for _ in range(layers))
         self.pooler = Pooler(width, width)
-        self.head = nn.Linear(width, outputs)
+        self.head = Linear(width, outputs)
         initialise(self)
 
     @classmethod

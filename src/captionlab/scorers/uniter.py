@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import EPSILON, without_prefixes
+from captionlab.networks.linear import Linear
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.scorer import Matching, Visual
 from captionlab.scorers.single_stream import SingleStream
@@ -29,7 +30,7 @@ class RegionEmbeddings(nn.Module):
 
     def __init__(self, region_size: int, width: int, dropout: float):
         super().__init__()
-        self.img_linear, self.pos_linear = nn.Linear(region_size, width), nn.Linear(7, width)
+        self.img_linear, self.pos_linear = Linear(region_size, width), Linear(7, width)
         self.img_layer_norm, self.pos_layer_norm, self.LayerNorm = (nn.LayerNorm(width, eps=EPSILON) for _ in range(3))
         self.dropout = nn.Dropout(dropout)
 

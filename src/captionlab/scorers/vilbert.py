@@ -29,6 +29,7 @@ from captionlab.networks.bert import (
     without_prefixes,
 )
 from captionlab.networks.checkpoints import count_layers
+from captionlab.networks.linear import Linear
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
 
@@ -95,8 +96,8 @@ class Connection(nn.Module):
         check_heads(joint_width, heads)
         self.heads, self.dropout = heads, dropout
         (v_width, v_feed_forward), (t_width, t_feed_forward) = v, t
-        self.query1, self.key1, self.value1 = (nn.Linear(v_width, joint_width) for _ in range(3))
-        self.query2, self.key2, self.value2 = (nn.Linear(t_width, joint_width) for _ in range(3))
+        self.query1, self.key1, self.value1 = (Linear(v_width, joint_width) for _ in range(3))
+        self.query2, self.key2, self.value2 = (Linear(t_width, joint_width) for _ in range(3))
         self.v_gathered, self.t_gathered = (Projection(joint_width, width, dropout) for width in (v_width, t_width))
         self.v_intermediate = Expansion(v_width, v_feed_forward)
         self.v_output = Projection(v_feed_forward, v_width, dropout)
@@ -169,7 +170,7 @@ class Vilbert(ScorerNetwork):
         )
         self.t_pooler, self.v_pooler = Pooler(width, joint_width), Pooler(visual_width, joint_width)
         self.dropout = nn.Dropout(dropout)
-        self.head = nn.Linear(joint_width, outputs)
+        self.head = Linear(joint_width, outputs)
         initialise(self)
 
     @classmethod

@@ -1,0 +1,75 @@
+"""Linear layers, whose large products are oneDNN's where a processor computes them.
+
+torch multiplies float32 matrices by MKL, which leaves the widest vectors of AMD's processors unused; oneDNN, which
+torch has for convolutions, uses them (docs/performance.md, Linear layers). It adds in another order, so results differ
+from torch's by rounding.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+# Fewer weights than this, 2 MiB of them, may stay in the cache of a core. Their products keep the bits of torch's.
+FEWEST_WEIGHTS = 2**19
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """What `torch.nn.functional.linear` computes: x (..., inputs), weight (outputs, inputs) and bias (outputs,)."""
+    if weight.numel() < FEWEST_WEIGHTS or not _by_onednn(x, weight):
+        return functional.linear(x, weight, bias)
+    product: Tensor = _Linear.apply(x, weight, bias)
+    return product
+
+
+class Linear(nn.Linear):
+    """torch's layer, computed by `linear`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Map (..., inputs) to (..., outputs)."""
+        return linear(input, self.weight, self.bias)
+
+
+def _by_onednn(x: Tensor, weight: Tensor) -> bool:
+    """Whether oneDNN can take the place of MKL: numbers of 32 bits in a processor's memory, and torch has both."""
+    return (
+        x.numel() > 0
+        and x.device.type == weight.device.type == "cpu"
+        and x.dtype == weight.dtype == torch.float32
+        and torch.backends.mkl.is_available()
+        and torch.backends.mkldnn.is_available()
+        and not torch.is_autocast_enabled("cpu")
+    )
+
+
+def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+    return product
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return _product(x, weight, bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        x, weight = ctx.saved_tensors
+        of_x, of_weight, of_bias = ctx.needs_input_grad
+        rows, inputs = (one.reshape(-1, one.shape[-1]) for one in (gradient, x))
+        return (
+            _product(gradient, weight.t()) if of_x else None,
+            _gradient_of_weight(rows, inputs, weight) if of_weight else None,
+            rows.sum(0) if of_bias else None,
+        )
+
+
+def _gradient_of_weight(gradient: Tensor, x: Tensor, weight: Tensor) -> Tensor:
+    """Of gradients (N, outputs) and inputs (N, inputs), laid out as the weight is, or else torch would copy it."""
+    if weight.is_contiguous():
+        return _product(gradient.t(), x.t())
+    return _product(x.t(), gradient.t()).t()
