@@ -3,6 +3,7 @@
 `snakemake --cores all results/tables/` makes everything that the config asks for.
 """
 
+import atexit
 import gc
 import sys
 from pathlib import Path
@@ -23,8 +24,9 @@ from captionlab.workflow.experiments import Experiments
 min_version("9.20")
 
 # What a plan consists of lives as long as the process: looking through it for garbage after each 700 new objects, as
-# Python does, takes a tenth of planning.
+# Python does, takes a tenth of planning; and at the very end, several times, half a second.
 gc.set_threshold(300_000)
+atexit.register(gc.freeze)
 
 # A config given by --configfile stands alone; Snakemake would merge it into the default one.
 if "corpora" not in config and (workflow.modifier.namespace or not workflow.configfiles):

@@ -84,7 +84,7 @@ def score(folder: Path, references: list[list[str]]) -> None:
     given = [shortened(of_image[image % REFERENCES], image) for image, of_image in enumerate(references)]
     captions = {(str(image), 0): tokens for image, tokens in enumerate(tokenize(given))}
     known, few = read_references(folder / "references.parquet"), folder / "few.gz"
-    write_paraphrases([(captions.values(), folder / "paraphrases.parquet")], few)
+    write_paraphrases(captions.values(), folder / "paraphrases.parquet", few)
     with meteor_process(few) as meteor, meteor_process(few, bare=True) as bare:
         write_table(folder / "nlg.parquet", NLG, score_corpus("real", captions, known, meteor, bare))
 

@@ -136,8 +136,10 @@ def read_table(
     tables = []
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         check_schema(path, schema)
-        with damage_named(path):
-            table = pq.read_table(path, columns=list(columns or schema.columns), page_checksum_verification=True)
+        names = list(columns or schema.columns)
+        # Not pq.read_table, which imports pandas.
+        with damage_named(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read(names).select(names)
         tables.append(unpack(table).replace_schema_metadata(None))
     if not tables:
         raise TableError(f"no file of {schema.name} was given")

@@ -1,3 +1,4 @@
+import contextlib
 import gzip
 import random
 import threading
@@ -207,34 +208,59 @@ def test_nothing_is_printed(meteor, capsys):
     assert capsys.readouterr().out == ""
 
 
-class KilledAt:
-    """The input of METEOR's process, which is killed before it reads a certain word."""
+class Killed:
+    """The pipes of METEOR's process, which is killed after so many answers, or before it is asked to add up."""
 
-    def __init__(self, process, word):
-        self.process, self.word, self.pipe = process, word, process.stdin
+    def __init__(self, process, answers):
+        self.process, self.answers, self.pipes = process, answers, (process.stdin, process.stdout)
+        process.stdin = process.stdout = self
 
     def __getattr__(self, name):
-        return getattr(self.pipe, name)
+        return getattr(self.pipes[0], name)
 
     def write(self, text):
-        if self.word in text:
-            self.process.kill()
-            self.process.wait()
-        return self.pipe.write(text)
+        if text.startswith(b"EVAL"):
+            self.kill()
+        return self.pipes[0].write(text)
+
+    def read1(self, size):
+        line = self.pipes[1].readline() if self.answers else b""
+        self.answers -= 1
+        if self.answers < 0:
+            self.kill()
+        return line
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.answers = 0
+
+    def close(self):
+        for pipe in self.pipes:
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(
-    ("word", "place"), [(b"unspeakable", "at image 'image[3-6][0-9]'"), (b"EVAL", "to add up the scores")]
-)
-def test_a_killed_java_is_an_error_not_a_wait(word, place):
-    captions, references = made_up_corpus(80)
-    captions["image70", 0] = "unspeakable"
+@pytest.mark.parametrize(("answers", "place"), [(35, "at image 'image35'"), (1000, "to add up the scores")])
+@pytest.mark.parametrize("captions", [80, 3000])
+def test_a_killed_java_is_an_error_not_a_wait(answers, place, captions):
+    """Also where more is asked than a pipe holds."""
     with meteor_process() as meteor:
-        meteor.meteor_p.stdin = KilledAt(meteor.meteor_p, word)
+        killed = Killed(meteor.meteor_p, answers if answers < 80 else captions + 1000)
         with pytest.raises(JavaError, match=rf"METEOR failed {place} of 'toy' \(was it killed"):
-            score_corpus("toy", captions, references, meteor)
+            score_corpus("toy", *made_up_corpus(captions), meteor)
+        killed.process.stdin, killed.process.stdout = killed.pipes
     assert meteor.meteor_p.returncode is not None
+
+
+@pytest.mark.timeout(300)
+def test_an_answer_that_is_none_is_an_error_not_a_wait():
+    """While it is still asked and writes."""
+    captions, references = made_up_corpus(3000)
+    captions["image7", 0] = "a dog\nEVAL ||| nonsense"
+    with meteor_process() as meteor, pytest.raises(JavaError, match="METEOR failed at image"):
+        score_corpus("toy", captions, references, meteor)
 
 
 @pytest.mark.timeout(300)

@@ -3,6 +3,7 @@
 import gzip
 import inspect
 import re
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -39,15 +40,11 @@ def spaced(text):
 
 
 @pytest.fixture(scope="module")
-def corpora(tmp_path_factory):
-    """CAPTIONS as two corpora, each with the table of paraphrases of its references."""
-    folder, items = tmp_path_factory.mktemp("paraphrases"), [*CAPTIONS.items()]
-    parts = []
-    for number, part in enumerate((items[:3], items[2:])):
-        columns = paraphrases_of([text for _, references in part for text in references], ALL)
-        write_table(folder / f"{number}.parquet", PARAPHRASES, columns)
-        parts.append(([caption for caption, _ in part], folder / f"{number}.parquet"))
-    return parts
+def table(tmp_path_factory):
+    """The table of paraphrases of all references."""
+    path = tmp_path_factory.mktemp("paraphrases") / "paraphrases.parquet"
+    write_table(path, PARAPHRASES, paraphrases_of(chain.from_iterable(CAPTIONS.values()), ALL))
+    return path
 
 
 def occurring(phrases, texts):
@@ -56,26 +53,24 @@ def occurring(phrases, texts):
     return {phrase for phrase, words in phrases.items() if any(words in text for text in every)}
 
 
-def test_the_paraphrases_are_those_that_a_caption_and_a_reference_share(corpora, tmp_path):
-    kept = write_paraphrases(corpora, tmp_path / "few.gz")
+def test_the_paraphrases_are_those_that_a_caption_and_a_reference_share(table, tmp_path):
+    kept = write_paraphrases(CAPTIONS, table, tmp_path / "few.gz")
     phrases = {phrase: spaced(phrase) for phrase in {phrase for pair in pairs(ALL) for phrase in pair[1:]}}
     assert max(len(words.split()) for words in phrases.values()) == LONGEST
-    items, known, sides = [*CAPTIONS.items()], {*spaced(str(CAPTIONS)).split()}, []
+    known = {*spaced(str(CAPTIONS)).split()}
     possible = {phrase: words for phrase, words in phrases.items() if known.issuperset(words.split())}
-    for part in (items[:3], items[2:]):
-        captions = occurring(possible, [caption for caption, _ in part])
-        sides.append((captions, occurring(possible, [text for _, references in part for text in references])))
+    here, there = occurring(possible, CAPTIONS), occurring(possible, [*chain.from_iterable(CAPTIONS.values())])
     wanted = [
         (probability, one, other)
         for probability, one, other in pairs(ALL)
-        if any((one in here and other in there) or (one in there and other in here) for here, there in sides)
+        if (one in here and other in there) or (one in there and other in here)
     ]
     assert [*pairs(tmp_path / "few.gz")] == wanted
     assert kept == len(wanted) > 100
 
 
-def test_meteor_gives_the_same_statistics(corpora, tmp_path):
-    write_paraphrases(corpora, tmp_path / "few.gz")
+def test_meteor_gives_the_same_statistics(table, tmp_path):
+    write_paraphrases(CAPTIONS, table, tmp_path / "few.gz")
     with meteor_process() as whole, meteor_process(tmp_path / "few.gz") as few:
         statistics = [[meteor._stat(*pair) for pair in CAPTIONS.items()] for meteor in (whole, few)]
         (tmp_path / "none.gz").write_bytes(gzip.compress(b""))
@@ -109,7 +104,7 @@ def test_so_many_texts_at_a_time_make_no_difference(monkeypatch, tmp_path):
         columns = paraphrases_of(references, tmp_path / "all.gz")
         tables.append({name: list(map(str, column)) for name, column in columns.items()})
         write_table(tmp_path / f"{texts}.parquet", PARAPHRASES, columns)
-        write_paraphrases([(captions, tmp_path / f"{texts}.parquet")], tmp_path / "few.gz")
+        write_paraphrases(captions, tmp_path / f"{texts}.parquet", tmp_path / "few.gz")
         kept.append([*pairs(tmp_path / "few.gz")])
     assert tables[0]["pair"] == ["0", "1", "2", "3"]
     assert tables[0]["phrase_occurs"] == ["True", "False", "False", "True"]

@@ -84,7 +84,7 @@ def results(request, files, tmp_path_factory):
         run_script("find_paraphrases", [references["tokens"]], [references["paraphrases"]], wildcards=coco)
         run_script("tokenize_captions", [generated], [folder / "tokens.parquet"], wildcards=coco)
         scored = {"tokens": folder / "tokens.parquet"}
-        scored |= {"references": [references["tokens"]], "paraphrases": [references["paraphrases"]]}
+        scored |= {"references": [references["tokens"]], "paraphrases": references["paraphrases"]}
         run_script("score_nlg", scored, [nlg], corpora=["coco"], references_per_image=None)
     run_script(
         "summarise_evaluation",

@@ -47,7 +47,8 @@ from pathlib import Path
 from captionlab.workflow.experiments import Experiments
 
 lab = Experiments(json.loads(sys.argv[2]), Path(sys.argv[1]))
-print(json.dumps([lab.score_tables(), lab.software("summarise_evaluation", loads=lab.score_modules())]))
+software = lab.software("summarise_evaluation", loads=lab.score_modules())
+print(json.dumps([lab.score_tables(), {name: of(None) for name, of in software.items()}]))
 """
 
 

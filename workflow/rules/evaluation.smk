@@ -3,7 +3,7 @@
 Needs: results/captions/{captioner}/{evaluation}.parquet, the corpora, and the retrievers with their features.
 Makes: results/evaluation/{captioner}/{evaluation}/{tokens,nlg,retrieval}.parquet and one for each metric whose module is
 all that there is of it, or that is a command, a row for each caption; results/evaluation/references/{corpus}.parquet and
-METEOR's paraphrases of these in results/evaluation/paraphrases/{corpus}.parquet
+METEOR's paraphrases of all of an evaluation in results/evaluation/paraphrases/{evaluation}.parquet
 """
 
 
@@ -34,14 +34,14 @@ rule tokenize_references:
 
 rule find_paraphrases:
     input:
-        paths.references(),
+        lab.of_referenced(paths.references),
     output:
         paths.paraphrases(),
-        provenance=paths.provenance("find_paraphrases/{corpus}"),
+        provenance=paths.provenance("find_paraphrases/{evaluation}"),
     log:
-        paths.log("find_paraphrases/{corpus}"),
+        paths.log("find_paraphrases/{evaluation}"),
     benchmark:
-        paths.benchmark("find_paraphrases/{corpus}")
+        paths.benchmark("find_paraphrases/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -51,7 +51,7 @@ rule find_paraphrases:
     params:
         **lab.software("find_paraphrases", "pycocoevalcap"),
     message:
-        "find METEOR's paraphrases of the references of {wildcards.corpus}"
+        "find METEOR's paraphrases of the references of {wildcards.evaluation}"
     script:
         "../scripts/find_paraphrases.py"
 
@@ -84,7 +84,7 @@ rule score_nlg:
     input:
         tokens=paths.evaluation("tokens"),
         references=lab.of_referenced(paths.references),
-        paraphrases=lab.of_referenced(paths.paraphrases),
+        paraphrases=paths.paraphrases(),
     output:
         paths.evaluation("nlg"),
         provenance=paths.provenance("score_nlg/{captioner}/{evaluation}"),

@@ -1,6 +1,7 @@
-"""Find METEOR's paraphrases that the references of a corpus can match, once on a machine for the same references."""
+"""Find METEOR's paraphrases that the references of an evaluation can match, once on a machine for the same ones."""
 
 from importlib.resources import files
+from itertools import chain
 
 from captionlab.cache import once
 from captionlab.evaluation.paraphrases import paraphrases_of
@@ -13,11 +14,11 @@ from captionlab.tables import read_table, write_table
 
 @script
 def main(snakemake):
-    references, output = snakemake.input[0], snakemake.output[0]
+    references, output = [*snakemake.input], snakemake.output[0]
 
     def find() -> None:
-        tokens = read_table(references, TOKENS, ["tokens"])["tokens"].to_pylist()
-        found = paraphrases_of(tokens, files("pycocoevalcap.meteor") / "data" / "paraphrase-en.gz")
+        tables = (read_table(path, TOKENS, ["tokens"])["tokens"].to_pylist() for path in references)
+        found = paraphrases_of(chain.from_iterable(tables), files("pycocoevalcap.meteor") / "data" / "paraphrase-en.gz")
         write_table(output, PARAPHRASES, found)
 
-    once([dict(snakemake.params.items()), digest(references)], [output], find)
+    once([dict(snakemake.params.items()), [*map(digest, references)]], [output], find)

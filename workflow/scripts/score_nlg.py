@@ -4,6 +4,7 @@ import logging
 import tempfile
 from collections import defaultdict
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 
 from captionlab.evaluation.metrics.nlg import NLG, kinds_of_meteor, meteor_process, score_corpus
@@ -21,10 +22,10 @@ def main(snakemake):
         captions[row["corpus"]][row["image_id"], row["caption_index"]] = row["tokens"]
     params, tables = snakemake.params, zip(snakemake.params.corpora, snakemake.input.references, strict=True)
     references = {corpus: read_references(path, params.references_per_image) for corpus, path in tables}
-    given = (captions[corpus].values() for corpus in params.corpora)
+    texts = chain.from_iterable(captions[corpus].values() for corpus in params.corpora)
     with ExitStack() as stack:
         paraphrases = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="meteor-"))) / "paraphrases.gz"
-        kept = write_paraphrases(zip(given, snakemake.input.paraphrases, strict=True), paraphrases)
+        kept = write_paraphrases(texts, snakemake.input.paraphrases, paraphrases)
         logging.getLogger(__name__).info("METEOR reads the %d paraphrases that these texts can contain", kept)
         # METEOR without its rules of punctuation takes half the time, and texts of words alone need none.
         asked = (

@@ -2,14 +2,14 @@
 
 METEOR 1.5 reads 5 million pairs of phrases before it scores its first caption, which takes longer than scoring a test
 split. A pair matches where a caption has one of its phrases and a reference the other, word after word, so all other
-pairs change nothing. The pairs with a phrase of the references are looked up once for a corpus; of these a job takes
-those whose other phrase its captions have.
+pairs change nothing. The pairs with a phrase of the references are looked up once for an evaluation; of these a job
+takes those whose other phrase its captions have.
 """
 
 import gzip
 import os
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ NEWLINE, SPACE = b"\n "
 SPACED = bytes(SPACE if re.match(BETWEEN, chr(byte)) and byte != NEWLINE else byte for byte in range(256))
 # Bytes of the file that are looked through at a time, few enough for a processor's cache.
 BLOCK = 1 << 18
+# Bytes of a phrase, as one number, and bits of their hash, by which most lines are passed over.
+BEGINNING, HASH_BITS = 8, 20
 
 
 def paraphrases_of(texts: Iterable[str], path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -52,14 +54,14 @@ def paraphrases_of(texts: Iterable[str], path: str | os.PathLike[str]) -> dict[s
     return {name: occurs.get(name, found[name]) for name in PARAPHRASES.columns}
 
 
-def _pairs_with(phrases: Container[bytes], path: str | os.PathLike[str]) -> pa.Table:
+def _pairs_with(phrases: set[bytes], path: str | os.PathLike[str]) -> pa.Table:
     """The pairs of the file of which at least one phrase is among these, as a table of PARAPHRASES."""
-    pairs = 0
+    pairs, known = 0, np.zeros(1 << HASH_BITS, bool)
+    known[_hashes(np.array([phrase[:BEGINNING] for phrase in phrases], f"S{BEGINNING}").view("<u8"))] = True
     found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     lines = []
     for block, ends in _blocks(path):
-        words = _words(block, ends, path)
-        one, other = (np.fromiter(map(phrases.__contains__, words[part::3]), bool) for part in (1, 2))
+        one, other = _among(phrases, known, block, ends, path).reshape(-1, 3).T[1:]
         kept = np.flatnonzero(one | other)
         found.append((kept + pairs, one[kept], other[kept]))
         offsets = np.concatenate([[0], ends + 1]).astype(np.int32)
@@ -73,22 +75,47 @@ def _pairs_with(phrases: Container[bytes], path: str | os.PathLike[str]) -> pa.T
     return pa.table({**columns, **dict(zip(OCCURS, occurs, strict=True))})
 
 
-def write_paraphrases(corpora: Iterable[tuple[Iterable[str], str | os.PathLike[str]]], path: Path) -> int:
+def _among(
+    phrases: set[bytes], known: np.ndarray, block: bytes, ends: np.ndarray, path: str | os.PathLike[str]
+) -> np.ndarray:
+    """Which lines of a block have, as words, one of the phrases; `known` are the hashes of the beginnings of these.
+
+    Most lines begin as no phrase does, and no bytes are made of these.
+    """
+    spaced, odd = _words(block, ends, path)
+    begins = np.concatenate([[0], ends[:-1] + 1])
+    eights = np.ndarray(len(spaced), "<u8", spaced + bytes(BEGINNING), strides=(1,))[begins]
+    spare = 8 * np.maximum(BEGINNING - (ends - begins), 0).astype(np.uint64)  # bits of what follows a short line
+    beginning = np.where(spare < 8 * BEGINNING, eights << spare >> spare, 0)
+    chosen = np.flatnonzero(known[_hashes(beginning)] | odd)
+    found = np.zeros(len(ends), bool)
+    words = (spaced[begin:end] for begin, end in zip(begins[chosen].tolist(), ends[chosen].tolist(), strict=True))
+    found[chosen] = [
+        (b" ".join(line.split()) if odd_one else line) in phrases
+        for line, odd_one in zip(words, odd[chosen].tolist(), strict=True)
+    ]
+    return found
+
+
+def _hashes(beginnings: np.ndarray) -> np.ndarray:
+    """A number of HASH_BITS bits for each beginning of a phrase, BEGINNING bytes as one number (Knuth 1973, 6.4)."""
+    return (beginnings * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - HASH_BITS)
+
+
+def write_paraphrases(captions: Iterable[str], table: str | os.PathLike[str], path: Path) -> int:
     """Write METEOR's file of the pairs that can match captions and references; returns how many these are.
 
-    `corpora`: of each corpus the captions and the table of paraphrases of its references.
+    `table` has the paraphrases of the references.
     """
-    parts = []
-    for captions, table in corpora:
-        pairs = read_table(table, PARAPHRASES)
-        one, other = (_words_of(pairs[name]) for name in ("phrase", "paraphrase"))
-        for phrases in phrases_within(captions):
-            within = pa.array(phrases, pa.binary())
-            matches = pc.or_(
-                pc.and_(pairs["phrase_occurs"], pc.is_in(other, within)),
-                pc.and_(pairs["paraphrase_occurs"], pc.is_in(one, within)),
-            )
-            parts.append(pairs.filter(matches))
+    pairs, parts = read_table(table, PARAPHRASES), []
+    one, other = (_words_of(pairs[name]) for name in ("phrase", "paraphrase"))
+    for phrases in phrases_within(captions):
+        within = pa.array(phrases, pa.binary())
+        matches = pc.or_(
+            pc.and_(pairs["phrase_occurs"], pc.is_in(other, within)),
+            pc.and_(pairs["paraphrase_occurs"], pc.is_in(one, within)),
+        )
+        parts.append(pairs.filter(matches))
     together = pa.concat_tables(parts)
     _, first = np.unique(together["pair"].to_numpy(), return_index=True)  # in the order of METEOR's own file
     columns = together.take(first).select(["probability", "phrase", "paraphrase"]).to_pydict().values()
@@ -133,20 +160,22 @@ def _blocks(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, np.ndarray]]:
         raise ValueError(f"{path}: {lines} lines are not a probability and two phrases each; install METEOR again")
 
 
-def _words(block: bytes, ends: np.ndarray, path: str | os.PathLike[str]) -> list[bytes]:
-    """The words of each line, single spaces between them; ValueError where there are more than LONGEST."""
+def _words(block: bytes, ends: np.ndarray, path: str | os.PathLike[str]) -> tuple[bytes, np.ndarray]:
+    """A block with spaces between words, and in which lines these are not single ones.
+
+    ValueError where a line has more than LONGEST words.
+    """
     spaced = block.translate(SPACED)
-    lines = spaced.split(b"\n")
     between = np.frombuffer(spaced, np.uint8) <= SPACE
     begins = np.concatenate([~between[:1], between[:-1] & ~between[1:]])
     counts = np.add.reduceat(begins, np.concatenate([[0], ends[:-1] + 1]), dtype=np.int32)
     if counts.max() > LONGEST:
-        longest = lines[counts.argmax()].decode()
+        longest = spaced.split(b"\n")[counts.argmax()].decode()
         raise ValueError(f"{path}: {longest!r} has more than {LONGEST} words; phrases of so many are not looked up")
     twice = np.flatnonzero(between[1:] & between[:-1])
-    for line in np.unique(np.searchsorted(ends, np.concatenate([twice, twice + 1]))).tolist():
-        lines[line] = b" ".join(lines[line].split())
-    return lines
+    odd = np.zeros(len(ends), bool)
+    odd[np.searchsorted(ends, np.concatenate([twice, twice + 1]))] = True
+    return spaced, odd
 
 
 def _words_of(phrases: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -8,7 +8,7 @@ from captionlab.tables import Column, TableSchema
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
 PARAPHRASES = TableSchema(
     "paraphrases",
-    "a pair of METEOR's paraphrases, one of whose phrases occurs in the references of a corpus",
+    "a pair of METEOR's paraphrases, one of whose phrases occurs in the references of an evaluation",
     ("pair",),
     pair=Column(_INT, "its place in METEOR's table, from 0"),
     probability=Column(_DOUBLE, "that the one is said for the other"),

@@ -109,16 +109,20 @@ class Basis:
     ) -> Block:
         """The parameters `code` and `versions` of a rule: its script, its libraries, and what the script loads by name.
 
-        What is loaded may depend on the wildcards. Without any library there is no `versions`.
+        What is loaded may depend on the wildcards. Without any library there is no `versions`. Both are found when a
+        job is planned: to follow the scripts of all rules takes seconds.
         """
 
-        if callable(loads):
-            return {
-                "code": lambda wildcards: self.code(script, *loads(wildcards)),
-                "versions": lambda wildcards: self.versions(*libraries, *chain(*loads(wildcards).values())),
-            }
-        versions = self.versions(*libraries, *chain(*(loads or {}).values()))
-        return {"code": self.code(script, *(loads or {})), **({"versions": versions} if libraries or loads else {})}
+        def loaded(wildcards: Wildcards) -> Loaded:
+            return loads(wildcards) if callable(loads) else loads or {}
+
+        code = {"code": lambda wildcards: self.code(script, *loaded(wildcards))}
+        if not libraries and not loads:
+            return code
+        return {
+            **code,
+            "versions": lambda wildcards: self.versions(*libraries, *chain(*loaded(wildcards).values())),
+        }
 
     def given(self, path: str) -> str:
         """A file or folder that the config names, as an input; a job waits for what is yet to be fetched."""

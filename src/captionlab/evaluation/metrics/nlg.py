@@ -46,8 +46,8 @@ DECLARATION = ScoreTable(place=1, asks=(), references=True, switch="")
 Key = tuple[str, int]
 # The numbers of METEOR's own line of statistics.
 METEOR_STATISTICS = 23
-# Captions that METEOR is asked of at a time. Its answers to twice as many fit into a pipe, or both sides would wait.
-BLOCK = 32
+# Bytes of its answers that are read at a time at most: what a pipe holds.
+READ = 1 << 16
 BARE = re.compile("[0-9a-z]+(?: [0-9a-z]+)*")
 # Bare captions that save as much as the start of a process takes, measured: 2.2 s for 5,000, and 1 s.
 WORTH_A_START = 2500
@@ -242,29 +242,33 @@ def _shares(keys: Sequence[Key], meteors: Sequence[Meteor]) -> Iterator[tuple[Me
 
 
 def _meteor_of(texts: Texts, meteor: Meteor, keys: Sequence[Key]) -> list[tuple[float, list[float]]]:
-    """Score and statistics of each of some captions by a process, which is asked of the next ones while it works."""
+    """Score and statistics of each of some captions by a process, which is asked and answers at the same time."""
     # Meteor.compute_score hides the statistics and, when Java dies, waits for ever on its lock.
     answers: list[str] = []
     statistics: list[list[float]] = []
-    try:
-        for start in range(0, len(keys) + BLOCK, BLOCK):
-            lines = (_question(texts.captions[key][0], texts.references[key[0]]) for key in keys[start : start + BLOCK])
-            _write(meteor, "".join(lines))
-            for _ in keys[len(answers) : start]:
-                answers.append(meteor.meteor_p.stdout.readline().decode().strip())
-                numbers = list(map(float, answers[-1].split()))
+    questions = "".join(_question(texts.captions[key][0], texts.references[key[0]]) for key in keys)
+    with ThreadPoolExecutor(1) as beside:
+        try:
+            asked = beside.submit(_write, meteor, questions)
+            for answer in _answers(meteor, len(keys)):
+                numbers = list(map(float, answer.split()))
                 if len(numbers) != METEOR_STATISTICS:
-                    raise ValueError(f"it gave {answers[-1]!r} for {METEOR_STATISTICS} statistics")
+                    raise ValueError(f"it gave {answer!r} for {METEOR_STATISTICS} statistics")
+                answers.append(answer)
                 statistics.append(numbers)
-    except (BrokenPipeError, ValueError) as error:
-        failed = f"METEOR failed at image {keys[len(statistics)][0]!r} of {texts.corpus!r}"
-        raise _explained(failed, meteor, error) from error
+            asked.result()
+        except (BrokenPipeError, ValueError) as error:
+            failed = f"METEOR failed at image {keys[min(len(answers), len(keys) - 1)][0]!r} of {texts.corpus!r}"
+            raise _explained(failed, meteor, error) from error
+    # It reads statistics slowly, and many captions have those of another one.
+    different = [*dict.fromkeys(answers)]
     try:
-        _write(meteor, "EVAL ||| " + " ||| ".join(answers) + "\n")
-        scores = [float(meteor.meteor_p.stdout.readline()) for _ in range(len(answers) + 1)]
+        _write(meteor, "EVAL ||| " + " ||| ".join(different) + "\n")
+        *scores, _ = map(float, _answers(meteor, len(different) + 1))
     except (BrokenPipeError, ValueError) as error:
         raise _explained(f"METEOR failed to add up the scores of {texts.corpus!r}", meteor, error) from error
-    return [*zip(scores[:-1], map(_counted_chunks, statistics), strict=True)]
+    score_of = dict(zip(different, scores, strict=True))
+    return [*zip(map(score_of.__getitem__, answers), map(_counted_chunks, statistics), strict=True)]
 
 
 def _question(caption: str, references: Sequence[str]) -> str:
@@ -276,6 +280,20 @@ def _question(caption: str, references: Sequence[str]) -> str:
 def _write(meteor: Meteor, text: str) -> None:
     meteor.meteor_p.stdin.write(text.encode())
     meteor.meteor_p.stdin.flush()
+
+
+def _answers(meteor: Meteor, count: int) -> Iterator[str]:
+    """So many lines that a process writes; BrokenPipeError when it ends before.
+
+    All that is there is read at once: before each reading, this thread waits until the others let it.
+    """
+    begun = b""
+    while count:
+        if not (more := meteor.meteor_p.stdout.read1(READ)):
+            raise BrokenPipeError(f"it ended {count} answers too early")
+        *lines, begun = (begun + more).split(b"\n")
+        yield from (line.decode().strip() for line in lines)
+        count -= len(lines)
 
 
 def _rouge(texts: Texts) -> dict[str, Sequence[Any]]:
