@@ -240,8 +240,7 @@ rule check_claims:
         mem_mb=2000,
         runtime=10,
     params:
-        code=lab.code("check_claims", *lab.papers.evidence_modules()),
-        versions=lab.versions("scipy"),
+        **lab.software("check_claims", "scipy", loads=dict.fromkeys(lab.papers.evidence_modules(), ())),
         papers=lab.papers.evidence_params(),
         provenance=lab.provenance(),
     message:

@@ -10,6 +10,7 @@ import gzip
 import os
 import re
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,8 @@ def write_paraphrases(captions: Iterable[str], table: str | os.PathLike[str], pa
     `table` has the paraphrases of the references.
     """
     pairs, parts = read_table(table, PARAPHRASES), []
-    one, other = (_words_of(pairs[name]) for name in ("phrase", "paraphrase"))
+    with ThreadPoolExecutor() as pool:
+        one, other = pool.map(_words_of, (pairs[name] for name in ("phrase", "paraphrase")))
     for phrases in phrases_within(captions):
         within = pa.array(phrases, pa.binary())
         matches = pc.or_(

@@ -58,9 +58,9 @@ class Papers:
             if asks := asked(paper):
                 needs, inputs, outputs, params = asks
                 loaded = f"captionlab.papers.{paper.name}.{module}"
-                code = self.basis.code(f"{verb}_paper", loaded, *needs.modules)
-                versions = self.basis.versions(*needs.libraries)
-                params = {"code": code, "versions": versions, "module": loaded, **params}
+                loads = dict.fromkeys([loaded, *needs.modules], ())
+                software = self.basis.software(f"{verb}_paper", *needs.libraries, loads=loads)
+                params = {**software, "module": loaded, **params}
                 name, message = f"{verb}_{paper.name}", f"{what} of the {paper.name} paper"
                 outputs = {**outputs, "provenance": paths.provenance(name)}
                 yield Job(name, {**needs.inputs, **inputs}, outputs, params, needs, message)

@@ -13,7 +13,7 @@ import subprocess
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -111,6 +111,7 @@ class Texts:
     captions: Mapping[Key, list[str]]
     references: Mapping[str, list[str]]  # of each image
     meteors: Sequence[Meteor]  # that share the captions, bare ones those that are bare and have such references
+    answered: threading.Event = field(default_factory=threading.Event)  # the first of the processes has no more to do
 
     @cached_property
     def ngrams(self) -> ngrams.Corpus:
@@ -154,6 +155,9 @@ def score_corpus(
     with ThreadPoolExecutor(1) as beside:
         try:
             asked = beside.submit(METEOR.score, texts)
+            asked.add_done_callback(lambda _: texts.answered.set())  # also where it failed
+            if len(meteors) > 1:  # on two processors a third would hold up the process that takes longest
+                texts.answered.wait()
             for metric in TEXT_METRICS:
                 columns |= metric.score(texts) if metric is not METEOR else {}
             columns |= asked.result()
@@ -227,7 +231,10 @@ def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
         (bare if is_bare else others).append(key)
     shares = [*_shares(others, for_others), *_shares(bare, for_bare)]
     with ThreadPoolExecutor(len(shares)) as pool:
-        found = [*pool.map(partial(_meteor_of, texts), *zip(*shares, strict=True))]
+        asked = [pool.submit(_meteor_of, texts, *share) for share in shares]
+        wait(asked, return_when=FIRST_COMPLETED)
+        texts.answered.set()
+        found = [one.result() for one in asked]
     of_key = dict(zip(chain.from_iterable(part for _, part in shares), chain.from_iterable(found), strict=True))
     scores, statistics = map(list, zip(*map(of_key.__getitem__, texts.captions), strict=True))
     return {"meteor": scores, "meteor_statistics": statistics}
