@@ -69,7 +69,7 @@ def measured(work: Callable[[], None]) -> tuple[float, float]:
 
 
 def prepare(folder: Path, references: list[list[str]]) -> None:
-    """What a corpus costs once (workflow/scripts/tokenize_references.py and find_paraphrases.py)."""
+    """What references cost once (workflow/scripts/tokenize_references.py and find_paraphrases.py)."""
     rows = [(str(image), place) for image, of_image in enumerate(references) for place in range(len(of_image))]
     tokens = tokenize([text for of_image in references for text in of_image])
     images, indices = map(list, zip(*rows, strict=True))

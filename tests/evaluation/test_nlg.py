@@ -1,8 +1,10 @@
 import contextlib
 import gzip
 import random
+import subprocess
 import threading
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -224,16 +226,15 @@ class Killed:
         return self.pipes[0].write(text)
 
     def read1(self, size):
-        line = self.pipes[1].readline() if self.answers else b""
-        self.answers -= 1
-        if self.answers < 0:
+        if not self.answers:
             self.kill()
-        return line
+            return b""
+        self.answers -= 1
+        return self.pipes[1].readline()
 
     def kill(self):
         self.process.kill()
         self.process.wait()
-        self.answers = 0
 
     def close(self):
         for pipe in self.pipes:
@@ -242,25 +243,36 @@ class Killed:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("answers", "place"), [(35, "at image 'image35'"), (1000, "to add up the scores")])
+@pytest.mark.parametrize(("answers", "place"), [(35, "at image 'image35'"), (None, "to add up the scores")])
 @pytest.mark.parametrize("captions", [80, 3000])
 def test_a_killed_java_is_an_error_not_a_wait(answers, place, captions):
     """Also where more is asked than a pipe holds."""
     with meteor_process() as meteor:
-        killed = Killed(meteor.meteor_p, answers if answers < 80 else captions + 1000)
+        killed = Killed(meteor.meteor_p, answers or captions)
         with pytest.raises(JavaError, match=rf"METEOR failed {place} of 'toy' \(was it killed"):
             score_corpus("toy", *made_up_corpus(captions), meteor)
         killed.process.stdin, killed.process.stdout = killed.pipes
     assert meteor.meteor_p.returncode is not None
 
 
-@pytest.mark.timeout(300)
-def test_an_answer_that_is_none_is_an_error_not_a_wait():
-    """While it is still asked and writes."""
-    captions, references = made_up_corpus(3000)
-    captions["image7", 0] = "a dog\nEVAL ||| nonsense"
-    with meteor_process() as meteor, pytest.raises(JavaError, match="METEOR failed at image"):
-        score_corpus("toy", captions, references, meteor)
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    ("program", "fault"),
+    [
+        ("echo nonsense; sleep 100", "at image 'image0' of 'toy'.*gave 'nonsense'"),
+        ("read question; echo nonsense; sleep 100", "at image 'image0' of 'toy'.*gave 'nonsense'"),
+        (f"while read line; do echo{' 1' * 23}; echo{' 1' * 23}; done", "answers too many"),
+        ("read question", "ended 3000 answers too early"),
+    ],
+)
+def test_a_process_that_answers_otherwise_is_an_error_not_a_wait(program, fault):
+    """While more is written to it than a pipe holds."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(["sh", "-c", f"exec 2>&-; {program}"], stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        with pytest.raises(JavaError, match=f"METEOR failed.*{fault}"):
+            score_corpus("toy", *made_up_corpus(3000), SimpleNamespace(meteor_p=process))
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
 
 
 @pytest.mark.timeout(300)

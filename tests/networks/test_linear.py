@@ -58,6 +58,22 @@ def test_gradients_lie_as_the_weights_do(transposed):
     assert gradient.stride() == weight.stride()
 
 
+def test_shapes_that_do_not_fit_are_named():
+    x, weight, bias = given(6, transposed=False, bias=True, learns="")
+    with pytest.raises(RuntimeError, match=f"6x{INPUTS - 1} and {INPUTS}x{OUTPUTS}"):
+        linear(x[:, 1:], weight, bias)
+
+
+@by_onednn
+def test_inputs_of_frozen_weights_are_not_kept():
+    """As those of the layers that adapters are added to."""
+    x, weight, bias = given(6, transposed=False, bias=True, learns="xb")
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tensor) or tensor, lambda tensor: tensor):
+        linear(x, weight, bias)
+    assert [tensor.shape for tensor in kept] == [weight.shape]
+
+
 def test_no_rows_are_no_error():
     x, weight, bias = given(0, transposed=False, bias=True, learns="xwb")
     output, *gradients = computed(linear, [x, weight, bias])
@@ -77,10 +93,14 @@ def test_a_layer_has_the_weights_of_torchs():
     torch.testing.assert_close(ours(x), theirs(x), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("change", ["small", "double", "bfloat16", "autocast"])
+@pytest.mark.parametrize("change", ["small", "double", "bfloat16", "autocast", "every second", "one for all"])
 def test_what_onednn_is_not_for_is_torchs_to_the_bit(change):
-    """Small layers, other precisions, and the mixed precision of a training."""
+    """Small layers, other precisions, the mixed precision of a training, and biases with gaps or without a row each."""
     x, weight, bias = given(6, transposed=False, bias=True, learns="")
+    if change == "every second":
+        bias = torch.randn(2 * OUTPUTS)[::2]
+    if change == "one for all":
+        bias = bias[:1]
     if change == "small":
         weight, bias = (one[: FEWEST_WEIGHTS // INPUTS] for one in (weight, bias))
     kind = {"double": torch.double, "bfloat16": torch.bfloat16}.get(change, torch.float32)

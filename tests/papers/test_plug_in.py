@@ -78,7 +78,7 @@ def lab(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "PAPERS", ("rhymes",))
     return SimpleNamespace(
         root=tmp_path, config={"papers": {"rhymes": {"comparable": False}}},
-        code=lambda *modules: " ".join(modules), versions=lambda *names: dict.fromkeys(names),
+        software=lambda script, *libraries, loads: {"code": " ".join([script, *loads]), "versions": libraries},
     )  # fmt: skip
 
 
@@ -104,7 +104,10 @@ def test_what_a_table_says_of_comparing_measures_nothing_again():
         for block in config["papers"].values():
             block["comparable"] = comparable
         made = Experiments(config, ROOT).papers
-        return [{job.name: job.params for job in made.jobs(verb)} for verb in ("summarise", "tabulate")]
+        return [{job.name: resolved(job.params) for job in made.jobs(verb)} for verb in ("summarise", "tabulate")]
+
+    def resolved(params):
+        return {name: value(None) if callable(value) else value for name, value in params.items()}
 
     (summaries, tables), (same, others) = parameters(False), parameters(True)
     assert summaries.keys() == {"summarise_discritune", "summarise_probing", "summarise_scenes"}

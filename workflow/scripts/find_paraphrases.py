@@ -2,6 +2,8 @@
 
 from importlib.resources import files
 from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from captionlab.cache import once
 from captionlab.evaluation.paraphrases import paraphrases_of
@@ -14,11 +16,14 @@ from captionlab.tables import read_table, write_table
 
 @script
 def main(snakemake):
-    references, output = [*snakemake.input], snakemake.output[0]
+    references, output = snakemake.input, Path(snakemake.output[0])
+    with TemporaryDirectory(dir=output.parent) as folder:
+        table = Path(folder, "paraphrases.parquet")  # of one name, for evaluations that have the same references
 
-    def find() -> None:
-        tables = (read_table(path, TOKENS, ["tokens"])["tokens"].to_pylist() for path in references)
-        found = paraphrases_of(chain.from_iterable(tables), files("pycocoevalcap.meteor") / "data" / "paraphrase-en.gz")
-        write_table(output, PARAPHRASES, found)
+        def find() -> None:
+            texts = (read_table(path, TOKENS, ["tokens"])["tokens"].to_pylist() for path in references)
+            all_pairs = files("pycocoevalcap.meteor") / "data" / "paraphrase-en.gz"
+            write_table(table, PARAPHRASES, paraphrases_of(chain.from_iterable(texts), all_pairs))
 
-    once([dict(snakemake.params.items()), [*map(digest, references)]], [output], find)
+        once([dict(snakemake.params.items()), sorted({*map(digest, references)})], [table], find)
+        table.replace(output)

@@ -10,7 +10,6 @@ import gzip
 import os
 import re
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -109,8 +108,7 @@ def write_paraphrases(captions: Iterable[str], table: str | os.PathLike[str], pa
     `table` has the paraphrases of the references.
     """
     pairs, parts = read_table(table, PARAPHRASES), []
-    with ThreadPoolExecutor() as pool:
-        one, other = pool.map(_words_of, (pairs[name] for name in ("phrase", "paraphrase")))
+    one, other = (_words_of(pairs[name]) for name in ("phrase", "paraphrase"))
     for phrases in phrases_within(captions):
         within = pa.array(phrases, pa.binary())
         matches = pc.or_(

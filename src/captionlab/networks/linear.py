@@ -18,7 +18,7 @@ FEWEST_WEIGHTS = 2**19
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """What `torch.nn.functional.linear` computes: x (..., inputs), weight (outputs, inputs) and bias (outputs,)."""
-    if weight.numel() < FEWEST_WEIGHTS or not _by_onednn(x, weight):
+    if weight.numel() < FEWEST_WEIGHTS or not _by_onednn(x, weight, bias):
         return functional.linear(x, weight, bias)
     product: Tensor = _Linear.apply(x, weight, bias)
     return product
@@ -32,10 +32,15 @@ class Linear(nn.Linear):
         return linear(input, self.weight, self.bias)
 
 
-def _by_onednn(x: Tensor, weight: Tensor) -> bool:
-    """Whether oneDNN can take the place of MKL: numbers of 32 bits in a processor's memory, and torch has both."""
+def _by_onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+    """Whether oneDNN can take the place of MKL: numbers of 32 bits in a processor's memory, and torch has both.
+
+    Shapes that do not fit, or that torch would expand, are torch's; of a bias oneDNN passes over the strides.
+    """
     return (
         x.numel() > 0
+        and x.shape[-1] == weight.shape[1]
+        and (bias is None or (bias.is_contiguous() and bias.shape == weight.shape[:1] and bias.dtype == weight.dtype))
         and x.device.type == weight.device.type == "cpu"
         and x.dtype == weight.dtype == torch.float32
         and torch.backends.mkl.is_available()
@@ -52,7 +57,7 @@ def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        ctx.save_for_backward(x, weight)
+        ctx.save_for_backward(x if ctx.needs_input_grad[1] else None, weight)
         return _product(x, weight, bias)
 
     @staticmethod
@@ -60,10 +65,10 @@ class _Linear(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         x, weight = ctx.saved_tensors
         of_x, of_weight, of_bias = ctx.needs_input_grad
-        rows, inputs = (one.reshape(-1, one.shape[-1]) for one in (gradient, x))
+        rows = gradient.reshape(-1, len(weight))
         return (
             _product(gradient, weight.t()) if of_x else None,
-            _gradient_of_weight(rows, inputs, weight) if of_weight else None,
+            _gradient_of_weight(rows, x.reshape(len(rows), -1), weight) if of_weight else None,
             rows.sum(0) if of_bias else None,
         )
 

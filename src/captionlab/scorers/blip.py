@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers.models.blip.configuration_blip import BlipTextConfig, BlipVisionConfig
 from transformers.models.blip.modeling_blip import BlipVisionModel
 from transformers.models.blip.modeling_blip_text import BlipTextModel
@@ -20,6 +20,7 @@ from captionlab.encoders.images import decode, normalise, squeeze
 from captionlab.groups import Groups
 from captionlab.networks.bert import read_sizes, said
 from captionlab.networks.checkpoints import count_layers
+from captionlab.networks.linear import Linear
 from captionlab.places import PLACE
 from captionlab.schemas import IMAGES
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
@@ -83,7 +84,7 @@ class Blip(ScorerNetwork):
             max_position_embeddings=positions,
         )
         self.text_encoder = BlipTextModel(text, add_pooling_layer=False)
-        self.itm_head = nn.Linear(width, outputs)
+        self.itm_head = Linear(width, outputs)
 
     @classmethod
     def from_published(

@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers.models.lxmert.configuration_lxmert import LxmertConfig
 from transformers.models.lxmert.modeling_lxmert import LxmertModel
 
 from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import initialise, read_sizes
 from captionlab.networks.checkpoints import count_layers
+from captionlab.networks.linear import Linear
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
 
@@ -68,7 +69,7 @@ class Lxmert(ScorerNetwork):
             attention_probs_dropout_prob=dropout,
         )
         self.lxmert = LxmertModel(config)
-        self.head = nn.Linear(width, outputs)
+        self.head = Linear(width, outputs)
         initialise(self)
 
     @classmethod

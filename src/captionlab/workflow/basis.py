@@ -113,16 +113,13 @@ class Basis:
         job is planned: to follow the scripts of all rules takes seconds.
         """
 
-        def loaded(wildcards: Wildcards) -> Loaded:
+        def by_name(wildcards: Wildcards) -> Loaded:
             return loads(wildcards) if callable(loads) else loads or {}
 
-        code = {"code": lambda wildcards: self.code(script, *loaded(wildcards))}
-        if not libraries and not loads:
-            return code
-        return {
-            **code,
-            "versions": lambda wildcards: self.versions(*libraries, *chain(*loaded(wildcards).values())),
-        }
+        found: Block = {"code": lambda wildcards: self.code(script, *by_name(wildcards))}
+        if libraries or loads:
+            found["versions"] = lambda wildcards: self.versions(*libraries, *chain(*by_name(wildcards).values()))
+        return found
 
     def given(self, path: str) -> str:
         """A file or folder that the config names, as an input; a job waits for what is yet to be fetched."""

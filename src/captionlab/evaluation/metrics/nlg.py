@@ -13,11 +13,10 @@ import subprocess
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +43,8 @@ from captionlab.tables import Column, TableSchema, read_table
 DECLARATION = ScoreTable(place=1, asks=(), references=True, switch="")
 # A caption: its image, and its index among the captions of that image.
 Key = tuple[str, int]
+# Score and statistics of each caption that METEOR was asked of.
+Answers = list[tuple[float, list[float]]]
 # The numbers of METEOR's own line of statistics.
 METEOR_STATISTICS = 23
 # Bytes of its answers that are read at a time at most: what a pipe holds.
@@ -110,8 +111,7 @@ class Texts:
     corpus: str
     captions: Mapping[Key, list[str]]
     references: Mapping[str, list[str]]  # of each image
-    meteors: Sequence[Meteor]  # that share the captions, bare ones those that are bare and have such references
-    answered: threading.Event = field(default_factory=threading.Event)  # the first of the processes has no more to do
+    asked: list[tuple[Sequence[Key], Future[Answers]]]  # what METEOR is asked: captions that a process has, its answers
 
     @cached_property
     def ngrams(self) -> ngrams.Corpus:
@@ -136,7 +136,8 @@ def score_corpus(
 ) -> dict[str, Any]:
     """Columns of the NLG table; captions by image and index, references by image, both as tokens joined by spaces.
 
-    The processes of METEOR share the captions and work beside the other metrics.
+    The processes of METEOR share the captions and work beside the other metrics; where there are several, these wait
+    until one of them is done, or they would hold up the one that takes longest.
 
     A caption without tokens scores 0 on everything. A reference without tokens says nothing and is left out; an image
     that has no other is not scored. A caption of an image without references is not scored either. All are logged.
@@ -149,19 +150,19 @@ def score_corpus(
             "are made for English, so what they say of these means little",
             *(corpus, foreign, len(captions)),
         )
-    texts = Texts(corpus, {key: [tokens] for key, tokens in captions.items() if key[0] in usable}, usable, meteors)
+    texts = Texts(corpus, {key: [tokens] for key, tokens in captions.items() if key[0] in usable}, usable, [])
     count, (images, indices) = len(texts.captions), map(list, zip(*texts.captions, strict=True))
     columns: dict[str, Any] = {"corpus": [corpus] * count, "image_id": images, "caption_index": indices}
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(max(2, len(meteors))) as pool:
         try:
-            asked = beside.submit(METEOR.score, texts)
-            asked.add_done_callback(lambda _: texts.answered.set())  # also where it failed
-            if len(meteors) > 1:  # on two processors a third would hold up the process that takes longest
-                texts.answered.wait()
-            for metric in TEXT_METRICS:
-                columns |= metric.score(texts) if metric is not METEOR else {}
-            columns |= asked.result()
-        except BaseException:  # or the thread would be waited for
+            for meteor, keys in _shares(texts, meteors):
+                texts.asked.append((keys, pool.submit(_meteor_of, texts, meteor, keys)))
+            others = [pool.submit(metric.score, texts) for metric in TEXT_METRICS if metric is not METEOR]
+            every: list[Future[Any]] = [*others, *(answers for _, answers in texts.asked)]
+            wait(every, return_when=FIRST_EXCEPTION)
+            for found in (*(other.result() for other in others), METEOR.score(texts)):
+                columns |= found
+        except BaseException:  # or the threads would be waited for
             for meteor in meteors:
                 meteor.meteor_p.kill()
             raise
@@ -222,38 +223,38 @@ def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
-    for_bare = [meteor for meteor in texts.meteors if isinstance(meteor, MeteorOf) and meteor.bare]
-    for_others = [meteor for meteor in texts.meteors if meteor not in for_bare]
+    of_key: dict[Key, tuple[float, list[float]]] = {}
+    for keys, answers in texts.asked:
+        of_key |= zip(keys, answers.result(), strict=True)
+    scores, statistics = map(list, zip(*map(of_key.__getitem__, texts.captions), strict=True))
+    return {"meteor": scores, "meteor_statistics": statistics}
+
+
+def _shares(texts: Texts, meteors: Sequence[Meteor]) -> Iterator[tuple[Meteor, Sequence[Key]]]:
+    """Processes with the captions that each is asked of, bare ones of those that are bare and have such references.
+
+    ValueError for captions that there is no process for.
+    """
+    for_bare = [meteor for meteor in meteors if isinstance(meteor, MeteorOf) and meteor.bare]
+    for_others = [meteor for meteor in meteors if meteor not in for_bare]
     bare: list[Key] = []
     others: list[Key] = []
     for key, caption in texts.captions.items():
         is_bare = for_bare and are_bare([*caption, *texts.references[key[0]]])
         (bare if is_bare else others).append(key)
-    shares = [*_shares(others, for_others), *_shares(bare, for_bare)]
-    with ThreadPoolExecutor(len(shares)) as pool:
-        asked = [pool.submit(_meteor_of, texts, *share) for share in shares]
-        wait(asked, return_when=FIRST_COMPLETED)
-        texts.answered.set()
-        found = [one.result() for one in asked]
-    of_key = dict(zip(chain.from_iterable(part for _, part in shares), chain.from_iterable(found), strict=True))
-    scores, statistics = map(list, zip(*map(of_key.__getitem__, texts.captions), strict=True))
-    return {"meteor": scores, "meteor_statistics": statistics}
+    if others and not for_others:
+        raise ValueError(f"the texts of {others[0][0]!r} are not bare, and METEOR is there for bare ones only")
+    for keys, processes in ((bare, for_bare), (others, for_others)):
+        size = -(-len(keys) // len(processes)) if keys else 1
+        yield from zip(processes, (keys[start : start + size] for start in range(0, len(keys), size)), strict=False)
 
 
-def _shares(keys: Sequence[Key], meteors: Sequence[Meteor]) -> Iterator[tuple[Meteor, Sequence[Key]]]:
-    """Processes with the captions that each is asked of; ValueError for captions that there is no process for."""
-    if keys and not meteors:
-        raise ValueError(f"the texts of {keys[0][0]!r} are not bare, and METEOR is there for bare ones only")
-    size = -(-len(keys) // len(meteors)) if keys else 1
-    return zip(meteors, (keys[start : start + size] for start in range(0, len(keys), size)), strict=False)
-
-
-def _meteor_of(texts: Texts, meteor: Meteor, keys: Sequence[Key]) -> list[tuple[float, list[float]]]:
+def _meteor_of(texts: Texts, meteor: Meteor, keys: Sequence[Key]) -> Answers:
     """Score and statistics of each of some captions by a process, which is asked and answers at the same time."""
     # Meteor.compute_score hides the statistics and, when Java dies, waits for ever on its lock.
     answers: list[str] = []
     statistics: list[list[float]] = []
-    questions = "".join(_question(texts.captions[key][0], texts.references[key[0]]) for key in keys)
+    questions = "".join(_question(texts.captions[key][0], texts.references[key[0]]) for key in keys).encode()
     with ThreadPoolExecutor(1) as beside:
         try:
             asked = beside.submit(_write, meteor, questions)
@@ -264,13 +265,16 @@ def _meteor_of(texts: Texts, meteor: Meteor, keys: Sequence[Key]) -> list[tuple[
                 answers.append(answer)
                 statistics.append(numbers)
             asked.result()
-        except (BrokenPipeError, ValueError) as error:
+        except BaseException as error:
+            meteor.meteor_p.kill()  # or what is being written would be waited for
+            if not isinstance(error, (BrokenPipeError, ValueError)):
+                raise
             failed = f"METEOR failed at image {keys[min(len(answers), len(keys) - 1)][0]!r} of {texts.corpus!r}"
             raise _explained(failed, meteor, error) from error
     # It reads statistics slowly, and many captions have those of another one.
     different = [*dict.fromkeys(answers)]
     try:
-        _write(meteor, "EVAL ||| " + " ||| ".join(different) + "\n")
+        _write(meteor, ("EVAL ||| " + " ||| ".join(different) + "\n").encode())
         *scores, _ = map(float, _answers(meteor, len(different) + 1))
     except (BrokenPipeError, ValueError) as error:
         raise _explained(f"METEOR failed to add up the scores of {texts.corpus!r}", meteor, error) from error
@@ -284,13 +288,13 @@ def _question(caption: str, references: Sequence[str]) -> str:
     return " ||| ".join(["SCORE", *others, first.replace("  ", " ")]) + "\n"
 
 
-def _write(meteor: Meteor, text: str) -> None:
-    meteor.meteor_p.stdin.write(text.encode())
+def _write(meteor: Meteor, text: bytes) -> None:
+    meteor.meteor_p.stdin.write(text)
     meteor.meteor_p.stdin.flush()
 
 
 def _answers(meteor: Meteor, count: int) -> Iterator[str]:
-    """So many lines that a process writes; BrokenPipeError when it ends before.
+    """So many lines that a process writes; BrokenPipeError when it ends before, ValueError when it writes more.
 
     All that is there is read at once: before each reading, this thread waits until the others let it.
     """
@@ -299,6 +303,8 @@ def _answers(meteor: Meteor, count: int) -> Iterator[str]:
         if not (more := meteor.meteor_p.stdout.read1(READ)):
             raise BrokenPipeError(f"it ended {count} answers too early")
         *lines, begun = (begun + more).split(b"\n")
+        if len(lines) > count:
+            raise ValueError(f"it gave {len(lines) - count} answers too many, the last is {lines[-1]!r}")
         yield from (line.decode().strip() for line in lines)
         count -= len(lines)
 
