@@ -259,8 +259,8 @@ def test_a_killed_java_is_an_error_not_a_wait(answers, place, captions):
 @pytest.mark.parametrize(
     ("program", "fault"),
     [
-        ("echo nonsense; sleep 100", "at image 'image0' of 'toy'.*'nonsense'"),
-        ("read question; echo nonsense; sleep 100", "at image 'image0' of 'toy'.*'nonsense'"),
+        ("echo nonsense; exec sleep 100", "at image 'image0' of 'toy'.*'nonsense'"),
+        ("read question; echo nonsense; exec sleep 100", "at image 'image0' of 'toy'.*'nonsense'"),
         (f"while read line; do echo{' 1' * 23}; echo{' 1' * 23}; done", "answers too many"),
         ("read question", "ended 3000 answers too early"),
     ],
