@@ -36,7 +36,7 @@ def _seconds(way: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor) -> f
     return time.perf_counter() - started
 
 
-@register_flop_formula(torch.ops.mkldnn._linear_pointwise)  # type: ignore[untyped-decorator]
+@register_flop_formula(torch.ops.mkldnn._linear_pointwise)  # type: ignore[untyped-decorator]  # torch has no types for it
 def _operations(x: Any, weight: Any, *_: Any, **__: Any) -> int:
     """Of a product of the shapes x (..., inputs) and weight (outputs, inputs)."""
     rows = torch.Size(x[:-1]).numel()

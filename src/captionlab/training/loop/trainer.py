@@ -237,7 +237,7 @@ def _set_up_arithmetic(device: str, tf32: bool) -> None:
         # torch.use_deterministic_algorithms says the same and imports torch's compiler (2.6 s).
         torch.set_deterministic_debug_mode("error")
         # It would write NaN into all new memory before anything else is: 8 % of training an encoder.
-        torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+        torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # a module made a class
     else:
         torch.set_float32_matmul_precision("high" if tf32 else "highest")
 
