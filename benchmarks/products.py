@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import register_flop_formula
 
-from captionlab.networks import linear
+from captionlab.networks import linear, products
 
 
 @contextmanager
 def torch_products() -> Iterator[None]:
-    """Meanwhile, or as a decorator, linear layers are torch's own, as in all original code, backwards too."""
-    with patch.object(linear, "FEWEST_WEIGHTS", float("inf")):
+    """Meanwhile, or as a decorator, all products are torch's own, as in all original code, backwards too."""
+    with patch.object(linear, "FEWEST_WEIGHTS", float("inf")), patch.object(products, "FEWEST", float("inf")):
         yield
 
 
