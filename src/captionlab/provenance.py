@@ -98,10 +98,15 @@ def current() -> dict[str, Any]:
     return _describe() if _jobs else {}
 
 
-def input_digests(job: Any) -> dict[str, str]:
-    """The digest of each input of a job, by its name. Of the job that is under way, it is that from the job's start."""
+def input_digests(job: Any, without: Iterable[str] = ()) -> dict[str, str]:
+    """The digest of each input of a job, by its name. Of the job that is under way, it is that from the job's start.
+
+    Inputs that the rule calls as one of `without` are left out.
+    """
     running, digests = _jobs[-1] if _jobs else (None, {})
-    return digests if running == job else _digests_of_inputs(job)
+    left_out = {_name(path) for name in without for path in job.input.get(name, ())}
+    found = digests if running == job else _digests_of_inputs(job)
+    return {name: content for name, content in found.items() if name not in left_out}
 
 
 def _digests_of_inputs(job: Any) -> dict[str, str]:

@@ -18,12 +18,12 @@ from training_stand_in import END, Lengths, TinyCaptioner, data, decode, sample
 from captionlab import provenance
 from captionlab.files import digest
 from captionlab.training.loop.batches import ImageBatches
-from captionlab.training.loop.checkpoints import Checkpoints, fingerprint, remove
+from captionlab.training.loop.checkpoints import Checkpoints, fingerprint, finished
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.baselines import RunningMean
 from captionlab.training.objectives.reinforce import Reinforce
 
-STEPS = 40
+EPOCHS, STEPS = 10, 40
 OUTPUTS = ("model.safetensors", "training.parquet")
 
 
@@ -44,27 +44,32 @@ class Interrupted(Reinforce):
         return super().loss(model, batch)
 
 
-def finetune(folder, fails_in=-1, pause=0.0, seed=5, name="f", seconds=1e9, every=1):
-    """Train with everything that has a state: sampling, dropout, Adam, a schedule, a baseline."""
+def finetune(folder, fails_in=-1, pause=0.0, seed=5, name="f", seconds=1e9, every=1, stop_after=EPOCHS, shorter=()):
+    """Train with everything that has a state: sampling, dropout, Adam, a schedule, a baseline; how many updates."""
+    folder.mkdir(exist_ok=True)
     model = TinyCaptioner(dropout=0.3)
     visual, _ = data()
     objective = Interrupted(sample, decode, END, Lengths(), RunningMean())
     objective.fails_at, objective.pause = fails_in, pause
+    optimizer = {"kind": "adamw", "lr": 0.01, "schedule": "cosine", "warmup": 5, "clip_norm": 1.0}
+    optimizer |= {"epochs": EPOCHS, "stop_after": stop_after}
+    places = {"state_directory": folder / "state", "shorter": [one / "state" for one in shorter]}
     train(
         model,
         objective,
         ImageBatches(visual, 5, seed),
-        {"kind": "adamw", "lr": 0.01, "steps": STEPS, "schedule": "cosine", "warmup": 5, "clip_norm": 1.0},
+        optimizer,
         seed=seed,
         log_path=folder / "training.parquet",
-        state_directory=folder / "state",
         fingerprint=name,
         device="cpu",
         checkpoint_seconds=seconds,
         checkpoint_steps=every,
+        **places,
     )
     save_file(model.state_dict(), folder / "model.safetensors")
-    remove(folder / "state")
+    finished(places, optimizer)
+    return -1 - objective.fails_at
 
 
 @pytest.fixture(scope="module")
@@ -222,6 +227,30 @@ def test_a_full_disk_costs_the_checkpoint_only(tmp_path, undisturbed, monkeypatc
     assert_same(tmp_path, undisturbed)
 
 
+def test_a_training_goes_on_from_one_that_stopped_earlier(tmp_path, undisturbed):
+    """So weights that a training passes through cost what that one training costs."""
+    first, second, whole = (tmp_path / name for name in ("first", "second", "whole"))
+    assert finetune(first, stop_after=2) == 8
+    assert finetune(second, stop_after=5, shorter=[first]) == 12
+    assert not (first / "state").exists()
+    assert finetune(whole, shorter=[second]) == 20
+    assert not (second / "state").exists()
+    assert_same(whole, undisturbed)
+    assert finetune(tmp_path / "alone", stop_after=5) == 20
+    for name in OUTPUTS:
+        assert (tmp_path / "alone" / name).read_bytes() == (second / name).read_bytes()
+
+
+def test_a_training_passes_over_checkpoints_that_do_not_lead_to_it(tmp_path, undisturbed):
+    """Of another training, later than it stops, or none."""
+    finetune(tmp_path / "another", stop_after=2, name="another", seed=6)
+    finetune(tmp_path / "later", stop_after=5)
+    others = [tmp_path / "another", tmp_path / "later", tmp_path / "nothing"]
+    assert finetune(tmp_path / "first", stop_after=2, shorter=others) == 8
+    assert finetune(tmp_path / "whole", shorter=[tmp_path / "first"]) == 32
+    assert_same(tmp_path / "whole", undisturbed)
+
+
 def test_checkpoints_are_read_without_unpickling(tmp_path):
     """A file with the right name and digest that holds code is refused."""
 
@@ -232,7 +261,7 @@ def test_checkpoints_are_read_without_unpickling(tmp_path):
     checkpoints = Checkpoints(tmp_path / "state", "f")
     checkpoints.save(1, {"step": Code()})
     with pytest.raises(Exception, match=r"weights_only|Weights only"):
-        checkpoints.newest()
+        checkpoints.newest(1)
     assert not (tmp_path / "executed").exists()
 
 
@@ -241,14 +270,16 @@ def test_fingerprint(tmp_path):
     file.write_bytes(b"one")
 
     def job(files, **params):
-        params = {"code": "1", "versions": {"torch": "2.9", "numpy": "2"}, "config": {"lr": 1}, "seed": 7, **params}
+        config = {"optimizer": {"lr": 1, "stop_after": 3}}
+        params = {"code": "1", "versions": {"torch": "2.9", "numpy": "2"}, "config": config, "seed": 7, **params}
         return SimpleNamespace(input=InputFiles(toclone=list(map(str, files))), params=params)
 
     first = fingerprint(job([file]))
     assert fingerprint(job([file], versions={"numpy": "2", "torch": "2.9"})) == first
     os.utime(file, (0, 0))
     assert fingerprint(job([file])) == first
-    for changed in ({"code": "2"}, {"versions": {}}, {"config": {"lr": 2}}, {"seed": 8}):
+    assert fingerprint(job([file], config={"optimizer": {"lr": 1}})) == first
+    for changed in ({"code": "2"}, {"versions": {}}, {"config": {"optimizer": {"lr": 2}}}, {"seed": 8}):
         assert fingerprint(job([file], **changed)) != first
     shutil.copy(file, tmp_path / "another")
     assert fingerprint(job([file, tmp_path / "another"])) != first
@@ -262,7 +293,7 @@ def test_a_training_reads_its_inputs_once_to_know_them(tmp_path, monkeypatch):
     paths = [tmp_path / name for name in ("weights", "features")]
     for path in paths:
         path.write_text(path.name)
-    params = {"code": "1", "versions": {}, "config": {}, "seed": 7}
+    params = {"code": "1", "versions": {}, "config": {"optimizer": {}}, "seed": 7}
     output = OutputFiles(fromdict={"provenance": str(tmp_path / "provenance.json")})
     inputs = InputFiles(toclone=[*map(str, paths), str(paths[0])])
     job = SimpleNamespace(input=inputs, params=params, output=output, rule="r", wildcards={})

@@ -11,6 +11,7 @@ rule pretrain_captioner:
         images=lab.training_table("captioner", "images"),
         captions=lab.reward_models.captions,
         features=lab.training_features,
+        shorter=lab.shorter_training,
     output:
         **lab.captioner_model,
         training=paths.captioner("training.parquet"),

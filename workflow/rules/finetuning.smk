@@ -19,6 +19,7 @@ rule finetune_captioner:
         reward_models_features=lab.reward_models.tables("features"),
         reward_models_regions=lab.reward_models.tables("regions"),
         neighbours=lab.reward_models.neighbours,
+        shorter=lab.shorter_training,
     output:
         **lab.captioner_model,
         training=paths.captioner("training.parquet"),

@@ -8,8 +8,11 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
 from itertools import chain
+from math import inf
 from pathlib import Path
 from typing import Any
+
+from snakemake.io import ancient
 
 from captionlab import paths
 from captionlab.failures import locked
@@ -210,6 +213,16 @@ class Experiments(Basis):
         """A file of the captioner that this one is finetuned from."""
         return lambda wildcards: paths.captioner(file, self.captioners[wildcards.captioner]["parent"])
 
+    def shorter_training(self, wildcards: Wildcards) -> list[str]:
+        """The weights of the longest training that is this one, stopped earlier: it goes on from there. One or none."""
+        own = self.captioners[wildcards.captioner]
+        stops = {
+            _stop(block): name
+            for name, block in self.captioners.items()
+            if "optimizer" in block and _without_stop(block) == _without_stop(own) and _stop(block) < _stop(own)
+        }
+        return [ancient(paths.captioner("model.safetensors", stops[max(stops)]))] if stops else []
+
     def parent_ancestors(self, wildcards: Wildcards) -> list[str]:
         """The files that it is read with, where it is adapters."""
         return self.ancestor_files(self.captioners[wildcards.captioner]["parent"])
@@ -391,3 +404,12 @@ class Experiments(Basis):
             "toy": any(corpus["reader"] == "toyworld" for corpus in self.corpora.values()),
             "versions": self.versions("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy"),
         }
+
+
+def _stop(block: Block) -> float:
+    """The epochs after which a training stops that may be known by its updates alone."""
+    return float(block["optimizer"].get("stop_after", block["optimizer"].get("epochs", inf)))
+
+
+def _without_stop(block: Block) -> Block:
+    return {**block, "optimizer": without(block["optimizer"], "stop_after")}

@@ -8,10 +8,11 @@ resumes from another one's checkpoint, and a damaged file is recognised and pass
 import hashlib
 import json
 import logging
+import math
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,15 @@ KEPT = 2
 
 
 def fingerprint(job: Any) -> str:
-    """A digest of all that a training follows from: code, versions, config and seed of its job, and what it reads."""
+    """A digest of all that a training follows from: code, versions, config and seed of its job, and what it reads.
+
+    Where it stops is not among it, so a training goes on from the checkpoint of one that stopped earlier.
+    """
     parameters = {name: job.params[name] for name in ("code", "versions", "config", "seed")}
-    whole = json.dumps([parameters, list(input_digests(job).values())], sort_keys=True)
+    config = parameters["config"]
+    optimizer = {key: value for key, value in config["optimizer"].items() if key != "stop_after"}
+    parameters["config"] = {**config, "optimizer": optimizer}
+    whole = json.dumps([parameters, list(input_digests(job, without=["shorter"]).values())], sort_keys=True)
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
@@ -46,13 +53,29 @@ def job_arguments(job: Any) -> dict[str, Any]:
     return {
         "seed": job.params.seed,
         "log_path": job.output.training,
-        "state_directory": paths.state(job.rule, folder_of(job.output.weights).name),
+        "state_directory": _state_beside(job, job.output.weights),
+        "shorter": [_state_beside(job, weights) for weights in job.input.get("shorter", [])],
         "fingerprint": fingerprint(job),
         "device": device(),
         "tracker": tracker_of(job) if is_first() else NOBODY,
         # A section of the config and no parameter of the rule: how often they are written invalidates nothing.
         **{f"checkpoint_{name}": value for name, value in job.config.get("checkpoints", {}).items()},
     }
+
+
+def finished(options: Mapping[str, Any], optimizer: Mapping[str, Any]) -> None:
+    """Delete the checkpoints of a training with these `job_arguments`: its outputs are in their places.
+
+    One that stopped on its way leaves its last checkpoint to a longer training, which deletes it in the end.
+    """
+    for directory in options["shorter"]:
+        remove(directory)
+    if optimizer.get("stop_after", math.inf) >= optimizer.get("epochs", 0):
+        remove(options["state_directory"])
+
+
+def _state_beside(job: Any, weights: str) -> str:
+    return paths.state(job.rule, folder_of(weights).name)
 
 
 class Resumable:
@@ -99,13 +122,20 @@ class Checkpoints:
     """The checkpoints of one training, and when the next one is due."""
 
     def __init__(
-        self, directory: str | os.PathLike[str], fingerprint: str, seconds: float = 300.0, steps: int | None = None
+        self,
+        directory: str | os.PathLike[str],
+        fingerprint: str,
+        seconds: float = 300.0,
+        steps: int | None = None,
+        shorter: Sequence[str | os.PathLike[str]] = (),
     ):
         """Open the directory and delete what other trainings, or a killed one, left in it.
 
-        A checkpoint is due every so many seconds and, where given, every so many steps.
+        A checkpoint is due every so many seconds and, where given, every so many steps. In the directories `shorter`
+        those of trainings may lie that do the same and stop earlier.
         """
         self.directory, self.seconds, self.steps = Path(directory), seconds, steps
+        self.shorter = [Path(one) for one in shorter]
         self.key = hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()
         self.directory.mkdir(parents=True, exist_ok=True)
         for path in self.directory.iterdir():
@@ -118,13 +148,17 @@ class Checkpoints:
         late = time.monotonic() - self.last >= self.seconds
         return late or (self.steps is not None and step % self.steps == 0)
 
-    def newest(self) -> dict[str, Any] | None:
-        """The state that was saved last and is intact, on the CPU; None when there is none."""
-        for path in reversed(self._saved()):
-            if digest(path) == path.stem.split("-")[2]:
-                return torch.load(path, map_location="cpu", weights_only=True)
-            logger.warning("The checkpoint %s is damaged and is deleted; looking for an earlier one.", path)
-            path.unlink()
+    def newest(self, most: int) -> dict[str, Any] | None:
+        """The latest state after at most so many updates that is intact, on the CPU; None when there is none."""
+        for directory in (self.directory, *self.shorter):
+            for path in reversed(self._saved(directory)):
+                _, step, content = path.stem.split("-")
+                if int(step) > most:
+                    continue
+                if digest(path) == content:
+                    return torch.load(path, map_location="cpu", weights_only=True)
+                logger.warning("The checkpoint %s is damaged and is deleted; looking for an earlier one.", path)
+                path.unlink()
         return None
 
     def save(self, step: int, state: Mapping[str, Any]) -> None:
@@ -142,7 +176,7 @@ class Checkpoints:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-            for path in self._saved()[:-KEPT]:
+            for path in self._saved(self.directory)[:-KEPT]:
                 path.unlink()
         except (OSError, RuntimeError) as error:
             # torch reports a full disk as a RuntimeError.
@@ -150,9 +184,9 @@ class Checkpoints:
             partial.unlink(missing_ok=True)
         self.last = time.monotonic()
 
-    def _saved(self) -> list[Path]:
+    def _saved(self, directory: Path) -> list[Path]:
         # Equal prefix and zero-padded step: the order of names is the order of steps.
-        return sorted(self.directory.glob(f"{self.key}-*.pt"))
+        return sorted(directory.glob(f"{self.key}-*.pt"))
 
 
 def remove(directory: str | os.PathLike[str]) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from captionlab.distributed import add_up, is_first, largest, one_after_another, processes, share, wait_for_all
+from captionlab.networks.products import use_onednn
 from captionlab.progress import progress
 from captionlab.schemas import TRAINING
 from captionlab.tables import write_table
@@ -147,6 +148,7 @@ def train(
     device: str,
     checkpoint_seconds: float = 300.0,
     checkpoint_steps: int | None = None,
+    shorter: Sequence[str | os.PathLike[str]] = (),
     validation: Validation | None = None,
     tracker: Tracker = NOBODY,
 ) -> None:
@@ -155,7 +157,9 @@ def train(
     `optimizer` is that block of the config. In the end the model has the weights that `validation` found best, or else
     those of the last update. Checkpoints go to `state_directory`, and training goes on from the newest one of the same
     `fingerprint` there; on the CPU it ends with the same bytes as without the interruption. The caller deletes it when
-    the outputs are in their places. Of several processes each calls this with the same arguments; the first writes.
+    the outputs are in their places. Where `optimizer.stop_after` ends the training on its way, its last state is there,
+    and a longer training that has the directory among `shorter` goes on from it. Of several processes each calls this
+    with the same arguments; the first writes.
 
     SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
     A loss or gradient that is not finite: FloatingPointError, and nothing is written.
@@ -170,8 +174,8 @@ def train(
         validation.check(steps)
         saved["validation"] = validation
     with one_after_another():
-        checkpoints = Checkpoints(state_directory, fingerprint, checkpoint_seconds, checkpoint_steps)
-        first = _restore(checkpoints.newest(), saved, steps)
+        checkpoints = Checkpoints(state_directory, fingerprint, checkpoint_seconds, checkpoint_steps, shorter)
+        first = _restore(checkpoints.newest(steps), saved, steps)
     if validation and not first:
         log.add(0, 0, validation.after(model, 0))
     model.train()
@@ -185,9 +189,11 @@ def train(
             log.add(done, step // per_epoch, statistics)
             tracker.add(_update(done, statistics, validation))
             stopped_by = largest(stop[0] if stop else 0, device)
-            if done < steps and is_first() and (stopped_by or checkpoints.due(done)):
+            ended = done == steps
+            due = steps < scheduled if ended else stopped_by or checkpoints.due(done)
+            if due and is_first():
                 checkpoints.save(done, {"step": done, **{name: owner.state_dict() for name, owner in saved.items()}})
-            if done < steps and stopped_by:
+            if stopped_by and not ended:
                 _stop(stopped_by, done, steps)
     if validation and validation.select:
         saved["model"].load_state_dict(validation.weights)
@@ -234,6 +240,7 @@ def _stop(number: int, done: int, steps: int) -> None:
 
 def _set_up_arithmetic(device: str, tf32: bool) -> None:
     if device == "cpu":
+        use_onednn()
         # torch.use_deterministic_algorithms says the same and imports torch's compiler (2.6 s).
         torch.set_deterministic_debug_mode("error")
         # It would write NaN into all new memory before anything else is: 8 % of training an encoder.
