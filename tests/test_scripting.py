@@ -71,6 +71,31 @@ def test_prints_and_threads(script):
     assert "said 2" in log
 
 
+def test_what_a_script_imported_is_no_garbage_to_look_through(script):
+    """Else importing torch takes a fifth longer, and each full search while it works passes over all modules."""
+    code, log = script("""
+        import gc
+        print("looks at", "everything" if not gc.get_freeze_count() else "what is new", gc.isenabled())
+    """)
+    assert code == 0
+    assert "looks at what is new True" in log
+
+
+def test_tables_are_written_without_pandas_but_data_frames_are_made(script):
+    """pyarrow would import it to see whether a list is a Series of it; 0.2 s in each job."""
+    code, log = script("""
+        import sys
+        import pyarrow as pa
+        table = pa.table({"x": pa.array([1, 2])})
+        print("before:", "pandas" in sys.modules)
+        print("sum:", table.to_pandas()["x"].sum(), "pandas" in sys.modules)
+        import pandas
+        print("series:", pa.array(pandas.Series([1.0, None])).null_count)
+    """)
+    assert code == 0
+    assert all(said in log for said in ("before: False", "sum: 3 True", "series: 1"))
+
+
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [

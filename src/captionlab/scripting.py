@@ -1,5 +1,6 @@
 """What every rule script shares: its log, its threads, its GPUs, what it cost beside time and memory, how it ends."""
 
+import gc
 import logging
 import os
 import platform
@@ -13,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any
+
+import pyarrow as pa
 
 from captionlab import paths
 from captionlab.failures import advice, explanation
@@ -39,6 +42,9 @@ def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any
     if "snakemake" not in namespace:
         raise SystemExit("This script is run by Snakemake; to use it alone, import its main() and pass such an object.")
     snakemake = namespace["snakemake"]
+    gc.freeze()  # what was imported
+    gc.enable()
+    _hide_pandas()
     # One thread count, whatever the machine: the order of floating-point sums depends on it.
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
         os.environ[name] = str(snakemake.threads)
@@ -95,6 +101,28 @@ def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
         row["gpu_memory_mb"] = torch.cuda.max_memory_reserved() / 1e6
         row["device"] = torch.cuda.get_device_name()
     write_table(logs.with_name("cost") / f"{name}.parquet", COST, {column: [value] for column, value in row.items()})
+
+
+class _Pandas:
+    """An importer that finds no pandas."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+
+def _hide_pandas() -> None:
+    """Keep pyarrow from importing pandas, 0.2 s, when it first makes an array and asks whether that is of a Series.
+
+    It asks once. Who uses pandas imports it, and pyarrow too where it makes a data frame.
+    """
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _Pandas)
+        try:
+            pa.array([])
+        finally:
+            sys.meta_path.remove(_Pandas)
 
 
 def _become_launcher(processes: int, file: IO[str]) -> None:
