@@ -6,12 +6,9 @@ github.com/mlfoundations/open_clip. The only module that imports open_clip.
 
 import logging
 import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -23,6 +20,7 @@ from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import DualEncoder
 from captionlab.encoders.images import crop, normalise
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
+from captionlab.networks.imports import without_compiler
 
 logger = logging.getLogger(__name__)
 
@@ -78,29 +76,9 @@ DECLARATION = EncoderFamily(
 )
 
 
-@contextmanager
-def _quick_import() -> Iterator[None]:
-    """Hide from open_clip what it does not need here; its import then takes 1.5 s more than torch's instead of 6 s.
-
-    transformers and timm are optional to open_clip. torchvision imports the compiler of torch (4 s) for one function
-    that only its region pooling calls; a stand-in answers that nothing can be compiled.
-    """
-    stand_in: dict[str, ModuleType | None] = {"transformers": None, "timm": None}
-    if "torch._dynamo" not in sys.modules:
-        compiler, utilities = ModuleType("torch._dynamo"), ModuleType("torch._dynamo.utils")
-        utilities.is_compile_supported = lambda device: False  # type: ignore[attr-defined]
-        stand_in |= {"torch._dynamo": compiler, "torch._dynamo.utils": utilities}
-    hidden = {name: sys.modules[name] for name in stand_in if name in sys.modules}
-    sys.modules.update(stand_in)  # type: ignore[arg-type]
-    try:
-        yield
-    finally:
-        for name in stand_in:
-            sys.modules.pop(name, None)
-        sys.modules.update(hidden)
-
-
-with _quick_import():
+# Its import then takes 1.5 s more than torch's instead of 6 s. transformers and timm are optional to it; torchvision,
+# which it needs, imports torch's compiler for one function that only its region pooling calls.
+with without_compiler("transformers", "timm"):
     import open_clip
 
 # The keys of a model config that leave it a CLIP; open_clip knows more, for other families.

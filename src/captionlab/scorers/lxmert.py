@@ -10,15 +10,18 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor
-from transformers.models.lxmert.configuration_lxmert import LxmertConfig
-from transformers.models.lxmert.modeling_lxmert import LxmertModel
 
 from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import initialise, read_sizes
 from captionlab.networks.checkpoints import count_layers
+from captionlab.networks.imports import without_compiler
 from captionlab.networks.linear import Linear
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
+
+with without_compiler():
+    from transformers.models.lxmert.configuration_lxmert import LxmertConfig
+    from transformers.models.lxmert.modeling_lxmert import LxmertModel
 
 DECLARATION = ScorerFamily(
     reads="regions",
