@@ -2,8 +2,9 @@
 
 import gc
 import sys
+from pathlib import Path
 
-# Where a rule's script runs, what it imports lives as long as its process. Python would look through it for garbage
-# again and again, a fifth of the time that torch takes to import; `scripting.script` lets it look at what follows.
-if "snakemake" in vars(sys.modules["__main__"]):
+# What a rule's script imports lives as long as its process. Python would look through it for garbage again and again, a
+# fifth of the time that torch takes to import; `scripting.script`, with which each of them ends, lets it look again.
+if Path(vars(sys.modules["__main__"]).get("__file__") or "").parent == Path(__file__).parents[2] / "workflow/scripts":
     gc.disable()

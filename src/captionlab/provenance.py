@@ -98,22 +98,18 @@ def current() -> dict[str, Any]:
     return _describe() if _jobs else {}
 
 
-def input_digests(job: Any, without: Iterable[str] = ()) -> dict[str, str]:
-    """The digest of each input of a job, by its name. Of the job that is under way, it is that from the job's start.
-
-    Inputs that the rule calls as one of `without` are left out.
-    """
+def input_digests(job: Any) -> dict[str, str]:
+    """The digest of each input of a job, by its name. Of the job that is under way, it is that from the job's start."""
     running, digests = _jobs[-1] if _jobs else (None, {})
-    left_out = {_name(path) for name in without for path in job.input.get(name, ())}
-    found = digests if running == job else _digests_of_inputs(job)
-    return {name: content for name, content in found.items() if name not in left_out}
+    return digests if running == job else _digests_of_inputs(job)
 
 
 def _digests_of_inputs(job: Any) -> dict[str, str]:
-    # Of folders of photographs the names are all that is read.
-    listed = {*job.input.get("listed", ())}
+    # Of folders of photographs the names are all that is read, and nothing of a shorter training: it saves time.
+    listed, shorter = ({*job.input.get(name, ())} for name in ("listed", "shorter"))
     # A captioner and its reward_model may read the same features.
-    return {_name(path): names_digest(path) if path in listed else digest(path) for path in dict.fromkeys(job.input)}
+    read = [path for path in dict.fromkeys(job.input) if path not in shorter]
+    return {_name(path): names_digest(path) if path in listed else digest(path) for path in read}
 
 
 def written(run: Path) -> list[dict[str, Any]]:

@@ -115,7 +115,8 @@ class _Pandas:
 def _hide_pandas() -> None:
     """Keep pyarrow from importing pandas, 0.2 s, when it first makes an array and asks whether that is of a Series.
 
-    It asks once. Who uses pandas imports it, and pyarrow too where it makes a data frame.
+    It asks once. Afterwards a Series is any sequence to it, until it has made a data frame: what is missing in one is
+    NaN and no null. So columns are given as lists or arrays.
     """
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, _Pandas)

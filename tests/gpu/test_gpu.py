@@ -126,7 +126,7 @@ def test_resumed(tmp_path):
     whole = finetune(tmp_path, "cuda")
     with pytest.raises(InterruptedError):
         finetune(tmp_path / "parts", "cuda", stop_after=7)
-    assert Checkpoints(tmp_path / "parts" / "state", "f").newest()["step"] == 5
+    assert Checkpoints(tmp_path / "parts" / "state", "f", last=7).newest()["step"] == 5
     assert finetune(tmp_path / "parts", "cuda") == pytest.approx(whole, abs=1e-3)
 
 

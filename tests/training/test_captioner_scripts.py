@@ -215,6 +215,24 @@ def test_the_config_says_how_often_checkpoints_are_written(world, monkeypatch, c
     assert content("often") == content("first")
 
 
+def test_a_longer_training_goes_on_from_a_shorter_one(world, caplog):
+    """And leaves nothing of it behind; where it finds no checkpoint, it does all of the work."""
+    run, files = load_script("pretrain_captioner").main, {"shorter": ["short/model.safetensors"]}
+    run(pretraining("whole"))
+    short = pretraining("short")
+    short.params["config"]["optimizer"]["stop_after"] = 1
+    run(short)
+    for name, begun in (("longer", True), ("again", False)):
+        longer = pretraining(name)
+        longer.input |= files
+        caplog.clear()
+        with caplog.at_level("INFO"):
+            run(longer)
+        assert ("Going on from the checkpoint of step 3 of 9" in caplog.text) == begun
+        assert content(name) == content("whole")
+        assert not list(Path("results/state").rglob("*.pt"))
+
+
 def test_finetuning(world, monkeypatch):
     load_script("pretrain_captioner").main(pretraining("parent"))
     run = load_script("finetune_captioner").main

@@ -18,7 +18,7 @@ from training_stand_in import END, Lengths, TinyCaptioner, data, decode, sample
 from captionlab import provenance
 from captionlab.files import digest
 from captionlab.training.loop.batches import ImageBatches
-from captionlab.training.loop.checkpoints import Checkpoints, fingerprint, finished
+from captionlab.training.loop.checkpoints import Checkpoints, ends_early, fingerprint, remove
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.baselines import RunningMean
 from captionlab.training.objectives.reinforce import Reinforce
@@ -68,7 +68,10 @@ def finetune(folder, fails_in=-1, pause=0.0, seed=5, name="f", seconds=1e9, ever
         **places,
     )
     save_file(model.state_dict(), folder / "model.safetensors")
-    finished(places, optimizer)
+    for one in places["shorter"]:
+        remove(one)
+    if not ends_early(optimizer):
+        remove(folder / "state")
     return -1 - objective.fails_at
 
 
@@ -251,6 +254,32 @@ def test_a_training_passes_over_checkpoints_that_do_not_lead_to_it(tmp_path, und
     assert_same(tmp_path / "whole", undisturbed)
 
 
+def steps_in(folder):
+    return sorted(int(path.name.split("-")[1]) for path in (folder / "state").iterdir())
+
+
+def test_a_training_that_ends_early_leaves_one_checkpoint(tmp_path):
+    finetune(tmp_path, stop_after=5)
+    assert steps_in(tmp_path) == [20]
+
+
+def test_a_training_that_ends_earlier_than_before_starts_again_and_keeps_its_checkpoints(tmp_path):
+    interrupt(tmp_path, 18, stop_after=5)
+    assert steps_in(tmp_path) == [17, 18]
+    interrupt(tmp_path, 3, stop_after=2)
+    assert steps_in(tmp_path) == [2, 3]
+    assert finetune(tmp_path, stop_after=2) == 5
+    assert steps_in(tmp_path) == [8]
+
+
+@pytest.mark.parametrize(("own", "updates"), [(3, 32), (13, 27)])
+def test_a_training_goes_on_from_the_latest_checkpoint_wherever_that_is(tmp_path, undisturbed, own, updates):
+    interrupt(tmp_path / "whole", own)
+    finetune(tmp_path / "first", stop_after=2)
+    assert finetune(tmp_path / "whole", shorter=[tmp_path / "first"]) == updates
+    assert_same(tmp_path / "whole", undisturbed)
+
+
 def test_checkpoints_are_read_without_unpickling(tmp_path):
     """A file with the right name and digest that holds code is refused."""
 
@@ -258,10 +287,10 @@ def test_checkpoints_are_read_without_unpickling(tmp_path):
         def __reduce__(self):
             return (os.mkdir, (str(tmp_path / "executed"),))
 
-    checkpoints = Checkpoints(tmp_path / "state", "f")
+    checkpoints = Checkpoints(tmp_path / "state", "f", last=1)
     checkpoints.save(1, {"step": Code()})
     with pytest.raises(Exception, match=r"weights_only|Weights only"):
-        checkpoints.newest(1)
+        checkpoints.newest()
     assert not (tmp_path / "executed").exists()
 
 

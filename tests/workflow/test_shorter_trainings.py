@@ -19,6 +19,7 @@ def shorter(config):
     names = [name for name, block in lab.captioners.items() if "optimizer" in block]
     found = {name: lab.shorter_training(SimpleNamespace(captioner=name)) for name in names}
     assert all(len(files) < 2 for files in found.values())
+    assert all(file.flags == {"ancient": True} for files in found.values() for file in files)
     named = {paths.captioner("model.safetensors", name): name for name in names}
     return {name: named[files[0]] for name, files in found.items() if files}
 

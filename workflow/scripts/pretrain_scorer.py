@@ -14,7 +14,7 @@ from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.store import new_scorer, save_scorer
 from captionlab.scripting import device, folder_of, parallel_script
 from captionlab.tables import write_table
-from captionlab.training.loop.checkpoints import finished, job_arguments
+from captionlab.training.loop.checkpoints import job_arguments, remove
 from captionlab.training.loop.data import references, training_images
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.itm import MatchingBatches, MatchingObjective, Negatives, align_words, examine
@@ -51,4 +51,4 @@ def main(snakemake):
     found = examine(scorer, images, ids, texts, negatives, params.split, params.seed)
     write_table(snakemake.output.matching, MATCHING, found)
     save_scorer(scorer, folder_of(snakemake.output.weights), {"config": config, "seed": params.seed})
-    finished(options, config["optimizer"])
+    remove(options["state_directory"])

@@ -8,7 +8,7 @@ from captionlab.places import PLACE
 from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.scripting import folder_of, script
 from captionlab.tables import read_table
-from captionlab.training.loop.checkpoints import finished, job_arguments
+from captionlab.training.loop.checkpoints import job_arguments, remove
 from captionlab.training.objectives.contrastive import train_clip
 
 
@@ -28,4 +28,4 @@ def main(snakemake):
     captions, options = read_table(snakemake.input.captions, CAPTIONS), job_arguments(snakemake)
     clip = train_clip(snakemake.params.config, images, captions, threads=snakemake.threads, **options)
     clip.save(folder_of(snakemake.output.weights))
-    finished(options, snakemake.params.config["optimizer"])
+    remove(options["state_directory"])

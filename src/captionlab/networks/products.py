@@ -7,6 +7,7 @@ then those of the next PART, and adds both. oneDNN adds one after the other, so 
 """
 
 import logging
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,53 +23,55 @@ FEWEST = 2**21
 FEWEST_ROWS = 64
 
 _library = torch.library.Library("aten", "IMPL")
-_replaced: list[str] = []
+# torch's own, for whatever oneDNN is not for.
+_torchs: dict[str, Any] = {}
 
 
 def use_onednn() -> bool:
-    """From here on oneDNN computes what torch multiplies on the processor, where it is for it; whether it does.
+    """Let oneDNN compute torch's products from here on; False where it does not have the bits of torch's own.
 
     In all of this process, in models of other libraries and in gradients too, while torch has one thread. Nothing
     changes where torch has no MKL or no oneDNN, or where MKL adds in another order, as where it uses wider vectors.
     """
-    if not _replaced and _has_the_bits_of_torch():
+    if not _torchs and _has_the_bits_of_torch():
         for name, product in (("mm", _mm), ("addmm", _addmm)):
-            _library.impl(name, product, "CPU")
-            _replaced.append(name)
+            _torchs[name] = torch.library.get_kernel(f"aten::{name}", "CPU")
+            _library.impl(name, product, "CPU", with_keyset=True)
         logger.info("Products of matrices are oneDNN's.")
-    return bool(_replaced)
+    return bool(_torchs)
 
 
 def _has_the_bits_of_torch() -> bool:
+    """Whether both agree on products that are large enough to be oneDNN's, however the matrices lie."""
     if not (torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()):
         return False
     generator = torch.Generator().manual_seed(0)
-    for terms in (PART, 2 * PART - 2, 3 * PART + 2):
-        x, y = (torch.randn(shape, generator=generator) for shape in ((64, terms), (terms, 64)))
-        if not torch.equal(_product(x, y), x @ y):
-            return False
+    row, room = torch.randn(128, generator=generator), torch.empty(128, 128)
+    for terms in (PART, 2 * PART - 2, 10 * PART + 2):
+        x, y = (torch.randn(128, terms, generator=generator) for _ in "xy")
+        for one in (x, x.t().contiguous().t()):
+            for other in (y.t(), y.t().contiguous()):
+                if not torch.equal(_product(one, other, row), torch.addmm(row, one, other, out=room)):
+                    return False
     return True
 
 
-def _mm(x: Tensor, y: Tensor) -> Tensor:
+def _mm(keys: Any, x: Tensor, y: Tensor) -> Tensor:
     """In the place of torch.mm."""
-    if _is_for_onednn(x, y):
-        return _product(x, y)
-    product: Tensor = torch.ops.aten.mm.out(x, y, out=_room(x, y))
+    product: Tensor = _product(x, y) if _is_for_onednn(x, y) else _torchs["mm"].call_boxed(keys, x, y)
     return product
 
 
-def _addmm(bias: Tensor, x: Tensor, y: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+def _addmm(keys: Any, bias: Tensor, x: Tensor, y: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """In the place of torch.addmm."""
-    row = bias.dim() == 1 and bias.dtype == torch.float32 and bias.is_contiguous() and len(bias) == y.shape[-1]
-    if row and beta == alpha == 1 and _is_for_onednn(x, y):
+    if beta == alpha == 1 and _is_for_onednn(x, y) and _is_row(bias, y.shape[1]):
         return _product(x, y, bias)
-    product: Tensor = torch.ops.aten.addmm.out(bias, x, y, beta=beta, alpha=alpha, out=_room(x, y))
+    product: Tensor = _torchs["addmm"].call_boxed(keys, bias, x, y, beta=beta, alpha=alpha)
     return product
 
 
-def _room(x: Tensor, y: Tensor) -> Tensor:
-    return x.new_empty(x.shape[0], y.shape[1])
+def _is_row(bias: Tensor, columns: int) -> bool:
+    return bias.dim() == 1 and len(bias) == columns and bias.is_contiguous() and bias.dtype == torch.float32
 
 
 def _is_for_onednn(x: Tensor, y: Tensor) -> bool:

@@ -16,7 +16,7 @@ from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.scripting import device, folder_of
 from captionlab.training.loop.batches import Batches, ImageBatch
-from captionlab.training.loop.checkpoints import finished, job_arguments
+from captionlab.training.loop.checkpoints import ends_early, job_arguments, remove
 from captionlab.training.loop.data import TrainingData, references, training_images
 from captionlab.training.loop.examples import Examples
 from captionlab.training.loop.trainer import Objective, Validation, train
@@ -61,7 +61,10 @@ def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, d
     if is_first():
         examples.write(job.output.training_captions)
         save_captioner(captioner, tokenizer, folder_of(job.output.weights), {"config": config, "seed": params.seed})
-        finished(options, config["optimizer"])
+        for directory in options["shorter"]:
+            remove(directory)
+        if not ends_early(config["optimizer"]):
+            remove(options["state_directory"])
 
 
 def examples_of(objective: Objective, batches: Batches, data: TrainingData, decoding: Decoding) -> Examples:

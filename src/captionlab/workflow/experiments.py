@@ -4,6 +4,7 @@ A rule names a method of `Experiments`, or of a part of it, as its input functio
 the wildcards.
 """
 
+import json
 import os
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
@@ -214,14 +215,23 @@ class Experiments(Basis):
         return lambda wildcards: paths.captioner(file, self.captioners[wildcards.captioner]["parent"])
 
     def shorter_training(self, wildcards: Wildcards) -> list[str]:
-        """The weights of the longest training that is this one, stopped earlier: it goes on from there. One or none."""
+        """The weights of the longest training that is this one, stopped earlier: it goes on from there. One or none.
+
+        Made anew, they make nothing else anew: they only have to be there first, for the checkpoint beside them.
+        """
         own = self.captioners[wildcards.captioner]
-        stops = {
-            _stop(block): name
-            for name, block in self.captioners.items()
-            if "optimizer" in block and _without_stop(block) == _without_stop(own) and _stop(block) < _stop(own)
-        }
-        return [ancient(paths.captioner("model.safetensors", stops[max(stops)]))] if stops else []
+        stops = self._stops.get(_but_for_stop(own), {})
+        earlier = [stop for stop in stops if stop < _stop(own)]
+        return [ancient(paths.captioner("model.safetensors", stops[max(earlier)]))] if earlier else []
+
+    @cached_property
+    def _stops(self) -> dict[str, dict[float, str]]:
+        """Of each training that some captioners stop early, by what they have in common, those captioners."""
+        found: dict[str, dict[float, str]] = {}
+        for name, block in self.captioners.items():
+            if "stop_after" in block.get("optimizer", {}):
+                found.setdefault(_but_for_stop(block), {})[_stop(block)] = name
+        return found
 
     def parent_ancestors(self, wildcards: Wildcards) -> list[str]:
         """The files that it is read with, where it is adapters."""
@@ -411,5 +421,5 @@ def _stop(block: Block) -> float:
     return float(block["optimizer"].get("stop_after", block["optimizer"].get("epochs", inf)))
 
 
-def _without_stop(block: Block) -> Block:
-    return {**block, "optimizer": without(block["optimizer"], "stop_after")}
+def _but_for_stop(block: Block) -> str:
+    return json.dumps({**block, "optimizer": without(block["optimizer"], "stop_after")}, sort_keys=True)

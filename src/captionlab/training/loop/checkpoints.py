@@ -41,7 +41,7 @@ def fingerprint(job: Any) -> str:
     config = parameters["config"]
     optimizer = {key: value for key, value in config["optimizer"].items() if key != "stop_after"}
     parameters["config"] = {**config, "optimizer": optimizer}
-    whole = json.dumps([parameters, list(input_digests(job, without=["shorter"]).values())], sort_keys=True)
+    whole = json.dumps([parameters, list(input_digests(job).values())], sort_keys=True)
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
@@ -63,15 +63,9 @@ def job_arguments(job: Any) -> dict[str, Any]:
     }
 
 
-def finished(options: Mapping[str, Any], optimizer: Mapping[str, Any]) -> None:
-    """Delete the checkpoints of a training with these `job_arguments`: its outputs are in their places.
-
-    One that stopped on its way leaves its last checkpoint to a longer training, which deletes it in the end.
-    """
-    for directory in options["shorter"]:
-        remove(directory)
-    if optimizer.get("stop_after", math.inf) >= optimizer.get("epochs", 0):
-        remove(options["state_directory"])
+def ends_early(optimizer: Mapping[str, Any]) -> bool:
+    """Whether a training stops before the end of its schedule, where a longer one may go on."""
+    return bool(optimizer.get("stop_after", math.inf) < optimizer.get("epochs", 0))
 
 
 def _state_beside(job: Any, weights: str) -> str:
@@ -125,21 +119,23 @@ class Checkpoints:
         self,
         directory: str | os.PathLike[str],
         fingerprint: str,
+        last: int,
         seconds: float = 300.0,
         steps: int | None = None,
         shorter: Sequence[str | os.PathLike[str]] = (),
     ):
         """Open the directory and delete what other trainings, or a killed one, left in it.
 
-        A checkpoint is due every so many seconds and, where given, every so many steps. In the directories `shorter`
-        those of trainings may lie that do the same and stop earlier.
+        The training has `last` updates: later checkpoints are of a time when it had more. One is due every so many
+        seconds and, where given, every so many steps. In the directories `shorter` those of trainings may lie that do
+        the same and stop earlier.
         """
-        self.directory, self.seconds, self.steps = Path(directory), seconds, steps
+        self.directory, self.last_step, self.seconds, self.steps = Path(directory), last, seconds, steps
         self.shorter = [Path(one) for one in shorter]
         self.key = hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()
         self.directory.mkdir(parents=True, exist_ok=True)
         for path in self.directory.iterdir():
-            if path.suffix != ".pt" or not path.name.startswith(self.key):
+            if path.suffix != ".pt" or not path.name.startswith(self.key) or _step(path) > last:
                 path.unlink()
         self.last = time.monotonic()
 
@@ -148,17 +144,14 @@ class Checkpoints:
         late = time.monotonic() - self.last >= self.seconds
         return late or (self.steps is not None and step % self.steps == 0)
 
-    def newest(self, most: int) -> dict[str, Any] | None:
-        """The latest state after at most so many updates that is intact, on the CPU; None when there is none."""
-        for directory in (self.directory, *self.shorter):
-            for path in reversed(self._saved(directory)):
-                _, step, content = path.stem.split("-")
-                if int(step) > most:
-                    continue
-                if digest(path) == content:
-                    return torch.load(path, map_location="cpu", weights_only=True)
-                logger.warning("The checkpoint %s is damaged and is deleted; looking for an earlier one.", path)
-                path.unlink()
+    def newest(self) -> dict[str, Any] | None:
+        """The latest state that is intact and leads to this training's end, on the CPU; None when there is none."""
+        saved = [path for directory in (self.directory, *self.shorter) for path in self._saved(directory)]
+        for path in sorted((path for path in saved if _step(path) <= self.last_step), key=_step, reverse=True):
+            if digest(path) == path.stem.split("-")[2]:
+                return torch.load(path, map_location="cpu", weights_only=True)
+            logger.warning("The checkpoint %s is damaged and is deleted; looking for an earlier one.", path)
+            path.unlink()
         return None
 
     def save(self, step: int, state: Mapping[str, Any]) -> None:
@@ -176,7 +169,8 @@ class Checkpoints:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-            for path in self._saved(self.directory)[:-KEPT]:
+            # At the end one is left, for a longer training: where that is damaged, it starts at the beginning.
+            for path in self._saved(self.directory)[: -1 if step == self.last_step else -KEPT]:
                 path.unlink()
         except (OSError, RuntimeError) as error:
             # torch reports a full disk as a RuntimeError.
@@ -187,6 +181,10 @@ class Checkpoints:
     def _saved(self, directory: Path) -> list[Path]:
         # Equal prefix and zero-padded step: the order of names is the order of steps.
         return sorted(directory.glob(f"{self.key}-*.pt"))
+
+
+def _step(checkpoint: Path) -> int:
+    return int(checkpoint.stem.split("-")[1])
 
 
 def remove(directory: str | os.PathLike[str]) -> None:

@@ -27,7 +27,7 @@ from captionlab.schemas import TRAINING
 from captionlab.tables import write_table
 from captionlab.tracking.tracker import NOBODY, Tracker, Update
 from captionlab.training.loop.batches import Batches
-from captionlab.training.loop.checkpoints import Changing, Checkpoints, Resumable
+from captionlab.training.loop.checkpoints import Changing, Checkpoints, Resumable, ends_early
 from captionlab.training.loop.examples import Examples
 from captionlab.training.loop.optimizers import Adam, build_optimizer, learning_rate
 
@@ -174,8 +174,8 @@ def train(
         validation.check(steps)
         saved["validation"] = validation
     with one_after_another():
-        checkpoints = Checkpoints(state_directory, fingerprint, checkpoint_seconds, checkpoint_steps, shorter)
-        first = _restore(checkpoints.newest(steps), saved, steps)
+        checkpoints = Checkpoints(state_directory, fingerprint, steps, checkpoint_seconds, checkpoint_steps, shorter)
+        first = _restore(checkpoints.newest(), saved, steps)
     if validation and not first:
         log.add(0, 0, validation.after(model, 0))
     model.train()
@@ -190,7 +190,7 @@ def train(
             tracker.add(_update(done, statistics, validation))
             stopped_by = largest(stop[0] if stop else 0, device)
             ended = done == steps
-            due = steps < scheduled if ended else stopped_by or checkpoints.due(done)
+            due = ends_early(optimizer) if ended else stopped_by or checkpoints.due(done)
             if due and is_first():
                 checkpoints.save(done, {"step": done, **{name: owner.state_dict() for name, owner in saved.items()}})
             if stopped_by and not ended:
