@@ -105,7 +105,7 @@ def input_digests(job: Any) -> dict[str, str]:
 
 
 def _digests_of_inputs(job: Any) -> dict[str, str]:
-    # Of folders of photographs the names are all that is read, and nothing of a shorter training: it saves time.
+    # Of folders of photographs the names are all that is read. On a shorter training a result does not depend.
     listed, shorter = ({*job.input.get(name, ())} for name in ("listed", "shorter"))
     # A captioner and its reward_model may read the same features.
     read = [path for path in dict.fromkeys(job.input) if path not in shorter]

@@ -11,18 +11,12 @@ from torch import nn
 from captionlab.networks import products
 from captionlab.networks.products import NARROWEST, PART
 
+# As a training has it.
+torch.set_num_threads(1)
+
 has_the_bits = pytest.mark.skipif(
     not products._has_the_bits_of_torch(), reason="MKL adds in another order on this processor, or torch lacks it"
 )
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Meanwhile torch has one, as a training has."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def by_mkl(x, y):
@@ -121,8 +115,8 @@ def test_shapes_that_do_not_fit_are_torchs_errors(replaced, x, y):
     assert str(found.value) == str(own.value)
 
 
-def test_several_threads_are_torchs(replaced):
-    torch.set_num_threads(2)
+def test_several_threads_are_torchs(replaced, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     x, y = torch.ones(300, 100), torch.ones(100, 200)
     assert torch.equal(torch.mm(x, y), torch.full((300, 200), 100.0))
     assert not replaced

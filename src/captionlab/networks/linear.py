@@ -1,8 +1,8 @@
 """Linear layers, whose large products are oneDNN's where a processor computes them.
 
 torch multiplies float32 matrices by MKL, which leaves the widest vectors of AMD's processors unused; oneDNN, which
-torch has for convolutions, uses them (docs/performance.md, Products of matrices). It adds in another order, so results differ
-from torch's by rounding.
+torch has for convolutions, uses them (docs/performance.md, Products of matrices). It adds in another order, so results
+differ from torch's by rounding.
 """
 
 from typing import Any
