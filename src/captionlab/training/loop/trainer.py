@@ -157,9 +157,8 @@ def train(
     `optimizer` is that block of the config. In the end the model has the weights that `validation` found best, or else
     those of the last update. Checkpoints go to `state_directory`, and training goes on from the newest one of the same
     `fingerprint` there; on the CPU it ends with the same bytes as without the interruption. The caller deletes it when
-    the outputs are in their places. Where `optimizer.stop_after` ends the training on its way, its last state is there,
-    and a longer training that has the directory among `shorter` goes on from it. Of several processes each calls this
-    with the same arguments; the first writes.
+    the outputs are in their places. A training that `optimizer.stop_after` ends early leaves its last one there, and one
+    that goes on has that directory among `shorter`. Of several processes each calls this alike; the first writes.
 
     SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
     A loss or gradient that is not finite: FloatingPointError, and nothing is written.
@@ -189,11 +188,9 @@ def train(
             log.add(done, step // per_epoch, statistics)
             tracker.add(_update(done, statistics, validation))
             stopped_by = largest(stop[0] if stop else 0, device)
-            ended = done == steps
-            due = ends_early(optimizer) if ended else stopped_by or checkpoints.due(done)
-            if due and is_first():
+            if (ends_early(optimizer) if done == steps else stopped_by or checkpoints.due(done)) and is_first():
                 checkpoints.save(done, {"step": done, **{name: owner.state_dict() for name, owner in saved.items()}})
-            if stopped_by and not ended:
+            if done < steps and stopped_by:
                 _stop(stopped_by, done, steps)
     if validation and validation.select:
         saved["model"].load_state_dict(validation.weights)
