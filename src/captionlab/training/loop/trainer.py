@@ -157,15 +157,14 @@ def train(
     `optimizer` is that block of the config. In the end the model has the weights that `validation` found best, or else
     those of the last update. Checkpoints go to `state_directory`, and training goes on from the newest one of the same
     `fingerprint` there; on the CPU it ends with the same bytes as without the interruption. The caller deletes it when
-    the outputs are in their places. A training that `optimizer.stop_after` ends early leaves its last one there, and one
-    that goes on has that directory among `shorter`. Of several processes each calls this alike; the first writes.
+    the outputs are in their places. A training that `optimizer.stop_after` ends early leaves its last one there, and
+    one that goes on has that directory among `shorter`. Of several processes each calls this alike; the first writes.
 
     SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
     A loss or gradient that is not finite: FloatingPointError, and nothing is written.
     """
     _set_up_arithmetic(device, optimizer.get("precision") == "tf32")
-    per_epoch, scheduled = len(batches), _updates(optimizer, len(batches))
-    steps = min(scheduled, int(optimizer["stop_after"]) * per_epoch) if "stop_after" in optimizer else scheduled
+    per_epoch, (scheduled, steps) = len(batches), _updates(optimizer, len(batches))
     stepper = build_optimizer(model.parameters(), optimizer)
     log = Log(steps)
     saved: dict[str, Any] = {"model": Changing(model), "optimizer": stepper, "objective": objective, "log": log}
@@ -198,14 +197,14 @@ def train(
         log.write(log_path)
 
 
-def _updates(optimizer: Mapping[str, Any], per_epoch: int) -> int:
-    """How many updates the schedule has; ValueError where the warmup alone has more."""
+def _updates(optimizer: Mapping[str, Any], per_epoch: int) -> tuple[int, int]:
+    """How many updates the schedule has, and after how many training stops; ValueError where the warmup has more."""
     scheduled = int(optimizer["steps"]) if "steps" in optimizer else int(optimizer["epochs"]) * per_epoch
     if (warmup := int(optimizer.get("warmup", 0))) > scheduled:
         raise ValueError(
             f"optimizer.warmup is {warmup} and there are {scheduled} updates; set it to {scheduled} or less"
         )
-    return scheduled
+    return scheduled, min(scheduled, int(optimizer.get("stop_after", scheduled)) * per_epoch)
 
 
 def _restore(state: Mapping[str, Any] | None, saved: Mapping[str, Any], steps: int) -> int:
