@@ -9,6 +9,12 @@ import pytest
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "self_critical.py"
 
 
+@pytest.fixture(autouse=True)
+def beside_it(monkeypatch):
+    """What the benchmarks share is found."""
+    monkeypatch.syspath_prepend(BENCHMARK.parent)
+
+
 @pytest.mark.parametrize("family", ["uniter", "rosita", "vilbert", "lxmert", "clip"])
 def test_it_runs(family, capsys):
     runpy.run_path(str(BENCHMARK))["main"](["--small", "--updates", "1", "--threads", "1", "--scorers", family])
@@ -23,8 +29,7 @@ SMALL = ["--small", "--updates", "1", "--threads", "1"]
 
 
 @pytest.fixture
-def of_cider(monkeypatch):
-    monkeypatch.syspath_prepend(BENCHMARK.parent)
+def of_cider():
     return runpy.run_path(str(BENCHMARK.with_name("self_critical_cider.py")))
 
 
