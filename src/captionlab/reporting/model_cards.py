@@ -207,7 +207,7 @@ def _cost(cost: Row | None) -> list[str]:
     return [
         f"- Time: {clock(cost['seconds'])} on the clock, {clock(cost['cpu_seconds'] or 0.0)} of processors, "
         f"{gpu if cost['gpu_seconds'] else 'no GPU'}; memory: {memory}",
-        "- Where it went on from a checkpoint, time is since then: after an interruption, or where a shorter training ended",
+        "- Where it went on from a checkpoint, of an interrupted or of a shorter training, time is since then",
         "- Energy and emissions: not measured",
     ]
 
