@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from captionlab.regions.tables import ImageRegions, RegionError, write_regions
-from captionlab.regions.tagged_images import TaggedImages, objects_of, read_tags
-from captionlab.regions.tags import TAGS, labelled_rows, read_vinvl_tags, write_tags
+from captionlab.regions.tagged_images import TaggedImages
+from captionlab.regions.tags import TAGS, labelled_rows, objects_of, read_tags, read_vinvl_tags, write_tags
 from captionlab.schemas import OBJECTS
 from captionlab.tables import TableError, read_table, write_table
 

@@ -1,8 +1,9 @@
 """Caption images of scenes, whole and without the diagnostic objects of the scene."""
 
 from captionlab.ablation.captioning import caption_samples
+from captionlab.ablation.matched_removal import read_removal
 from captionlab.ablation.schemas import ABLATED
-from captionlab.ablation.tables import read_diagnostic, read_removal, read_scenes
+from captionlab.ablation.tables import read_diagnostic, read_scenes
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.contract import Decoding
 from captionlab.provenance import device_name

@@ -6,7 +6,7 @@ from itertools import count
 from captionlab.ablation.pmi import pointwise_mutual_information
 from captionlab.ablation.schemas import PMI
 from captionlab.ablation.tables import read_scenes
-from captionlab.regions.tagged_images import objects_of, read_tags
+from captionlab.regions.tags import objects_of, read_tags
 from captionlab.scripting import script
 from captionlab.tables import write_table
 

@@ -2,7 +2,8 @@
 
 import logging
 
-from captionlab.ablation.tables import read_diagnostic, read_removal, read_scenes
+from captionlab.ablation.matched_removal import read_removal
+from captionlab.ablation.tables import read_diagnostic, read_scenes
 from captionlab.captioners.store import load_captioner
 from captionlab.probes.encodings import encode_images
 from captionlab.probes.probe import downsample, without_singles

@@ -3,8 +3,7 @@
 import numpy as np
 
 from captionlab.attention.density import estimate_density, paired_difference
-from captionlab.attention.extraction import ALL, RELATIONS
-from captionlab.attention.schemas import BLOCKS, DENSITIES, DIFFERENCES
+from captionlab.attention.schemas import ALL, BLOCKS, DENSITIES, DIFFERENCES, RELATIONS
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.scripting import script
 from captionlab.tables import read_table, write_table

@@ -2,7 +2,7 @@
 
 from captionlab.probes.probe import run_object_probes, run_probes
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES, SEARCH, read_encodings
-from captionlab.regions.tagged_images import objects_of, read_tags
+from captionlab.regions.tags import objects_of, read_tags
 from captionlab.scripting import script
 from captionlab.tables import write_table
 

@@ -5,11 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from captionlab.ablation.scene_labels import images_of_scenes, one_scene
-from captionlab.ablation.schemas import CHOSEN, LABELS, MATCHES, PMI
-from captionlab.networks.tokenizer import Tokenizer
-from captionlab.networks.wordpiece import PADDING, piece_id
-from captionlab.regions.removal import Removal
-from captionlab.regions.tagged_images import TaggedImages
+from captionlab.ablation.schemas import CHOSEN, LABELS, PMI
 from captionlab.tables import read_table
 
 
@@ -64,11 +60,3 @@ def read_diagnostic(pmi: str | os.PathLike[str]) -> dict[str, list[str]]:
     for scene, label in zip(rows["scene"], rows["label"], strict=True):
         found.setdefault(scene, []).append(label)
     return found
-
-
-def read_removal(matches: str | os.PathLike[str], images: TaggedImages, tokenizer: Tokenizer, closed: bool) -> Removal:
-    """What removes objects from images, by a table of the regions that show them."""
-    columns = ["image_id", "region_index", "tag_index"]
-    rows = read_table(matches, MATCHES, columns).to_pydict()
-    pairs = zip(*(rows[name] for name in columns), strict=True)
-    return Removal(images, pairs, piece_id(tokenizer, PADDING), closed)

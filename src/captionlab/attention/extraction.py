@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from captionlab.attention.schemas import ALL, RELATIONS
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
@@ -17,13 +18,6 @@ from captionlab.regions.tagged_regions import TaggedRegions
 
 Rows = list[dict[str, Any]]
 BATCH = 32
-# Which positions attend to which ones: the sub-blocks that Cafagna et al. 2022 mark in Figure 3.
-RELATIONS = {
-    "vision-vision": ("regions", "regions"),
-    "label-vision": ("tags", "regions"),
-    "vision-label": ("regions", "tags"),
-}
-ALL = "all"  # all three together (Figure 4)
 
 
 def extract_attention(

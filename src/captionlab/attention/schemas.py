@@ -9,6 +9,14 @@ _STRING, _INT, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.float32(), pa.float
 _LAYER = Column(_INT, "layer of the captioner, from 1")
 _RELATION = Column(_STRING, "vision-vision, label-vision, vision-label (query-key), or all three together")
 
+# Which positions attend to which ones: the sub-blocks that Cafagna et al. 2022 mark in Figure 3.
+RELATIONS = {
+    "vision-vision": ("regions", "regions"),
+    "label-vision": ("tags", "regions"),
+    "vision-label": ("regions", "tags"),
+}
+ALL = "all"  # all three together (Figure 4)
+
 BLOCKS = TableSchema(
     "attention blocks",
     "a relation between tags and regions in an image",

@@ -7,7 +7,6 @@ github.com/mlfoundations/open_clip. The only module that imports open_clip.
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from torch.nn.utils.rnn import pad_sequence
 from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import DualEncoder
 from captionlab.encoders.images import crop, normalise
+from captionlab.imports import open_packages, without_compiler
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
-from captionlab.networks.imports import without_compiler
 
 logger = logging.getLogger(__name__)
 
@@ -76,21 +75,23 @@ DECLARATION = EncoderFamily(
 )
 
 
-# Its import then takes 1.5 s more than torch's instead of 6 s. transformers and timm are optional to it; torchvision,
-# which it needs, imports torch's compiler for one function that only its region pooling calls.
+# All of open_clip and torchvision takes as long to import as torch. transformers and timm are optional to open_clip.
+open_packages("open_clip", "torchvision", "torchvision.ops")
 with without_compiler("transformers", "timm"):
     import open_clip
+    from open_clip.constants import OPENAI_DATASET_MEAN as MEAN
+    from open_clip.constants import OPENAI_DATASET_STD as STD
+    from open_clip.model import CLIP, CLIPTextCfg, CLIPVisionCfg
 
 # The keys of a model config that leave it a CLIP; open_clip knows more, for other families.
 ARCHITECTURE = ("embed_dim", "vision_cfg", "text_cfg", "quick_gelu")
 VISION = ("image_size", "layers", "width", "head_width", "patch_size", "mlp_ratio")
 TEXT = ("context_length", "vocab_size", "width", "heads", "layers", "mlp_ratio")
-MEAN, STD = open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD
 # Published beside the weights by OpenAI, and no tensors of the model.
 NO_WEIGHTS = ("input_resolution", "context_length", "vocab_size")
 
 
-def build(architecture: Mapping[str, Any], seed: int = 0) -> open_clip.CLIP:
+def build(architecture: Mapping[str, Any], seed: int = 0) -> CLIP:
     """A CLIP model with random weights that depend on the seed alone.
 
     `architecture` is a model config of open_clip: embed_dim, vision_cfg, text_cfg and quick_gelu. Raises ValueError for
@@ -107,17 +108,24 @@ def build(architecture: Mapping[str, Any], seed: int = 0) -> open_clip.CLIP:
         raise ValueError(f"architecture: {missing[0]} is missing")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return open_clip.CLIP(**architecture)
-
-
-_tokenizer = cache(open_clip.SimpleTokenizer)
+        return CLIP(**architecture)
 
 
 def tokenise(captions: Sequence[str], context_length: int) -> list[list[int]]:
     """Token ids of every caption, start and end token included, cut to `context_length` (the end token stays)."""
     tokenizer = _tokenizer()
     start, end = tokenizer.sot_token_id, tokenizer.eot_token_id
-    return [[start, *tokenizer.encode(caption)[: context_length - 2], end] for caption in captions]
+    distinct = {
+        caption: [start, *tokenizer.encode(caption)[: context_length - 2], end] for caption in dict.fromkeys(captions)
+    }
+    return [distinct[caption] for caption in captions]
+
+
+def _tokenizer() -> Any:
+    """open_clip's own, made with its module, which takes 0.2 s that nobody needs who embeds images."""
+    from open_clip.tokenizer import _tokenizer as tokenizer
+
+    return tokenizer
 
 
 def pad(tokens: Sequence[Sequence[int]]) -> Tensor:
@@ -125,7 +133,7 @@ def pad(tokens: Sequence[Sequence[int]]) -> Tensor:
     return pad_sequence([torch.tensor(ids) for ids in tokens], batch_first=True)
 
 
-def encode_tokens(model: open_clip.CLIP, tokens: Tensor) -> Tensor:
+def encode_tokens(model: CLIP, tokens: Tensor) -> Tensor:
     """Text embeddings (n, d), not normalised, of padded tokens (n, t) with t up to the context length.
 
     The text tower is causal and is read at the end token, the largest id: what follows cannot change the result, so the
@@ -317,8 +325,8 @@ def stated(config: Mapping[str, Any]) -> dict[str, Any]:
     """As for every encoder."""
     architecture = config["architecture"]
     return {
-        "head_width": open_clip.CLIPVisionCfg(**architecture["vision_cfg"]).head_width,
-        "heads": open_clip.CLIPTextCfg(**architecture["text_cfg"]).heads,
+        "head_width": CLIPVisionCfg(**architecture["vision_cfg"]).head_width,
+        "heads": CLIPTextCfg(**architecture["text_cfg"]).heads,
         "quick_gelu": architecture.get("quick_gelu", False),
     }
 

@@ -19,8 +19,8 @@ PART = 192
 NARROWEST = 16
 # Multiplications in a part; fewer are done before oneDNN has begun.
 FEWEST = 2**21
-# Rows of the first matrix for which it is worth to lay the second one out anew.
-FEWEST_ROWS = 64
+# Rows of the first matrix for which it is worth to copy the second one.
+FEWEST_ROWS = 32
 
 _library = torch.library.Library("aten", "IMPL")
 # torch's own, for whatever oneDNN is not for.
@@ -94,15 +94,17 @@ def _product(x: Tensor, y: Tensor, bias: Tensor | None = None) -> Tensor:
     """x (rows, terms) times y (terms, columns), part by part, plus bias (columns,)."""
     (first, *others), linear = _parts(x.shape[1]), torch.ops.mkldnn._linear_pointwise
     x = x if 1 in x.stride() and 0 not in x.stride() else x.contiguous()
-    weight = (y if _is_whole(y) else y.contiguous()).t()
-    found: Tensor = linear.default(x[:, first], weight[:, first], bias, "none", [], "")
-    for part in others:
-        found = linear.binary(x[:, part], found, weight[:, part], None, "add")
+    weights = [y[part] for part in (first, *others)]
+    if not _is_whole(y):
+        weights = [part.t().contiguous().t() for part in weights]
+    found: Tensor = linear.default(x[:, first], weights[0].t(), bias, "none", [], "")
+    for part, weight in zip(others, weights[1:], strict=True):
+        found = linear.binary(x[:, part], found, weight.t(), None, "add")
     return found
 
 
 def _is_whole(y: Tensor) -> bool:
-    """Whether oneDNN can take parts of a second matrix as they are; it is slow with columns that are not whole."""
+    """Whether oneDNN can take parts of a second matrix as they are; with pieces of columns it is very slow."""
     return y.is_contiguous() or (len(y) <= PART and y.t().is_contiguous())
 
 

@@ -1,8 +1,7 @@
 """Tags and regions of many images, from their tables to what VinVL reads."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,21 +11,12 @@ from torch import Tensor
 from captionlab.order import Places
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tagged_regions import TaggedRegions, padded
-from captionlab.regions.tags import TAGS
-from captionlab.tables import TableError, read_schema_name, read_table
+from captionlab.regions.tags import TAGS, read_tags
+from captionlab.tables import read_schema_name
 
 Paths = Iterable[str | os.PathLike[str]]
 # Numbers that say where a region is.
 BOX = 6
-
-
-@dataclass(frozen=True)
-class Tag:
-    """A tag of an image."""
-
-    label: str
-    box: tuple[float, float, float, float]
-    """left, top, right and bottom edge in pixels"""
 
 
 class TaggedImages:
@@ -114,23 +104,3 @@ def _by_kind(paths: Paths) -> tuple[list[str], list[str]]:
     if not regions:
         raise ValueError(f"{', '.join(tags)}: tags alone; the captioner reads regions as well")
     return regions, tags
-
-
-def read_tags(paths: Paths) -> dict[str, list[Tag]]:
-    """The tags of each image, in their order, from tables of tags; TableError for an image that is in two of them."""
-    found: dict[str, list[Tag]] = {}
-    for path in paths:
-        table = read_table(path, TAGS).sort_by("tag_index").to_pydict()
-        of_file: dict[str, list[Tag]] = {}
-        boxes = zip(*(table[name] for name in ("x1", "y1", "x2", "y2")), strict=True)
-        for image, label, box in zip(table["image_id"], table["label"], boxes, strict=True):
-            of_file.setdefault(image, []).append(Tag(label, box))
-        if repeated := found.keys() & of_file.keys():
-            raise TableError(f"{path} has tags of image {min(repeated)!r}, which other tables have too")
-        found |= of_file
-    return found
-
-
-def objects_of(tags: Mapping[str, Sequence[Tag]]) -> dict[str, list[str]]:
-    """The labels of the tags of each image."""
-    return {image: [tag.label for tag in found] for image, found in tags.items()}

@@ -8,7 +8,8 @@ import json
 import logging
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 from captionlab.regions.readers import known_as, lines_about
 from captionlab.regions.tables import RegionError, stored_schema
 from captionlab.schemas import IMAGE_ID
-from captionlab.tables import Column, TableSchema, TableWriter, read_table
+from captionlab.tables import Column, TableError, TableSchema, TableWriter, read_table
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +43,15 @@ TAGS = TableSchema(
 GROUP = 16_384
 Row = dict[str, Any]
 _BOX = ("x1", "y1", "x2", "y2")
+
+
+@dataclass(frozen=True)
+class Tag:
+    """A tag of an image."""
+
+    label: str
+    box: tuple[float, float, float, float]
+    """left, top, right and bottom edge in pixels"""
 
 
 def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> Iterator[Row]:
@@ -97,3 +107,23 @@ def write_tags(path: str | os.PathLike[str], rows: Iterable[Row], metadata: Mapp
         while part := list(islice(rows, GROUP)):
             writer.write(part)
     return writer.rows
+
+
+def read_tags(paths: Iterable[str | os.PathLike[str]]) -> dict[str, list[Tag]]:
+    """The tags of each image, in their order, from tables of tags; TableError for an image that is in two of them."""
+    found: dict[str, list[Tag]] = {}
+    for path in paths:
+        table = read_table(path, TAGS).sort_by("tag_index").to_pydict()
+        of_file: dict[str, list[Tag]] = {}
+        boxes = zip(*(table[name] for name in _BOX), strict=True)
+        for image, label, box in zip(table["image_id"], table["label"], boxes, strict=True):
+            of_file.setdefault(image, []).append(Tag(label, box))
+        if repeated := found.keys() & of_file.keys():
+            raise TableError(f"{path} has tags of image {min(repeated)!r}, which other tables have too")
+        found |= of_file
+    return found
+
+
+def objects_of(tags: Mapping[str, Sequence[Tag]]) -> dict[str, list[str]]:
+    """The labels of the tags of each image."""
+    return {image: [tag.label for tag in found] for image, found in tags.items()}

@@ -12,14 +12,15 @@ import torch
 from torch import Tensor
 
 from captionlab.declarations import ScorerFamily
+from captionlab.imports import open_packages, without_compiler
 from captionlab.networks.bert import initialise, read_sizes
 from captionlab.networks.checkpoints import count_layers
-from captionlab.networks.imports import without_compiler
 from captionlab.networks.linear import Linear
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
 
-with without_compiler():
+open_packages("torchvision")
+with without_compiler(later=["scipy.optimize"]):  # of a loss
     from transformers.models.lxmert.configuration_lxmert import LxmertConfig
     from transformers.models.lxmert.modeling_lxmert import LxmertModel
 
