@@ -1,4 +1,7 @@
 import csv
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -85,3 +88,49 @@ def _rows(path: Path) -> list[dict]:
             return list(csv.DictReader(file))
     names = [name for name in pq.read_schema(path).names if not name.startswith("embedding")]
     return pq.read_table(path, columns=names).to_pylist() if any(n.endswith("ci_low") for n in names) else []
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Start a main() as Snakemake would, in a working directory of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    (tmp_path / "results" / "logs" / "job").mkdir(parents=True)
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(body: str, parallel: bool = False, **resources: int) -> subprocess.Popen[bytes]:
+        (tmp_path / "script.py").write_text(f"""
+from types import SimpleNamespace
+from captionlab.progress import progress
+from captionlab.scripting import {"parallel_script" if parallel else "script"} as script
+from snakemake.iocontainers import InputFiles, OutputFiles
+import os, subprocess, time
+log = "results/logs/job/of/it.log"
+output = OutputFiles(fromdict={{"provenance": "results/provenance/job.json"}})
+of_job = dict(input=InputFiles(), output=output, threads=2, rule="job", wildcards={{}}, params={{}})
+snakemake = SimpleNamespace(log=[log], resources={resources!r}, **of_job)
+@script
+def main(snakemake):
+{textwrap.indent(textwrap.dedent(body), "    ")}
+""")
+        (tmp_path / "results" / "logs" / "job" / "of").mkdir(exist_ok=True)
+        with open("stderr", "w") as stderr:
+            started.append(subprocess.Popen([sys.executable, "script.py"], stderr=stderr))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def script(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> Callable[..., tuple[int, str]]:
+    """Run a main() to its end; gives the exit code and the text of the log."""
+
+    def finish(body: str, **options: int) -> tuple[int, str]:
+        process = start(body, **options)
+        process.wait()
+        return process.returncode, (tmp_path / "results/logs/job/of/it.log").read_text()
+
+    return finish

@@ -18,51 +18,10 @@ from captionlab.tables import read_table
 SCRIPTS = Path(__file__).parents[1] / "workflow" / "scripts"
 
 
-@pytest.fixture
-def start(tmp_path, monkeypatch):
-    """Start a main() as Snakemake would, in a working directory of its own, where two GPUs seem to be."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def gpus(monkeypatch):
+    """Two GPUs seem to be there."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    (tmp_path / "results" / "logs" / "job").mkdir(parents=True)
-    started = []
-
-    def start(body, parallel=False, **resources):
-        (tmp_path / "script.py").write_text(f"""
-from types import SimpleNamespace
-from captionlab.progress import progress
-from captionlab.scripting import {"parallel_script" if parallel else "script"} as script
-from snakemake.iocontainers import InputFiles, OutputFiles
-import os, subprocess, time
-log = "results/logs/job/of/it.log"
-output = OutputFiles(fromdict={{"provenance": "results/provenance/job.json"}})
-of_job = dict(input=InputFiles(), output=output, threads=2, rule="job", wildcards={{}}, params={{}})
-snakemake = SimpleNamespace(log=[log], resources={resources!r}, **of_job)
-@script
-def main(snakemake):
-{textwrap.indent(textwrap.dedent(body), "    ")}
-""")
-        (tmp_path / "results" / "logs" / "job" / "of").mkdir(exist_ok=True)
-        with open("stderr", "w") as stderr:
-            started.append(subprocess.Popen([sys.executable, "script.py"], stderr=stderr))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
-
-
-@pytest.fixture
-def script(start, tmp_path):
-    """Run a main() to its end; gives the exit code and the text of the log."""
-
-    def finish(body, **options):
-        process = start(body, **options)
-        process.wait()
-        return process.returncode, (tmp_path / "results/logs/job/of/it.log").read_text()
-
-    return finish
 
 
 def test_prints_and_threads(script):

@@ -3,16 +3,18 @@
 All of it is skipped where torch sees no GPU.
 """
 
-import subprocess
-import sys
+from functools import partial
 
 import pytest
 import torch
+from tiny_captioners import BUILT
 
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.encoders.clip import MEAN, STD, Clip, build
+from captionlab.generation import replay
 from captionlab.generation.contract import Decoding
-from captionlab.generation.decoding import decode
+from captionlab.generation.decoding import decode, decode_with_gradient
+from captionlab.generation.replay import Recording, Replayed
 from captionlab.schemas import COST, TRAINING
 from captionlab.tables import read_table
 from captionlab.training.loop.batches import ImageBatches
@@ -50,8 +52,8 @@ def images():
     return torch.randn(40, SIZES["prefix_size"], generator=torch.Generator().manual_seed(1))
 
 
-def finetune(folder, device, precision="float32", stop_after=None):
-    """Losses of discriminative finetuning without dropout, by update."""
+def finetune(folder, device, precision="float32", stop_after=None, dropout=False):
+    """Losses of discriminative finetuning, by update."""
     torch.manual_seed(2)
     clip = Clip(build(ARCHITECTURE), {"architecture": ARCHITECTURE, "image_mean": MEAN, "image_std": STD}, device)
     visual, decoding = images().to(device), Decoding("greedy", 6)
@@ -73,7 +75,7 @@ def finetune(folder, device, precision="float32", stop_after=None):
             end=END,
             reward=Discriminative("discriminative", clip.embed_texts, visual, BATCH, 5.0),
             baseline=RunningMean(),
-            dropout=False,
+            dropout=dropout,
         ),
         ImageBatches(visual, BATCH, seed=3),
         {"kind": "adam", "lr": 1e-3, "steps": STEPS, "precision": precision},
@@ -86,6 +88,48 @@ def finetune(folder, device, precision="float32", stop_after=None):
     )
     log = read_table(folder / "training.parquet", TRAINING).to_pandas()
     return log[log.statistic == "loss"].value.tolist()
+
+
+DECODINGS = {
+    "greedy": Decoding("greedy", 8),
+    "samples": Decoding("sample", 8, samples=3),
+    "beam": Decoding("beam", 8, beams=3),
+    "beam by oscar": Decoding("beam", 8, beams=3, rules="oscar"),
+    "camel": Decoding("beam", 8, beams=3, rules="camel"),
+}
+
+
+@pytest.mark.parametrize("family", BUILT)
+@pytest.mark.parametrize("name", DECODINGS)
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_replayed_captions(family, name, precision):
+    """What is replayed for a batch is what the same rows are without, also when the weights have changed in place.
+
+    ClipCap drops units, and the same ones.
+    """
+    torch.manual_seed(0)
+    captioner = BUILT[family]()[0].to("cuda").train(family == "clipcap")
+    batches = [BUILT[family]()[1].to("cuda") for _ in range(4)]
+
+    decoding = DECODINGS[name]
+
+    @torch.no_grad()
+    def found(visual, by):
+        torch.manual_seed(7)
+        generator = torch.Generator("cuda").manual_seed(6)
+        with torch.autocast("cuda", torch.bfloat16, enabled=precision == "bfloat16"):
+            return by(visual, decoding, Vocabulary(), generator)
+
+    for number, visual in enumerate(batches):
+        replayed = found(visual, partial(decode, captioner))
+        (recording,) = replay._recordings[captioner].values()
+        assert bool(recording.parts) == (number > 0)
+        unrecorded = Replayed(captioner, Recording(visual.clone(), recording.copies, recording.moving))
+        plain = found(visual, partial(decode_with_gradient, unrecorded))
+        assert torch.equal(replayed.tokens, plain.tokens)
+        assert torch.equal(replayed.log_prob, plain.log_prob)
+        for parameter in captioner.parameters():
+            parameter.data.mul_(1.5)
 
 
 @pytest.mark.parametrize("kind", ["greedy", "beam"])
@@ -121,46 +165,38 @@ def test_precisions(tmp_path, precision):
     assert torch.get_float32_matmul_precision() == ("high" if precision == "tf32" else "highest")
 
 
-def test_resumed(tmp_path):
+@pytest.mark.parametrize("dropout", [False, True])
+def test_resumed(tmp_path, dropout):
+    """Also in what is dropped: the first captions of a training are not replayed, all others are."""
     (tmp_path / "parts").mkdir()
-    whole = finetune(tmp_path, "cuda")
+    whole = finetune(tmp_path, "cuda", dropout=dropout)
     with pytest.raises(InterruptedError):
-        finetune(tmp_path / "parts", "cuda", stop_after=7)
+        finetune(tmp_path / "parts", "cuda", stop_after=7, dropout=dropout)
     assert Checkpoints(tmp_path / "parts" / "state", "f", last=7).newest()["step"] == 5
-    assert finetune(tmp_path / "parts", "cuda") == pytest.approx(whole, abs=1e-3)
-
-
-SCRIPT = """
-import os
-from types import SimpleNamespace
-import torch
-from captionlab.scripting import device, parallel_script
-made = {"log": ["results/logs/job/it.log"], "input": [], "output": []}
-snakemake = SimpleNamespace(**made, threads=1, rule="job", resources={"gpu": GPUS})
-@parallel_script
-def main(snakemake):
-    ones = torch.ones(2000, 2000, device=device())
-    (ones @ ones).sum().item()
-    print("sees", torch.cuda.device_count())
-    if torch.distributed.is_initialized():
-        total = torch.ones(1, device=device())
-        torch.distributed.all_reduce(total)
-        print("together", int(total))
-"""
+    assert finetune(tmp_path / "parts", "cuda", dropout=dropout) == pytest.approx(whole, abs=1e-3)
 
 
 @pytest.mark.parametrize("gpus", [1, 2])
-def test_a_script_on_gpus(tmp_path, gpus):
+def test_a_script_on_gpus(script, tmp_path, gpus):
     """It sees its GPU alone, also where each of several processes has one (by NCCL), and its cost is known."""
     if torch.cuda.device_count() < gpus:
         pytest.skip(f"torch sees fewer than {gpus} GPUs")
-    (tmp_path / "results" / "logs" / "job").mkdir(parents=True)
-    (tmp_path / "script.py").write_text(SCRIPT.replace("GPUS", str(gpus)))
-    subprocess.run([sys.executable, "script.py"], cwd=tmp_path, check=True)
-    log = (tmp_path / "results" / "logs" / "job" / "it.log").read_text()
+    body = """
+        import torch
+        from captionlab.scripting import device
+        ones = torch.ones(2000, 2000, device=device())
+        (ones @ ones).sum().item()
+        print("sees", torch.cuda.device_count())
+        if torch.distributed.is_initialized():
+            total = torch.ones(1, device=device())
+            torch.distributed.all_reduce(total)
+            print("together", int(total))
+    """
+    code, log = script(body, parallel=True, gpu=gpus)
+    assert code == 0, log
     assert "sees 1\n" in log
     assert ("together 2\n" in log) == (gpus == 2)
-    (cost,) = read_table(tmp_path / "results" / "cost" / "job" / "it.parquet", COST).to_pylist()
+    (cost,) = read_table(tmp_path / "results" / "cost" / "job" / "of" / "it.parquet", COST).to_pylist()
     assert cost["gpu_seconds"] == pytest.approx(gpus * cost["seconds"])
     assert cost["gpu_memory_mb"] > 16
     assert cost["device"] == torch.cuda.get_device_name()

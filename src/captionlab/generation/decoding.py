@@ -30,6 +30,7 @@ from torch import Tensor
 
 from captionlab.captioners.captioner import Captioner, State
 from captionlab.generation.contract import Decoded, Decoding
+from captionlab.generation.replay import replayed
 from captionlab.networks.sampling import drawn, log_prob_at
 from captionlab.networks.tokenizer import Tokenizer
 
@@ -55,8 +56,16 @@ def decode_with_gradient(
     return _one_path(captioner, logits, state, decoding, vocabulary.end, stops, generator)
 
 
-# The same without gradient, for any captioner.
-decode = torch.no_grad()(decode_with_gradient)
+@torch.no_grad()
+def decode(
+    captioner: Captioner[Any],
+    visual: Any,
+    decoding: Decoding,
+    vocabulary: Tokenizer,
+    generator: torch.Generator | None = None,
+) -> Decoded:
+    """The same without gradient, for any captioner."""
+    return decode_with_gradient(replayed(captioner, visual, decoding), visual, decoding, vocabulary, generator)
 
 
 def _one_path(

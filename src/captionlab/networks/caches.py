@@ -50,8 +50,11 @@ def images_kept(rows: int, images: int, index: Tensor) -> Tensor | None:
     """The images that the rows `index` (N,) need, each for an equal share of consecutive rows; None for no change.
 
     Before, `images` had an equal share of `rows` consecutive rows each. Where the new rows cannot be shared equally,
-    there is an image for each row.
+    there is an image for each row. What is being recorded for a GPU moves rows within their image only
+    (captionlab.generation.replay).
     """
+    if index.is_cuda and torch.cuda.is_current_stream_capturing():
+        return None
     of_rows = torch.arange(images, device=index.device).repeat_interleave(rows // images)[index]
     kept, counts = of_rows.unique_consecutive(return_counts=True)
     if (counts != counts[0]).any():

@@ -29,6 +29,16 @@ class TaggedRegions:
         return TaggedRegions(*(part[index] for part in self._parts()))
 
     @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """B images, L word pieces, R regions, and the numbers of a region."""
+        return *self.tags.shape, *self.regions.shape[1:]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """That of the features."""
+        return self.regions.dtype
+
+    @property
     def device(self) -> torch.device:
         """Where the tensors are."""
         return self.tags.device
@@ -37,6 +47,15 @@ class TaggedRegions:
     def mask(self) -> Tensor:
         """(B, L + R) what can be attended to, tags before regions."""
         return torch.cat([self.tag_mask, self.region_mask], dim=1)
+
+    def clone(self) -> "TaggedRegions":
+        """The same images in memory of their own."""
+        return TaggedRegions(*(part.clone() for part in self._parts()))
+
+    def copy_(self, other: "TaggedRegions") -> None:
+        """Put other images of the same shape in the place of these."""
+        for part, new in zip(self._parts(), other._parts(), strict=True):
+            part.copy_(new)
 
     def to(self, device: str | torch.device) -> "TaggedRegions":
         """The same images on another device."""
