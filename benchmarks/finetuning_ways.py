@@ -9,10 +9,9 @@ from typing import Any
 
 import torch
 from PIL import Image
-from products import torch_products
+from products import counted, torch_products
 from torch import Tensor
 from torch.nn.functional import cross_entropy, interpolate, normalize
-from torch.utils.flop_counter import FlopCounterMode
 
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.encoders.clip import MEAN, STD, Clip, build, normalise, pad, tokenise
@@ -96,7 +95,7 @@ class Stopwatch:
 
         def measured(*arguments: Any) -> Any:
             if self.counting:
-                with FlopCounterMode(display=False) as counter:
+                with counted() as counter:
                     result = work(*arguments)
                 self.operations[name] += counter.get_total_flops()
                 return result
@@ -114,7 +113,8 @@ class Stopwatch:
         return time.perf_counter()
 
     def measure(self, update: Callable[[], Any]) -> None:
-        """Run an update twice, for its seconds and for its operations, after one that warms it up."""
+        """Run an update twice, for its seconds and for its operations, after two in which a GPU records captions."""
+        update()
         update()
         self.seconds.clear()
         update()

@@ -19,13 +19,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from unittest.mock import patch
 
 import torch
-from products import fastest_product
-from torch.utils.flop_counter import FlopCounterMode
+from products import counted, fastest_product
 
-from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.captioners.vinvl import Vinvl
 from captionlab.encoders.clip import MEAN, STD, Clip, build
@@ -197,9 +194,9 @@ def synchronise(device: str) -> None:
 
 def operations(task: Task) -> float:
     """Operations of the matrix products of a step."""
-    # The counter does not know the one operation that stands for a whole attention layer, nor what is replayed.
+    # The counter does not know the one operation that stands for a whole attention layer.
     torch.backends.mha.set_fastpath_enabled(False)
-    with FlopCounterMode(display=False) as counter, patch.object(Captioner, "replayable", False):
+    with counted() as counter:
         task.run(1)
     torch.backends.mha.set_fastpath_enabled(True)
     return float(counter.get_total_flops())

@@ -8,8 +8,9 @@ from unittest.mock import patch
 
 import torch
 from torch import Tensor
-from torch.utils.flop_counter import register_flop_formula
+from torch.utils.flop_counter import FlopCounterMode, register_flop_formula
 
+from captionlab.captioners.captioner import Captioner
 from captionlab.networks import linear, products
 
 
@@ -18,6 +19,13 @@ def torch_products() -> Iterator[None]:
     """Meanwhile, or as a decorator, all products are torch's own, as in all original code, backwards too."""
     with patch.object(linear, "FEWEST_WEIGHTS", float("inf")), patch.object(products, "FEWEST", float("inf")):
         yield
+
+
+@contextmanager
+def counted() -> Iterator[FlopCounterMode]:
+    """Counts the operations of products meanwhile; not those that a GPU replays, so it replays none."""
+    with FlopCounterMode(display=False) as counter, patch.object(Captioner, "replayable", False):
+        yield counter
 
 
 def fastest_product(device: str, size: int) -> float:
