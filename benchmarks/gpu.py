@@ -228,6 +228,8 @@ def row(name: str, precision: str, device: str, batch: int | None, steps: int) -
     """A row of the table."""
     make, usual = TASKS[name]
     torch.manual_seed(0)
+    if device != "cpu":
+        torch.cuda.empty_cache()  # what the row before it held
     task = make(device, precision, batch or usual)
     task.run(3)  # in the second of a GPU captions are recorded (captionlab.generation.replay)
     if device != "cpu":

@@ -148,9 +148,11 @@ def test_cost_of_what_went_well(script, tmp_path):
     script("raise ValueError")
     path = tmp_path / "results" / "cost" / "job" / "of" / "it.parquet"
     assert not path.exists()
-    assert script("time.sleep(0.3)")[0] == 0
+    busy = "import time; until = time.process_time() + 0.4\nwhile time.process_time() < until: pass\n"
+    assert script(f"{busy}subprocess.run(['{sys.executable}', '-c', {busy!r}])\ntime.sleep(0.3)")[0] == 0
     (row,) = read_table(path, COST).to_pylist()
-    assert 0.3 < row.pop("seconds") < 3
+    assert 1.1 < row.pop("seconds") < 30
+    assert 0.8 < row.pop("cpu_seconds") < 10  # of the program that it started, too
     name = f"CPU ({platform.machine()})"
     assert row == {"rule": "job", "job": "of/it", "gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": name}
 
@@ -187,7 +189,8 @@ def test_several_gpus_are_several_processes(script, start, tmp_path):
     assert code == 0, log
     assert log.count("first of 2") == 1
     assert [(tmp_path / rank).read_text() for rank in "01"] == ["4", "7"]
-    assert (tmp_path / "results" / "cost" / "job" / "of" / "it.parquet").is_file()
+    (row,) = read_table(tmp_path / "results" / "cost" / "job" / "of" / "it.parquet", COST).to_pylist()
+    assert row["cpu_seconds"] is None
     code, log = script(body + "    assert os.environ['RANK'] == '0', 'wrong in one'\n", parallel=True, gpu=2)
     assert code != 0
     assert "AssertionError: wrong in one" in log

@@ -184,6 +184,12 @@ COST = TableSchema(
     rule=Column(_STRING, "name of the rule"),
     job=Column(_STRING, "what the rule made: the name of its log file; empty where a rule has one job"),
     seconds=Column(_DOUBLE, "wall time of the script's work, s"),
+    cpu_seconds=Column(
+        _DOUBLE,
+        "time of processors of the whole process and the programs that it started, s; missing where several processes "
+        "shared the work",
+        nullable=True,
+    ),
     gpu_seconds=Column(_DOUBLE, "the same times the GPUs that it used, s; 0 without a GPU"),
     gpu_memory_mb=Column(_DOUBLE, "most memory that torch held on a GPU, MB; 0 without a GPU"),
     device=Column(_STRING, "name of the GPU, or kind of processor"),

@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import platform
+import resource
 import signal
 import sys
 import time
@@ -93,13 +94,17 @@ def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
     seconds = time.perf_counter() - start
     logs = next(folder for folder in Path(log).parents if folder.parts[-2:] == Path(paths.LOGS).parts)
     name = Path(log).relative_to(logs).with_suffix("")
-    row: dict[str, Any] = {"rule": rule, "job": "/".join(name.parts[1:]), "seconds": seconds}
+    row: dict[str, Any] = {"rule": rule, "job": "/".join(name.parts[1:]), "seconds": seconds, "cpu_seconds": None}
+    processes = int(os.environ.get("WORLD_SIZE", 1))
+    if processes == 1:
+        used = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        row["cpu_seconds"] = sum(one.ru_utime + one.ru_stime for one in used)
     # A job that did not import torch used no GPU, and importing it would cost more than most of them.
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         row |= {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": f"CPU ({platform.machine()})"}
     else:
-        row["gpu_seconds"] = seconds * int(os.environ.get("WORLD_SIZE", 1))
+        row["gpu_seconds"] = seconds * processes
         row["gpu_memory_mb"] = torch.cuda.max_memory_reserved() / 1e6
         row["device"] = torch.cuda.get_device_name()
     write_table(logs.with_name("cost") / f"{name}.parquet", COST, {column: [value] for column, value in row.items()})

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from running import load_script
 
@@ -41,6 +42,7 @@ def results(tmp_path) -> Path:
         path.write_text(f"{HEADER}\n{line}\n")
     (folder / "benchmarks" / "train_encoder" / "killed.tsv").write_text("")
     row = {"rule": ["train_encoder"], "job": ["a"], "seconds": [250.0], "gpu_seconds": [500.0]}
+    row |= {"cpu_seconds": [244.1]}
     write_table(
         folder / "cost" / "train_encoder" / "a.parquet",
         COST,
@@ -55,11 +57,25 @@ def test_every_job_is_a_row(results):
     assert rows.keys() >= {("check_claims", ""), ("score_nlg", "base/main")}
     assert len(rows) == 4
     assert rows["train_encoder", "a"] == {
-        "rule": "train_encoder", "job": "a", "seconds": 262.37, "cpu_seconds": 218.42, "memory_mb": 1401.88,
+        "rule": "train_encoder", "job": "a", "seconds": 262.37, "cpu_seconds": 244.1, "memory_mb": 1401.88,
         "gpu_seconds": 500.0, "gpu_memory_mb": 4096.0, "device": "NVIDIA H100",
     }  # fmt: skip
     assert rows["score_nlg", "base/main"]["memory_mb"] is None
     assert rows["train_encoder", "b"]["gpu_seconds"] == 0.0
+    assert rows["train_encoder", "b"]["cpu_seconds"] == 90.0
+
+
+@pytest.mark.parametrize("missing", ["column", "value"])
+def test_what_a_script_did_not_say_snakemake_does(results, missing):
+    """As in files of earlier versions, and of a training in several processes."""
+    path = results / "cost" / "train_encoder" / "a.parquet"
+    said = pq.ParquetFile(path).read()
+    if missing == "column":
+        pq.write_table(said.drop_columns("cpu_seconds"), path)
+    else:
+        write_table(path, COST, {**said.to_pydict(), "cpu_seconds": [None]})
+    (row,) = (row for row in measured_jobs(results) if row["job"] == "a")
+    assert (row["cpu_seconds"], row["gpu_seconds"]) == (218.42, 500.0)
 
 
 def test_rules_are_summed_in_their_stages(results):
@@ -73,7 +89,7 @@ def test_rules_are_summed_in_their_stages(results):
     assert record["gpu_seconds"] == 500.0
     assert record["device"] == "NVIDIA H100"
     assert [cell.text for cell in table.blocks[-1].rows[0]] == [
-        "all", "4", "0:06:15", "0:05:10", "0:08:20", "1402 MB", "4096 MB", "NVIDIA H100",
+        "all", "4", "0:06:15", "0:05:36", "0:08:20", "1402 MB", "4096 MB", "NVIDIA H100",
     ]  # fmt: skip
     assert sum(record["seconds"] for record in table.records) == pytest.approx(374.87)
 

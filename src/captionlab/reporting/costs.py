@@ -1,7 +1,8 @@
 """What a run cost, job by job and stage by stage, and what the jobs that are pending may cost.
 
-Snakemake measures each job (results/benchmarks/), and each script its GPU (captionlab.scripting). Both have the name of
-the job's log, so they belong together without being declared anywhere.
+Snakemake measures each job (results/benchmarks/), and each script its processors and its GPU (captionlab.scripting).
+Both have the name of the job's log, so they belong together without being declared anywhere. Snakemake looks at the
+processors every half minute, and does not see what a job took after it looked last.
 """
 
 import csv
@@ -10,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from captionlab.reporting.formats.markdown import markdown_rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
-from captionlab.schemas import COST
 from captionlab.tables import Column as Stored
-from captionlab.tables import TableSchema, read_table
+from captionlab.tables import TableSchema, damage_named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,7 @@ COSTS = TableSchema(
     rule=Stored(pa.string(), "name of the rule"),
     job=Stored(pa.string(), "what the rule made: the name of its log file; empty where a rule has one job"),
     seconds=Stored(pa.float64(), "wall time of the job, s; of a resumed one since its resumption"),
-    cpu_seconds=Stored(pa.float64(), "time of its processors, s; missing for a very short one", nullable=True),
+    cpu_seconds=Stored(pa.float64(), "time of its processors, s; missing where nobody looked", nullable=True),
     memory_mb=Stored(pa.float64(), "most memory it held, MB; missing for a very short one", nullable=True),
     gpu_seconds=Stored(pa.float64(), "wall time times the GPUs it used, s; 0 without a GPU"),
     gpu_memory_mb=Stored(pa.float64(), "most memory that torch held on a GPU, MB; 0 without a GPU"),
@@ -40,6 +41,7 @@ TIMED_TABLES = frozenset({"cost", "checklist"})
 # Columns by the names that Snakemake gives them, and those of a job that captionlab.scripting did not measure.
 MEASURED = {"s": "seconds", "cpu_time": "cpu_seconds", "max_rss": "memory_mb"}
 NO_GPU: dict[str, Any] = {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": None}
+SAID = ("cpu_seconds", *NO_GPU)  # what a script says of itself; those of earlier versions did not say the first
 SHOWN_AS_0 = ("seconds", "cpu_seconds", "memory_mb")  # the others are missing where no GPU was used
 SUMMED, HIGHEST = ("seconds", "cpu_seconds", "gpu_seconds"), ("memory_mb", "gpu_memory_mb")
 HEADINGS = ("rule", "jobs", "time", "processors", "GPU", "memory", "GPU memory", "device")
@@ -75,8 +77,15 @@ def measured_job(results: Path, name: Path) -> dict[str, Any] | None:
     # Snakemake writes NA or a dash for a job that was over before it looked.
     numbers = {name: float(text) if text and text not in ("-", "NA") else None for name, text in texts.items()}
     own = results / "cost" / f"{name}.parquet"
-    of_gpu = read_table(own, COST, [*NO_GPU]).to_pylist()[0] if own.exists() else NO_GPU
-    return {"rule": name.parts[0], "job": "/".join(name.parts[1:]), **numbers, **of_gpu}
+    said = _said_by(own) if own.exists() else {}
+    return {"rule": name.parts[0], "job": "/".join(name.parts[1:]), **numbers, **NO_GPU, **said}
+
+
+def _said_by(path: Path) -> dict[str, Any]:
+    """What a script said of itself; nothing of columns that it left empty, or that its version did not have."""
+    with damage_named(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        said = file.read().to_pylist()[0]
+    return {column: said[column] for column in SAID if said.get(column) is not None}
 
 
 def cost_table(rows: Sequence[Row], stages: Mapping[str, str], provenance: Mapping[str, Any]) -> Table:
