@@ -82,6 +82,29 @@ def test_shards_are_the_whole(count, images, tmp_path):
     assert torch.equal(parts.values, whole.values)
 
 
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_of_a_split_other_images_are_not_opened(count, images, tmp_path):
+    table = pq.read_table(images).to_pydict()
+    table["split"] = ["train" if index in (0, 1, 5, 6, 7, 20) else "val" for index in range(23)]
+    write_table(tmp_path / "split.parquet", IMAGES, table)
+    for index in (3, 9, 21):  # of the split val
+        (tmp_path / f"{index}.png").unlink()
+    paths = [tmp_path / f"{index}-of-{count}.parquet" for index in range(count)]
+    for path in paths:
+        embed_images(MeanColour(), tmp_path / "split.parquet", path, shard=path.stem, split="train")
+    found = load_embeddings(paths)
+    assert found.ids == ["i0", "i1", "i5", "i6", "i7", "i20"]
+    assert found.values[:, 0].tolist() == [0, 1, 5, 6, 7, 20]
+    assert max(map(rows_of, paths)) - min(map(rows_of, paths)) <= 1
+    embed_images(MeanColour(), tmp_path / "split.parquet", tmp_path / "none", split="test")
+    with pytest.raises(TableError, match="no embedding of image 'i0'"):
+        load_embeddings(tmp_path / "none", ["i0"])
+
+
+def rows_of(path):
+    return pq.read_metadata(path).num_rows
+
+
 def test_shards_are_of_about_equal_size():
     sizes = [len(range(1000)[shard_rows(f"{index}-of-7", 1000)]) for index in range(7)]
     assert sum(sizes) == 1000

@@ -8,5 +8,6 @@ from captionlab.scripting import device, folder_of, script
 @script
 def main(snakemake):
     encoder = load_encoder(folder_of(snakemake.input.weights), device())
-    options = {"shard": snakemake.wildcards.shard, "patches": snakemake.params.patches, "batch": encoder.batch}
-    embed_images(encoder, snakemake.input.images, snakemake.output[0], threads=snakemake.threads, **options)
+    options = {name: snakemake.params[name] for name in ("patches", "split")} | {"batch": encoder.batch}
+    options |= {"shard": snakemake.wildcards.shard, "threads": snakemake.threads}
+    embed_images(encoder, snakemake.input.images, snakemake.output[0], **options)

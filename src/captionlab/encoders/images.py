@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from PIL import Image
 from torch import Tensor
@@ -85,6 +86,23 @@ def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Prepared])
         ) from error
 
 
+def _shard(images: str | os.PathLike[str], columns: Sequence[str], shard: str, split: str | None) -> Iterator[pa.Table]:
+    """The rows of a shard of a table of images, or of those of a split, in pieces of at most a group of rows."""
+    if split is None:
+        groups = Groups([images], IMAGES, columns)
+        yield from groups.parts(shard_rows(shard, groups.rows))
+        return
+    splits = Groups([images], IMAGES, ["split"]).parts()
+    part = shard_rows(shard, sum(table["split"].to_pylist().count(split) for table in splits))
+    first = 0
+    for table in Groups([images], IMAGES, [*columns, "split"]).parts():
+        chosen = table.filter(pc.equal(table["split"], split)).select(columns)
+        low, high = max(part.start - first, 0), min(part.stop - first, chosen.num_rows)
+        if low < high:
+            yield chosen.slice(low, high - low)
+        first += chosen.num_rows
+
+
 def embed_images(
     encoder: Encoder,
     images: str | os.PathLike[str],
@@ -94,19 +112,22 @@ def embed_images(
     threads: int = 1,
     batch: int = 256,
     patches: bool = False,
+    split: str | None = None,
 ) -> None:
-    """Write the embeddings, or the patch features, of a shard of a table of images to `output`, in its order."""
-    rows, names = Groups([images], IMAGES, ["image_id", *PLACE]), Groups([images], IMAGES, ["image_id"])
-    part = shard_rows(shard, rows.rows)
+    """Write the embeddings, or the patch features, of a shard of a table of images to `output`, in its order.
+
+    With `split` the shard is one of the images of that split, and no others are opened.
+    """
+    names = _shard(images, ["image_id"], shard, split)
+    count = sum(table.num_rows for table in _shard(images, ["image_id"], shard, split))
     # Half precision would change the rank of about two in a thousand captions of the toy world. No caption is ranked
     # by patch features, which are large.
     shape = encoder.patch_shape if patches else (encoder.image_dimensions,)
     kind = embeddings_schema(math.prod(shape), "float16" if patches else "float32")
     embed, metadata = (encoder.embed_patches, {SHAPE: list(shape)}) if patches else (encoder.embed_images, None)
-    pixels = progress(
-        decode(rows.parts(part), encoder.preprocess, threads, 2 * batch), "images", part.stop - part.start
-    )
-    ids = (image for table in names.parts(part) for image in table["image_id"].to_pylist())
+    rows = _shard(images, ["image_id", *PLACE], shard, split)
+    pixels = progress(decode(rows, encoder.preprocess, threads, 2 * batch), "images", count)
+    ids = (image for table in names for image in table["image_id"].to_pylist())
     with TableWriter(output, kind, metadata) as writer:
         # A row group at a time: written batch by batch, a large table would fall into tiny pieces.
         while group := list(islice(ids, kind.group_rows)):
