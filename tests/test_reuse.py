@@ -166,7 +166,7 @@ def numbers(results: Path, encoder: str, captioner: str, scorer: str) -> tuple[n
     write_regions(work / "regions.parquet", regions)
     features = paths.features("e", "world", "0-of-1")
     inputs = {"images": work / "images.parquet", "weights": results / "encoders" / encoder / "model.safetensors"}
-    run_script("embed_images", inputs, [features], wildcards={"shard": "0-of-1"}, patches=False)
+    run_script("embed_images", inputs, [features], wildcards={"shard": "0-of-1"}, patches=False, split=None)
     inputs = {"config": results / "captioners" / captioner / "config.json", "images": [work / "images.parquet"]}
     params = {"corpora": ["world"], "splits": ["test"], "decoding": {"kind": "greedy", "max_tokens": 8}, "seed": 0}
     captions = [work / "captions.parquet"]

@@ -43,7 +43,7 @@ def made(shared_data, tmp_path_factory) -> Path:
         features.append(str(folder / "features" / "clip" / name / "0-of-1.parquet"))
         job(
             "embed_images",
-            params=SimpleNamespace(family="clip", patches=False),
+            params=SimpleNamespace(family="clip", patches=False, split=None),
             input=SimpleNamespace(weights=weights, images=tables[name]["images"]),
             output=features[-1:],
             wildcards=SimpleNamespace(shard="0-of-1"),

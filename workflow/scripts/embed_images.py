@@ -8,6 +8,6 @@ from captionlab.scripting import device, folder_of, script
 @script
 def main(snakemake):
     encoder = load_encoder(folder_of(snakemake.input.weights), device())
-    options = {name: snakemake.params[name] for name in ("patches", "split")} | {"batch": encoder.batch}
-    options |= {"shard": snakemake.wildcards.shard, "threads": snakemake.threads}
+    wanted = {"patches": snakemake.params.patches, "split": snakemake.params.split, "shard": snakemake.wildcards.shard}
+    options = {**wanted, "threads": snakemake.threads, "batch": encoder.batch}
     embed_images(encoder, snakemake.input.images, snakemake.output[0], **options)
